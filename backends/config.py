@@ -1,0 +1,153 @@
+"""What a user says about one model: where it answers, what it can do, how hard it may be driven."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means without an api_base
+_HTTP_PREFIXES = ("openai/", "hosted_vllm/")
+
+Engine = Literal["http", "litellm", "lexical", "recorded"]
+
+
+class Price(BaseModel):
+    """US dollars for a million tokens; `cached_input` is the price of a prompt-cache hit."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
+
+
+class ModelConfig(BaseModel):
+    """One entry of `models:` in a config file; nothing in it is guessed from the model's name.
+
+    The prefix of `model` names the way to it: `lexical` (no model), `openai/...` and
+    `hosted_vllm/...` (an OpenAI-compatible endpoint, the light path), anything else LiteLLM.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    model: str = Field(
+        min_length=1, description="lexical, openai/NAME, hosted_vllm/NAME or a LiteLLM name"
+    )
+    engine: Engine | None = Field(
+        default=None, description="overrides what the prefix of model says"
+    )
+    api_base: str | None = Field(
+        default=None, description="base URL, e.g. http://127.0.0.1:8000/v1"
+    )
+    api_key_env: str | None = Field(
+        default=None, description="environment variable that holds the key for this endpoint"
+    )
+    endpoint: str | None = Field(
+        default=None, description="name of the endpoint in the cache key; default: its base URL"
+    )
+    recording: Path | None = Field(
+        default=None, description="JSONL of replies, for engine: recorded"
+    )
+
+    reply_schema: Literal["json_schema", "json_object", "none"] = Field(
+        default="json_schema", alias="schema", description="how the endpoint constrains a reply"
+    )
+    logprobs: bool = Field(
+        default=False, description="whether the endpoint returns log-probabilities"
+    )
+    context_length: int | None = Field(default=None, ge=1, description="tokens of prompt and reply")
+
+    temperature: float | None = Field(
+        default=0.0, ge=0, description="null: leave it to the endpoint"
+    )
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(
+        default=None, ge=1, description="longest reply; null: no limit sent"
+    )
+    seed: int | None = None
+    extra_body: dict[str, Any] = Field(default_factory=dict, description="sent as it is")
+
+    concurrency: int = Field(default=32, ge=1, description="requests in flight")
+    rpm: float | None = Field(default=None, gt=0, description="requests a minute")
+    tpm: float | None = Field(default=None, gt=0, description="tokens a minute, prompt and reply")
+    timeout_s: float = Field(default=120.0, gt=0, description="for one request")
+    deadline_s: float = Field(
+        default=600.0, gt=0, description="for one judgement, retries included"
+    )
+    retries: int = Field(
+        default=4, ge=0, le=20, description="after 429, 5xx, time-out, lost connection"
+    )
+    reasks: int = Field(default=1, ge=0, le=5, description="after a reply that is not a judgement")
+    max_retry_after_s: float = Field(default=60.0, ge=0, description="longest Retry-After obeyed")
+    price: Price | None = Field(default=None, description="dollars per million tokens")
+
+    @model_validator(mode="after")
+    def _has_an_endpoint(self) -> ModelConfig:
+        if self.way == "http" and not self.api_base and not self.model.startswith("openai/"):
+            raise ValueError(f"model {self.model!r} needs api_base, the URL that ends in /v1")
+        if self.way == "recorded" and self.recording is None:
+            raise ValueError("engine: recorded needs recording, a JSONL file of replies")
+        if self.api_base and not self.api_base.startswith(("http://", "https://")):
+            raise ValueError(f"api_base must start with http:// or https://, got {self.api_base!r}")
+        return self
+
+    @property
+    def way(self) -> Engine:
+        """Which of the engines answers for this model."""
+        if self.engine is not None:
+            return self.engine
+        if self.model == "lexical":
+            return "lexical"
+        return "http" if self.model.startswith(_HTTP_PREFIXES) else "litellm"
+
+    @property
+    def base_url(self) -> str | None:
+        """The endpoint's URL without a final slash; None where LiteLLM knows the provider's own."""
+        if self.way == "http":
+            return (self.api_base or OPENAI_BASE).rstrip("/")
+        return self.api_base.rstrip("/") if self.api_base else None
+
+    @property
+    def endpoint_id(self) -> str:
+        """What a cached reply is filed under; two servers never share one unless told to."""
+        return self.endpoint or self.base_url or f"{self.way}:{self.model.split('/')[0]}"
+
+    @property
+    def wire_name(self) -> str:
+        """The model's name as the endpoint knows it."""
+        if self.way == "http":
+            for prefix in _HTTP_PREFIXES:
+                if self.model.startswith(prefix):
+                    return self.model.removeprefix(prefix)
+        return self.model
+
+    def api_key(self) -> SecretStr | None:
+        """The key, read when it is needed; only from the variable that belongs to this endpoint.
+
+        Raises: KeyError with the variable's name if it was named and is not set.
+        """
+        name = self.api_key_env
+        if name is None and self.way == "http" and not self.api_base:
+            name = "OPENAI_API_KEY"
+        if name is None:
+            return None
+        value = os.environ.get(name, "")
+        if not value:
+            raise KeyError(name)
+        return SecretStr(value)
+
+    def identity(self) -> dict[str, Any]:
+        """What of this entry can change a reply; part of a judge's identity and of cache keys."""
+        return {
+            "endpoint": self.endpoint_id,
+            "model": self.model,
+            "schema": self.reply_schema,
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
+            "extra_body": self.extra_body,
+            "recording": str(self.recording) if self.recording else None,
+        }

@@ -1,0 +1,45 @@
+"""What can go wrong between a judge and its model; the type tells whether asking again can help."""
+
+from __future__ import annotations
+
+from ..records.judgements import Reason
+
+
+class JudgeError(Exception):
+    """A model did not deliver one judgement; ends as `Unjudged(reason)`, never as a score."""
+
+    def __init__(self, reason: Reason, detail: str, raw: str = "") -> None:
+        super().__init__(f"{reason.value}: {detail}")
+        self.reason = reason
+        self.detail = detail
+        self.raw = raw
+
+
+class JudgeOutputError(JudgeError):
+    """The model replied, but not with a judgement: truncated, unparseable, incomplete, refused."""
+
+
+class EndpointLost(JudgeError):
+    """No reply after all retries; many in a row mean that the endpoint is gone."""
+
+
+class EndpointError(Exception):
+    """One request failed on its way: a status, a broken connection, a silence.
+
+    `retry_after_s`: what the server asked to wait, if it did.
+    """
+
+    def __init__(
+        self, detail: str, *, retryable: bool, status: int = 0, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.retryable = retryable
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+
+class EndpointUnusable(Exception):
+    """Every request to this endpoint will fail (wrong key, unknown model, schema not taken).
+
+    Ends a run at once: what is finished stays in the journal.
+    """

@@ -1,0 +1,32 @@
+"""No model at all: each question's lexical twin answers by counting words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..records.judgements import Provenance, Reason
+from .budget import Budget
+from .config import ModelConfig
+from .errors import JudgeError
+from .gateway import Reply
+from .prompt import Prompt
+
+_WHERE = Provenance(model="lexical", finish_reason="stop")
+
+
+class LexicalBackend:
+    """Answers with `prompt.twin(inputs)`; costs nothing and is never wrong twice differently."""
+
+    def __init__(self, config: ModelConfig, budget: Budget | None = None) -> None:
+        self.config = config
+        self.budget = budget or Budget()
+
+    async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
+        """See Backend.ask. Raises: JudgeError(abstained) for a question without a twin."""
+        if prompt.twin is None:
+            raise JudgeError(Reason.ABSTAINED, f"{prompt.name} has no lexical twin; name a model")
+        return Reply(prompt.twin(inputs), _WHERE)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""

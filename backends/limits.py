@@ -1,0 +1,62 @@
+"""How hard one endpoint is driven: in flight, per minute, pauses it asks for, and giving it up."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from aiolimiter import AsyncLimiter
+
+from ..records.judgements import Reason
+from .config import ModelConfig
+from .errors import EndpointLost
+
+PATIENCE = 10  # judgements lost in a row, to errors and after all retries, before giving up
+
+
+class Limiter:
+    """A gate before each request: `await limiter.enter(tokens)`, then always `limiter.leave()`.
+
+    `pause(s)` closes it for all requests, as a 429 asks. After PATIENCE judgements in a row were
+    lost to errors the gate stays shut for the rest of the run, so that a server that died does
+    not cost every remaining judgement its retries.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        self._slots = asyncio.Semaphore(config.concurrency)
+        self._requests = AsyncLimiter(1, 60 / config.rpm) if config.rpm else None
+        self._tokens = AsyncLimiter(config.tpm, 60) if config.tpm else None
+        self._open_at = 0.0
+        self._lost_in_a_row = 0
+
+    async def enter(self, tokens: int) -> None:
+        """Wait for a free slot, the rates and any pause.
+
+        Raises: EndpointLost when the endpoint was given up.
+        """
+        await self._slots.acquire()
+        try:
+            if self._lost_in_a_row >= PATIENCE:
+                detail = f"not asked: the endpoint failed {self._lost_in_a_row} times in a row"
+                raise EndpointLost(Reason.ERROR, detail)
+            if self._requests is not None:
+                await self._requests.acquire()
+            if self._tokens is not None:
+                await self._tokens.acquire(min(tokens, self._tokens.max_rate))
+            while (wait := self._open_at - time.monotonic()) > 0:
+                await asyncio.sleep(wait)
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def leave(self) -> None:
+        """Give the slot back."""
+        self._slots.release()
+
+    def pause(self, seconds: float) -> None:
+        """Let no request through for this long."""
+        self._open_at = max(self._open_at, time.monotonic() + seconds)
+
+    def judgement_ended(self, *, lost: bool) -> None:
+        """Tell whether the endpoint answered at all, for giving up on a dead one."""
+        self._lost_in_a_row = self._lost_in_a_row + 1 if lost else 0

@@ -1,0 +1,197 @@
+"""A signature compiled once: the request template, the reply's JSON schema, and a strict parser."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from functools import lru_cache
+from typing import Annotated, Any, get_args
+
+import dspy
+import orjson
+from pydantic import TypeAdapter, ValidationError, create_model
+from pydantic.fields import FieldInfo
+
+from ..records.judgements import Reason
+from .adapter import CLOSE, OPEN, JudgeAdapter, as_data, keyed_by
+from .errors import JudgeOutputError
+
+Twin = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n?```", re.DOTALL)
+_PROBE = "\ue000probe\ue000"  # stands for the data while a template is cut out of DSPy's messages
+
+
+class Prompt:
+    """What one judge question looks like on the wire.
+
+    Args:
+        signature: the DSPy signature; its instructions and fields make the prompt.
+        demos: worked examples, as DSPy keeps them.
+        twin: answers the same question by counting words, from inputs to output values.
+
+    `messages(inputs)` equals what DSPy writes with JudgeAdapter (asserted when compiled).
+    """
+
+    def __init__(
+        self,
+        signature: type[dspy.Signature],
+        demos: Sequence[Mapping[str, Any]] = (),
+        twin: Twin | None = None,
+    ) -> None:
+        self.twin = twin
+        self.name = signature.__name__
+        self.input_names = tuple(signature.input_fields)
+        self._outputs: dict[str, FieldInfo] = dict(signature.output_fields)
+        self._keyed = {
+            name: source for name, f in self._outputs.items() if (source := keyed_by(f)) is not None
+        }
+        fields: dict[str, Any] = {
+            name: (_annotated(field), ...) for name, field in self._outputs.items()
+        }
+        self._reader = TypeAdapter(create_model(self.name, **fields))
+        first = self.input_names[0]
+        written = JudgeAdapter().format(signature, [dict(d) for d in demos], {first: _PROBE})
+        shell = as_data({first: _PROBE})
+        self.fixed: list[dict[str, str]] = written[:-1]
+        self.head, self.tail = written[-1]["content"].split(shell)
+        if (self.head, self.tail) != (OPEN, CLOSE):
+            raise AssertionError("JudgeAdapter no longer writes the user message as fenced data")
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The fields of a reply."""
+        return tuple(self._outputs)
+
+    def user(self, inputs: Mapping[str, Any]) -> str:
+        """The last message: the inputs as fenced JSON, in the signature's order."""
+        return f"{OPEN}{as_data({name: inputs[name] for name in self.input_names})}{CLOSE}"
+
+    def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, str]]:
+        """All chat messages of one call."""
+        return [*self.fixed, {"role": "user", "content": self.user(inputs)}]
+
+    def map_keys(self, inputs: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+        """The keys that each keyed output map must have; schemas differ by nothing else."""
+        return tuple(tuple(inputs[source]) for source in self._keyed.values())
+
+    def schema(self, keys: tuple[tuple[str, ...], ...] = ()) -> dict[str, Any]:
+        """JSON schema of the reply, closed and with every property required (strict mode)."""
+        wanted = dict(zip(self._keyed, keys, strict=True))
+        properties = {
+            name: _closed_map(field, wanted[name]) if name in wanted else _field_schema(field)
+            for name, field in self._outputs.items()
+        }
+        return _closed(properties)
+
+    def prompt_hash(self) -> str:
+        """Short hash of every word that is the same in all calls; names the instrument."""
+        text = orjson.dumps(
+            [self.name, self.fixed, [str(_field_schema(f)) for f in self._outputs.values()]]
+        )
+        return hashlib.sha256(text).hexdigest()[:16]
+
+    def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Read a complete reply into the output fields; nothing is padded, cut or repaired.
+
+        Accepts JSON alone or in one code fence, and labels that differ from the wanted ones in
+        case, spaces and hyphens only. With `inputs`, maps must have exactly the asked keys.
+
+        Raises: JudgeOutputError with reason incomplete (a field or key is missing) or
+            unparseable (everything else).
+        """
+        row = _json_object(text)
+        missing = [name for name in self._outputs if name not in row]
+        if missing:
+            raise JudgeOutputError(Reason.INCOMPLETE, f"field {missing[0]!r} is missing", text)
+        if inputs is not None:
+            self.check(row, inputs, text)
+        try:
+            model = self._reader.validate_python(row)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            detail = f"{where}: {first['msg']}, got {str(first['input'])[:80]!r}"
+            raise JudgeOutputError(Reason.UNPARSEABLE, detail, text) from None
+        return dict(model.__dict__)
+
+    def check(self, row: Mapping[str, Any], inputs: Mapping[str, Any], text: str) -> None:
+        """Raise JudgeOutputError unless each keyed map has exactly the keys that were asked."""
+        for name, source in self._keyed.items():
+            self._check_keys(name, row[name], inputs[source], text)
+
+    @staticmethod
+    def _check_keys(name: str, got: Any, asked: Mapping[str, Any], text: str) -> None:
+        if not isinstance(got, dict):
+            detail = f"{name}: wanted an object, got a {type(got).__name__}"
+            raise JudgeOutputError(Reason.UNPARSEABLE, detail, text)
+        if got.keys() == asked.keys():
+            return
+        if lost := [key for key in asked if key not in got]:
+            detail = (
+                f"{name}: {len(asked) - len(lost)} of {len(asked)} verdicts, {lost[0]!r} is missing"
+            )
+            raise JudgeOutputError(Reason.INCOMPLETE, detail, text)
+        extra = [key for key in got if key not in asked]
+        detail = f"{name}: {extra[0]!r} was not asked"
+        raise JudgeOutputError(Reason.UNPARSEABLE, detail, text)
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    stripped = text.strip()
+    if not stripped:
+        raise JudgeOutputError(Reason.UNPARSEABLE, "the reply is empty", text)
+    blocks = [stripped] if stripped.startswith("{") else _FENCED.findall(stripped)
+    try:
+        row = orjson.loads(blocks[0]) if len(blocks) == 1 else None
+    except orjson.JSONDecodeError as error:
+        raise JudgeOutputError(Reason.UNPARSEABLE, f"broken JSON ({error})", text) from None
+    if not isinstance(row, dict):
+        raise JudgeOutputError(Reason.UNPARSEABLE, "wanted one JSON object, got other text", text)
+    return row
+
+
+def _annotated(field: FieldInfo) -> Any:
+    limits = [mark for mark in field.metadata if hasattr(mark, "ge") or hasattr(mark, "le")]
+    kind: Any = field.annotation
+    for mark in limits:
+        kind = Annotated[kind, mark]
+    return kind
+
+
+def _field_schema(field: FieldInfo) -> dict[str, Any]:
+    schema = _type_schema(field.annotation)
+    for mark in field.metadata:
+        if hasattr(mark, "ge"):
+            schema = {**schema, "minimum": mark.ge}
+        if hasattr(mark, "le"):
+            schema = {**schema, "maximum": mark.le}
+    return schema
+
+
+@lru_cache(maxsize=64)
+def _type_schema_json(kind: Any) -> bytes:
+    return orjson.dumps(TypeAdapter(kind).json_schema())
+
+
+def _type_schema(kind: Any) -> dict[str, Any]:
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return {"type": "string", "enum": [label.value for label in kind]}
+    schema: dict[str, Any] = orjson.loads(_type_schema_json(kind))
+    return schema
+
+
+def _closed_map(field: FieldInfo, keys: tuple[str, ...]) -> dict[str, Any]:
+    value = _type_schema(get_args(field.annotation)[1])
+    return _closed(dict.fromkeys(keys, value))
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

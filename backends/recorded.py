@@ -1,0 +1,52 @@
+"""Replies from a file instead of a model: for tests, and to judge again with recorded answers."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ..records.lines import json_lines
+from ..records.problems import InputError, Problems
+from .errors import EndpointError
+from .gateway import Completion
+
+
+class RecordedTransport:
+    """Answers a request with the reply recorded for the same messages.
+
+    The file is JSONL, one object a line: `messages` (as sent) and `text`; optional
+    `finish_reason`, `refusal`, `model`, `prompt_tokens`, `completion_tokens`.
+
+    Raises: InputError if the file is broken or holds two replies for the same messages.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._replies: dict[bytes, Completion] = {}
+        problems = Problems()
+        for number, row in json_lines(path, problems):
+            try:
+                key = _key(row.pop("messages"))
+                completion = Completion(**row)
+            except (KeyError, TypeError) as error:
+                raise InputError(f"{path}:{number}: not a recorded reply ({error})") from None
+            if self._replies.setdefault(key, completion) != completion:
+                raise InputError(f"{path}:{number}: a second reply to the same messages")
+        problems.raise_errors()
+
+    async def send(self, body: bytes) -> Completion:
+        """The recorded reply. Raises: EndpointError if there is none."""
+        found = self._replies.get(_key(orjson.loads(body)["messages"]))
+        if found is None:
+            raise EndpointError(f"{self._path} has no reply to these messages", retryable=False)
+        return found
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def _key(messages: Any) -> bytes:
+    return hashlib.sha256(orjson.dumps(messages)).digest()

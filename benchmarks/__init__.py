@@ -1,0 +1,1 @@
+"""What the client costs beside the model: `python -m benchmarks`; see docs/performance.md."""

@@ -1,0 +1,50 @@
+"""What a benchmark found: a table, and the bounds that it is held to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A value that must not be larger than `limit`, both in `unit`."""
+
+    what: str
+    value: float
+    limit: float
+    unit: str
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the value is within the limit."""
+        return self.value <= self.limit
+
+    def __str__(self) -> str:
+        end = "ok" if self.is_kept else "PASSED"
+        return f"{self.what}: {self.value:.2f} {self.unit}, bound {self.limit:g} {self.unit}: {end}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """One benchmark's result; the first row of the table names its columns."""
+
+    title: str
+    table: Sequence[Sequence[str]]
+    bounds: Sequence[Bound]
+    notes: Sequence[str] = ()
+
+    @property
+    def is_within(self) -> bool:
+        """Whether every bound is kept."""
+        return all(bound.is_kept for bound in self.bounds)
+
+    def text(self) -> str:
+        """The report as Markdown."""
+        widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
+        head, *rows = [
+            "| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in self.table
+        ]
+        rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+        lines = [f"## {self.title}", "", head, rule, *rows, "", *self.notes]
+        return "\n".join([*lines, *map(str, self.bounds)])

@@ -1,0 +1,63 @@
+"""`judge init`, `judge schema`, `judge export-config`: everything about config files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="A folder that is not there yet, or is empty.")],
+) -> None:
+    """Write a folder to start from: a small collection with its config. Example: judge init try"""
+    import shutil
+
+    from ..records.problems import InputError
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: is there already, wanted a new or empty folder")
+    source = Path(__file__).parent.parent / "examples" / "collection"
+    if not source.is_dir():
+        source = Path(__file__).resolve().parent.parent / "examples" / "collection"
+    shutil.copytree(source, folder, dirs_exist_ok=True)
+    sys.stderr.write(f"Written. Try: judge run {folder / 'judge.yaml'}\n")
+
+
+def schema() -> None:
+    """Print the JSON Schema of config files, for editors. Example: judge schema > judge.json"""
+    import orjson
+
+    from ..programs.config import Config
+
+    text = orjson.dumps(Config.model_json_schema(by_alias=True), option=orjson.OPT_INDENT_2)
+    sys.stdout.write(text.decode() + "\n")
+
+
+def export_config(
+    what: Annotated[
+        str, typer.Argument(help="A results folder, a config file, or programs to start from.")
+    ],
+    model: Annotated[str | None, typer.Option(help="Model of the exported config.")] = None,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE for any setting.")
+    ] = None,
+) -> None:
+    """Print a complete config, as YAML: of a finished run, or of a config with its defaults.
+
+    Example: judge export-config results/demo > judge.yaml
+    """
+    import yaml
+
+    from ..programs.config import Config
+    from ..programs.manifest import read_manifest
+    from .run import resolve
+
+    if Path(what).is_dir():
+        config = Config.model_validate(read_manifest(Path(what))["config"])
+    else:
+        config = resolve(what, {}, sets, model)
+    data = config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))

@@ -1,0 +1,204 @@
+"""`judge run`: evaluate runs end to end."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .exits import GATE_FAILED, INCOMPLETE
+
+PROGRAMS = ("relevance", "nuggets", "support")
+File = Path | None
+
+
+def run(
+    what: Annotated[
+        str, typer.Argument(help="A config file, or programs: nuggets, support, relevance.")
+    ],
+    topics: Annotated[File, typer.Option(help="Topics, TSV or JSONL.")] = None,
+    runs: Annotated[
+        list[str] | None, typer.Option(help="Run file, folder or pattern; may be repeated.")
+    ] = None,
+    passages: Annotated[
+        list[Path] | None, typer.Option(help="Passage texts, JSONL; may be repeated.")
+    ] = None,
+    candidates: Annotated[
+        File, typer.Option(help="Ranked passages a topic, to make nuggets from or to grade.")
+    ] = None,
+    qrels: Annotated[File, typer.Option(help="Relevance grades of the candidates.")] = None,
+    nuggets: Annotated[File, typer.Option(help="A nugget bank, instead of making one.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="lexical, openai/NAME, hosted_vllm/NAME, a LiteLLM name, "
+            "or a name under models: in the config."
+        ),
+    ] = None,
+    out: Annotated[File, typer.Option(help="Results folder.")] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="NAME=VALUE for any setting, "
+            "e.g. models.default.api_base=http://127.0.0.1:8000/v1.",
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Judge the first topics only.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Dollars to spend at most.")] = None,
+    max_calls: Annotated[int | None, typer.Option(help="Requests to send at most.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Tokens to use at most.")] = None,
+    allow_missing: Annotated[
+        str | None, typer.Option(help="Share of unjudged that is still complete, e.g. 2%.")
+    ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Answer from the reply cache alone.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print calls, tokens and cost; ask nothing.")
+    ] = False,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(help="MEASURE=VALUE that each run's mean must reach, else exit 1."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Score rows, one JSON object a line.")
+    ] = False,
+) -> None:
+    """Judge runs and print a leaderboard. Started again, it goes on where it was.
+
+    Example: judge run nuggets,support --topics topics.tsv --candidates candidates.jsonl
+    --qrels qrels.txt --passages passages.jsonl --runs runs/ --model lexical --out results
+
+    Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted.
+    """
+    from ..programs.run import judge_collection, plan
+
+    gates = [_gate(text) for text in fail_under or ()]
+    flags: dict[str, Any] = {
+        "data.topics": topics,
+        "data.runs": runs,
+        "data.passages": passages,
+        "data.candidates": candidates,
+        "data.qrels": qrels,
+        "data.nuggets": nuggets,
+        "run.out": out,
+        "run.limit": limit,
+        "run.max_cost": max_cost,
+        "run.max_calls": max_calls,
+        "run.max_tokens": max_tokens,
+        "run.allow_missing": None if allow_missing is None else _share(allow_missing),
+        "run.offline": offline or None,
+    }
+    config = resolve(what, {k: v for k, v in flags.items() if v is not None}, sets, model)
+    if dry_run:
+        _print_plan(plan(config), as_json)
+        return
+    if _is_lexical(config):
+        sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
+    result = judge_collection(config, quiet=quiet)
+
+    from .tables import leaderboard, write_rows
+
+    if as_json:
+        write_rows(result.scores)
+    else:
+        sys.stdout.write(leaderboard(result.scores))
+    sys.stderr.write(_summary(result))
+    if not result.is_complete:
+        raise typer.Exit(INCOMPLETE)
+    if failed := [line for gate in gates for line in _failures(result.scores, *gate)]:
+        sys.stderr.write("".join(failed))
+        raise typer.Exit(GATE_FAILED)
+
+
+def resolve(what: str, flags: dict[str, Any], sets: list[str] | None, model: str | None) -> Any:
+    """The config that the arguments describe. Raises: InputError."""
+    from ..programs.config_file import load_config
+    from ..records.problems import InputError
+
+    path = Path(what)
+    is_file = path.suffix in (".yaml", ".yml") or path.is_file()
+    if not is_file:
+        names = what.split(",")
+        if unknown := [name for name in names if name not in PROGRAMS]:
+            known = ", ".join(PROGRAMS)
+            raise InputError(f"{unknown[0]!r} is neither a config file nor one of {known}")
+        flags["program"] = names
+    config = load_config(path if is_file else None, flags, sets or ())
+    if model is None:
+        return config
+    if model in config.models:
+        entry = config.models[model].model_dump(by_alias=True, exclude_unset=True)
+        flags["models.default"] = entry
+    else:
+        flags["models.default.model"] = model
+    return load_config(path if is_file else None, flags, sets or ())
+
+
+def _gate(text: str) -> tuple[str, float]:
+    from ..records.problems import InputError
+
+    measure, _, value = text.partition("=")
+    try:
+        return measure, float(value)
+    except ValueError:
+        raise InputError(f"--fail-under {text}: wanted MEASURE=VALUE, e.g. V_strict=0.4") from None
+
+
+def _share(text: str) -> float:
+    from ..records.problems import InputError
+
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise InputError(f"--allow-missing {text}: wanted a share such as 2% or 0.02") from None
+
+
+def _failures(rows: Any, measure: str, least: float) -> list[str]:
+    means = [row for row in rows if row.topic_id == "all" and row.measure == measure]
+    if not means:
+        return [f"gate {measure}>={least:g}: no such measure in the results\n"]
+    return [
+        f"gate {measure}>={least:g}: {row.run_id} has {row.value}\n"
+        for row in means
+        if row.value is None or row.value < least
+    ]
+
+
+def _is_lexical(config: Any) -> bool:
+    return "default" not in config.models and not config.judges
+
+
+def _print_plan(estimates: Any, as_json: bool) -> None:
+    from .tables import plan_table, write_objects
+
+    if as_json:
+        write_objects(vars(estimate) for estimate in estimates)
+    else:
+        sys.stdout.write(plan_table(estimates))
+
+
+def _summary(result: Any) -> str:
+    manifest = result.manifest
+    lines = [f"{result.n_judged:,} judged, {result.n_unjudged:,} unjudged"]
+    if reasons := manifest["unjudged_by_reason"]:
+        lines[0] += " (" + ", ".join(f"{name} {n:,}" for name, n in reasons.items()) + ")"
+    left_out = {**manifest["counts"], **manifest["problems"]}
+    lines += [f"  {n:>7,} {what}" for what, n in left_out.items()]
+    spent = manifest["this_time"]
+    cost = "unknown" if spent["cost"] is None else f"${spent['cost']:.4f}"
+    lines.append(
+        f"{spent['requests']:,} requests, {spent['cache_hits']:,} from the cache, "
+        f"{spent['tokens']:,} tokens, cost {cost}, {spent['seconds']:.1f} s"
+    )
+    if manifest["limit_reached"]:
+        lines.append(f"Stopped at {manifest['limit_reached']}: the results are partial.")
+    if result.n_unjudged:
+        more = "the same command asks again for what can be asked"
+        lines.append(f"Unjudged ones are in {result.folder}/unjudged.jsonl; {more}.")
+    lines.append(f"Results: {result.folder}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,109 @@
+"""Tables for people and rows for machines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+
+from ..records.rows import ScoreRow
+from ..records.scores import score_row
+
+# What a leaderboard shows, in this order, of what there is; it is sorted by the first of them.
+SHOWN = (
+    "V_strict", "V", "A_strict", "A", "W_strict", "W", "length", "support_precision",
+    "support_recall", "support_precision_all", "support_recall_all", "support_precision_hard",
+    "support_recall_hard",
+)  # fmt: skip
+
+
+def leaderboard(rows: Sequence[ScoreRow]) -> str:
+    """The runs' means, best first, with the judgements they rest on.
+
+    A value with missing judgements is followed by its bounds in brackets.
+    """
+    means = [row for row in rows if row.topic_id == "all"]
+    blocks = []
+    for measures in _groups({row.measure for row in means}):
+        cells = {(r.run_id, r.measure): r for r in means if r.measure in measures}
+        runs = list(dict.fromkeys(run for run, _ in cells))
+        runs.sort(key=lambda run: _sort_key(cells.get((run, measures[0])), run))
+        header = ["run", *measures, "topics", "n", "unjudged"]
+        table = [[run, *_cells(run, measures, cells)] for run in runs]
+        blocks.append(_aligned([header, *table]))
+    return "\n".join(blocks)
+
+
+def plan_table(estimates: Sequence[Any]) -> str:
+    """Calls, tokens and money of a dry run, with a total."""
+    header = ["judge", "model", "calls", "prompt tokens", "reply tokens", "cost"]
+    rows = [
+        [e.judge, e.model, f"{e.calls:,}", f"{e.prompt_tokens:,}", f"{e.completion_tokens:,}",
+         _money(e.cost)]
+        for e in estimates
+    ]  # fmt: skip
+    costs = [e.cost for e in estimates]
+    total = None if None in costs else sum(costs)
+    sums = [sum(getattr(e, name) for e in estimates) for name in _COUNTED]
+    return _aligned([header, *rows, ["all", "", *(f"{n:,}" for n in sums), _money(total)]])
+
+
+_COUNTED = ("calls", "prompt_tokens", "completion_tokens")
+
+
+def write_rows(rows: Iterable[ScoreRow]) -> None:
+    """Score rows to stdout, one JSON object a line."""
+    write_objects(score_row(row) for row in rows)
+
+
+def write_objects(objects: Iterable[Any]) -> None:
+    """Objects to stdout, one a line."""
+    for row in objects:
+        sys.stdout.write(orjson.dumps(row).decode() + "\n")
+
+
+def _groups(present: set[str]) -> list[list[str]]:
+    known = [m for m in SHOWN if m in present]
+    support = [m for m in known if m.startswith("support_")]
+    nuggets = [m for m in known if m not in support]
+    others = sorted(present - set(known))
+    return [group for group in (nuggets, support, others) if group]
+
+
+def _sort_key(row: ScoreRow | None, run: str) -> tuple[float, str]:
+    value = None if row is None else row.value
+    return (1.0 if value is None else -value, run)
+
+
+def _cells(run: str, measures: Sequence[str], cells: dict[tuple[str, str], ScoreRow]) -> list[str]:
+    found = [cells.get((run, measure)) for measure in measures]
+    first = found[0]
+    counts = [first.n_topics, first.n, first.n_unjudged] if first else [None] * 3
+    return [_shown(row) for row in found] + ["-" if n is None else f"{n:,}" for n in counts]
+
+
+def _shown(row: ScoreRow | None) -> str:
+    if row is None or row.value is None:
+        return "-"
+    if row.measure == "length":
+        return f"{row.value:.0f}"
+    bounds = f" [{row.low:.3f} {row.high:.3f}]" if row.n_unjudged else ""
+    return f"{row.value:.4f}{bounds}"
+
+
+def _money(cost: float | None) -> str:
+    return "unknown" if cost is None else f"${cost:.4f}"
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
+    return "\n".join(lines) + "\n"

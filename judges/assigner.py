@@ -1,0 +1,89 @@
+"""Which nuggets does an answer state?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import dspy
+
+from ..backends.adapter import KeyedBy
+from ..backends.prompt import Twin
+from ..records.judgements import Provenance
+from . import lexical
+from .base import Judge
+from .labels import NuggetMatch, NuggetSupport
+
+WINDOW = 10  # nuggets in one call, arXiv:2411.09607
+
+
+class AssignNuggets(dspy.Signature):  # type: ignore[misc]
+    """Decide for each nugget how much of it the answer states.
+
+    support: the answer states all of it, in any wording. partial_support: it states a part, or
+    all but an important detail. not_support: it states none of it or contradicts it.
+    Go by the answer's text alone, not by what you know.
+    """
+
+    question: str = dspy.InputField(desc="what the answer responds to")
+    answer: str = dspy.InputField(desc="the answer being judged")
+    nuggets: dict[str, str] = dspy.InputField(desc="facts to look for, by number")
+    verdicts: Annotated[dict[str, NuggetSupport], KeyedBy("nuggets")] = dspy.OutputField(
+        desc="one label per nugget number"
+    )
+
+
+class MatchNuggets(dspy.Signature):  # type: ignore[misc]
+    """Decide for each nugget whether the answer states it.
+
+    support: the answer states all of it, in any wording. not_support: a part is missing, it is
+    not there, or the answer contradicts it. Go by the answer's text alone, not by what you know.
+    """
+
+    question: str = dspy.InputField(desc="what the answer responds to")
+    answer: str = dspy.InputField(desc="the answer being judged")
+    nuggets: dict[str, str] = dspy.InputField(desc="facts to look for, by number")
+    verdicts: Annotated[dict[str, NuggetMatch], KeyedBy("nuggets")] = dspy.OutputField(
+        desc="one label per nugget number"
+    )
+
+
+class NuggetAssigner(Judge):
+    """Labels nuggets a window at a time: `judge(question=, answer=, nuggets=[...]).verdicts`.
+
+    Args:
+        window: nuggets per call; 10 in arXiv:2411.09607. Part of the judge's identity.
+        grades: 3 (support, partial_support, not_support) or 2 (support, not_support).
+
+    Returns from a call: `verdicts`, one label per nugget in the order given.
+    """
+
+    version = "1"
+    twins: Mapping[str, Twin] = {"assign": lexical.assign_nuggets}
+
+    def __init__(self, *args: Any, window: int = WINDOW, grades: Literal[2, 3] = 3, **options: Any):
+        super().__init__(*args, **options)
+        if window < 1:
+            raise ValueError(f"window must be 1 or more, got {window}")
+        self.window = window
+        self.assign = dspy.Predict(AssignNuggets if grades == 3 else MatchNuggets)
+        if grades == 2:
+            self.twins = {"assign": lexical.match_nuggets}
+
+    async def decide(  # type: ignore[override]
+        self, *, question: str, answer: str, nuggets: Sequence[str]
+    ) -> dspy.Prediction:
+        """All windows, one after the other."""
+        verdicts: list[NuggetSupport] = []
+        for start in range(0, len(nuggets), self.window):
+            batch = nuggets[start : start + self.window]
+            verdicts += (await self.label(question, answer, batch))[0]
+        return dspy.Prediction(verdicts=verdicts)
+
+    async def label(
+        self, question: str, answer: str, nuggets: Sequence[str]
+    ) -> tuple[list[NuggetSupport], Provenance]:
+        """One window in one call; the labels stand in the order of the nuggets."""
+        numbered = {str(i): text for i, text in enumerate(nuggets, 1)}
+        reply = await self.ask("assign", question=question, answer=answer, nuggets=numbered)
+        return [reply.values["verdicts"][key] for key in numbered], reply.provenance

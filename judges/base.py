@@ -1,0 +1,93 @@
+"""What every judge shares: a DSPy module whose questions go to a backend, or to DSPy's own LM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import dspy
+
+from ..backends import open_backend
+from ..backends.adapter import JudgeAdapter
+from ..backends.config import ModelConfig
+from ..backends.errors import JudgeOutputError
+from ..backends.gateway import Backend, Reply
+from ..backends.loop import run_async, run_sync
+from ..backends.prompt import Prompt, Twin
+from ..records.judgements import Provenance, Reason
+
+
+class Judge(dspy.Module):  # type: ignore[misc]
+    """A question, or a few, asked of a model; the answers are typed and checked, or an error.
+
+    Args:
+        model: what answers: `"lexical"`, `"openai/gpt-4o"`, any LiteLLM name, or a ModelConfig.
+            None: the LM that the caller set with `dspy.context(lm=...)` or `dspy.configure`.
+        backend: an open Backend, shared with other judges, instead of `model`.
+
+    Call it (`judge(...)`) anywhere, also inside a running event loop, or `await judge.acall(...)`.
+    Raises: JudgeError with the reason when the model gives no judgement.
+    """
+
+    version: ClassVar[str] = "1"  # raised when a prompt, parser or default changes scores
+    twins: Mapping[str, Twin] = {}  # lexical twin by the name of the predictor
+
+    def __init__(
+        self, model: str | ModelConfig | None = None, *, backend: Backend | None = None
+    ) -> None:
+        super().__init__()
+        if backend is None and model is not None:
+            config = model if isinstance(model, ModelConfig) else ModelConfig(model=model)
+            backend = open_backend(config)
+        self.backend = backend
+        self._prompts: dict[str, Prompt] = {}
+
+    def prompt(self, name: str) -> Prompt:
+        """The compiled prompt of the predictor called `name`."""
+        if name not in self._prompts:
+            predict: dspy.Predict = getattr(self, name)
+            self._prompts[name] = Prompt(predict.signature, predict.demos, self.twins.get(name))
+        return self._prompts[name]
+
+    def prompts(self) -> dict[str, Prompt]:
+        """All compiled prompts by predictor name."""
+        return {name: self.prompt(name) for name, _ in self.named_predictors()}
+
+    async def ask(self, name: str, **inputs: Any) -> Reply:
+        """Ask one question. Raises: JudgeError."""
+        if self.backend is not None:
+            return await self.backend.ask(self.prompt(name), inputs)
+        return await self._ask_dspy(name, inputs)
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """See the class; `judge(...)` calls this."""
+        return run_sync(self.decide(**inputs))
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """See the class; `await judge.acall(...)` calls this."""
+        return await run_async(self.decide(**inputs))
+
+    async def decide(self, **inputs: Any) -> dspy.Prediction:
+        """What the judge does, on the judges' own event loop; each judge says how."""
+        raise TypeError(f"{type(self).__name__} must define decide()")
+
+    def load_state(self, state: dict[str, Any], **options: Any) -> None:
+        """Take over instructions and demos fitted earlier."""
+        super().load_state(state, **options)
+        self._prompts = {}
+
+    async def _ask_dspy(self, name: str, inputs: dict[str, Any]) -> Reply:
+        if dspy.settings.lm is None:
+            raise ValueError(f"name a model: {type(self).__name__}(model=...)")
+        from dspy.utils.exceptions import AdapterParseError
+
+        try:
+            with dspy.context(adapter=JudgeAdapter()):
+                found = await getattr(self, name).acall(**inputs)
+        except AdapterParseError as error:
+            raw = str(error.lm_response)
+            raise JudgeOutputError(Reason.UNPARSEABLE, str(error).split("\n")[0], raw) from None
+        prompt = self.prompt(name)
+        values = {field: found[field] for field in prompt.output_names}
+        prompt.check(values, inputs, str(values))
+        return Reply(values, Provenance(model=str(dspy.settings.lm.model)))

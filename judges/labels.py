@@ -1,0 +1,28 @@
+"""The labels that judges give, worst to best, and what each is worth."""
+
+from __future__ import annotations
+
+from ..records.rows import Label
+
+
+class NuggetSupport(Label):
+    """How much of a nugget an answer states (arXiv:2411.09607)."""
+
+    NOT_SUPPORT = "not_support"
+    PARTIAL_SUPPORT = "partial_support"
+    SUPPORT = "support"
+
+
+class NuggetMatch(Label):
+    """The two-grade form: a nugget is in the answer or it is not."""
+
+    NOT_SUPPORT = "not_support"
+    SUPPORT = "support"
+
+
+class CitationSupport(Label):
+    """How much of a sentence its cited passage carries (arXiv:2504.15205)."""
+
+    NONE = "none"
+    PARTIAL = "partial"
+    FULL = "full"

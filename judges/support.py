@@ -1,0 +1,50 @@
+"""Does the cited passage carry the sentence?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import dspy
+
+from ..backends.prompt import Twin
+from ..records.judgements import Provenance
+from . import lexical
+from .base import Judge
+from .labels import CitationSupport
+
+
+class JudgeSupport(dspy.Signature):  # type: ignore[misc]
+    """Decide how far the passage backs up the sentence that cites it.
+
+    full: everything the sentence claims is stated in or follows from the passage. partial: some
+    of its claims are backed, others are not. none: no claim is backed, or the passage says
+    otherwise. Use the passage alone, not what you know.
+    """
+
+    passage: str = dspy.InputField(desc="the cited passage")
+    sentence: str = dspy.InputField(desc="a sentence of an answer")
+    verdict: CitationSupport = dspy.OutputField(desc="how far the passage backs the sentence")
+
+
+class SupportJudge(Judge):
+    """Grades one citation: `judge(sentence=, passage=).verdict` is full, partial or none.
+
+    Source: arXiv:2504.15205 (TREC 2024 support evaluation), its three grades.
+    """
+
+    version = "1"
+    twins: Mapping[str, Twin] = {"judge": lexical.judge_support}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.judge = dspy.Predict(JudgeSupport)
+
+    async def decide(self, *, sentence: str, passage: str) -> dspy.Prediction:  # type: ignore[override]
+        """One call."""
+        return dspy.Prediction(verdict=(await self.label(sentence, passage))[0])
+
+    async def label(self, sentence: str, passage: str) -> tuple[CitationSupport, Provenance]:
+        """The label and where it came from."""
+        reply = await self.ask("judge", passage=passage, sentence=sentence)
+        return reply.values["verdict"], reply.provenance

@@ -1,0 +1,139 @@
+"""Everything that a run judges, checked once before anything is asked, then read lazily."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..records.answers import read_answers, read_documents
+from ..records.candidates import read_candidates
+from ..records.nuggets import read_nugget_banks
+from ..records.passages import read_passages
+from ..records.problems import InputError, Problems
+from ..records.qrels import read_qrels
+from ..records.rows import Answer, NuggetBank, Passage, Ranking, Topic
+from ..records.topics import read_topics
+from .config import DataConfig
+from .hostile import looks_like_an_instruction
+
+
+@dataclass
+class Collection:
+    """The data of a run. Answers are not held: `answers()` reads them again in the same order."""
+
+    topics: dict[str, Topic]
+    run_files: list[Path]
+    run_ids: list[str] = field(default_factory=list)
+    n_answers: int = 0
+    n_sentences: int = 0
+    passages: dict[str, Passage] = field(default_factory=dict)
+    candidates: dict[str, Ranking] = field(default_factory=dict)
+    qrels: dict[str, dict[str, int]] = field(default_factory=dict)
+    banks: dict[str, NuggetBank] | None = None
+    problems: Problems = field(default_factory=Problems)
+
+    def answers(self) -> Iterator[Answer]:
+        """The answers to the topics of this run, file by file, line by line."""
+        for path in self.run_files:
+            for answer in read_answers(path, Problems()):
+                if answer.topic_id in self.topics:
+                    yield answer
+
+
+def load_collection(data: DataConfig, limit: int | None = None) -> Collection:
+    """Read and check all files; what is wrong but bearable is listed in `problems`.
+
+    Args:
+        limit: keep the first so many topics.
+
+    Raises: InputError with every error of every file, before a model is asked anything.
+    """
+    problems = Problems()
+    topics = read_topics(data.topics, problems) if data.topics else {}
+    collection = Collection(topics, expand_runs(data.runs), problems=problems)
+    wanted: set[str] = set()
+    if data.candidates:
+        pool = read_candidates(data.candidates, problems)
+        collection.candidates, collection.passages = dict(pool.rankings), dict(pool.passages)
+        collection.qrels = {topic: dict(grades) for topic, grades in pool.qrels.items()}
+        if not topics:
+            topics.update(pool.topics)
+        wanted.update(doc for ranking in pool.rankings.values() for doc in ranking.passage_ids)
+    if data.qrels:
+        collection.qrels = read_qrels(data.qrels, problems)
+    if data.nuggets:
+        collection.banks = read_nugget_banks(data.nuggets, problems)
+        if not topics:
+            banks = collection.banks.values()
+            topics.update(
+                {bank.topic_id: Topic(id=bank.topic_id, text=bank.query) for bank in banks}
+            )
+    problems.raise_errors()
+    if not topics:
+        raise InputError("no topics: name a file of them (data.topics, --topics)")
+    if limit is not None:
+        collection.topics = dict(list(topics.items())[:limit])
+    _check_runs(collection, wanted)
+    for path in data.passages:
+        found = read_passages(path, problems, wanted)
+        collection.passages.update(found)
+    _flag_instructions(data, collection)
+    problems.raise_errors()
+    return collection
+
+
+def expand_runs(patterns: tuple[str, ...]) -> list[Path]:
+    """Files of the named files, folders (their .jsonl and .jsonl.gz) and patterns, sorted.
+
+    Raises: InputError for a name that matches nothing.
+    """
+    files: list[Path] = []
+    for pattern in patterns:
+        path = Path(pattern)
+        if path.is_dir():
+            found = sorted([*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")])
+        elif path.is_file():
+            found = [path]
+        else:
+            found = sorted(Path(name) for name in glob.glob(pattern, recursive=True))
+        if not found:
+            raise InputError(f"{pattern}: no run file there")
+        files += found
+    return list(dict.fromkeys(files))
+
+
+def _check_runs(collection: Collection, wanted: set[str]) -> None:
+    """Read each run once: note its problems, its ids and the passages it needs."""
+    problems = collection.problems
+    seen: dict[tuple[str, str], str] = {}
+    runs: dict[str, None] = {}
+    for path in collection.run_files:
+        for answer in read_answers(path, problems, seen=seen):
+            if answer.topic_id not in collection.topics:
+                what = f"{answer.run_id} answers topic {answer.topic_id!r}, which is not judged"
+                problems.skip(path, _line(seen, answer), "unknown_topic", what)
+                continue
+            runs[answer.run_id] = None
+            collection.n_answers += 1
+            collection.n_sentences += len(answer.sentences)
+            wanted.update(c.passage_id for s in answer.sentences for c in s.citations)
+            if looks_like_an_instruction(answer.text):
+                what = f"answer of {answer.run_id} has text that looks like an instruction"
+                problems.keep(path, _line(seen, answer), "instruction_like", what)
+        for passage_id, passage in read_documents(path, Problems()).items():
+            collection.passages.setdefault(passage_id, passage)
+    collection.run_ids = list(runs)
+
+
+def _line(seen: dict[tuple[str, str], str], answer: Answer) -> int:
+    return int(seen[answer.run_id, answer.topic_id].rpartition(":")[2])
+
+
+def _flag_instructions(data: DataConfig, collection: Collection) -> None:
+    where = data.passages[0] if data.passages else data.candidates or "passages"
+    for passage in collection.passages.values():
+        if looks_like_an_instruction(passage.text):
+            what = f"passage {passage.id} has text that looks like an instruction to a judge"
+            collection.problems.keep(where, 0, "instruction_like", what)

@@ -1,0 +1,106 @@
+"""The config of a run: what is judged, by whom, how; checked, with errors that name the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from ..backends.config import ModelConfig
+
+ProgramName = Literal["relevance", "nuggets", "support"]
+JudgeName = Literal["nuggetizer", "importance", "assigner", "support", "relevance"]
+
+
+def _as_list(value: Any) -> Any:
+    return value.split(",") if isinstance(value, str) else value
+
+
+def _as_paths(value: Any) -> Any:
+    return [value] if isinstance(value, str | Path) else value
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DataConfig(_Section):
+    """Files, relative to the config file. `runs` takes files, folders and patterns."""
+
+    topics: Path | None = None
+    runs: Annotated[tuple[str, ...], BeforeValidator(_as_paths)] = ()
+    passages: Annotated[tuple[Path, ...], BeforeValidator(_as_paths)] = ()
+    candidates: Path | None = Field(default=None, description="passages to make nuggets from")
+    qrels: Path | None = Field(default=None, description="relevance grades of the candidates")
+    nuggets: Path | None = Field(default=None, description="a nugget bank: none is made then")
+
+
+class JudgeConfig(_Section):
+    """Which model answers for a judge, and what of the judge differs from its defaults."""
+
+    model: str = "default"
+    window: int | None = Field(default=None, ge=1, description="nuggets or passages in one call")
+    grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
+
+
+class NuggetsConfig(_Section):
+    """The numbers of arXiv:2411.09607."""
+
+    min_grade: int = Field(default=1, ge=0, description="relevance a candidate needs")
+    most: int = Field(default=30, ge=1, description="longest list while it grows")
+    keep: int = Field(default=20, ge=1, description="nuggets kept, vital ones first")
+
+
+class SupportConfig(_Section):
+    """The rule of arXiv:2504.15205 is `first`."""
+
+    citations: Literal["first", "all"] | Annotated[int, Field(ge=1)] = Field(
+        default="first", description="citations of a sentence that are judged: first, all or k"
+    )
+
+
+class RunSection(_Section):
+    """Where results go and what a run may spend. `out` is relative to the working directory."""
+
+    out: Path = Path("results")
+    concurrency: int = Field(default=32, ge=1, description="judgements under way at once")
+    max_cost: float | None = Field(default=None, gt=0, description="dollars")
+    max_calls: int | None = Field(default=None, ge=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    seed: int = 0
+    limit: int | None = Field(default=None, ge=1, description="judge the first topics only")
+    offline: bool = Field(default=False, description="answer from the reply cache alone")
+    cache: bool | Path = Field(
+        default=True, description="keep replies; or the folder to keep them in"
+    )
+    allow_missing: float = Field(default=0.0, ge=0, le=1, description="share that may be unjudged")
+
+
+class Config(_Section):
+    """A whole config file."""
+
+    program: Annotated[tuple[ProgramName, ...], BeforeValidator(_as_list)] = ()
+    data: DataConfig = DataConfig()
+    models: dict[str, ModelConfig] = Field(default_factory=dict)
+    judges: dict[JudgeName, JudgeConfig] = Field(default_factory=dict)
+    nuggets: NuggetsConfig = NuggetsConfig()
+    support: SupportConfig = SupportConfig()
+    run: RunSection = RunSection()
+
+    @model_validator(mode="after")
+    def _models_exist(self) -> Config:
+        for name, judge in self.judges.items():
+            if judge.model != "default" and judge.model not in self.models:
+                known = ", ".join(["default", *self.models])
+                raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
+        return self
+
+    def model_of(self, judge: JudgeName) -> tuple[str, ModelConfig]:
+        """The alias and entry of the model that answers for a judge; lexical when none is named."""
+        alias = self.judge(judge).model
+        return alias, self.models.get(alias, ModelConfig(model="lexical"))
+
+    def judge(self, name: JudgeName) -> JudgeConfig:
+        """A judge's section, or its defaults."""
+        return self.judges.get(name, JudgeConfig())

@@ -1,0 +1,134 @@
+"""Reading a config: YAML with line numbers, `--set` on top, and errors that say where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from ..records.problems import InputError
+from .config import Config
+
+Keys = tuple[str | int, ...]
+_PATHS = ("topics", "candidates", "qrels", "nuggets")
+
+
+def load_config(
+    path: Path | None, overrides: Mapping[str, Any], sets: Sequence[str] = ()
+) -> Config:
+    """The config of a run.
+
+    Args:
+        path: a YAML file, or None to start from the defaults.
+        overrides: values from flags by dotted name; they win over the file, paths in them stand
+            as they are.
+        sets: `a.b=value` pairs, the value read as YAML; they win over everything.
+
+    Raises: InputError with file and line (or the flag) for each thing that is wrong.
+    """
+    data: dict[str, Any] = {}
+    lines: dict[Keys, int] = {}
+    if path is not None:
+        data, lines = _read(path)
+        _resolve_paths(data, path.parent)
+    flags: dict[Keys, str] = {}
+    for name, value in overrides.items():
+        _put(data, name, value)
+        flags[tuple(name.split("."))] = name
+    for pair in sets:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise InputError(f"--set {pair}: wanted NAME=VALUE, such as run.concurrency=8")
+        try:
+            _put(data, name, yaml.safe_load(text))
+        except yaml.YAMLError:
+            raise InputError(f"--set {pair}: the value is not YAML") from None
+        flags[tuple(name.split("."))] = f"--set {pair}"
+    try:
+        return Config.model_validate(data)
+    except ValidationError as error:
+        found = [_explain(e, path, lines, flags) for e in error.errors(include_url=False)]
+        raise InputError("\n".join(dict.fromkeys(found))) from None
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[Keys, int]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else 1
+        what = getattr(error, "problem", None) or error
+        raise InputError(f"{path}:{line}: not YAML ({what})") from None
+    if node is None:
+        return {}, {}
+    if not isinstance(node, yaml.MappingNode):
+        raise InputError(f"{path}:1: wanted sections such as data: and models:")
+    lines: dict[Keys, int] = {}
+    _note_lines(node, (), lines, path)
+    return yaml.safe_load(text), lines
+
+
+def _note_lines(node: yaml.Node, at: Keys, lines: dict[Keys, int], path: Path) -> None:
+    if isinstance(node, yaml.MappingNode):
+        seen = set()
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if key.value in seen:
+                raise InputError(f"{path}:{line}: {key.value!r} stands here twice")
+            seen.add(key.value)
+            lines[(*at, key.value)] = line
+            _note_lines(value, (*at, key.value), lines, path)
+    elif isinstance(node, yaml.SequenceNode):
+        for i, value in enumerate(node.value):
+            lines[(*at, i)] = value.start_mark.line + 1
+            _note_lines(value, (*at, i), lines, path)
+
+
+def _resolve_paths(data: dict[str, Any], base: Path) -> None:
+    section = data.get("data")
+    if isinstance(section, dict):
+        for name in _PATHS:
+            if isinstance(section.get(name), str):
+                section[name] = str(base / section[name])
+        for name in ("runs", "passages"):
+            value = section.get(name)
+            if isinstance(value, str):
+                section[name] = [str(base / value)]
+            elif isinstance(value, list):
+                section[name] = [str(base / v) if isinstance(v, str) else v for v in value]
+    models = data.get("models")
+    for entry in models.values() if isinstance(models, dict) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("recording"), str):
+            entry["recording"] = str(base / entry["recording"])
+
+
+def _put(data: dict[str, Any], name: str, value: Any) -> None:
+    *parents, last = name.split(".")
+    for key in parents:
+        data = data.setdefault(key, {})
+        if not isinstance(data, dict):
+            raise InputError(f"{name}: {key} is not a section")
+    data[last] = value
+
+
+def _explain(error: Any, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]) -> str:
+    loc: Keys = tuple(error["loc"])
+    what = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "extra_forbidden":
+        what = "no such setting"
+    elif not isinstance(error["input"], dict):
+        what = f"{what}, got {error['input']!r}"
+    name = ".".join(map(str, loc)) or "config"
+    for end in range(len(loc), 0, -1):
+        if loc[:end] in flags:
+            return f"{flags[loc[:end]]}: {name}: {what}"
+        if loc[:end] in lines:
+            return f"{path}:{lines[loc[:end]]}: {name}: {what}"
+    return f"{path or 'config'}: {name}: {what}"

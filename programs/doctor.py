@@ -1,0 +1,139 @@
+"""What one real call tells about a model: does it answer, take a schema, give log-probabilities?"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..backends import open_backend
+from ..backends.budget import price_of
+from ..backends.config import ModelConfig
+from ..backends.errors import EndpointUnusable, JudgeError
+from ..backends.loop import run_sync
+from ..judges import SupportJudge
+from ..judges.labels import CitationSupport
+from .config import Config
+
+SENTENCE = "The bridge opened in 1932."
+PASSAGE = "After nine years of work the bridge was opened to traffic in March 1932."
+
+
+@dataclass
+class Report:
+    """What was found. `advice` lists settings that would make the model usable."""
+
+    alias: str
+    model: str
+    endpoint: str
+    answers: bool = False
+    label: str | None = None
+    schema: str = ""
+    logprobs: bool | None = None  # None: the config does not ask for them
+    answered_by: str = ""
+    latency_s: float | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+    requests: int = 0
+    trouble: list[str] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the model works with the settings it has."""
+        return self.answers and not self.advice and not self.trouble
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "ready": self.is_ready}
+
+    def as_text(self) -> str:
+        """For people."""
+        cost = "unknown" if self.cost is None else f"${self.cost:.6f}"
+        lines = [f"{self.alias}: {self.model} at {self.endpoint}: "
+                 + ("ready" if self.is_ready else "not ready")]  # fmt: skip
+        if self.answers:
+            lines.append(
+                f"  answered {self.label!r} (wanted 'full') as {self.answered_by or 'no name'} "
+                f"in {self.latency_s:.2f} s; {self.prompt_tokens} + {self.completion_tokens} "
+                f"tokens, cost {cost}, {self.requests} requests"
+            )
+            lines.append(f"  schema: {self.schema}; log-probabilities: {_word(self.logprobs)}")
+        lines += [f"  {text}" for text in self.trouble]
+        lines += [f"  set {text}" for text in self.advice]
+        return "\n".join(lines) + "\n"
+
+
+def examine_all(config: Config) -> list[Report]:
+    """Examine each model of a config; without any, the lexical judge.
+
+    Raises: EndpointUnusable when a model cannot be used at all.
+    """
+    models = config.models or {"default": ModelConfig(model="lexical")}
+    return [examine(alias, model) for alias, model in models.items()]
+
+
+def examine(alias: str, model: ModelConfig) -> Report:
+    """One call with the model's own settings; more only if that one fails for its schema."""
+    report = Report(alias, model.model, model.endpoint_id)
+    ways = ("json_schema", "json_object", "none")
+    tries = [w for w in ways if ways.index(w) >= ways.index(model.reply_schema)]
+    for way in tries:
+        settings = model.model_dump(by_alias=True) | {"schema": way, "retries": 0, "reasks": 0}
+        try:
+            _ask(ModelConfig.model_validate(settings), report)
+        except EndpointUnusable as error:
+            if "response_format" not in str(error) or way == tries[-1]:
+                raise
+            continue
+        except JudgeError as error:
+            report.trouble.append(str(error))
+            return report
+        report.schema = way
+        if way != model.reply_schema:
+            report.advice.append(f"models.{alias}.schema: {way}")
+        break
+    if model.logprobs:
+        report.logprobs = _gives_logprobs(model, report)
+        if not report.logprobs:
+            report.advice.append(f"models.{alias}.logprobs: false")
+    return report
+
+
+def _ask(model: ModelConfig, report: Report) -> None:
+    async def call() -> Any:
+        backend = open_backend(model)
+        try:
+            began = time.monotonic()
+            label, where = await SupportJudge(backend=backend).label(SENTENCE, PASSAGE)
+            return label, where, time.monotonic() - began
+        finally:
+            report.requests += max(1, backend.budget.usage.requests)
+            await backend.aclose()
+
+    label, where, report.latency_s = run_sync(call())
+    report.answers, report.label = True, str(label)
+    report.answered_by = where.model
+    report.prompt_tokens, report.completion_tokens = where.prompt_tokens, where.completion_tokens
+    price = price_of(model)
+    if price is not None:
+        spent = where.prompt_tokens * price.input + where.completion_tokens * price.output
+        report.cost = spent / 1e6
+    if label is not CitationSupport.FULL:
+        report.trouble.append(f"a plain case was labelled {label}: expect little of this model")
+
+
+def _gives_logprobs(model: ModelConfig, report: Report) -> bool:
+    extra = {**model.extra_body, "logprobs": True, "top_logprobs": 5}
+    settings = model.model_dump(by_alias=True)
+    settings |= {"schema": report.schema, "extra_body": extra, "retries": 0, "reasks": 0}
+    try:
+        _ask(ModelConfig.model_validate(settings), report)
+    except (JudgeError, EndpointUnusable):
+        return False
+    return True
+
+
+def _word(value: bool | None) -> str:
+    return "not asked" if value is None else ("yes" if value else "no")

@@ -1,0 +1,132 @@
+"""Finished judgements as they arrive: append-only lines that survive kill -9, found by content."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_left
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from ..records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
+from ..records.problems import InputError
+
+_NOT_ASKED = (Reason.ERROR, Reason.BUDGET)  # asked for again whenever a run goes on
+
+
+class Journal:
+    """The outcomes of one stage, by the place of an item in the stage's order.
+
+    An item is known again by a 64-bit hash of its ids and texts, so that a changed input is
+    judged anew. A line torn by a kill is dropped. Holds two integers per judgement in memory.
+
+    Args:
+        path: the file, made if it is not there.
+        retry: forget outcomes without a judgement, so that they are asked for again.
+    """
+
+    def __init__(self, path: Path, *, retry: bool = False) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._places = array("q")  # by item: where its line begins in the file, or -1
+        digests, places, end = _scan(path, retry)
+        order = np.argsort(np.frombuffer(digests, dtype=np.uint64), kind="stable")
+        self._known = array("Q", np.frombuffer(digests, dtype=np.uint64)[order].tobytes())
+        self._known_at = array("q", np.frombuffer(places, dtype=np.int64)[order].tobytes())
+        self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o644)
+        os.ftruncate(self._file, end)
+        self._end = end
+
+    def recall(self, item: int, digest: int) -> bool:
+        """Whether this item is finished; remembers its place."""
+        # The last of equal digests: an outcome that was asked for again stands after the first.
+        at = (
+            bisect_left(self._known, digest + 1) - 1 if digest < 2**64 - 1 else len(self._known) - 1
+        )
+        found = at >= 0 and self._known[at] == digest
+        self._note(item, self._known_at[at] if found else -1)
+        return found
+
+    def write(self, item: int, digest: int, outcome: Outcome) -> None:
+        """Append one outcome; it is with the operating system when this returns."""
+        line = orjson.dumps(_to_json(digest, outcome), option=orjson.OPT_APPEND_NEWLINE)
+        os.write(self._file, line)
+        self._note(item, self._end)
+        self._end += len(line)
+
+    def outcome(self, item: int) -> Outcome:
+        """What was judged for this item.
+
+        An item that the run did not reach is `Unjudged(error)`.
+        """
+        place = self._places[item] if item < len(self._places) else -1
+        if place < 0:
+            return Unjudged(Reason.ERROR, "the run ended before this was asked")
+        return _from_json(orjson.loads(_line_at(self._file, place)))
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def _note(self, item: int, place: int) -> None:
+        missing = item + 1 - len(self._places)
+        if missing > 0:
+            self._places.extend([-1] * missing)
+        self._places[item] = place
+
+
+def _scan(path: Path, retry: bool) -> tuple[array[int], array[int], int]:
+    """Digests and places of the lines that count, and where the last whole line ends."""
+    digests, places, end = array("Q"), array("q"), 0
+    if not path.exists():
+        return digests, places, end
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.endswith(b"\n"):
+                break  # torn by a kill
+            try:
+                row = orjson.loads(line)
+                digest, why = int(row["d"], 16), row["u"][0] if "u" in row else None
+            except (ValueError, KeyError, TypeError) as error:
+                what = f"not a journal line ({error}); move the folder away to start anew"
+                raise InputError(f"{path}:{number}: {what}") from None
+            if why is None or not (retry or why in _NOT_ASKED):
+                digests.append(digest)
+                places.append(end)
+            end += len(line)
+    return digests, places, end
+
+
+def _line_at(file: int, place: int) -> bytes:
+    size = 1024
+    while True:
+        chunk = os.pread(file, size, place)
+        end = chunk.find(b"\n")
+        if end >= 0 or len(chunk) < size:
+            return chunk[:end]
+        size *= 8
+
+
+def _to_json(digest: int, outcome: Outcome) -> dict[str, Any]:
+    row: dict[str, Any] = {"d": f"{digest:016x}"}
+    if isinstance(outcome, Judged):
+        row["v"] = outcome.values
+    else:
+        row["u"] = [outcome.reason, outcome.detail, outcome.raw]
+    row["p"] = [
+        [p.model, p.finish_reason, p.prompt_tokens, p.cached_tokens, p.completion_tokens,
+         p.attempts, p.cache_hit]
+        for p in outcome.provenance
+    ]  # fmt: skip
+    return row
+
+
+def _from_json(row: dict[str, Any]) -> Outcome:
+    calls = tuple(Provenance(*call) for call in row["p"])
+    if "v" in row:
+        return Judged(row["v"], calls)
+    reason, detail, raw = row["u"]
+    return Unjudged(Reason(reason), detail, raw, calls)

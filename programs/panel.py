@@ -1,0 +1,105 @@
+"""The judges of a run, built from its config; those that name the same model share its backend."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, TypeVar
+
+import orjson
+
+from ..backends import open_backend
+from ..backends.budget import Budget
+from ..backends.cache import ReplyCache
+from ..backends.gateway import Backend
+from ..judges import (
+    NuggetAssigner,
+    NuggetImportance,
+    Nuggetizer,
+    RelevanceJudge,
+    SupportJudge,
+)
+from ..judges.base import Judge
+from .config import Config, JudgeName
+
+J = TypeVar("J", bound=Judge)
+
+
+class Panel:
+    """Opens each model once and builds each judge once, when it is first asked for."""
+
+    def __init__(self, config: Config, *, cache: ReplyCache | None, budget: Budget) -> None:
+        self._config = config
+        self._cache = cache
+        self._budget = budget
+        self._backends: dict[str, Backend] = {}
+        self._judges: dict[JudgeName, Judge] = {}
+
+    @property
+    def nuggetizer(self) -> Nuggetizer:
+        """Makes nugget lists."""
+        limit = self._config.nuggets.most
+        return self._judge("nuggetizer", Nuggetizer, limit=limit)
+
+    @property
+    def importance(self) -> NuggetImportance:
+        """Rates nuggets."""
+        return self._judge("importance", NuggetImportance)
+
+    @property
+    def assigner(self) -> NuggetAssigner:
+        """Looks for nuggets in answers."""
+        grades = self._config.judge("assigner").grades
+        return self._judge("assigner", NuggetAssigner, **({"grades": grades} if grades else {}))
+
+    @property
+    def support(self) -> SupportJudge:
+        """Grades citations."""
+        return self._judge("support", SupportJudge)
+
+    @property
+    def relevance(self) -> RelevanceJudge:
+        """Grades passages."""
+        return self._judge("relevance", RelevanceJudge)
+
+    def identities(self) -> dict[str, Any]:
+        """What makes up each judge that was built: all that could change a judgement."""
+        found: dict[str, Any] = {}
+        for name, judge in self._judges.items():
+            _, model = self._config.model_of(name)
+            found[name] = {
+                "judge": type(judge).__name__,
+                "version": judge.version,
+                "prompts": {n: p.prompt_hash() for n, p in judge.prompts().items()},
+                "window": getattr(judge, "window", None),
+                "model": model.identity(),
+            }
+        return found
+
+    def fingerprint(self, *names: JudgeName) -> str:
+        """Short hash of these judges' identities; names their journal."""
+        everything = self.identities()
+        text = orjson.dumps([everything[name] for name in names], option=orjson.OPT_SORT_KEYS)
+        return hashlib.sha256(text).hexdigest()[:12]
+
+    async def aclose(self) -> None:
+        """Let go of all connections."""
+        for backend in self._backends.values():
+            await backend.aclose()
+
+    def _judge(self, name: JudgeName, kind: type[J], **options: Any) -> J:
+        if name not in self._judges:
+            alias, model = self._config.model_of(name)
+            if alias not in self._backends:
+                self._backends[alias] = open_backend(
+                    model,
+                    cache=self._cache,
+                    budget=self._budget,
+                    offline=self._config.run.offline,
+                )
+            window = self._config.judge(name).window
+            if window is not None:
+                options["window"] = window
+            self._judges[name] = kind(backend=self._backends[alias], **options)
+        judge = self._judges[name]
+        assert isinstance(judge, kind)
+        return judge

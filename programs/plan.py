@@ -1,0 +1,181 @@
+"""Before anything is asked: is the data there that the programs need, and what will they take?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..backends.budget import CHARS_PER_TOKEN, price_of
+from ..backends.config import ModelConfig
+from ..backends.prompt import Prompt
+from ..records.problems import InputError
+from ..records.rows import Nugget, NuggetBank
+from .collection import Collection
+from .config import Config, JudgeName, ProgramName
+from .nuggets import AssignStage, BankStage
+from .panel import Panel
+from .relevance import RelevanceStage
+from .support import SupportStage
+
+JUDGES: dict[ProgramName, tuple[JudgeName, ...]] = {
+    "relevance": ("relevance",),
+    "nuggets": ("relevance", "nuggetizer", "importance", "assigner"),
+    "support": ("support",),
+}
+# Assumed where a number is only known once it was judged.
+NUGGET_TOKENS, LABEL_TOKENS = 14, 10
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one judge will be asked. Tokens are estimates; `cost` None: the price is not known."""
+
+    judge: str
+    model: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+
+def check_data(config: Config, collection: Collection) -> None:
+    """Raise InputError if a program cannot run on this data; list what it will leave out."""
+    if not config.program:
+        raise InputError("no program: name relevance, nuggets or support (program:)")
+    problems = collection.problems
+    if "relevance" in config.program and not collection.candidates:
+        raise InputError("relevance grades candidates: name a file (data.candidates, --candidates)")
+    if {"nuggets", "support"} & set(config.program) and not collection.n_answers:
+        raise InputError("no answers: name the runs to judge (data.runs, --runs)")
+    needs_bank = "nuggets" in config.program
+    if needs_bank and collection.banks is None and not collection.candidates:
+        what = "a nugget bank (data.nuggets) or candidates to make one (data.candidates)"
+        raise InputError(f"nuggets needs {what}")
+    if needs_bank and collection.banks is not None:
+        for topic in collection.topics:
+            if topic not in collection.banks:
+                what = f"topic {topic!r} has no nuggets, it is left out of the nugget scores"
+                problems.skip(config.data.nuggets or "nuggets", 0, "no_nuggets", what)
+    uses_candidates = "relevance" in config.program or (needs_bank and collection.banks is None)
+    if uses_candidates:
+        _check_candidates(config, collection, needs_bank and collection.banks is None)
+
+
+def _check_candidates(config: Config, collection: Collection, makes_bank: bool) -> None:
+    where = config.data.candidates or "candidates"
+    min_grade = config.nuggets.min_grade
+    for topic in collection.topics:
+        ranking = collection.candidates.get(topic)
+        ids = ranking.passage_ids if ranking else ()
+        with_text = [i for i in ids if i in collection.passages]
+        for passage_id in ids:
+            if passage_id not in collection.passages:
+                what = f"candidate {passage_id!r} of topic {topic!r} has no text in the passages"
+                collection.problems.skip(where, 0, "candidate_without_text", what)
+        if makes_bank and collection.qrels:
+            grades = collection.qrels.get(topic, {})
+            for passage_id in with_text:
+                if passage_id not in grades:
+                    what = f"candidate {passage_id!r} of topic {topic!r} has no grade in the qrels"
+                    collection.problems.skip(where, 0, "candidate_without_grade", what)
+            if not any(grades.get(i, -1) >= min_grade for i in with_text):
+                what = f"topic {topic!r} has no candidate of grade {min_grade}, so no nuggets"
+                collection.problems.skip(where, 0, "no_relevant_candidate", what)
+        elif not with_text:
+            what = f"topic {topic!r} has no candidate with text"
+            collection.problems.skip(where, 0, "no_candidates", what)
+
+
+def estimate(config: Config, collection: Collection, panel: Panel) -> list[Estimate]:
+    """Calls, tokens and money by judge, as if nothing were in the cache or the journal.
+
+    Exact in calls where the nuggets are given; where they are to be made, `keep` nuggets a topic
+    are assumed, and all candidates where grades are to be made too.
+    """
+    found: list[Estimate] = []
+    makes_bank = "nuggets" in config.program and collection.banks is None
+    must_grade = makes_bank and not collection.qrels
+    if "relevance" in config.program or must_grade:
+        stage = RelevanceStage(collection, panel.relevance)
+        prompt = panel.relevance.prompt("judge")
+        sizes = (_size(prompt, stage.inputs(item)) for item in stage.items())
+        found.append(_sum(config, "relevance", sizes, LABEL_TOKENS))
+    if "nuggets" in config.program:
+        found += _bank_estimates(config, collection, panel, must_grade) if makes_bank else []
+        banks: dict[str, NuggetBank | None] = dict(collection.banks or {})
+        if makes_bank:
+            assumed = _assumed_nuggets(config.nuggets.keep)
+            banks = {
+                t.id: NuggetBank(topic_id=t.id, query=t.text, nuggets=assumed)
+                for t in collection.topics.values()
+            }
+        banks = {topic: bank for topic, bank in banks.items() if topic in collection.topics}
+        assign = AssignStage(collection, banks, panel.assigner)
+        prompt = panel.assigner.prompt("assign")
+        sizes = (_size(prompt, assign.inputs(item)) for item in assign.items())
+        found.append(_sum(config, "assigner", sizes, 6 * panel.assigner.window))
+    if "support" in config.program:
+        support = SupportStage(collection, panel.support, config.support.citations)
+        prompt = panel.support.prompt("judge")
+        sizes = (_size(prompt, support.inputs(item)) for item in support.items())
+        found.append(_sum(config, "support", sizes, LABEL_TOKENS))
+    return found
+
+
+def _bank_estimates(
+    config: Config, collection: Collection, panel: Panel, must_grade: bool
+) -> list[Estimate]:
+    grades: dict[str, dict[str, int]] = dict(collection.qrels)
+    if must_grade:
+        least = config.nuggets.min_grade
+        grades = {t: dict.fromkeys(r.passage_ids, least) for t, r in collection.candidates.items()}
+    stage = BankStage(collection, grades, panel.nuggetizer, panel.importance, config.nuggets)
+    most, window = config.nuggets.most, panel.nuggetizer.window
+    update, rate = panel.nuggetizer.prompt("update"), panel.importance.prompt("rate")
+    create: list[int] = []
+    rated: list[int] = []
+    for item in stage.items():
+        question, passages = item.payload
+        for start in range(0, len(passages), window):
+            batch = {str(i): text for i, text in enumerate(passages[start : start + window])}
+            inputs = {"question": question, "limit": most, "nuggets": [], "passages": batch}
+            create.append(_size(update, inputs) + (NUGGET_TOKENS * most if start else 0))
+        for start in range(0, most, panel.importance.window):
+            size = min(panel.importance.window, most - start)
+            inputs = {"question": question, "nuggets": {}}
+            rated.append(_size(rate, inputs) + NUGGET_TOKENS * size)
+    return [
+        _sum(config, "nuggetizer", iter(create), NUGGET_TOKENS * most),
+        _sum(config, "importance", iter(rated), 6 * panel.importance.window),
+    ]
+
+
+def _sum(config: Config, judge: JudgeName, sizes: Iterator[int], reply: int) -> Estimate:
+    alias, model = config.model_of(judge)
+    calls = tokens = 0
+    for size in sizes:
+        calls += 1
+        tokens += size
+    return Estimate(judge, alias_of(alias, model), calls, tokens, calls * reply,
+                    _cost(model, tokens, calls * reply))  # fmt: skip
+
+
+def alias_of(alias: str, model: ModelConfig) -> str:
+    """How a model is shown: its own name, with the alias where it has one."""
+    return model.model if alias == "default" else f"{alias} ({model.model})"
+
+
+def _cost(model: ModelConfig, prompt: int, completion: int) -> float | None:
+    price = price_of(model)
+    if price is None:
+        return None
+    return (prompt * price.input + completion * price.output) / 1e6
+
+
+def _size(prompt: Prompt, inputs: dict[str, object]) -> int:
+    return sum(len(m["content"]) for m in prompt.messages(inputs)) // CHARS_PER_TOKEN
+
+
+def _assumed_nuggets(n: int) -> tuple[Nugget, ...]:
+    text = "x" * (NUGGET_TOKENS * CHARS_PER_TOKEN - 8)
+    return tuple(Nugget(id=f"n{i}", text=text) for i in range(n))

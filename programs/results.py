@@ -1,0 +1,112 @@
+"""A results folder while it is written: rows stream out, nothing half-written is left behind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, BinaryIO
+
+import orjson
+
+from ..records.judgements import Outcome, Unjudged
+from ..records.problems import Problems
+
+
+class RowWriter:
+    """Writes one JSON object a line."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, row: Any) -> None:
+        """Append one row."""
+        self._stream.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+
+
+class Results:
+    """Files of a results folder, and the counts that its manifest shows.
+
+    A file gets its name when it is complete; until then it ends in `.part`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.counts: Counter[str] = Counter()
+        self.n_judged: Counter[str] = Counter()
+        self.n_unjudged: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.tokens: Counter[str] = Counter()
+        self.answered_by: set[str] = set()
+        self.cells_without_bank: list[tuple[str, str]] = []  # (run, topic): the bank failed
+        self._unjudged_part = folder / "unjudged.jsonl.part"
+        self._unjudged = self._unjudged_part.open("wb")
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[RowWriter]:
+        """Write the rows of one file."""
+        part = self.folder / f"{name}.part"
+        with part.open("wb") as stream:
+            yield RowWriter(stream)
+        part.replace(self.folder / name)
+
+    def judged(
+        self,
+        stage: str,
+        ids: dict[str, str],
+        outcome: Outcome,
+        *,
+        n: int = 1,
+        place: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """Count one outcome that stands for `n` judgements; list it when there is none."""
+        for call in outcome.provenance:
+            self.tokens["prompt"] += call.prompt_tokens
+            self.tokens["cached"] += call.cached_tokens
+            self.tokens["completion"] += call.completion_tokens
+            self.answered_by.add(call.model)
+        if not isinstance(outcome, Unjudged):
+            self.n_judged[stage] += n
+            return
+        self.n_unjudged[stage] += n
+        self.reasons[outcome.reason.value] += n
+        why = {"reason": outcome.reason, "detail": outcome.detail, "raw": outcome.raw}
+        row = {"stage": stage, **ids, **place, "n": n, **why}
+        self._unjudged.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+
+    def count(self, what: str, n: int = 1) -> None:
+        """Count something that was left out or took no call, by its reason."""
+        self.counts[what] += n
+
+    @property
+    def share_missing(self) -> float:
+        """Unjudged judgements among all, in [0, 1]; 0 if there are none at all."""
+        missing, judged = self.n_unjudged.total(), self.n_judged.total()
+        return missing / (missing + judged) if missing else 0.0
+
+    def list_problems(self, problems: Problems) -> None:
+        """Write problems.jsonl: everything the readers left out or used with a doubt."""
+        with self.open("problems.jsonl") as rows:
+            for p in problems:
+                rows.write(
+                    {"kind": p.kind, "action": p.action, "at": f"{p.file}:{p.line}", "what": p.what}
+                )
+
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._unjudged.close()
+        if error is None:
+            self._unjudged_part.replace(self.folder / "unjudged.jsonl")
+        else:
+            for part in self.folder.glob("*.part"):
+                part.unlink(missing_ok=True)

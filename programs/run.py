@@ -1,0 +1,239 @@
+"""`nuggetjudge.run`: one or more programs over one load of the data, into a results folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..backends.budget import Budget, price_of
+from ..backends.cache import ReplyCache
+from ..backends.loop import run_sync
+from ..records.problems import InputError
+from ..records.rows import NuggetBank
+from ..records.scores import write_ir_measures, write_scores_jsonl
+from .collection import Collection, load_collection
+from .config import Config, JudgeName
+from .config_file import load_config
+from .engine import Stage, run_stage
+from .journal import Journal
+from .manifest import fingerprint_of, is_finished, write_manifest
+from .nuggets import AssignStage, BankStage
+from .panel import Panel
+from .plan import JUDGES, Estimate, check_data, estimate
+from .progress import ProgressBar
+from .relevance import RelevanceStage
+from .result import Result
+from .results import Results
+from .scoreboard import Scoreboard
+from .support import SupportStage
+
+S = TypeVar("S", bound=Stage)
+
+
+def run(
+    config: str | Path | Config | None = None, *, quiet: bool = True, **settings: Any
+) -> Result:
+    """Judge runs and write a results folder.
+
+    Args:
+        config: a YAML file or a Config; None: everything is in `settings`.
+        quiet: draw no progress bar.
+        settings: `program`, `model`, the names of `data:` (topics, runs, passages, candidates,
+            qrels, nuggets) and of `run:` (out, concurrency, max_cost, limit, ...), or any dotted
+            name as `**{"support.citations": "all"}`.
+
+    Returns: scores, judgements and counts, read back from the folder.
+    Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
+        judged until then is in the folder's journal, and the same call goes on from there.
+    """
+    if isinstance(config, Config):
+        if settings:
+            raise ValueError("give settings or a Config, not both")
+        return judge_collection(config, quiet=quiet)
+    path = Path(config) if config is not None else None
+    return judge_collection(load_config(path, dotted(settings)), quiet=quiet)
+
+
+def dotted(settings: dict[str, Any]) -> dict[str, Any]:
+    """Flat settings (`topics`, `out`, `model`) under their names in the config."""
+    from .config import DataConfig, RunSection
+
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name == "model":
+            found["models.default"] = {"model": value} if isinstance(value, str) else value
+        elif name in DataConfig.model_fields:
+            found[f"data.{name}"] = value
+        elif name in RunSection.model_fields:
+            found[f"run.{name}"] = value
+        else:
+            found[name] = value
+    return found
+
+
+def judge_collection(config: Config, *, quiet: bool = True) -> Result:
+    """Run a checked config. See `run`."""
+    collection = load_collection(config.data, config.run.limit)
+    check_data(config, collection)
+    cache = open_cache(config)
+    budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
+    try:
+        session = _Session(config, collection, Panel(config, cache=cache, budget=budget), quiet)
+        run_sync(session.judge(budget))
+    finally:
+        if cache is not None:
+            cache.close()
+    return Result(config.run.out)
+
+
+def plan(config: Config) -> list[Estimate]:
+    """What a run would ask, for `--dry-run`; asks nothing and writes nothing."""
+    collection = load_collection(config.data, config.run.limit)
+    check_data(config, collection)
+    return estimate(config, collection, Panel(config, cache=None, budget=Budget()))
+
+
+def open_cache(config: Config) -> ReplyCache | None:
+    """The reply cache that a config names; None where nothing would be kept in it."""
+    judges = [name for program in config.program for name in JUDGES[program]]
+    ways = {config.model_of(name)[1].way for name in judges}
+    if config.run.cache is False or not ways & {"http", "litellm"}:
+        return None
+    folder = config.run.cache if isinstance(config.run.cache, Path) else None
+    return ReplyCache(folder)
+
+
+class _Session:
+    """One run: its stages in order, each finished before the next needs it."""
+
+    def __init__(self, config: Config, collection: Collection, panel: Panel, quiet: bool) -> None:
+        self._config = config
+        self._collection = collection
+        self._panel = panel
+        self._quiet = quiet
+
+    async def judge(self, budget: Budget) -> None:
+        """All programs; the results folder is complete when this returns."""
+        began = time.monotonic()
+        self._usage = budget.usage
+        self._check_prices()
+        folder = self._config.run.out
+        fingerprint = fingerprint_of(self._config, self._collection)
+        # A finished run that is started again asks for what is missing; a killed one goes on.
+        self._retry = is_finished(folder, fingerprint)
+        board = Scoreboard(self._collection.topics)
+        try:
+            with Results(folder) as results:
+                await self._programs(results, board)
+                results.list_problems(self._collection.problems)
+                self._write_scores(folder, board)
+        finally:
+            await self._panel.aclose()
+        seconds = time.monotonic() - began
+        write_manifest(
+            folder,
+            config=self._config,
+            collection=self._collection,
+            results=results,
+            judges=self._panel.identities(),
+            budget=budget,
+            fingerprint=fingerprint,
+            seconds=seconds,
+        )
+
+    async def _programs(self, results: Results, board: Scoreboard) -> None:
+        programs = self._config.program
+        board.ensure_runs(self._collection.run_ids)
+        self._ranking_rows: list[Any] = []
+        grades = self._collection.qrels
+        if "relevance" in programs or self._must_grade():
+            relevance = await self._stage(
+                RelevanceStage(self._collection, self._panel.relevance), ("relevance",)
+            )
+            judged = relevance[0].finish(relevance[1], results)
+            relevance[1].close()
+            if "relevance" in programs:
+                self._ranking_rows = relevance[0].scores(judged)
+            if self._must_grade():
+                grades = judged
+        if "nuggets" in programs:
+            await self._nuggets(grades, results, board)
+        if "support" in programs:
+            stage = SupportStage(
+                self._collection, self._panel.support, self._config.support.citations
+            )
+            support, journal = await self._stage(stage, ("support",))
+            support.finish(journal, results, board)
+            journal.close()
+
+    async def _nuggets(self, grades: Any, results: Results, board: Scoreboard) -> None:
+        banks: dict[str, NuggetBank | None] = {}
+        if self._collection.banks is not None:
+            banks |= {
+                t: b for t, b in self._collection.banks.items() if t in self._collection.topics
+            }
+            with results.open("nuggets.jsonl") as rows:
+                from ..records.nuggets import bank_row
+
+                for bank in banks.values():
+                    if bank is not None:
+                        rows.write(bank_row(bank))
+        else:
+            stage = BankStage(
+                self._collection,
+                grades,
+                self._panel.nuggetizer,
+                self._panel.importance,
+                self._config.nuggets,
+            )
+            made, journal = await self._stage(stage, ("nuggetizer", "importance"))
+            banks = made.finish(journal, results)
+            journal.close()
+        assign = AssignStage(self._collection, banks, self._panel.assigner)
+        assigned, journal = await self._stage(assign, ("assigner",))
+        assigned.finish(journal, results, board)
+        journal.close()
+
+    async def _stage(self, stage: S, judges: Sequence[JudgeName]) -> tuple[S, Journal]:
+        offline = self._config.run.offline  # replays the cache alone, not an earlier journal
+        name = "offline" if offline else self._panel.fingerprint(*judges)
+        path = self._config.run.out / "journal" / f"{stage.name}-{name}.jsonl"
+        if offline:
+            path.unlink(missing_ok=True)
+        journal = Journal(path, retry=self._retry)
+        try:
+            with ProgressBar(stage.name, None, self._usage, quiet=self._quiet) as bar:
+                await run_stage(
+                    stage, journal, concurrency=self._config.run.concurrency, progress=bar
+                )
+        except BaseException:
+            journal.close()
+            raise
+        return stage, journal
+
+    def _must_grade(self) -> bool:
+        """Whether nuggets are to be made and nobody graded the candidates."""
+        return (
+            "nuggets" in self._config.program
+            and self._collection.banks is None
+            and not self._collection.qrels
+        )
+
+    def _write_scores(self, folder: Path, board: Scoreboard) -> None:
+        rows = [*self._ranking_rows, *board.rows()]
+        write_scores_jsonl(folder / "scores.jsonl", rows)
+        write_ir_measures(folder / "scores.eval.txt", rows)
+
+    def _check_prices(self) -> None:
+        if self._config.run.max_cost is None:
+            return
+        for program in self._config.program:
+            for judge in JUDGES[program]:
+                alias, model = self._config.model_of(judge)
+                if price_of(model) is None:
+                    raise InputError(
+                        f"max_cost: the price of model {model.model!r} is not known; "
+                        f"set models.{alias}.price, or use max_tokens"
+                    )

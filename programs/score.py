@@ -1,0 +1,85 @@
+"""Scores from stored judgements, without a model: a results folder, or a file of any tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ..metrics import count_words
+from ..records.assignments import read_assignments
+from ..records.kinds import file_kind
+from ..records.problems import InputError, Problems
+from ..records.rows import ScoreRow
+from ..records.support import read_support
+from ..records.topics import read_topics
+from .manifest import read_manifest
+from .scoreboard import Scoreboard, nugget_values, support_values, unjudged_nugget_values
+
+
+def score_path(
+    path: Path, problems: Problems, *, topics: Path | None = None, all_citations: bool = True
+) -> list[ScoreRow]:
+    """Score rows of a file of judgements or of a results folder.
+
+    Args:
+        path: nugget assignments (nuggetizer's layout), support labels (RAGDoll's layout or ours),
+            or a folder that `judge run` wrote.
+        topics: file of the topics that every run must answer; else, for a folder the topics of
+            its run, for a file those that any run in it answers.
+        all_citations: give the `_all` support measures too.
+
+    Raises: InputError if the file is broken or holds no judgements.
+    """
+    wanted = list(read_topics(topics, problems)) if topics is not None else None
+    if path.is_dir():
+        return _score_folder(path, problems, wanted)
+    board = Scoreboard(wanted)
+    kind = file_kind(path)
+    if kind not in _READERS:
+        raise InputError(f"{path}: holds {kind}, wanted nugget assignments or support labels")
+    _READERS[kind](path, problems, board, all_citations)
+    problems.raise_errors()
+    return list(board.rows())
+
+
+def _score_folder(folder: Path, problems: Problems, topics: list[str] | None) -> list[ScoreRow]:
+    manifest = read_manifest(folder)
+    if topics is None:
+        topics = manifest["data"]["topic_ids"]
+    board = Scoreboard(topics)
+    board.ensure_runs(manifest["data"]["run_ids"])
+    found = False
+    if (path := folder / "assignments.jsonl").is_file():
+        _add_assignments(path, problems, board, True)
+        for run_id, topic_id in manifest["cells_without_bank"]:
+            board.add(run_id, topic_id, unjudged_nugget_values())
+        found = True
+    if (path := folder / "support.jsonl").is_file():
+        every = manifest["config"]["support"]["citations"] != "first"
+        _add_support(path, problems, board, every)
+        found = True
+    problems.raise_errors()
+    if not found:
+        raise InputError(f"{folder}: no assignments.jsonl and no support.jsonl in it")
+    return list(board.rows())
+
+
+def _add_assignments(
+    path: Path, problems: Problems, board: Scoreboard, all_citations: bool
+) -> None:
+    for row in read_assignments(path, problems):
+        labels = [assigned.label for assigned in row.nuggets]
+        importances = [assigned.nugget.importance for assigned in row.nuggets]
+        length = count_words(row.answer_text) if row.answer_text else row.response_length
+        board.add(row.run_id, row.topic_id, nugget_values(labels, importances, length))
+
+
+def _add_support(path: Path, problems: Problems, board: Scoreboard, all_citations: bool) -> None:
+    for row in read_support(path, problems):
+        board.add(row.run_id, row.topic_id, support_values(row, all_citations=all_citations))
+
+
+_READERS: dict[str, Callable[[Path, Problems, Scoreboard, bool], None]] = {
+    "assignments": _add_assignments,
+    "support": _add_support,
+}

@@ -1,0 +1,129 @@
+"""The support program: does each cited passage carry the sentence that cites it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from ..judges import SupportJudge
+from ..records.judgements import Judged, Outcome, Reason, Unjudged
+from ..records.rows import Answer, Citation, Passage, Sentence
+from ..records.support import SupportCitation, SupportLabels, SupportSentence, support_rows
+from .collection import Collection
+from .engine import Item
+from .journal import Journal
+from .results import Results
+from .scoreboard import Scoreboard, support_values
+
+
+class _Cited(NamedTuple):
+    rank: int
+    citation: Citation
+    passage: Passage | None
+
+
+class SupportStage:
+    """One item per answer, sentence and judged citation.
+
+    Headings and sentences without text make no claim and are left out, counted. A sentence
+    without citations is `none` without a call. A citation whose passage has no text in the
+    data ends as `Unjudged(no_passage)`, never as `none`.
+
+    Source: arXiv:2504.15205; the first citation counts there.
+    """
+
+    name = "support"
+
+    def __init__(
+        self,
+        collection: Collection,
+        judge: SupportJudge,
+        citations: Literal["first", "all"] | int = "first",
+    ) -> None:
+        self._collection = collection
+        self._judge = judge
+        self._most: int | None  # citations of a sentence that are judged; None: all
+        if citations == "first":
+            self._most = 1
+        else:
+            self._most = None if citations == "all" else citations
+
+    def items(self) -> Iterator[Item]:
+        """Answers in the order of their files, sentence by sentence."""
+        for answer in self._collection.answers():
+            for sentence in _claims(answer):
+                for rank, _, passage in self._cited(sentence):
+                    if passage is not None:
+                        ids = (answer.topic_id, answer.run_id, str(sentence.id), str(rank))
+                        yield Item(ids, (sentence.text, passage.text))
+
+    async def judge(self, item: Item) -> Judged:
+        """One label."""
+        label, call = await self._judge.label(*item.payload)
+        return Judged({"label": str(label)}, (call,))
+
+    def inputs(self, item: Item) -> dict[str, object]:
+        """What the judge's prompt is rendered from."""
+        sentence, passage = item.payload
+        return {"passage": passage, "sentence": sentence}
+
+    def finish(self, journal: Journal, results: Results, board: Scoreboard) -> None:
+        """Write support.jsonl and note each answer's scores."""
+        number = 0
+        with results.open("support.jsonl") as rows:
+            for answer in self._collection.answers():
+                sentences = []
+                for sentence in self._counted_claims(answer, results):
+                    labels = []
+                    for rank, citation, passage in self._cited(sentence):
+                        outcome: Outcome = _no_passage(citation)
+                        if passage is not None:
+                            outcome = journal.outcome(number)
+                            number += 1
+                        ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
+                        place = {"sentence": sentence.id, "citation": citation.passage_id}
+                        results.judged(self.name, ids, outcome, place=place)
+                        label = outcome.values["label"] if isinstance(outcome, Judged) else None
+                        labels.append(
+                            SupportCitation.model_construct(
+                                passage_id=citation.passage_id, rank=rank, label=label
+                            )
+                        )
+                    sentences.append(
+                        SupportSentence(id=sentence.id, text=sentence.text, citations=tuple(labels))
+                    )
+                judged = SupportLabels(
+                    run_id=answer.run_id, topic_id=answer.topic_id, sentences=tuple(sentences)
+                )
+                for row in support_rows(judged):
+                    rows.write(row)
+                values = support_values(judged, all_citations=self._most != 1)
+                board.add(answer.run_id, answer.topic_id, values)
+
+    def _cited(self, sentence: Sentence) -> Iterator[_Cited]:
+        for rank, citation in enumerate(sentence.citations[: self._most]):
+            yield _Cited(rank, citation, self._collection.passages.get(citation.passage_id))
+
+    def _counted_claims(self, answer: Answer, results: Results) -> Iterator[Sentence]:
+        for sentence in answer.sentences:
+            if sentence.is_heading:
+                results.count("headings (make no claim)")
+            elif not sentence.text.strip():
+                results.count("sentences without text")
+            else:
+                results.count("sentences judged for support")
+                if not sentence.citations:
+                    results.count("sentences without citation (no support)")
+                if self._most is not None and len(sentence.citations) > self._most:
+                    more = len(sentence.citations) - self._most
+                    results.count(f"citations after the first {self._most} (not asked)", more)
+                yield sentence
+
+
+def _claims(answer: Answer) -> Iterator[Sentence]:
+    return (s for s in answer.sentences if not s.is_heading and s.text.strip())
+
+
+def _no_passage(citation: Citation) -> Unjudged:
+    detail = f"passage {citation.passage_id} has no text in the data"
+    return Unjudged(Reason.NO_PASSAGE, detail)

@@ -1,0 +1,115 @@
+"""The data: frozen typed rows, and a checked reader and writer for every file format.
+
+Readers take a `Problems`, in which they note what is wrong by file and line; a caller ends with
+`problems.raise_errors()`. They raise `InputError` only for a file that cannot be read at all.
+"""
+
+from .answers import count_words, read_answers, read_documents
+from .assignments import (
+    ASSIGNMENT_LABELS,
+    AssignedNugget,
+    Assignment,
+    AssignmentLabel,
+    assignment_row,
+    read_assignments,
+)
+from .candidates import CandidatePool, pool_rows, read_candidates, write_segment_pool
+from .cells import LabelFile
+from .judgements import Judged, Outcome, Provenance, Reason, Unjudged
+from .kinds import FileKind, file_kind
+from .labels import read_labels
+from .nuggets import bank_row, nugget_row, read_nugget_banks
+from .passages import read_passages
+from .problems import InputError, Problem, Problems
+from .qrels import read_qrels, write_qrels
+from .relevance import RelevanceLabel, read_relevance, relevance_row
+from .rows import (
+    Answer,
+    Citation,
+    Importance,
+    Nugget,
+    NuggetBank,
+    Passage,
+    Ranking,
+    Row,
+    ScoreRow,
+    Sentence,
+    Topic,
+    nugget_ids,
+)
+from .runs import read_trec_run
+from .scores import read_scores, score_row, write_ir_measures, write_scores_jsonl
+from .support import (
+    SUPPORT_WEIGHTS,
+    SupportCitation,
+    SupportLabel,
+    SupportLabels,
+    SupportSentence,
+    ragdoll_row,
+    read_support,
+    support_rows,
+)
+from .topics import read_topics
+
+__all__ = [
+    "ASSIGNMENT_LABELS",
+    "SUPPORT_WEIGHTS",
+    "Answer",
+    "AssignedNugget",
+    "Assignment",
+    "AssignmentLabel",
+    "CandidatePool",
+    "Citation",
+    "FileKind",
+    "Importance",
+    "InputError",
+    "Judged",
+    "LabelFile",
+    "Nugget",
+    "NuggetBank",
+    "Outcome",
+    "Passage",
+    "Problem",
+    "Problems",
+    "Provenance",
+    "Ranking",
+    "Reason",
+    "RelevanceLabel",
+    "Row",
+    "ScoreRow",
+    "Sentence",
+    "SupportCitation",
+    "SupportLabel",
+    "SupportLabels",
+    "SupportSentence",
+    "Topic",
+    "Unjudged",
+    "assignment_row",
+    "bank_row",
+    "count_words",
+    "file_kind",
+    "nugget_ids",
+    "nugget_row",
+    "pool_rows",
+    "ragdoll_row",
+    "read_answers",
+    "read_assignments",
+    "read_candidates",
+    "read_documents",
+    "read_labels",
+    "read_nugget_banks",
+    "read_passages",
+    "read_qrels",
+    "read_relevance",
+    "read_scores",
+    "read_support",
+    "read_topics",
+    "read_trec_run",
+    "relevance_row",
+    "score_row",
+    "support_rows",
+    "write_ir_measures",
+    "write_qrels",
+    "write_scores_jsonl",
+    "write_segment_pool",
+]

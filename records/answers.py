@@ -1,0 +1,178 @@
+"""RAG runs: what each system answered, sentence by sentence, with its citations."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from .citations import References, inline_documents, read_citations, read_references
+from .fields import Line, as_id, as_int, read_lines, show, stem
+from .headings import heading_sign
+from .passages import add_passage, passage_of
+from .problems import Problems
+from .rows import Answer, Passage, Sentence
+
+
+@dataclass(frozen=True)
+class AnswerFormat:
+    """The limits that a track sets; going over one is reported, and the answer kept whole."""
+
+    name: str
+    max_references: int | None = None
+    max_words: int | None = None
+    max_citations: int | None = None  # in one sentence
+    has_headings: bool = False
+
+
+RAG_2024 = AnswerFormat("TREC RAG 2024", max_references=20, max_words=400)
+RAG_2025 = AnswerFormat("TREC RAG 2025", max_references=100)
+RAG_2026 = AnswerFormat("TREC RAG 2026", 100, 1024, 3, has_headings=True)
+REPORT = AnswerFormat("auto-judge report")
+_IS_2026 = re.compile(r"rag(20)?26", re.IGNORECASE)
+
+
+def read_answers(
+    path: Path, problems: Problems, *, seen: dict[tuple[str, str], str] | None = None
+) -> Iterator[Answer]:
+    """Read a run lazily, one answer a line, in file order.
+
+    Takes TREC RAG 2024, TREC RAG 2025 (citations as places or as ids), TREC RAG 2026 (told by
+    a `narrative_id` that begins with `rag2026` or `rag26`; the only one with headings) and
+    auto-judge or RAGTIME reports (`responses`). Sentence ids are positions: a sentence without
+    text stays, with the text "", and so do headings. The text is kept as written.
+
+    Args:
+        seen: places of the answers read so far, by (run, topic); share one between the files
+            of a job, so that an answer in two files is noticed too.
+
+    Errors noted: no topic or sentences, a field of the wrong type, a second answer of a run to
+    a topic; such a record is not yielded. Kept and listed: a run named by its file
+    (`run_id_from_file`), `empty_sentence`, `empty_answer`, each `heading` with how it was told,
+    a declared length that is not the counted one (`response_length`), and what exceeds the
+    track's limits. Citations: see `read_citations`.
+    """
+    seen = {} if seen is None else seen
+    is_named_by_file = False
+    for line in read_lines(path, problems):
+        holder = line.child("metadata") or line
+        run_id, topic_id = holder.optional_id("run_id"), _topic_id(line, holder)
+        if run_id is None:
+            run_id = stem(path)
+            if not is_named_by_file:
+                is_named_by_file = True
+                what = (
+                    f"{holder.name('run_id')!r} is missing; the run is named {run_id!r} by its file"
+                )
+                line.keep("run_id_from_file", what)
+        items = line.array("answer", "responses")
+        if topic_id is None or items is None:
+            continue
+        if (first := seen.get((run_id, topic_id))) is not None:
+            what = f"run {run_id!r} answered topic {topic_id!r} at {first} already, wanted once"
+            line.error("duplicate_answer", what)
+            continue
+        seen[run_id, topic_id] = f"{path}:{line.number}"
+        if (answer := _answer(line, run_id, topic_id, items)) is not None:
+            yield answer
+
+
+def read_documents(path: Path, problems: Problems) -> dict[str, Passage]:
+    """The passages that auto-judge reports carry in `documents`, by id; {} for other runs.
+
+    Errors noted: a document without a text field, one id with two texts in the file (reports
+    of two systems may well cut the same document differently: read each run by itself).
+    """
+    passages: dict[str, Passage] = {}
+    for line in read_lines(path, problems):
+        for name, document in inline_documents(line).items():
+            prefix = f"{line.prefix}documents[{name!r}]."
+            row = document if isinstance(document, dict) else {"text": document}
+            if (passage := passage_of(replace(line, row=row, prefix=prefix), name)) is not None:
+                add_passage(passages, passage, line, once=False)
+    return passages
+
+
+def count_words(text: str) -> int:
+    """Words of a text as the TREC RAG track counts them: between white space, after NFKC."""
+    return len(unicodedata.normalize("NFKC", text).split())
+
+
+def _topic_id(line: Line, holder: Line) -> str | None:
+    fields = ("topic_id", "narrative_id", "request_id")
+    if holder.first(*fields) is None and line.first(*fields) is not None:
+        return line.id(*fields)
+    return holder.id(*fields)
+
+
+def _format(line: Line) -> AnswerFormat:
+    metadata = line.row.get("metadata")
+    if not isinstance(metadata, dict):
+        return RAG_2024 if "answer" in line.row else REPORT
+    narrative = as_id(metadata.get("narrative_id"))
+    if "answer" not in line.row or narrative is None:
+        return REPORT
+    return RAG_2026 if _IS_2026.match(narrative) else RAG_2025
+
+
+def _answer(line: Line, run_id: str, topic_id: str, items: list[object]) -> Answer | None:
+    form, references = _format(line), read_references(line)
+    field = "answer" if line.row.get("answer") is not None else "responses"
+    sentences = []
+    for position, item in enumerate(items):
+        prefix = f"{line.name(field)}[{position}]."
+        if isinstance(item, str):
+            line.keep("plain_sentence", f"{prefix[:-1]} is text, wanted an object; no citations")
+            item = {"text": item}
+        if not isinstance(item, dict):
+            line.bad(f"{field}[{position}]", item, "an object with text and citations")
+            return None
+        unit = replace(line, row=item, prefix=prefix)
+        if (sentence := _sentence(unit, position, references, form)) is None:
+            return None
+        sentences.append(sentence)
+    if not sentences:
+        line.keep("empty_answer", f"run {run_id!r} says nothing to topic {topic_id!r}")
+    cited = [citation.passage_id for s in sentences for citation in s.citations]
+    named = tuple(dict.fromkeys([*(name for name in references.listed if name), *cited]))
+    answer = Answer(run_id=run_id, topic_id=topic_id, sentences=tuple(sentences), references=named)
+    _check_limits(line, answer, form, len(references.listed))
+    return answer
+
+
+def _sentence(
+    unit: Line, position: int, references: References, form: AnswerFormat
+) -> Sentence | None:
+    text = unit.row.get("text")
+    if text is not None and not isinstance(text, str):
+        unit.bad("text", text, "text")
+        return None
+    if not text or not text.strip():
+        unit.keep("empty_sentence", f"{unit.name('text')} is {show(text)}, wanted a sentence")
+        text = ""
+    citations = read_citations(unit, references)
+    sign = heading_sign(unit, text, is_cited=bool(citations)) if form.has_headings else None
+    if sign:
+        unit.keep("heading", f"{unit.prefix[:-1]} is taken as a heading ({sign})")
+    elif form is RAG_2024 and unit.row.get("citations") is None:
+        unit.keep("no_citations_field", f"{unit.name('citations')} is missing, read as no citation")
+    if form.max_citations is not None and len(citations) > form.max_citations:
+        what = f"{unit.prefix[:-1]} has {len(citations)} citations, wanted {form.max_citations}"
+        unit.keep("too_many_citations", f"{what} at most ({form.name})")
+    return Sentence(id=position, text=text, citations=citations, is_heading=bool(sign))
+
+
+def _check_limits(line: Line, answer: Answer, form: AnswerFormat, n_references: int) -> None:
+    if form.max_references is not None and n_references > form.max_references:
+        what = f"{n_references} references, wanted {form.max_references} at most ({form.name})"
+        line.keep("too_many_references", what)
+    n_words = sum(count_words(sentence.text) for sentence in answer.sentences)
+    if form.max_words is not None and n_words > form.max_words:
+        what = f"{n_words} words, wanted {form.max_words} at most ({form.name})"
+        line.keep("too_many_words", what)
+    declared = line.row.get("response_length")
+    if declared is not None and as_int(declared) != n_words:
+        what = f"response_length is {show(declared)}, the answer has {n_words} words"
+        line.keep("response_length", f"{what}; counted again")

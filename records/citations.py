@@ -1,0 +1,146 @@
+"""From what an answer writes as citations to the passages they name, each oddity noted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .fields import Line, as_id, as_int, show
+from .rows import Citation
+
+
+@dataclass(frozen=True)
+class References:
+    """What the citations of one answer may name.
+
+    `listed` are the ids that integer citations count in, None where no id could be read;
+    `named` all ids that a citation may use; `is_open`: there is no list, so every id will do.
+    """
+
+    listed: tuple[str | None, ...]
+    named: Collection[str]
+    is_open: bool
+
+
+def read_references(line: Line) -> References:
+    """The `references` of an answer, and the ids of its `documents`.
+
+    Noted: an id that is listed twice (both places count, so that indexes hold), an item that
+    is no id (its place is kept).
+    """
+    listed: list[str | None] = []
+    found = line.array("references") if line.row.get("references") is not None else None
+    for place, item in enumerate(found or []):
+        name = as_id(item)
+        if name is None:
+            line.skip("bad_reference", f"references[{place}] is {show(item)}, wanted an id")
+        elif name in listed:
+            first = listed.index(name)
+            what = f"references[{place}] is {name!r}, as references[{first}]; wanted each once"
+            line.keep("duplicate_reference", what)
+        listed.append(name)
+    inline = set(inline_documents(line))
+    named = inline | {name for name in listed if name is not None}
+    return References(tuple(listed), named, is_open=found is None and not inline)
+
+
+def inline_documents(line: Line) -> dict[str, dict[str, Any]]:
+    """The `documents` that a report carries, by id, from a map or a list; unread otherwise."""
+    documents = line.row.get("documents")
+    if isinstance(documents, list):
+        items = [item for item in documents if isinstance(item, dict)]
+        pairs = [(as_id(item.get("id", item.get("docid"))), item) for item in items]
+    elif isinstance(documents, dict):
+        pairs = [(as_id(name), item) for name, item in documents.items()]
+    else:
+        pairs = []
+    return {name: item for name, item in pairs if name is not None}
+
+
+def read_citations(item: Line, references: References) -> tuple[Citation, ...]:
+    """The citations of one sentence, in the order of the file, or by falling confidence.
+
+    Takes a list of 0-based places in `references`, a list of ids, or a map from id to
+    confidence. A number written as text is an id if the references list it, else a place. An
+    id that the references do not list is kept, for it names a passage, and is reported; what
+    names nothing (a place out of range, a value of another type) and what names a passage a
+    second time is skipped and reported.
+    """
+    citations: dict[str, Citation] = {}
+    for written, weight in _written(item):
+        passage_id = _resolve(item, written, references)
+        if passage_id is None:
+            continue
+        if passage_id in citations:
+            what = f"{item.name('citations')} has {passage_id!r} twice, wanted it once"
+            item.skip("duplicate_citation", what)
+            continue
+        citations[passage_id] = Citation(passage_id=passage_id, weight=weight)
+    return tuple(citations.values())
+
+
+def _written(item: Line) -> list[tuple[object, float | None]]:
+    value = item.row.get("citations")
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return [(written, None) for written in value]
+    if isinstance(value, dict):
+        weighted = [(name, _confidence(item, name, weight)) for name, weight in value.items()]
+        return sorted(weighted, key=lambda pair: math.inf if pair[1] is None else -pair[1])
+    what = f"{item.name('citations')} is {show(value)}, wanted a list or a map; read as a list"
+    item.keep("bad_citations", what)
+    return [(value, None)]
+
+
+def _confidence(item: Line, name: str, weight: object) -> float | None:
+    if isinstance(weight, int | float) and not isinstance(weight, bool) and math.isfinite(weight):
+        return float(weight)
+    what = f"{item.name('citations')} gives {name!r} the confidence {show(weight)}, wanted a number"
+    item.keep("bad_confidence", f"{what}; placed last")
+    return None
+
+
+def _resolve(item: Line, written: object, references: References) -> str | None:
+    if isinstance(written, str):
+        name = as_id(written)
+        if name is not None and (name in references.named or references.is_open):
+            return name
+        place = as_int(written)
+        if place is None or not references.listed:
+            return _unlisted(item, name, written)
+        item.keep("citation_as_text", f"{item.name('citations')} has {written!r}, read as a place")
+    else:
+        place = as_int(written)
+    return _at(item, place, written, references.listed)
+
+
+def _unlisted(item: Line, name: str | None, written: object) -> str | None:
+    if name is None:
+        _bad(item, written)
+        return None
+    what = f"{item.name('citations')} has {name!r}, which the references do not list; kept"
+    item.keep("unknown_citation", what)
+    return name
+
+
+def _at(item: Line, place: int | None, written: object, listed: Sequence[str | None]) -> str | None:
+    if place is None:
+        _bad(item, written)
+        return None
+    if not 0 <= place < len(listed):
+        wanted = f"0 to {len(listed) - 1}" if listed else "none, for there are no references"
+        what = f"{item.name('citations')} has {show(written)}, wanted {wanted}"
+        item.skip("citation_out_of_range", what)
+        return None
+    if listed[place] is None:
+        what = f"{item.name('citations')} has {place}, whose reference is no id"
+        item.skip("citation_of_bad_reference", what)
+    return listed[place]
+
+
+def _bad(item: Line, written: object) -> None:
+    what = f"{item.name('citations')} has {show(written)}, wanted an id or a place in references"
+    item.skip("bad_citation", what)

@@ -1,0 +1,197 @@
+"""Fields of one JSON object, checked: each complaint says the place, the field, got and wanted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .lines import json_records
+from .problems import Problems
+
+ENVELOPE = "castorini.cli."  # `schema_version` of the tools that wrap their rows in `artifacts`
+_INTEGER = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A JSON object of a file, or one inside it; `prefix` is the way there, as `metadata.`."""
+
+    path: Path
+    number: int
+    row: Mapping[str, Any]
+    problems: Problems
+    prefix: str = ""
+
+    def error(self, kind: str, what: str) -> None:
+        """Note something that must be mended before the file can be used."""
+        self.problems.error(self.path, self.number, kind, what)
+
+    def skip(self, kind: str, what: str) -> None:
+        """Note something that is left out."""
+        self.problems.skip(self.path, self.number, kind, what)
+
+    def keep(self, kind: str, what: str) -> None:
+        """Note something odd that is used as it is."""
+        self.problems.keep(self.path, self.number, kind, what)
+
+    def name(self, field: str) -> str:
+        """The field as a reader of the file would point to it: `answer[3].text`."""
+        return self.prefix + field
+
+    def first(self, *fields: str) -> tuple[str, Any] | None:
+        """The first of these fields that is there and not null, with its value."""
+        return next(((f, self.row[f]) for f in fields if self.row.get(f) is not None), None)
+
+    def id(self, *fields: str) -> str | None:
+        """The id under the first of these fields; missing or no id: an error, and None."""
+        if self.first(*fields) is None:
+            self.missing(*fields)
+            return None
+        return self.optional_id(*fields)
+
+    def optional_id(self, *fields: str) -> str | None:
+        """The id under the first of these fields, None if there is none; no id: an error."""
+        if (found := self.first(*fields)) is None:
+            return None
+        if (name := as_id(found[1])) is None:
+            self.bad(found[0], found[1], "an id (text or whole number)")
+        return name
+
+    def text(self, *fields: str) -> str | None:
+        """The text under the first of these fields; missing or not text: an error, and None."""
+        if (found := self.first(*fields)) is None:
+            self.missing(*fields)
+            return None
+        if not isinstance(found[1], str):
+            self.bad(found[0], found[1], "text")
+            return None
+        return found[1]
+
+    def optional_text(self, *fields: str) -> str:
+        """The text under the first of these fields, "" if there is none; not text: an error."""
+        return (self.text(*fields) or "") if self.first(*fields) else ""
+
+    def array(self, *fields: str) -> list[Any] | None:
+        """The list under the first of these fields; missing or no list: an error, and None."""
+        if (found := self.first(*fields)) is None:
+            self.missing(*fields)
+            return None
+        if not isinstance(found[1], list):
+            self.bad(found[0], found[1], "a list")
+            return None
+        return found[1]
+
+    def objects(self, *fields: str) -> list[Line] | None:
+        """The objects of the list under these fields; an item that is none is an error."""
+        if (items := self.array(*fields)) is None:
+            return None
+        field = next(f for f in fields if self.row.get(f) is not None)
+        found = []
+        for place, item in enumerate(items):
+            if isinstance(item, dict):
+                found.append(replace(self, row=item, prefix=f"{self.name(field)}[{place}]."))
+            else:
+                self.bad(f"{field}[{place}]", item, "an object")
+        return found
+
+    def child(self, field: str) -> Line | None:
+        """The object under this field; None if it is absent or, an error, something else."""
+        if (value := self.row.get(field)) is None:
+            return None
+        if not isinstance(value, dict):
+            self.bad(field, value, "an object")
+            return None
+        return replace(self, row=value, prefix=f"{self.name(field)}.")
+
+    def missing(self, *fields: str) -> None:
+        """Note, as an error, that none of these fields is there."""
+        has = ", ".join(map(str, self.row)) or "nothing"
+        wanted = " or ".join(repr(self.name(f)) for f in fields)
+        self.error("missing_field", f"field {wanted} is missing; the object has {shorten(has)}")
+
+    def bad(self, field: str, value: Any, wanted: str) -> None:
+        """Note, as an error, a value of the wrong type."""
+        what = f"field {self.name(field)!r} is {show(value)}, wanted {wanted}"
+        self.error("bad_field", what)
+
+
+def read_lines(
+    path: Path, problems: Problems, where: Mapping[str, str] | None = None
+) -> Iterator[Line]:
+    """The objects of a JSONL file (or of one JSON document), `castorini.cli` envelopes opened.
+
+    Args:
+        where: take only objects whose top-level fields have these values, compared as text.
+    """
+    for number, row in json_records(path, problems):
+        for line in _opened(Line(path, number, row, problems)):
+            if all(str(line.row.get(field)) == value for field, value in (where or {}).items()):
+                yield line
+
+
+def is_envelope(row: Mapping[str, Any]) -> bool:
+    """Whether a castorini command wrapped its result in this object."""
+    return str(row.get("schema_version", "")).startswith(ENVELOPE)
+
+
+def _opened(line: Line) -> Iterator[Line]:
+    """The line itself, or what its artifacts hold; an artifact in another file is skipped."""
+    if not is_envelope(line.row):
+        yield line
+        return
+    if line.row.get("status") not in (None, "success", "ok", "completed"):
+        line.keep("envelope_status", f"the command ended with {show(line.row['status'])}")
+    for artifact in line.objects("artifacts") or []:
+        value = next((artifact.row[f] for f in ("data", "value") if f in artifact.row), None)
+        if value is None:
+            what = f"{artifact.prefix}data is missing (path: {show(artifact.row.get('path'))})"
+            line.skip("envelope_file", f"{what}; pass the file itself to read it")
+            continue
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, dict):
+                yield replace(artifact, row=item, prefix=f"{artifact.prefix}data.")
+            else:
+                artifact.bad("data", item, "an object or a list of objects")
+
+
+def as_id(value: object) -> str | None:
+    """An id as text without surrounding white space: `12` and `"12"` are one; None if no id."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return None
+
+
+def as_int(value: object) -> int | None:
+    """A whole number from 3, 3.0, "3" or "3.0"; None for all else, truth values included."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
+        return int(float(value))
+    return None
+
+
+def show(value: object) -> str:
+    """A value for a message: short, and null for None."""
+    return "null" if value is None else shorten(repr(value))
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """The beginning of a text that would be too long for a message."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def stem(path: Path) -> str:
+    """The file's name without folder, `.gz` and format suffix; a run's name of last resort."""
+    name = path.name.removesuffix(".gz")
+    for suffix in (".jsonl", ".json", ".tsv", ".txt", ".csv", ".run"):
+        name = name.removesuffix(suffix)
+    return name

@@ -1,0 +1,55 @@
+"""How a judgement ends: `Judged` with its values, or `Unjudged` with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Reason(StrEnum):
+    """Why there is no judgement."""
+
+    ABSTAINED = "abstained"  # the judge said that it cannot tell
+    REFUSED = "refused"  # the model or its content filter declined
+    TRUNCATED = "truncated"  # the reply ended at its length limit
+    UNPARSEABLE = "unparseable"  # the reply is not what was asked for
+    INCOMPLETE = "incomplete"  # the reply leaves out something that was asked
+    ERROR = "error"  # no reply: network, server, deadline
+    BUDGET = "budget"  # not asked: a limit on calls, tokens or money was reached
+    NO_PASSAGE = "no_passage"  # not asked: the text to judge against is not in the data
+
+
+# Dataclasses with slots, not pydantic: one of each is made for every call of a large run.
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where one reply came from. Tokens are 0 where the endpoint reports none."""
+
+    model: str = ""  # the model that answered, as the endpoint names it
+    finish_reason: str = ""
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    attempts: int = 0  # requests sent for this reply; 0 when it came from the cache
+    cache_hit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A judgement that arrived: the judge's output fields by name, JSON-ready."""
+
+    values: dict[str, Any]
+    provenance: tuple[Provenance, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """A judgement that did not arrive; never counted as any label."""
+
+    reason: Reason
+    detail: str
+    raw: str = ""
+    provenance: tuple[Provenance, ...] = field(default=())
+
+
+Outcome = Judged | Unjudged

@@ -1,0 +1,145 @@
+"""Label files: a row per item and annotator, in JSONL or CSV, with the ids that name the item."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from .cells import (
+    NUGGET_KEY,
+    RELEVANCE_KEY,
+    SUPPORT_KEY,
+    Cell,
+    Cells,
+    LabelFile,
+    LabelKind,
+    known_scale,
+)
+from .fields import Line, as_id, as_int
+from .lines import raw_lines
+from .problems import InputError, Problems
+from .support import support_label
+
+# The ids that name an item, in the order of a cell's key, each with its other names.
+KEY_FIELDS: dict[str, tuple[str, ...]] = {
+    "topic_id": ("topic_id", "qid", "query_id"),
+    "run_id": ("run_id",),
+    "sentence_id": ("sentence_id", "sentence_idx"),
+    "passage_id": ("passage_id", "docid"),
+    "nugget_id": ("nugget_id",),
+    "question_id": ("question_id",),
+    "key_point_id": ("key_point_id",),
+}
+_KINDS: dict[tuple[str, ...], LabelKind] = {
+    NUGGET_KEY: "nuggets",
+    SUPPORT_KEY: "support",
+    RELEVANCE_KEY: "relevance",
+}
+
+
+def csv_lines(path: Path, problems: Problems, where: Mapping[str, str]) -> Iterator[Line]:
+    """The rows of a CSV file with a header, an empty field as None, chosen by `where`.
+
+    Raises: InputError naming the line where the file stops being CSV.
+    """
+    reader = csv.DictReader((line for _, line in raw_lines(path)), restkey="", strict=True)
+    try:
+        for row in reader:
+            line = Line(path, reader.line_num, row, problems)
+            if "" in row or None in row.values():
+                wanted = len(reader.fieldnames or ())
+                line.error("bad_csv", f"the row has more or fewer columns, wanted {wanted}")
+            elif all(row.get(name) == value for name, value in where.items()):
+                yield replace(line, row={name: value or None for name, value in row.items()})
+    except csv.Error as error:
+        raise InputError(f"{path}:{max(reader.reader.line_num, 1)}: not CSV ({error})") from None
+
+
+def labels_of_rows(path: Path, lines: Iterable[Line], problems: Problems) -> LabelFile:
+    """The labels of rows with ids (`KEY_FIELDS`), `label` and, optionally, `annotator`.
+
+    The ids that occur in any row make the key, and every row must have them. Labels are
+    compared in lower case; support labels by what they mean.
+    """
+    rows = list(lines)
+    has = set().union(*(line.row for line in rows))
+    key = tuple(name for name, names in KEY_FIELDS.items() if has.intersection(names))
+    if rows and not key:
+        rows[0].missing(*KEY_FIELDS)
+    kind = _KINDS.get(key, "other")
+    cells, annotations = Cells(problems), dict[Cell, dict[str, str]]()
+    for line in rows if key else []:
+        if (cell := _cell(line, key)) is None:
+            continue
+        if "label" not in line.row:
+            line.missing("label")
+            continue
+        label, annotator = _label(line, kind), line.optional_id("annotator")
+        if annotator is None:
+            cells.add(path, line.number, cell, label)
+        elif annotator in annotations.setdefault(cell, {}):
+            what = f"annotator {annotator!r} labels cell {' '.join(cell)} again, wanted once"
+            line.error("duplicate_annotation", what)
+        elif label is not None:
+            annotations[cell][annotator] = label
+    return _file(path, kind, key, cells, annotations)
+
+
+def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:
+    found = [line.id(*KEY_FIELDS[name]) for name in key]
+    cell = tuple(name for name in found if name is not None)
+    return cell if len(cell) == len(key) else None
+
+
+def _label(line: Line, kind: LabelKind) -> str | None:
+    """The label as text: true as "true", 2.0 as "2", support by its name; null is no label."""
+    written = line.row["label"]
+    if kind == "support":
+        support, is_known = support_label(written)
+        if is_known:
+            return support
+    if isinstance(written, bool):
+        return str(written).lower()
+    number = as_int(written)
+    name = str(number) if number is not None else as_id(written)
+    if name is None and written is not None and not isinstance(written, str):
+        line.bad("label", written, "text or a whole number")
+    return name.lower() if name is not None else None
+
+
+def _file(
+    path: Path,
+    kind: LabelKind,
+    key: tuple[str, ...],
+    cells: Cells,
+    annotations: dict[Cell, dict[str, str]],
+) -> LabelFile:
+    problems = cells.problems
+    for cell, given in annotations.items():
+        if cell in cells.labels:
+            what = f"cell {' '.join(cell)} has labels with and without an annotator"
+            problems.error(path, 1, "duplicate_cell", f"{what}, wanted one kind")
+        cells.labels[cell] = _majority(path, cell, given, problems)
+    given_labels = (label for given in annotations.values() for label in given.values())
+    labels = {label for label in (*cells.labels.values(), *given_labels) if label is not None}
+    scale = known_scale(kind, labels)
+    if scale is None:
+        what = f"labels {', '.join(sorted(labels)) or 'none'} are of no known scale"
+        problems.keep(path, 1, "unknown_scale", f"{what}; ordered by name")
+        scale = tuple(sorted(labels))
+    file = cells.file(kind, scale, key)
+    return replace(file, annotations=annotations)
+
+
+def _majority(path: Path, cell: Cell, given: dict[str, str], problems: Problems) -> str | None:
+    if not given:
+        return None
+    ((label, n_for),) = Counter(given.values()).most_common(1)
+    if 2 * n_for > len(given):
+        return label
+    what = f"cell {' '.join(cell)} has no label that most of its {len(given)} annotators gave"
+    problems.keep(path, 1, "no_majority", what)
+    return None

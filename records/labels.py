@@ -1,0 +1,107 @@
+"""The labels in any file that holds some, joined later cell by cell on their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from .assignments import placed_assignments
+from .cells import (
+    NUGGET_KEY,
+    NUGGET_SCALE,
+    RELEVANCE_KEY,
+    SUPPORT_KEY,
+    SUPPORT_SCALE,
+    Cell,
+    Cells,
+    LabelFile,
+    grade_scale,
+)
+from .fields import Line, read_lines
+from .kinds import file_kind
+from .label_rows import csv_lines, labels_of_rows
+from .lines import is_json
+from .problems import InputError, Problems
+from .qrels import read_qrels
+from .relevance import placed_relevance
+from .support import placed_support
+
+
+def read_labels(
+    path: Path, problems: Problems, where: Mapping[str, str] | None = None
+) -> LabelFile:
+    """Read the labels of any file that has some, told by content.
+
+    Takes nugget assignments, support files, relevance judgements, qrels, and label files: JSONL
+    or CSV with ids (`KEY_FIELDS`), `label`, and optionally `annotator` and `rationale`.
+    Sentence ids are 0-based positions as text. Support labels are full, partial, none however
+    the file spells them; a sentence without citations is no cell, for nobody had to judge it.
+    Two citations of one sentence to one passage ask the same question: with one label they
+    are one cell, and mentioned; with two labels they are an error.
+
+    Args:
+        where: read only rows whose top-level fields have these values, as `condition=post_edited`.
+
+    Raises: InputError if the file holds no labels, or `where` cannot be applied or leaves none.
+    Errors noted: an id or label missing, a cell with two labels, an annotator twice in a cell.
+    """
+    where = where or {}
+    kind = file_kind(path)
+    if kind == "qrels":
+        if where:
+            raise InputError(f"{path}: qrels have no field {next(iter(where))!r} to choose by")
+        found = _qrels(path, problems)
+    elif kind == "labels":
+        lines = read_lines if is_json(path) else csv_lines
+        found = labels_of_rows(path, lines(path, problems, where), problems)
+    elif kind in _READERS:
+        found = _READERS[kind](read_lines(path, problems, where), problems)
+    else:
+        raise InputError(f"{path}: it holds {kind}, wanted labels, assignments, support or qrels")
+    if where and not found.cells and not found.n_unlabelled:
+        chosen = ", ".join(f"{name}={value}" for name, value in where.items())
+        raise InputError(f"{path}: no labels with {chosen}")
+    return found
+
+
+def _qrels(path: Path, problems: Problems) -> LabelFile:
+    cells: dict[Cell, str] = {
+        (topic_id, passage_id): str(grade)
+        for topic_id, grades in read_qrels(path, problems).items()
+        for passage_id, grade in grades.items()
+    }
+    return LabelFile("relevance", grade_scale(cells.values()), cells, RELEVANCE_KEY)
+
+
+def _nuggets(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for line, found in placed_assignments(lines):
+        for assigned in found.nuggets:
+            cell = (found.topic_id, found.run_id, assigned.nugget.id)
+            cells.add(line.path, line.number, cell, assigned.label)
+    return cells.file("nuggets", NUGGET_SCALE, NUGGET_KEY)
+
+
+def _support(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for line, found in placed_support(lines):
+        for sentence in found.sentences:
+            for citation in sentence.citations:
+                cell = (found.topic_id, found.run_id, str(sentence.id), citation.passage_id)
+                cells.add(line.path, line.number, cell, citation.label)
+    return cells.file("support", SUPPORT_SCALE, SUPPORT_KEY)
+
+
+def _relevance(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for line, found in placed_relevance(lines):
+        grade = None if found.grade is None else str(found.grade)
+        cells.add(line.path, line.number, (found.topic_id, found.passage_id), grade)
+    return cells.file("relevance", grade_scale(cells.labels.values()), RELEVANCE_KEY)
+
+
+_READERS: dict[str, Callable[[Iterable[Line], Problems], LabelFile]] = {
+    "assignments": _nuggets,
+    "support": _support,
+    "relevance": _relevance,
+}

@@ -1,0 +1,120 @@
+"""Lines of a text file with their numbers: plain or gzip, UTF-8, JSON or not."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import orjson
+
+from .problems import InputError, Problems
+
+
+def open_text(path: Path) -> TextIO:
+    """Open for reading as UTF-8 (a byte order mark is dropped), decompressing `.gz`.
+
+    Raises: InputError if the file is missing or cannot be read.
+    """
+    try:
+        raw = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+    return io.TextIOWrapper(cast(Any, raw), encoding="utf-8-sig", newline="\n")
+
+
+def raw_lines(path: Path) -> Generator[tuple[int, str], None, None]:
+    """Yield (line number from 1, line with its end) for every line.
+
+    Raises: InputError naming the line where the file stops being UTF-8 or gzip.
+    """
+    number = 0
+    with open_text(path) as stream:
+        try:
+            # Decoded line by line, so that the number of the undecodable line is known.
+            for number, raw in enumerate(stream.buffer, 1):
+                yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}:{number}: not UTF-8 text ({error})") from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{path}:{number + 1}: cannot be read ({error})") from None
+
+
+def text_lines(path: Path) -> Generator[tuple[int, str], None, None]:
+    """Yield (line number from 1, line without its end) for each line that is not blank.
+
+    Raises: as `raw_lines`.
+    """
+    for number, line in raw_lines(path):
+        if line.strip():
+            yield number, line.rstrip("\r\n")
+
+
+def first_line(path: Path) -> str:
+    """The first line that is not blank, without surrounding white space; "" if there is none."""
+    with closing(text_lines(path)) as lines:
+        return next((line.strip() for _, line in lines), "")
+
+
+def is_json(path: Path) -> bool:
+    """Whether the file begins as JSON does: with an object or an array."""
+    return first_line(path).startswith(("{", "["))
+
+
+def json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) for each line; a line that is no JSON object is an error.
+
+    `NaN`, which real files hold and JSON does not allow, is read as null.
+    """
+    for number, line in text_lines(path):
+        try:
+            row = _parse(line)
+        except ValueError as error:
+            problems.error(path, number, "bad_json", f"not JSON ({error}), wanted an object")
+            continue
+        if isinstance(row, dict):
+            yield number, row
+        else:
+            got = type(row).__name__
+            problems.error(path, number, "bad_json", f"JSON {got}, wanted an object")
+
+
+def json_records(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+    """As `json_lines`, but a file that opens with an array, or with a bare brace, is one document.
+
+    Such a document is read whole, must be an object or an array of objects, and all of it
+    counts as line 1.
+    """
+    if not (first_line(path).startswith("[") or first_line(path) == "{"):
+        yield from json_lines(path, problems)
+        return
+    try:
+        found = _parse("\n".join(line for _, line in text_lines(path)))
+    except ValueError as error:
+        wanted = "wanted one object a line, one object, or an array of objects"
+        problems.error(path, 1, "bad_json", f"not JSON ({error}), {wanted}")
+        return
+    for place, row in enumerate(found if isinstance(found, list) else [found]):
+        if isinstance(row, dict):
+            yield 1, row
+        else:
+            got = f"item {place} of the array is JSON {type(row).__name__}"
+            problems.error(path, 1, "bad_json", f"{got}, wanted an object")
+
+
+def _parse(text: str) -> Any:
+    """JSON, with NaN as null; ValueError if it is none, or holds half a character."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        try:
+            found = json.loads(text, parse_constant=lambda _: None)
+            orjson.dumps(found)  # refuses the lone surrogates that json.loads lets through
+        except (ValueError, TypeError, RecursionError):
+            raise ValueError(str(error)) from None
+        return found

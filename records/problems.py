@@ -1,0 +1,69 @@
+"""What was wrong with a file: where, what, got, wanted; and what was done about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+SHOWN = 10  # problems quoted in an error message; all of them are in `Problems`
+
+
+class InputError(Exception):
+    """A file, flag or config that cannot be used; the text says where, what, got and wanted."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong at one place; `kind` is the short name that problems are counted by."""
+
+    file: str
+    line: int
+    kind: str
+    what: str
+    action: Literal["error", "skipped", "kept"]
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.what}"
+
+
+class Problems:
+    """Collects what readers find, so that a user sees every problem at once and none is lost.
+
+    An `error` makes the file unusable (`raise_errors` ends the reading); a `skip` leaves one
+    thing out; a `keep` only mentions it. Nothing is ever left out without a row here.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[Problem] = []
+
+    def error(self, file: str | Path, line: int, kind: str, what: str) -> None:
+        """Note something that must be mended before the file can be used."""
+        self.rows.append(Problem(str(file), line, kind, what, "error"))
+
+    def skip(self, file: str | Path, line: int, kind: str, what: str) -> None:
+        """Note something that was left out, by its place."""
+        self.rows.append(Problem(str(file), line, kind, what, "skipped"))
+
+    def keep(self, file: str | Path, line: int, kind: str, what: str) -> None:
+        """Note something odd that was used as it is."""
+        self.rows.append(Problem(str(file), line, kind, what, "kept"))
+
+    def raise_errors(self) -> None:
+        """Raise one InputError that quotes the first errors and says how many there are."""
+        errors = [row for row in self.rows if row.action == "error"]
+        if errors:
+            more = f"\n... and {len(errors) - SHOWN} more" if len(errors) > SHOWN else ""
+            raise InputError("\n".join(map(str, errors[:SHOWN])) + more)
+
+    def counts(self) -> dict[str, int]:
+        """Number of problems by kind, skipped and kept ones, most frequent first."""
+        return dict(Counter(row.kind for row in self.rows if row.action != "error").most_common())
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)

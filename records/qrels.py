@@ -1,0 +1,60 @@
+"""Relevance judgements in the TREC layout: `topic iteration document grade`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from .fields import as_int
+from .lines import text_lines
+from .problems import Problems
+
+_TRUTH = {"true": 1, "false": 0}
+
+
+def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
+    """Read grades by topic and document, in file order; the iteration column is not used.
+
+    A grade may be written as a whole number, as a float that is one (`2.0`), or True or False.
+
+    Errors noted: other than 4 columns, other grades, one pair with two grades.
+    """
+    qrels: dict[str, dict[str, int]] = {}
+    for number, line in text_lines(path):
+        columns = line.split()
+        if len(columns) != 4:
+            what = f"{len(columns)} columns, wanted 4: topic iteration document grade"
+            problems.error(path, number, "bad_qrels", what)
+            continue
+        topic_id, _, passage_id, written = columns
+        grade = _TRUTH.get(written.lower(), as_int(written))
+        if grade is None:
+            what = f"grade {written[:40]!r}, wanted a whole number, True or False"
+            problems.error(path, number, "bad_grade", what)
+            continue
+        grades = qrels.setdefault(topic_id, {})
+        known = grades.get(passage_id)
+        if known is None:
+            grades[passage_id] = grade
+        elif known == grade:
+            what = f"{passage_id!r} of topic {topic_id!r} occurs twice with grade {grade}"
+            problems.keep(path, number, "duplicate_grade", what)
+        else:
+            what = f"{passage_id!r} of topic {topic_id!r} has grade {grade} here and {known} before"
+            problems.error(path, number, "duplicate_grade", f"{what}, wanted one")
+    return qrels
+
+
+def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]], iteration: str = "0") -> None:
+    """Write sorted by topic and document, as auto-judge tools do.
+
+    Raises: ValueError if an id is empty or holds white space, which the layout cannot carry.
+    """
+    lines = []
+    for topic_id, grades in sorted(qrels.items()):
+        for passage_id, grade in sorted(grades.items()):
+            for name in (topic_id, passage_id, iteration):
+                if len(name.split()) != 1 or name.split()[0] != name:
+                    raise ValueError(f"id {name!r} is empty or has white space: no qrels for it")
+            lines.append(f"{topic_id} {iteration} {passage_id} {grade}\n")
+    path.write_text("".join(lines), encoding="utf-8")

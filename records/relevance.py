@@ -1,0 +1,76 @@
+"""Relevance judgements of passages, as judges write them: with what was not judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .fields import Line, as_int, read_lines, show
+from .problems import Problems
+from .rows import Row
+
+TOPIC_FIELDS = ("topic_id", "qid")
+PASSAGE_FIELDS = ("passage_id", "docid")
+GRADE_FIELDS = ("grade", "judgment", "relevance")
+
+
+class RelevanceLabel(Row):
+    """The grade of a passage for a topic; None: not judged."""
+
+    topic_id: str
+    passage_id: str
+    grade: int | None
+
+
+def read_relevance(path: Path, problems: Problems) -> Iterator[RelevanceLabel]:
+    """Read our `relevance.jsonl` or UMBRELA's JSONL with `qid` and `docid` added, lazily.
+
+    The grade stands under `grade`, `judgment` or `relevance`. Where UMBRELA could not parse a
+    reply it wrote 0 and `result_status` 0: that is not judged, and listed as `unparsed`. A
+    grade that is no whole number is not judged and listed as `grade`; null is not judged.
+
+    Errors noted: no topic or passage id, one pair with two grades.
+    """
+    for _, label in placed_relevance(read_lines(path, problems)):
+        yield label
+
+
+def placed_relevance(lines: Iterable[Line]) -> Iterator[tuple[Line, RelevanceLabel]]:
+    """The labels in these objects, as `read_relevance`, each with its object."""
+    seen: dict[tuple[str, str], int | None] = {}
+    for line in lines:
+        topic_id, passage_id = line.id(*TOPIC_FIELDS), line.id(*PASSAGE_FIELDS)
+        if topic_id is None or passage_id is None:
+            continue
+        grade, pair = _grade(line), (topic_id, passage_id)
+        if pair not in seen:
+            seen[pair] = grade
+            yield line, RelevanceLabel(topic_id=topic_id, passage_id=passage_id, grade=grade)
+        elif seen[pair] == grade:
+            what = f"{passage_id!r} of topic {topic_id!r} occurs twice with one grade"
+            line.keep("duplicate_grade", what)
+        else:
+            what = f"{passage_id!r} of topic {topic_id!r} has {show(grade)} here"
+            line.error("duplicate_grade", f"{what} and {show(seen[pair])} before, wanted one grade")
+
+
+def relevance_row(label: RelevanceLabel) -> dict[str, Any]:
+    """A line of `relevance.jsonl`."""
+    return label.model_dump()
+
+
+def _grade(line: Line) -> int | None:
+    field = next((f for f in GRADE_FIELDS if f in line.row), None)
+    if field is None:
+        line.missing(*GRADE_FIELDS)
+        return None
+    if as_int(line.row.get("result_status")) == 0:
+        line.keep("unparsed", f"{line.name('result_status')} is 0: the grade is no judgement")
+        return None
+    written = line.row[field]
+    grade = as_int(written)
+    if grade is None and written is not None:
+        what = f"{line.name(field)} is {show(written)}, wanted a whole number; not judged"
+        line.keep("grade", what)
+    return grade

@@ -1,0 +1,150 @@
+"""The typed rows that everything passes around: frozen, checked, with ids that never move."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Sequence
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Row(BaseModel):
+    """A frozen record; an unknown field is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Topic(Row):
+    """An information need. `text` is the query or narrative, `background` who asks and why."""
+
+    id: str
+    text: str
+    background: str = ""
+
+    @property
+    def question(self) -> str:
+        """What a judge is told the user wants: the text and, where there is one, who asks."""
+        return f"{self.text}\n{self.background}" if self.background else self.text
+
+
+class Passage(Row):
+    """A retrieved segment of a document."""
+
+    id: str
+    text: str
+    title: str = ""
+
+
+class Citation(Row):
+    """A sentence's pointer to a passage; `weight` is the confidence a run gave, if it did."""
+
+    passage_id: str
+    weight: float | None = None
+
+
+class Sentence(Row):
+    """One unit of an answer. `id` is its 0-based position, as all support files count.
+
+    A heading makes no claim: it is neither judged for support nor counted as uncited.
+    """
+
+    id: int
+    text: str
+    citations: tuple[Citation, ...] = ()
+    is_heading: bool = False
+
+
+class Answer(Row):
+    """What one run answered to one topic; `references` are all passages it names, in order."""
+
+    run_id: str
+    topic_id: str
+    sentences: tuple[Sentence, ...]
+    references: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The sentences joined by single spaces, without citations."""
+        return " ".join(s.text for s in self.sentences if s.text)
+
+
+class Ranking(Row):
+    """Passages of one topic, best first; what a retrieval run or a candidate list holds."""
+
+    run_id: str
+    topic_id: str
+    passage_ids: tuple[str, ...]
+    scores: tuple[float, ...] = ()
+
+
+class Label(StrEnum):
+    """A judge's label. Reads its own spelling, and others that differ in case, space or hyphen."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Label | None:
+        if not isinstance(value, str):
+            return None
+        plain = "_".join(value.casefold().replace("-", " ").replace("_", " ").split())
+        return next((label for label in cls if label.value == plain), None)
+
+
+class Importance(Label):
+    """How much a good answer needs a nugget (arXiv:2411.09607)."""
+
+    VITAL = "vital"
+    OKAY = "okay"
+
+
+class Nugget(Row):
+    """An atomic fact of a good answer. `importance` None: the source gave no usable value."""
+
+    id: str
+    text: str
+    importance: Importance | None = None
+    sources: tuple[str, ...] = ()
+
+
+class NuggetBank(Row):
+    """The nuggets of one topic, in the order of their importance."""
+
+    topic_id: str
+    query: str
+    nuggets: tuple[Nugget, ...]
+
+
+class ScoreRow(Row):
+    """One value of one measure. `topic_id` "all" is a run's mean.
+
+    `n` judgements carry the value, `n_unjudged` are missing; with those counted as worst and
+    as best the value would be `low` and `high`. `value` None: nothing was judged, or 0/0.
+    `n_topics`, on mean rows only: how many topics the mean divides by.
+    """
+
+    run_id: str
+    topic_id: str
+    measure: str
+    value: float | None
+    n: int | None = None
+    n_unjudged: int | None = None
+    low: float | None = None
+    high: float | None = None
+    n_topics: int | None = None
+
+
+def nugget_ids(texts: Sequence[str]) -> list[str]:
+    """An id for each nugget text of one topic that does not depend on their order.
+
+    The id is a hash of the text after NFKC and white-space normalisation, so that two judges
+    and a human who were given the same nugget agree on its name. A text that occurs twice
+    gets `-2`, `-3` ... at its later places.
+    """
+    seen: dict[str, int] = {}
+    ids = []
+    for text in texts:
+        normal = " ".join(unicodedata.normalize("NFKC", text).split())
+        name = "n" + hashlib.blake2b(normal.encode(), digest_size=6).hexdigest()
+        seen[name] = seen.get(name, 0) + 1
+        ids.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
+    return ids

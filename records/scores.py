@@ -1,0 +1,157 @@
+"""Leaderboards: values of measures by run and topic, in our layout and those of other tools."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import orjson
+
+from .fields import Line, as_int, read_lines, stem
+from .lines import first_line, is_json, text_lines
+from .problems import Problems
+from .rows import ScoreRow
+
+Layout = Literal["jsonl", "ir_measures", "tot", "trec_eval", "rag4reports", "ranking"]
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+
+# The order of the columns; "-" is not read. trec_eval names its run in no column.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "ir_measures": ("run", "topic", "measure", "value"),
+    "tot": ("run", "measure", "topic", "value"),
+    "trec_eval": ("measure", "topic", "value"),
+    "rag4reports": ("topic", "run", "measure", "value"),
+    "ranking": ("topic", "-", "run", "-", "value", "measure"),
+}
+_ABSENT = ("none", "null", "nan", "na", "n/a")
+_COUNTS = ("n", "n_unjudged", "n_topics")
+_BOUNDS = ("low", "high")
+
+
+def read_scores(path: Path, problems: Problems, layout: Layout | None = None) -> list[ScoreRow]:
+    """Read score rows in file order; topic `all` is the mean of a run.
+
+    Args:
+        layout: how columns are ordered. By default told by content: `jsonl`, three columns
+            `trec_eval` (the run is named by the file), otherwise `ir_measures`. The other
+            layouts look alike and have to be named.
+
+    A first line without a value is a header and is mentioned. `nan` and `none` read as None.
+    Errors noted: a wrong number of columns, a value that is no finite number, a cell twice.
+    """
+    if layout == "jsonl" or (layout is None and is_json(path)):
+        found = _from_json(path, problems)
+    else:
+        n_columns = len(first_line(path).split())
+        named = layout or ("trec_eval" if n_columns == len(COLUMNS["trec_eval"]) else "ir_measures")
+        found = _from_columns(path, problems, named)
+    rows: dict[tuple[str, str, str], ScoreRow] = {}
+    for number, row in found:
+        cell = (row.run_id, row.topic_id, row.measure)
+        if cell in rows:
+            what = f"{row.measure} of run {row.run_id!r}, topic {row.topic_id!r} is there already"
+            problems.error(path, number, "duplicate_score", f"{what}, wanted one value")
+        else:
+            rows[cell] = row
+    return list(rows.values())
+
+
+def write_scores_jsonl(path: Path, rows: Iterable[ScoreRow]) -> None:
+    """Write `scores.jsonl`: an object a row; `n_topics` only on the rows that have it."""
+    path.write_bytes(b"".join(orjson.dumps(score_row(row)) + b"\n" for row in rows))
+
+
+def score_row(row: ScoreRow) -> dict[str, Any]:
+    """A line of `scores.jsonl`."""
+    fields = row.model_dump()
+    if fields["n_topics"] is None:
+        del fields["n_topics"]
+    return fields
+
+
+def write_ir_measures(path: Path, rows: Iterable[ScoreRow]) -> None:
+    """Write `run topic measure value`, tab-separated, for ir_measures and auto-judge tools.
+
+    The layout has no way to say "no value", and its readers average what they find: a row
+    whose value is None stands in `scores.jsonl` alone.
+
+    Raises: ValueError if a name is empty or has white space, which the columns cannot carry.
+    """
+    lines = []
+    for row in rows:
+        names = (row.run_id, row.topic_id, row.measure)
+        for name in names:
+            if name.split() != [name]:
+                raise ValueError(f"name {name!r} is empty or has white space: no column for it")
+        if row.value is not None:
+            lines.append("\t".join((*names, repr(row.value))) + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def _from_columns(path: Path, problems: Problems, layout: str) -> Iterator[tuple[int, ScoreRow]]:
+    wanted = COLUMNS[layout]
+    is_first = True
+    for number, line in text_lines(path):
+        columns = line.split()
+        if len(columns) != len(wanted):
+            what = f"{len(columns)} columns, wanted {len(wanted)} ({layout}): {' '.join(wanted)}"
+            problems.error(path, number, "bad_score", what)
+            continue
+        cell = dict(zip(wanted, columns, strict=True))
+        value, is_value = _number(cell["value"])
+        if is_value:
+            run = cell.get("run") or stem(path)
+            topic, measure = cell["topic"], cell["measure"]
+            yield number, ScoreRow(run_id=run, topic_id=topic, measure=measure, value=value)
+        elif is_first:
+            problems.skip(path, number, "header", f"{line[:60]!r} has no value, read as a header")
+        elif layout == "trec_eval" and cell["measure"] == "runid":
+            problems.skip(
+                path, number, "header", f"runid {cell['value']!r}; the file names the run"
+            )
+        else:
+            what = f"value {cell['value'][:40]!r}, wanted a number"
+            problems.error(path, number, "bad_score", what)
+        is_first = False
+
+
+def _from_json(path: Path, problems: Problems) -> Iterator[tuple[int, ScoreRow]]:
+    for line in read_lines(path, problems):
+        run, topic, measure = line.id("run_id"), line.id("topic_id"), line.id("measure")
+        if "value" not in line.row:
+            line.missing("value")
+        elif run is not None and topic is not None and measure is not None:
+            names = {"run_id": run, "topic_id": topic, "measure": measure}
+            numbers = {field: _json_number(line, field) for field in ("value", *_BOUNDS)}
+            counts = {field: _json_count(line, field) for field in _COUNTS}
+            yield line.number, ScoreRow.model_validate({**names, **numbers, **counts})
+
+
+def _json_number(line: Line, field: str) -> float | None:
+    written = line.row.get(field)
+    value, is_value = _number(written)
+    if not is_value:
+        line.bad(field, written, "a finite number or null")
+    return value
+
+
+def _json_count(line: Line, field: str) -> int | None:
+    written = line.row.get(field)
+    if (count := as_int(written)) is None and written is not None:
+        line.bad(field, written, "a whole number or null")
+    return count
+
+
+def _number(written: object) -> tuple[float | None, bool]:
+    """The value, and whether what is written is one (or says that there is none)."""
+    if written is None or (isinstance(written, str) and written.strip().lower() in _ABSENT):
+        return None, True
+    if isinstance(written, bool) or not isinstance(written, int | float | str):
+        return None, False
+    try:
+        value = float(written)
+    except ValueError:
+        return None, False
+    return (value, True) if math.isfinite(value) else (None, False)

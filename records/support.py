@@ -1,0 +1,242 @@
+"""Citation support: how far each cited passage carries the sentence that cites it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from .fields import Line, as_int, read_lines, show
+from .problems import Problems
+from .rows import Row
+
+SupportLabel = Literal["full", "partial", "none"]
+
+# Credit of a label: arXiv:2504.15205, weighted precision and recall.
+SUPPORT_WEIGHTS: dict[SupportLabel, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
+RAGDOLL_CODES: dict[SupportLabel | None, str] = {
+    "full": "2",
+    "partial": "1",
+    "none": "0",
+    None: "-1",
+}
+
+_SPELLINGS: dict[str, SupportLabel | None] = {
+    "2": "full",
+    "full": "full",
+    "full_support": "full",
+    "1": "partial",
+    "partial": "partial",
+    "partial_support": "partial",
+    "0": "none",
+    "none": "none",
+    "no": "none",
+    "no_support": "none",
+    "-1": None,
+}
+
+
+class SupportCitation(Row):
+    """A citation with its label; `rank` is its 0-based place, `label` None: not judged."""
+
+    passage_id: str
+    rank: int
+    label: SupportLabel | None
+
+
+class SupportSentence(Row):
+    """A sentence with its labelled citations, first citation first; `id` is its position."""
+
+    id: int
+    text: str
+    citations: tuple[SupportCitation, ...] = ()
+
+
+class SupportLabels(Row):
+    """The support labels of one answer. A sentence without citations has no support."""
+
+    run_id: str
+    topic_id: str
+    sentences: tuple[SupportSentence, ...]
+
+
+def read_support(path: Path, problems: Problems) -> Iterator[SupportLabels]:
+    """Read support labels lazily, one answer at a time, in file order.
+
+    Takes RAGDoll's `support_assignments.jsonl`; any JSONL whose `sentences` have `text` and
+    `citations` of `docid` (or `reference`) and `label` (or `support`); and our `support.jsonl`,
+    a line per citation, where the lines of one answer stand together. Labels are 2, 1, 0, -1
+    as numbers or text, or full, partial, none; -1 and null are not judged. Any other label is
+    not judged either and is listed as `label`. Ranks are places in the list, except in
+    `support.jsonl`, which names them. A sentence with empty text counts as a sentence.
+
+    Errors noted: no run, topic or sentences, a field of the wrong type, an answer twice, a
+    sentence or rank twice in an answer.
+    """
+    for _, labels in placed_support(read_lines(path, problems)):
+        yield labels
+
+
+def placed_support(lines: Iterable[Line]) -> Iterator[tuple[Line, SupportLabels]]:
+    """The labels in these objects, as `read_support`, each with the first object of its answer."""
+    seen: dict[tuple[str, str], int] = {}
+    group: _Group | None = None
+    for line in lines:
+        run_id, topic_id = line.id("run_id"), line.id("topic_id", "narrative_id", "qid")
+        if run_id is None or topic_id is None:
+            continue
+        is_nested = "sentences" in line.row or "sentence" not in line.row
+        if group and (is_nested or group.key != (run_id, topic_id)):
+            yield group.first, group.labels()
+            group = None
+        if group is None:
+            if (first := seen.get((run_id, topic_id))) is not None:
+                what = f"run {run_id!r}, topic {topic_id!r} is in line {first} already"
+                line.error("duplicate_support", f"{what}, wanted all of it in one place")
+                continue
+            seen[run_id, topic_id] = line.number
+            if not is_nested:
+                group = _Group(line, run_id, topic_id)
+        if group:
+            group.add(line)
+        elif (items := line.objects("sentences")) is not None:
+            sentences = _sentences(items)
+            yield line, SupportLabels(run_id=run_id, topic_id=topic_id, sentences=sentences)
+    if group:
+        yield group.first, group.labels()
+
+
+def support_rows(labels: SupportLabels) -> Iterator[dict[str, Any]]:
+    """Our `support.jsonl`: a line per citation, and one for each sentence without citations.
+
+    `weight` is what the label earns: 1, 0.5, 0, or null when not judged. Sentence texts, and
+    answers without sentences, have no place in this layout.
+    """
+    for sentence in labels.sentences:
+        place = {"run_id": labels.run_id, "topic_id": labels.topic_id, "sentence": sentence.id}
+        if not sentence.citations:
+            yield {**place, "citation": None, "rank": None, "label": "none", "weight": 0.0}
+        for citation in sentence.citations:
+            yield {
+                **place,
+                "citation": citation.passage_id,
+                "rank": citation.rank,
+                "label": citation.label,
+                "weight": SUPPORT_WEIGHTS[citation.label] if citation.label else None,
+            }
+
+
+def ragdoll_row(labels: SupportLabels) -> dict[str, Any]:
+    """An answer in the layout of RAGDoll's `support_assignments.jsonl`; "-1" is not judged."""
+    return {
+        "topic_id": labels.topic_id,
+        "narrative_id": labels.topic_id,
+        "run_id": labels.run_id,
+        "sentences": [
+            {
+                "sentenceID": sentence.id,
+                "text": sentence.text,
+                "citations": [
+                    {
+                        "citationID": citation.rank,
+                        "reference": citation.passage_id,
+                        "support": RAGDOLL_CODES[citation.label],
+                    }
+                    for citation in sentence.citations
+                ],
+            }
+            for sentence in labels.sentences
+        ],
+    }
+
+
+def support_label(written: object) -> tuple[SupportLabel | None, bool]:
+    """The label that a file means, and whether its spelling is one we know."""
+    if written is None:
+        return None, True
+    number = as_int(written)
+    name = str(number) if number is not None else str(written).strip().lower().replace(" ", "_")
+    return _SPELLINGS.get(name), name in _SPELLINGS
+
+
+def _sentences(items: list[Line]) -> tuple[SupportSentence, ...]:
+    sentences: dict[int, SupportSentence] = {}
+    for position, item in enumerate(items):
+        written = item.first("sentenceID", "sentence_id") or ("sentenceID", position)
+        if (number := as_int(written[1])) is None:
+            item.bad(written[0], written[1], "a whole number")
+            continue
+        if number in sentences:
+            what = f"{item.name(written[0])} is {number}, as of a sentence before it, wanted once"
+            item.error("duplicate_sentence", what)
+            continue
+        text = item.optional_text("text", "sentence")
+        if not text.strip():
+            item.keep("empty_sentence", f"{item.name('text')} is empty; counted as a sentence")
+        has_citations = item.row.get("citations") is not None
+        found = item.objects("citations") if has_citations else None
+        citations = []
+        for rank, citation in enumerate(found or []):
+            passage_id = citation.id("docid", "reference", "passage_id", "citation")
+            if passage_id is not None:
+                label = _label(citation, "label", "support")
+                citations.append(SupportCitation(passage_id=passage_id, rank=rank, label=label))
+        sentences[number] = SupportSentence(id=number, text=text, citations=tuple(citations))
+    return tuple(sentences.values())
+
+
+def _label(item: Line, *fields: str) -> SupportLabel | None:
+    field = next((f for f in fields if f in item.row), None)
+    label, is_known = support_label(item.row[field]) if field else (None, False)
+    if not is_known:
+        got = show(item.row[field]) if field else "missing"
+        what = (
+            f"{item.name(field or fields[0])} is {got}, wanted full, partial, none or 2, 1, 0, -1"
+        )
+        item.keep("label", f"{what}; not judged")
+    return label
+
+
+class _Group:
+    """The lines of one answer in `support.jsonl`."""
+
+    def __init__(self, first: Line, run_id: str, topic_id: str) -> None:
+        self.first = first
+        self.key = (run_id, topic_id)
+        self.texts: dict[int, str] = {}
+        self.citations: dict[int, dict[int, SupportCitation]] = {}
+        self.uncited: set[int] = set()
+
+    def add(self, line: Line) -> None:
+        if (number := as_int(line.row.get("sentence"))) is None:
+            line.bad("sentence", line.row.get("sentence"), "a 0-based position")
+            return
+        ranked = self.citations.setdefault(number, {})
+        self.texts[number] = line.optional_text("text") or self.texts.get(number, "")
+        passage_id = line.optional_id("citation")
+        if number in self.uncited or (passage_id is None and ranked):
+            what = f"sentence {number} has another line, wanted one where 'citation' is null"
+            line.error("duplicate_sentence", what)
+        elif passage_id is None:
+            self.uncited.add(number)
+            if line.row.get("label") not in (None, "none"):
+                line.bad("label", line.row["label"], "none where 'citation' is null")
+        else:
+            written = line.row.get("rank")
+            rank = len(ranked) if written is None else as_int(written)
+            if rank is None or rank in ranked:
+                line.bad("rank", written, f"a whole number, once in sentence {number}")
+                return
+            label = _label(line, "label")
+            ranked[rank] = SupportCitation(passage_id=passage_id, rank=rank, label=label)
+
+    def labels(self) -> SupportLabels:
+        sentences = tuple(
+            SupportSentence(
+                id=number,
+                text=self.texts[number],
+                citations=tuple(citation for _, citation in sorted(ranked.items())),
+            )
+            for number, ranked in sorted(self.citations.items())
+        )
+        return SupportLabels(run_id=self.key[0], topic_id=self.key[1], sentences=sentences)

@@ -1,0 +1,75 @@
+"""Topic files: what was asked, and by whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .fields import Line, read_lines
+from .lines import is_json, text_lines
+from .problems import Problems
+from .rows import Topic
+
+ID_FIELDS = ("id", "request_id", "qid", "topic_id", "query_id", "example_id", "narrative_id")
+TITLE_FIELDS = ("title", "request", "query", "topic", "text")
+NEED_FIELDS = ("narrative", "problem_statement")
+
+
+def read_topics(path: Path, problems: Problems) -> dict[str, Topic]:
+    """Read topics by id, in file order.
+
+    Takes TREC RAG 2024 TSV (`id<TAB>text`), TREC RAG 2025 JSONL (`id` with `title` or
+    `narrative`), auto-judge requests (`request_id`, `title`, `problem_statement`, `background`)
+    and CRUX topics (`id`, `request`); told apart by content. Where a record has both a title
+    and a longer statement, the text is `title: statement`.
+
+    Errors noted: a line without id or text, one id with two texts, a file without topics.
+    """
+    topics: dict[str, Topic] = {}
+    for number, topic in _from_json(path, problems) if is_json(path) else _from_tsv(path, problems):
+        known = topics.setdefault(topic.id, topic)
+        if known is topic:
+            continue
+        if known == topic:
+            problems.keep(path, number, "duplicate_topic", f"topic {topic.id!r} occurs twice")
+        else:
+            what = f"topic {topic.id!r} has another text than before, wanted one text per id"
+            problems.error(path, number, "duplicate_topic", what)
+    if not topics:
+        problems.error(path, 1, "empty_file", "no topics, wanted at least one")
+    return topics
+
+
+def _from_tsv(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
+    found = []
+    for number, line in text_lines(path):
+        name, _, text = (part.strip() for part in line.partition("\t"))
+        if not name or not text:
+            what = f"{line[:60]!r} is no topic, wanted id, one tab, text"
+            problems.error(path, number, "bad_topic", what)
+            continue
+        if "\t" in text:
+            problems.keep(path, number, "extra_column", "more than one tab; all after it is text")
+        found.append((number, Topic(id=name, text=" ".join(text.split("\t")))))
+    return found
+
+
+def _from_json(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
+    found = []
+    for line in read_lines(path, problems):
+        name, text = line.id(*ID_FIELDS), _text(line)
+        background = line.optional_text("background", "original_background")
+        if name is not None and text is not None:
+            found.append((line.number, Topic(id=name, text=text, background=background)))
+    return found
+
+
+def _text(line: Line) -> str | None:
+    if line.first(*NEED_FIELDS) is None:
+        text = line.text(*TITLE_FIELDS)
+    else:
+        title, need = line.optional_text(*TITLE_FIELDS).strip(), line.text(*NEED_FIELDS)
+        text = need if not title or need in (None, title) else f"{title}: {need}"
+    if text is not None and not text.strip():
+        line.error("bad_topic", "the text is empty, wanted a question or narrative")
+        return None
+    return text

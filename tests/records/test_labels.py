@@ -1,0 +1,177 @@
+import json
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from nuggetjudge.records import InputError, read_labels
+
+SUPPORT_KEY = ("topic_id", "run_id", "sentence_id", "passage_id")
+
+
+def test_nugget_labels_are_keyed_by_topic_run_and_nugget(write, problems):
+    nuggets = [
+        {"id": "n1", "text": "a", "importance": "vital", "assignment": "support"},
+        {"id": "n2", "text": "b", "importance": "vital", "assignment": None},
+    ]
+    row = {"query": "q", "qid": 1, "run_id": "r", "answer_text": "", "nuggets": nuggets}
+    labels = read_labels(write(row), problems)
+    assert labels.kind == "nuggets"
+    assert labels.key_names == ("topic_id", "run_id", "nugget_id")
+    assert labels.scale == ("not_support", "partial_support", "support")
+    assert labels.cells == {("1", "r", "n1"): "support"}
+    assert labels.n_unlabelled == 1
+    assert labels.annotations == {}
+
+
+def test_support_in_three_layouts_gives_the_same_cells(write, problems):
+    citations = [{"docid": "s1", "label": 2}, {"docid": "s2", "label": -1}]
+    sentences = [{"text": "x", "citations": []}, {"text": "y", "citations": citations}]
+    place = {"run_id": "r", "topic_id": "1"}
+    nested = write({**place, "sentences": sentences}, name="nested.jsonl")
+    ours = write(
+        {**place, "sentence": 0, "citation": None, "rank": None, "label": "none"},
+        {**place, "sentence": 1, "citation": "s1", "rank": 0, "label": "full"},
+        {**place, "sentence": 1, "citation": "s2", "rank": 1, "label": None},
+        name="ours.jsonl",
+    )
+    pairs = write(
+        {**place, "sentence_idx": 1, "citation_idx": 0, "docid": "s1", "label": 2},
+        {**place, "sentence_idx": 1, "citation_idx": 1, "docid": "s2", "label": -1},
+        name="pairs.jsonl",
+    )
+    for path in (nested, ours, pairs):
+        labels = read_labels(path, problems)
+        assert (labels.kind, labels.key_names) == ("support", SUPPORT_KEY)
+        assert labels.scale == ("none", "partial", "full")
+        assert labels.cells == {("1", "r", "1", "s1"): "full"}
+        assert labels.n_unlabelled == 1
+    assert len(problems) == 0
+
+
+def test_qrels_and_relevance_rows_give_the_same_cells(write, problems):
+    qrels = write("1 0 a 3", "1 0 b 0", name="q.txt")
+    rows = write(
+        {"topic_id": 1, "passage_id": "a", "grade": 3}, {"qid": "1", "docid": "b", "grade": 0}
+    )
+    assert read_labels(qrels, problems) == read_labels(rows, problems)
+    assert read_labels(qrels, problems).scale == ("0", "1", "2", "3")
+
+
+def test_a_passage_cited_twice_by_a_sentence_is_one_cell_unless_the_labels_differ(
+    write, problems, kinds
+):
+    def row(topic, *labels):
+        citations = [{"docid": "s1", "label": label} for label in labels]
+        sentence = {"text": "x", "citations": citations}
+        return {"run_id": "r", "topic_id": topic, "sentences": [sentence]}
+
+    labels = read_labels(write(row("1", 2, 2), row("2", 2, 0)), problems)
+    assert len(labels.cells) == 2
+    assert kinds() == [(1, "duplicate_cell", "kept"), (2, "duplicate_cell", "error")]
+    assert "cell 2 r 0 s1 has 'none' here and 'full' before" in str(problems.rows[1])
+
+
+def test_annotators_are_kept_and_their_majority_is_the_label(write, problems, kinds):
+    given = {"a": ["yes", "Yes", "no"], "b": ["yes", "no"], "c": [None]}
+    rows = [
+        {"topic_id": "1", "question_id": q, "annotator": f"p{n}", "label": label, "rationale": "r"}
+        for q, labels in given.items()
+        for n, label in enumerate(labels)
+    ]
+    labels = read_labels(write(*rows), problems)
+    assert labels.kind == "other"
+    assert labels.scale == ("no", "yes")
+    assert labels.cells == {("1", "a"): "yes"}
+    assert labels.annotations["1", "a"] == {"p0": "yes", "p1": "yes", "p2": "no"}
+    assert labels.n_unlabelled == 2
+    assert kinds() == [(1, "no_majority", "kept")]
+
+
+def test_csv_and_jsonl_label_files_are_the_same(write, problems):
+    csv = write(
+        "topic_id,run_id,nugget_id,label,rationale",
+        '1,r,n1,support,"says so, twice\nin two lines"',
+        "1,r,n2,,",
+        name="labels.csv",
+    )
+    rows = [
+        {"topic_id": 1, "run_id": "r", "nugget_id": "n1", "label": "support"},
+        {"topic_id": 1, "run_id": "r", "nugget_id": "n2", "label": None},
+    ]
+    assert read_labels(csv, problems) == read_labels(write(*rows), problems)
+    assert len(problems) == 0
+
+
+def test_malformed_label_rows_are_errors_with_their_place(write, problems, kinds):
+    row = {"topic_id": "1", "passage_id": "p", "label": 1}
+    path = write(
+        row,
+        {**row, "label": 2},
+        {"topic_id": "1", "label": 1},
+        {"topic_id": "1", "passage_id": "q"},
+        {**row, "passage_id": "s", "label": [1]},
+        *[{**row, "passage_id": "z", "annotator": "a"}] * 2,
+    )
+    assert read_labels(path, problems).cells == {("1", "p"): "1", ("1", "z"): "1"}
+    assert kinds() == [
+        (2, "duplicate_cell", "error"),
+        (3, "missing_field", "error"),
+        (4, "missing_field", "error"),
+        (5, "bad_field", "error"),
+        (7, "duplicate_annotation", "error"),
+    ]
+
+
+def test_csv_rows_of_the_wrong_width_are_errors(write, problems, kinds):
+    path = write("topic_id,passage_id,label", "1,a", "1,b,2,9", "1,c,2", name="labels.csv")
+    assert list(read_labels(path, problems).cells) == [("1", "c")]
+    assert kinds() == [(2, "bad_csv", "error"), (3, "bad_csv", "error")]
+
+
+def test_labels_of_no_known_scale_are_ordered_by_name_and_that_is_said(write, problems, kinds):
+    rows = [{"topic_id": str(n), "label": label} for n, label in enumerate(["Red", "blue"])]
+    labels = read_labels(write(*rows), problems)
+    assert (labels.kind, labels.scale) == ("other", ("blue", "red"))
+    assert kinds() == [(1, "unknown_scale", "kept")]
+
+
+def test_where_chooses_rows_and_says_when_there_are_none(write, problems):
+    row = {"topic_id": "1", "passage_id": "p", "label": 1}
+    path = write({**row, "half": 1}, {**row, "passage_id": "q", "half": 2})
+    assert list(read_labels(path, problems, {"half": "2"}).cells) == [("1", "q")]
+    with pytest.raises(InputError, match="no labels with half=3"):
+        read_labels(path, problems, {"half": "3"})
+    with pytest.raises(InputError, match="qrels have no field 'half'"):
+        read_labels(write("1 0 a 3", name="q.txt"), problems, {"half": "1"})
+
+
+def test_a_file_without_labels_is_an_input_error(write, problems):
+    with pytest.raises(InputError, match="it holds topics, wanted labels"):
+        read_labels(write("1\tquestion", name="t.tsv"), problems)
+
+
+def test_real_label_files_have_the_published_numbers_of_cells(shared_data, problems):
+    nuggets = read_labels(shared_data / "rag24_nuggets/nugget_assignments.jsonl", problems)
+    assert len(nuggets.cells) == 7468
+    pairs = read_labels(shared_data / "rag24_support/pairs.jsonl", problems)
+    assert len(pairs.cells) == 3550
+    answers = read_labels(shared_data / "rag24_support/answers.jsonl", problems)
+    assert {cell: answers.cells[cell] for cell in pairs.cells} == pairs.cells
+    post_edited = read_labels(
+        shared_data / "rag24_support/pairs.jsonl", problems, {"condition": "post_edited"}
+    )
+    rows = (shared_data / "rag24_support/pairs.jsonl").read_text().splitlines()
+    assert len(post_edited.cells) == sum(
+        json.loads(row)["condition"] == "post_edited" for row in rows
+    )
+
+
+def test_two_real_files_joined_cell_by_cell_give_the_published_kappa(shared_data, problems):
+    folder = shared_data / "rag25_relevance_labels"
+    human, model = (
+        read_labels(folder / name, problems).cells
+        for name in ("qrels_nist.txt", "qrels_umbrela2.txt")
+    )
+    assert set(human) == set(model)
+    kappa = cohen_kappa_score([human[cell] for cell in human], [model[cell] for cell in human])
+    assert kappa == pytest.approx(0.234, abs=5e-4)

@@ -1,0 +1,127 @@
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nuggetjudge.records import (
+    Importance,
+    Nugget,
+    NuggetBank,
+    Problems,
+    bank_row,
+    nugget_ids,
+    read_nugget_banks,
+)
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+
+
+@given(texts=st.lists(TEXTS, min_size=1, max_size=5, unique=True), query=TEXTS, data=st.data())
+def test_a_bank_is_read_as_it_was_written(texts, query, data, tmp_path_factory):
+    nuggets = tuple(
+        Nugget(
+            id=f"n{place}",
+            text=text,
+            importance=data.draw(st.sampled_from(Importance)),
+            sources=tuple(data.draw(st.sampled_from([(), ("s1", "s2")]))),
+        )
+        for place, text in enumerate(texts)
+    )
+    bank = NuggetBank(topic_id="12", query=query, nuggets=nuggets)
+    path = tmp_path_factory.mktemp("banks") / "bank.jsonl"
+    path.write_text(json.dumps(bank_row(bank)) + "\n", encoding="utf-8")
+    problems = Problems()
+    assert read_nugget_banks(path, problems) == {"12": bank}
+    assert len(problems) == 0
+
+
+def test_the_layout_of_nuggetizer_and_its_envelope_give_the_same_bank(write, problems):
+    nuggets = [{"text": "tides turn turbines", "importance": "vital", "reasoning": "r"}]
+    row = {"query": "tidal power", "qid": 12, "nuggets": nuggets}
+    envelope = {
+        "schema_version": "castorini.cli.v1",
+        "command": "create",
+        "artifacts": [{"name": "create-result", "kind": "data", "data": row}],
+    }
+    plain = read_nugget_banks(write(row), problems)
+    assert plain == read_nugget_banks(write(json.dumps(envelope, indent=1)), problems)
+    (nugget,) = plain["12"].nuggets
+    assert (nugget.text, nugget.importance) == ("tides turn turbines", Importance.VITAL)
+    assert nugget.id == nugget_ids(["tides turn turbines"])[0]
+    assert len(problems) == 0
+
+
+def test_claims_of_an_auto_judge_bank_are_read_and_its_questions_listed(write, problems, kinds):
+    row = {
+        "query_id": "12",
+        "title_query": "tidal power",
+        "format_version": "v3",
+        "nugget_bank": {"How?": {"question": "How?"}, "Why?": {"question": "Why?"}},
+        "claim_bank": {
+            "tides turn turbines": {
+                "claim": "tides turn turbines",
+                "claim_id": "c1",
+                "query_id": "12",
+                "importance": "okay",
+                "references": ["s1", {"doc_id": "s2"}],
+            }
+        },
+    }
+    assert read_nugget_banks(write(row), problems)["12"].nuggets == (
+        Nugget(
+            id="c1", text="tides turn turbines", importance=Importance.OKAY, sources=("s1", "s2")
+        ),
+    )
+    assert kinds() == [(1, "question_nuggets", "skipped")]
+
+
+def test_an_importance_that_is_none_of_the_two_is_listed_and_counts_as_neither(
+    write, problems, kinds
+):
+    values = ["failed", "free text", None, 2, "Vital "]
+    nuggets = [{"text": f"t{n}", "importance": value} for n, value in enumerate(values)]
+    bank = read_nugget_banks(write({"query": "q", "qid": "1", "nuggets": nuggets}), problems)["1"]
+    assert [n.importance for n in bank.nuggets] == [None] * 4 + [Importance.VITAL]
+    assert kinds() == [(1, "importance", "kept")] * 4
+
+
+def test_dirty_banks_are_reported(write, problems, kinds):
+    vital = {"importance": "vital"}
+    path = write(
+        {"qid": "1", "nuggets": [{"text": "a", **vital}, {"text": "a", **vital}, {"text": " "}]},
+        {"query": "q", "qid": "1", "nuggets": [{"text": "a", **vital}]},
+        {"query": "q", "qid": "2", "nuggets": [{"id": "x", "text": t, **vital} for t in "ab"]},
+        {"query": "q", "nuggets": []},
+        {"query": "q", "qid": "3"},
+        {"query": "q", "qid": "4", "nuggets": ["a"]},
+    )
+    banks = read_nugget_banks(path, problems)
+    assert [nugget.id[-2:] for nugget in banks["1"].nuggets][1] == "-2"
+    assert kinds() == [
+        (1, "no_query", "kept"),
+        (1, "empty_nugget", "skipped"),
+        (1, "duplicate_nugget", "kept"),
+        (2, "duplicate_bank", "error"),
+        (3, "duplicate_id", "error"),
+        (4, "missing_field", "error"),
+        (5, "missing_field", "error"),
+        (6, "bad_field", "error"),
+        (6, "empty_bank", "kept"),
+    ]
+
+
+def test_the_real_banks_have_the_published_numbers_of_nuggets(shared_data, problems):
+    banks = read_nugget_banks(shared_data / "rag25_nuggets/nuggets_nist.jsonl", problems)
+    assert len(banks) == 13
+    assert sum(len(bank.nuggets) for bank in banks.values()) == 760
+    assert all(bank.query for bank in banks.values())
+    assert len(problems) == 0
+
+
+def test_a_real_model_made_bank_has_importances_of_its_own(shared_data, problems):
+    path = shared_data / "rag24_auto_nuggets/nuggets_mistral.jsonl"
+    banks = read_nugget_banks(path, problems)
+    n_odd = sum(n.importance is None for bank in banks.values() for n in bank.nuggets)
+    assert len(banks) == 180
+    assert problems.counts() == {"importance": n_odd}
+    assert n_odd > 0

@@ -1,0 +1,61 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nuggetjudge.records import Problems, read_qrels, write_qrels
+
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
+
+
+@given(
+    qrels=st.dictionaries(
+        NAMES, st.dictionaries(NAMES, st.integers(-2, 4), min_size=1, max_size=4), max_size=4
+    )
+)
+def test_qrels_are_read_as_they_were_written(qrels, tmp_path_factory):
+    path = tmp_path_factory.mktemp("qrels") / "qrels.txt"
+    write_qrels(path, qrels)
+    problems = Problems()
+    assert read_qrels(path, problems) == qrels
+    assert len(problems) == 0
+
+
+def test_grades_as_auto_judge_tools_write_them(write, problems):
+    path = write("12 0 s1 3", "12 Q0 s2 2.0", "12\t0\ts3\tTrue", "9 0 s1 False", name="q.txt")
+    assert read_qrels(path, problems) == {"12": {"s1": 3, "s2": 2, "s3": 1}, "9": {"s1": 0}}
+    assert len(problems) == 0
+
+
+def test_half_grades_and_contradictions_are_errors(write, problems, kinds):
+    path = write("1 0 a 1.5", "1 0 b 1", "1 0 b 2", "1 0 b 1", "1 0 c", name="q.txt")
+    assert read_qrels(path, problems) == {"1": {"b": 1}}
+    assert kinds() == [
+        (1, "bad_grade", "error"),
+        (3, "duplicate_grade", "error"),
+        (4, "duplicate_grade", "kept"),
+        (5, "bad_qrels", "error"),
+    ]
+
+
+def test_an_id_with_a_space_cannot_be_written(tmp_path):
+    for name in ("a b", "", " a"):
+        with pytest.raises(ValueError, match="white space"):
+            write_qrels(tmp_path / "q.txt", {"1": {name: 1}})
+
+
+def test_lines_are_sorted_by_topic_and_document(tmp_path):
+    write_qrels(tmp_path / "q.txt", {"b": {"y": 1, "x": 0}, "a": {"z": 2}}, iteration="Q0")
+    assert (tmp_path / "q.txt").read_text() == "a Q0 z 2\nb Q0 x 0\nb Q0 y 1\n"
+
+
+def test_real_qrels_have_the_published_number_of_pairs_in_both_files(shared_data, problems):
+    folder = shared_data / "rag25_relevance_labels"
+    human, model = (
+        read_qrels(folder / name, problems) for name in ("qrels_nist.txt", "qrels_umbrela2.txt")
+    )
+    assert {topic: set(grades) for topic, grades in human.items()} == {
+        topic: set(grades) for topic, grades in model.items()
+    }
+    assert len(human) == 13
+    assert sum(map(len, human.values())) == 6055
+    assert len(problems) == 0

@@ -1,0 +1,153 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nuggetjudge.records import (
+    SUPPORT_WEIGHTS,
+    Problems,
+    SupportCitation,
+    SupportLabels,
+    SupportSentence,
+    ragdoll_row,
+    read_support,
+    support_rows,
+)
+
+LABELS = st.sampled_from(["full", "partial", "none", None])
+
+
+@st.composite
+def labelled_answers(draw):
+    sentences = []
+    for number, labels in enumerate(draw(st.lists(st.lists(LABELS, max_size=3), min_size=1))):
+        citations = tuple(
+            SupportCitation(passage_id=f"s{rank}", rank=rank, label=label)
+            for rank, label in enumerate(labels)
+        )
+        sentences.append(SupportSentence(id=number, text=f"S {number}.", citations=citations))
+    return tuple(sentences)
+
+
+@given(answers=st.lists(labelled_answers(), min_size=1, max_size=3))
+def test_both_layouts_are_read_as_they_were_written(answers, tmp_path_factory):
+    written = [
+        SupportLabels(run_id=f"r{n}", topic_id="12", sentences=sentences)
+        for n, sentences in enumerate(answers)
+    ]
+    folder = tmp_path_factory.mktemp("support")
+    (folder / "ragdoll.jsonl").write_text("\n".join(json.dumps(ragdoll_row(a)) for a in written))
+    rows = [row for answer in written for row in support_rows(answer)]
+    (folder / "ours.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    problems = Problems()
+    assert list(read_support(folder / "ragdoll.jsonl", problems)) == written
+    ours = list(read_support(folder / "ours.jsonl", problems))
+    assert [list(support_rows(a)) for a in ours] == [list(support_rows(a)) for a in written]
+    assert len(problems) == 0
+
+
+def test_the_published_examples_are_read(write, problems):
+    ragdoll = {
+        "topic_id": "14",
+        "narrative_id": "14",
+        "run_id": "sys2",
+        "sentences": [
+            {
+                "sentenceID": 0,
+                "text": "Tides drive turbines.",
+                "citations": [{"citationID": 0, "reference": "s1", "support": "2"}],
+            }
+        ],
+    }
+    ours = {
+        "run_id": "sys2",
+        "topic_id": "12",
+        "sentence": 0,
+        "citation": "s1",
+        "rank": 0,
+        "label": "partial",
+        "weight": 0.5,
+    }
+    first, second = read_support(write(ragdoll, ours), problems)
+    assert first.sentences[0].citations == (SupportCitation(passage_id="s1", rank=0, label="full"),)
+    assert second.sentences[0].citations[0].label == "partial"
+    assert list(support_rows(second)) == [ours]
+    assert ragdoll_row(first) == ragdoll
+    assert len(problems) == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "label"),
+    [
+        (2, "full"),
+        ("1", "partial"),
+        (0.0, "none"),
+        ("-1", None),
+        ("Full support", "full"),
+        (None, None),
+    ],
+)
+def test_every_spelling_of_a_label_is_known(written, label, write, problems):
+    citations = [{"docid": "s1", "label": written}]
+    row = {"run_id": "r", "topic_id": "t", "sentences": [{"text": "x", "citations": citations}]}
+    (found,) = read_support(write(row), problems)
+    assert found.sentences[0].citations[0].label == label
+    assert len(problems) == 0
+
+
+def test_an_unknown_label_is_not_judged_and_listed(write, problems, kinds):
+    citations = [{"docid": "s1", "label": 3}, {"docid": "s2", "label": True}, {"docid": "s3"}]
+    row = {"run_id": "r", "topic_id": "t", "sentences": [{"text": "", "citations": citations}]}
+    (found,) = read_support(write(row), problems)
+    assert [citation.label for citation in found.sentences[0].citations] == [None, None, None]
+    assert kinds() == [(1, "empty_sentence", "kept")] + [(1, "label", "kept")] * 3
+
+
+def test_lines_of_one_answer_that_stand_apart_and_other_malformed_lines_are_errors(
+    write, problems, kinds
+):
+    def line(topic, sentence, citation, rank=0, label="full"):
+        key = {"run_id": "r", "topic_id": topic, "sentence": sentence}
+        return {**key, "citation": citation, "rank": rank, "label": label}
+
+    path = write(
+        line("1", 0, "a"),
+        line("1", 0, "b", rank=0),
+        line("1", 0, None),
+        line("1", 1, None, label="full"),
+        line("1", "x", "a"),
+        line("2", 0, "a"),
+        line("1", 2, "a"),
+        {"run_id": "r", "topic_id": "2", "sentences": []},
+        {"run_id": "r", "topic_id": "3"},
+    )
+    assert [labels.topic_id for labels in read_support(path, problems)] == ["1", "2"]
+    assert kinds() == [
+        (2, "bad_field", "error"),
+        (3, "duplicate_sentence", "error"),
+        (4, "bad_field", "error"),
+        (5, "bad_field", "error"),
+        (7, "duplicate_support", "error"),
+        (8, "duplicate_support", "error"),
+        (9, "missing_field", "error"),
+    ]
+
+
+def test_the_nist_labels_give_the_published_precision_and_recall(shared_data, problems):
+    folder = shared_data / "rag24_support"
+    expected = {
+        (row["topic_id"], row["run_id"]): row
+        for row in map(json.loads, (folder / "expected_cell_scores.jsonl").read_text().splitlines())
+    }
+    for answer in read_support(folder / "answers.jsonl", problems):
+        row = expected.pop((answer.topic_id, answer.run_id))
+        firsts = [s.citations[0] for s in answer.sentences if s.citations]
+        weights = [SUPPORT_WEIGHTS[first.label] for first in firsts if first.label]
+        n_sentences = len(answer.sentences) - (len(firsts) - len(weights))
+        assert (len(weights), n_sentences) == (row["judged_citations"], row["sentences"])
+        if weights:
+            assert sum(weights) / len(weights) == pytest.approx(row["weighted_precision"], abs=1e-4)
+            assert sum(weights) / n_sentences == pytest.approx(row["weighted_recall"], abs=1e-4)
+    assert expected == {}
+    assert set(problems.counts()) == {"empty_sentence"}

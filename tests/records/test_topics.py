@@ -1,0 +1,77 @@
+import gzip
+
+import pytest
+
+from nuggetjudge.records import InputError, Topic, read_topics
+
+
+@pytest.mark.parametrize(
+    ("line", "topic"),
+    [
+        ("2031-77\twhy do bridges sway", Topic(id="2031-77", text="why do bridges sway")),
+        ({"id": 12, "title": "tidal power"}, Topic(id="12", text="tidal power")),
+        ({"id": "12", "narrative": "How it works."}, Topic(id="12", text="How it works.")),
+        (
+            {
+                "request_id": "leaf",
+                "title": "why leaves fall",
+                "problem_statement": "Explain to a child.",
+                "background": "Parent of two.",
+                "limit": 2000,
+            },
+            Topic(
+                id="leaf", text="why leaves fall: Explain to a child.", background="Parent of two."
+            ),
+        ),
+        ({"id": "news-3", "request": "Report on it."}, Topic(id="news-3", text="Report on it.")),
+        ({"example_id": "d1", "topic": "Floods"}, Topic(id="d1", text="Floods")),
+    ],
+)
+def test_every_layout_gives_the_topic(line, topic, write, problems):
+    assert read_topics(write(line), problems) == {topic.id: topic}
+    assert len(problems) == 0
+
+
+def test_gzip_is_told_by_its_suffix(tmp_path, problems):
+    path = tmp_path / "topics.tsv.gz"
+    path.write_bytes(gzip.compress(b"1\tone\n\n2\ttwo\n"))
+    assert [topic.text for topic in read_topics(path, problems).values()] == ["one", "two"]
+
+
+def test_bad_lines_are_all_reported_with_their_place(write, problems, kinds):
+    path = write("1\tone", "no tab here", "2\t", "1\tother", "1\tone", "3\ta\tb", name="t.tsv")
+    assert list(read_topics(path, problems)) == ["1", "3"]
+    assert kinds() == [
+        (2, "bad_topic", "error"),
+        (3, "bad_topic", "error"),
+        (6, "extra_column", "kept"),
+        (4, "duplicate_topic", "error"),
+        (5, "duplicate_topic", "kept"),
+    ]
+    with pytest.raises(
+        InputError, match=r"t\.tsv:2: 'no tab here' is no topic, wanted id, one tab"
+    ):
+        problems.raise_errors()
+
+
+def test_a_record_without_id_or_with_a_text_of_another_type_is_an_error(write, problems, kinds):
+    assert read_topics(write({"title": "x"}, {"id": 1, "title": ["x"]}), problems) == {}
+    assert kinds() == [
+        (1, "missing_field", "error"),
+        (2, "bad_field", "error"),
+        (1, "empty_file", "error"),
+    ]
+
+
+def test_an_empty_file_has_no_topics_and_is_an_error(write, problems):
+    read_topics(write(), problems)
+    with pytest.raises(InputError, match="no topics"):
+        problems.raise_errors()
+
+
+def test_real_topic_files_are_read_whole(shared_data, problems):
+    assert len(read_topics(shared_data / "rag24_e2e/topics.tsv", problems)) == 12
+    assert len(read_topics(shared_data / "crux_duc/queries.jsonl", problems)) == 30
+    kiddie = read_topics(shared_data / "kiddie_smoke/topics/kiddie-topics.jsonl", problems)
+    assert kiddie["leaf"].background.startswith("This is for a child")
+    assert len(problems) == 0

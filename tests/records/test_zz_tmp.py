@@ -1,0 +1,189 @@
+"""Whatever a file holds, a reader reports it with its place and never falls over."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nuggetjudge.records import (
+    InputError,
+    Problems,
+    file_kind,
+    read_answers,
+    read_assignments,
+    read_candidates,
+    read_documents,
+    read_labels,
+    read_nugget_banks,
+    read_passages,
+    read_qrels,
+    read_relevance,
+    read_scores,
+    read_support,
+    read_topics,
+    read_trec_run,
+)
+
+FIELDS = [
+    "id", "docid", "qid", "topic_id", "run_id", "request_id", "narrative_id", "metadata", "title",
+    "narrative", "query", "text", "contents", "segment", "references", "answer", "responses",
+    "citations", "documents", "response_length", "nuggets", "importance", "assignment", "sources",
+    "claim_bank", "nugget_bank", "candidates", "docids", "doc", "judgment", "score", "sentences",
+    "sentence", "sentenceID", "citation", "rank", "label", "support", "reference", "grade",
+    "result_status", "measure", "value", "n", "annotator", "schema_version", "artifacts", "data",
+    "passage_id", "nugget_id", "type",
+]  # fmt: skip
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 5),
+    st.floats(allow_nan=True),
+    st.sampled_from(["", " ", "a", "1", "-1", "support", "vital", "2.0", "castorini.cli.v1", "é"]),
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=6)
+    ),
+    max_leaves=12,
+)
+ROWS = st.lists(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=8), max_size=3)
+COLUMNS = st.lists(
+    st.lists(st.sampled_from(["a", "0", "Q0", "1.5", "nan", "True", "x\ty"]), max_size=7),
+    max_size=3,
+)
+READERS = [
+    read_answers, read_assignments, read_candidates, read_documents, read_labels,
+    read_nugget_banks, read_passages, read_qrels, read_relevance, read_scores, read_support,
+    read_topics, read_trec_run,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
+@settings(max_examples=1500, deadline=None)
+@given(rows=ROWS | COLUMNS)
+def test_a_reader_reports_and_does_not_raise(read, rows, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / f"{read.__name__}.jsonl"
+    lines = [" ".join(row) if isinstance(row, list) else json.dumps(row) for row in rows]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    problems = Problems()
+    try:
+        found = read(path, problems)
+        list(found) if hasattr(found, "__iter__") else found
+    except InputError as error:
+        assert str(error).startswith(str(path))  # noqa: PT017  most inputs raise nothing
+    for problem in problems:
+        assert str(problem).startswith(f"{path}:{problem.line}: ")
+        assert "\n" not in str(problem)
+
+
+CITED = [{"docid": "s1", "label": 2}, {"docid": "s2", "label": "partial"}]
+NUGGETS = [{"id": "n1", "text": "a", "importance": "vital", "assignment": "support"}]
+GOOD = {
+    read_answers: [
+        {"run_id": "r", "topic_id": "1", "references": ["s1", "s2"], "response_length": 1,
+         "answer": [{"text": "One.", "citations": [1, 0]}, {"text": "## Two", "citations": []}]},
+        {"metadata": {"run_id": "r", "narrative_id": "rag2026-1"}, "references": ["s1"],
+         "answer": [{"text": "## Two", "citations": ["s1"]}]},
+        {"metadata": {"run_id": "r", "topic_id": "1"}, "documents": {"d": {"text": "D"}},
+         "responses": [{"text": "One.", "citations": {"d": 3.5, "e": 1}}]},
+    ],
+    read_assignments: [{"qid": "1", "run_id": "r", "answer_text": "a", "nuggets": NUGGETS}],
+    read_nugget_banks: [
+        {"qid": "1", "query": "q", "nuggets": NUGGETS},
+        {"query_id": "1", "claim_bank": {"a": {"claim": "a", "references": ["s1"]}}},
+        {"schema_version": "castorini.cli.v1",
+         "artifacts": [{"data": {"qid": "1", "query": "q", "nuggets": NUGGETS}}]},
+    ],
+    read_candidates: [
+        {"query": {"qid": "1", "text": "q"},
+         "candidates": [{"docid": "a", "score": 1, "judgment": 2, "doc": {"segment": "A"}}]},
+        {"topic_id": "2", "docids": ["a", "b"]},
+    ],
+    read_support: [
+        {"run_id": "r", "topic_id": "1",
+         "sentences": [{"sentenceID": 0, "text": "One.", "citations": CITED}]},
+        {"run_id": "r", "topic_id": "2", "sentence": 0, "citation": "s", "rank": 0, "label": "full"},
+    ],
+    read_labels: [
+        {"topic_id": "1", "passage_id": "p", "annotator": "a", "label": "yes"},
+        {"topic_id": "1", "passage_id": "p", "annotator": "b", "label": 2},
+    ],
+    read_relevance: [{"qid": "1", "docid": "d", "judgment": 2, "result_status": 1}],
+    read_scores: [{"run_id": "r", "topic_id": "1", "measure": "V", "value": 0.5, "n": 2}],
+    read_topics: [{"request_id": "1", "title": "t", "problem_statement": "p", "background": "b"}],
+    read_passages: [{"id": "1", "text": "t", "title": "t"}],
+    read_documents: [{"documents": {"d": {"text": "D", "title": "t"}}}],
+}  # fmt: skip
+
+
+@st.composite
+def damaged(draw, value):
+    """The value with one place in it, at any depth, replaced by something else."""
+    if draw(st.integers(0, 3)) and isinstance(value, dict | list) and value:
+        places = list(value) if isinstance(value, dict) else range(len(value))
+        place = draw(st.sampled_from(list(places)))
+        copy = value.copy()
+        copy[place] = draw(damaged(value[place]))
+        return copy
+    return draw(VALUES)
+
+
+@pytest.mark.parametrize("read", GOOD, ids=lambda read: read.__name__)
+@settings(max_examples=3000, deadline=None)
+@given(data=st.data())
+def test_one_damaged_field_is_reported_or_read_around(read, data, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / f"{read.__name__}.damaged.jsonl"
+    rows = data.draw(damaged(GOOD[read]))
+    path.write_text(
+        "\n".join(json.dumps(row) for row in (rows if isinstance(rows, list) else [rows]))
+    )
+    problems = Problems()
+    try:
+        found = read(path, problems)
+        list(found) if hasattr(found, "__iter__") else found
+    except InputError as error:
+        assert str(error).startswith(str(path))  # noqa: PT017  most inputs raise nothing
+    assert all(str(problem).startswith(f"{path}:{problem.line}: ") for problem in problems)
+
+
+@pytest.mark.parametrize("read", GOOD, ids=lambda read: read.__name__)
+def test_the_undamaged_examples_are_read_without_an_error(read, write, problems):
+    found = read(write(*GOOD[read]), problems)
+    list(found) if hasattr(found, "__iter__") else found
+    problems.raise_errors()
+
+
+@given(content=st.binary(max_size=60))
+@settings(deadline=None)
+def test_bytes_of_any_kind_are_an_input_error_at_worst(content, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "bytes.jsonl"
+    path.write_bytes(content)
+    for read in READERS:
+        try:
+            found = read(path, Problems())
+            list(found) if hasattr(found, "__iter__") else found
+        except InputError as error:
+            assert str(path) in str(error)  # noqa: PT017
+
+
+def test_importing_the_records_loads_no_heavy_library():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, nuggetjudge.records\n"
+        "print({m.partition('.')[0] for m in sys.modules} & "
+        "{'dspy', 'litellm', 'numpy', 'scipy', 'aiohttp', 'sklearn', 'ir_measures', 'torch'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_a_csv_file_that_ends_inside_a_quote_is_an_input_error(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text('topic_id,label\n1,"never closed\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"labels\.csv:2: not CSV"):
+        read_labels(path, Problems())
+    assert file_kind(path) == "labels"
