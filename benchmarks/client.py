@@ -3,53 +3,70 @@
 The client renders the prompt, looks the key up, asks, parses, and writes cache and journal. The
 bare loop sends bodies of the same size, made by `orjson.dumps` from a dict of messages, and
 reads each reply with `orjson.loads`. Both run on asyncio's own loop with equal concurrency, and
-count from the first request after a warm-up that opens connections.
+count from the first request after a warm-up that opens the connections.
 """
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
-import time
+from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
-from .processes import cpu_s, light_server, measure
+from .processes import Clock, Server, light_server, measure
 from .tables import Bound, Report
+from .texts import pair
 
 CONCURRENCY = 64
 WARM_UP = 4 * CONCURRENCY  # judgements before the clock starts
-MOST_X_BARE = 1.5
-MOST_X_BARE_SMOKE = 2.0  # so few requests are decided by noise
+MOST_X_BARE, MOST_X_BARE_SMOKE = 1.5, 2.0  # noise decides among few requests
 
 
 def bench(is_smoke: bool) -> Report:
-    """Interleaved rounds of both."""
+    """Interleaved rounds of both, each in a process of its own."""
     n, n_rounds = (2_000, 3) if is_smoke else (20_000, 5)
     bare, judged = [], []
     with light_server() as server:
+        body_bytes = _measured(server, "judged", n=100)["body_bytes"]
         for _ in range(n_rounds):
-            bare.append(measure("client", kind="bare", url=server.url, n=n))
-            judged.append(measure("client", kind="judged", url=server.url, n=n))
-        n_sent, n_wanted = server.n_requests(), 2 * n_rounds * (n + WARM_UP)
-        assert n_sent == n_wanted, f"{n_sent} requests, wanted {n_wanted}: one for each judgement"
-    ratios = [of["cpu_us"] / to["cpu_us"] for of, to in zip(judged, bare, strict=True)]
-    limit = MOST_X_BARE_SMOKE if is_smoke else MOST_X_BARE
+            bare.append(_measured(server, "bare", n=n, body_bytes=body_bytes))
+            judged.append(_measured(server, "judged", n=n))
+    ratio = median(of["cpu_us"] / to["cpu_us"] for of, to in zip(judged, bare, strict=True))
     return Report(
         f"client: {n:,} support judgements, {CONCURRENCY} at once, median of {n_rounds} rounds",
         [
-            ["path", "CPU us each", "lowest - highest", "x bare", "a second", "body bytes"],
+            ("path", "CPU us each", "lowest-highest", "x bare", "a second", "body bytes"),
             _row("bare aiohttp + orjson", bare, 1.0),
-            _row("judged: prompt, key, parse, cache, journal", judged, median(ratios)),
+            _row("prompt, key, HTTP, parse, cache, journal", judged, ratio),
         ],
-        [Bound("client CPU per judgement", median(ratios), limit, "x bare")],
+        [Bound("CPU of a judgement", ratio, MOST_X_BARE_SMOKE if is_smoke else MOST_X_BARE, "x")],
     )
 
 
-def main(kind: str, url: str, n: int) -> dict[str, float]:
+def main(kind: str, url: str, n: int, body_bytes: float = 0.0) -> dict[str, float]:
     """Measure one path in this process."""
-    return asyncio.run({"bare": _bare, "judged": _judged}[kind](url, n))
+    return asyncio.run(_judged(url, n) if kind == "judged" else _bare(url, n, body_bytes))
+
+
+def _measured(server: Server, kind: str, n: int, **arguments: float) -> dict[str, float]:
+    before = server.stats()
+    found: dict[str, float] = measure("client", kind=kind, url=server.url, n=n, **arguments)
+    new = server.stats()
+    new.subtract(before)
+    wanted = n + WARM_UP
+    if new["requests"] != wanted:
+        raise AssertionError(f"{kind}: {new['requests']} requests for {wanted} judgements")
+    return {**found, "body_bytes": new["body_bytes"] / wanted}
+
+
+def _row(name: str, rounds: list[dict[str, float]], ratio: float) -> tuple[str, ...]:
+    cpu = [found["cpu_us"] for found in rounds]
+    rate = median(found["a_second"] for found in rounds)
+    size = mean(found["body_bytes"] for found in rounds)
+    spread = f"{min(cpu):.0f}-{max(cpu):.0f}"
+    return (name, f"{median(cpu):.0f}", spread, f"{ratio:.2f}", f"{rate:,.0f}", f"{size:,.0f}")
 
 
 async def _judged(url: str, n: int) -> dict[str, float]:
@@ -58,48 +75,49 @@ async def _judged(url: str, n: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         client = Client(url, Path(folder), CONCURRENCY)
         await client.judge(range(WARM_UP))
-        began = _Clock(n)
+        clock = Clock()
         tally = await client.judge(range(WARM_UP, WARM_UP + n))
-        spent = began.spent()
-        assert tally.judged == n, f"{tally.judged} of {n} judged: {tally.unjudged}"
+        spent = clock.spent(n)
         await client.aclose()
-    return spent | {"body_bytes": float(len(_real_body(url)))}
+    if tally.judged != n:
+        raise AssertionError(f"{tally.judged} of {n} judged: {tally.unjudged}")
+    return spent
 
 
-async def _bare(url: str, n: int) -> dict[str, float]:
+async def _bare(url: str, n: int, body_bytes: float) -> dict[str, float]:
     import aiohttp
+
+    connector = aiohttp.TCPConnector(limit=0)
+    headers = {"Content-Type": "application/json"}
+    async with aiohttp.ClientSession(headers=headers, connector=connector) as session:
+        system = "x" * round(body_bytes - mean(len(_body("", number)) for number in range(100)))
+        await _ask_all(session, url, system, range(WARM_UP))
+        clock = Clock()
+        await _ask_all(session, url, system, range(WARM_UP, WARM_UP + n))
+        return clock.spent(n)
+
+
+async def _ask_all(session: Any, url: str, system: str, numbers: range) -> None:
     import orjson
 
-    from .texts import pair
-
-    system = "x" * _system_chars(url)
-    sizes: list[int] = []
-
-    async def ask(session: aiohttp.ClientSession, numbers: Any) -> None:
-        for number in numbers:
-            sentence, passage = pair(number)
-            body = orjson.dumps(
-                {
-                    "model": "light",
-                    "messages": [
-                        {"role": "system", "content": system},
-                        {"role": "user", "content": f"{passage}\n{sentence}"},
-                    ],
-                    "temperature": 0.0,
-                }
-            )
+    async def work(left: Iterator[int]) -> None:
+        for number in left:
+            body = _body(system, number)
             async with session.post(f"{url}/chat/completions", data=body) as response:
                 orjson.loads(await response.read())
 
-    async def ask_all(session: aiohttp.ClientSession, numbers: range) -> None:
-        shared = iter(numbers)
-        await asyncio.gather(*(ask(session, shared) for _ in range(CONCURRENCY)))
+    left = iter(numbers)
+    async with asyncio.TaskGroup() as group:
+        for _ in range(CONCURRENCY):
+            group.create_task(work(left))
 
-    headers = {"Content-Type": "application/json"}
-    connector = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(headers=headers, connector=connector) as session:
-        await ask_all(session, range(WARM_UP))
-        began = _Clock(n)
-        await ask_all(session, range(WARM_UP, WARM_UP + n))
-        spent = began.spent()
-    return spent
+
+def _body(system: str, number: int) -> bytes:
+    import orjson
+
+    sentence, passage = pair(number)
+    messages = [
+        {"role": "system", "content": system},
+        {"role": "user", "content": f"{passage}\n{sentence}"},
+    ]
+    return orjson.dumps({"model": "light", "messages": messages, "temperature": 0.0})

@@ -30,13 +30,19 @@ class Service:
     reply: bytes
     latency_s: float
     n_requests: int = 0
+    n_body_bytes: int = 0
     n_in_flight: int = 0
     max_in_flight: int = 0
 
     def stats(self) -> bytes:
-        """`{"requests", "max_in_flight", "cpu_s"}`; cpu_s is this process's user + system time."""
-        counts = {"requests": self.n_requests, "max_in_flight": self.max_in_flight}
-        return http(json.dumps(counts | {"cpu_s": time.process_time()}).encode())
+        """Counts so far, as JSON; cpu_s is this process's user + system time."""
+        counts = {
+            "requests": self.n_requests,
+            "body_bytes": self.n_body_bytes,
+            "max_in_flight": self.max_in_flight,
+            "cpu_s": time.process_time(),
+        }
+        return http(json.dumps(counts).encode())
 
 
 class Connection(asyncio.Protocol):
@@ -77,7 +83,9 @@ class Connection(asyncio.Protocol):
                 self._transport.write(http(b"", status=b"411 Length Required"))
                 self._transport.close()
                 return
-            after = end + 4 + int(found[1])
+            size = int(found[1])
+            self._service.n_body_bytes += size
+            after = end + 4 + size
             if after > len(data):
                 self._missing = after - len(data)
                 return

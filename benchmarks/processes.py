@@ -6,6 +6,8 @@ import json
 import resource
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +23,10 @@ class Server:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def n_requests(self) -> int:
-        """POSTs answered so far."""
+    def stats(self) -> Counter[str]:
+        """`requests` (POSTs) and `body_bytes` so far; subtract two to get what came between."""
         with urlopen(self.url.removesuffix("/v1") + "/stats") as reply:
-            return int(json.load(reply)["requests"])
+            return Counter(json.load(reply))
 
 
 @contextmanager
@@ -54,6 +56,18 @@ def measure(module: str, **arguments: Any) -> dict[str, Any]:
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+class Clock:
+    """Counts this process's CPU and the time from its making."""
+
+    def __init__(self) -> None:
+        self._cpu_s, self._began = cpu_s(), time.perf_counter()
+
+    def spent(self, n: int) -> dict[str, float]:
+        """`cpu_us` for each of n, and how many of them `a_second`."""
+        cpu, wall = cpu_s() - self._cpu_s, time.perf_counter() - self._began
+        return {"cpu_us": cpu / n * 1e6, "a_second": n / wall}
 
 
 def cpu_s() -> float:

@@ -42,9 +42,7 @@ class Report:
     def text(self) -> str:
         """The report as Markdown."""
         widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
-        head, *rows = [
-            "| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in self.table
-        ]
+        head, *rows = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in self.table]
         rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
         lines = [f"## {self.title}", "", head, rule, *rows, "", *self.notes]
         return "\n".join([*lines, *map(str, self.bounds)])

@@ -11,12 +11,12 @@ from functools import lru_cache
 
 SENTENCE_CHARS, PASSAGE_CHARS = 157, 1092
 
-_WORDS = """harbour lantern bridge granite meadow copper signal winter orchard timber valley engine
+_PROSE = """harbour lantern bridge granite meadow copper signal winter orchard timber valley engine
 anchor ribbon saddle canyon marble thunder velvet compass kettle barley magnet pebble quarry
 rudder sparrow tunnel walnut copper cable delta ferry glacier hollow island jetty lattice mortar
 the a of and to in is was for on with as by that from at which are were has after before over
 carries measures turns holds rises falls crosses joins warms dries bends settles drifts spreads
-slowly often mostly seldom again nearly early deep narrow broad steep hollow brittle damp""".split()
+slowly often mostly seldom again nearly early deep narrow broad steep hollow brittle damp"""
 _MARKS = (". ", ". ", ", ", ", ", "; ", " (", ") ", ' "', '" ', "\n", " 1987 ", " 3.5 % ")
 _WIDE = ("’", "–", "“", "”", "…")
 
@@ -39,7 +39,7 @@ def _cut(place: int, size: int) -> str:
 def _text() -> str:
     rng = random.Random(0)
     parts: list[str] = []
-    for word in rng.choices(_WORDS, k=120_000):
+    for word in rng.choices(_PROSE.split(), k=120_000):
         draw = rng.random()
         mark = rng.choice(_MARKS) if draw < 0.12 else rng.choice(_WIDE) if draw > 0.995 else " "
         parts += (word, mark)

@@ -20,8 +20,6 @@ def init(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already, wanted a new or empty folder")
     source = Path(__file__).parent.parent / "examples" / "collection"
-    if not source.is_dir():
-        source = Path(__file__).resolve().parent.parent / "examples" / "collection"
     shutil.copytree(source, folder, dirs_exist_ok=True)
     sys.stderr.write(f"Written. Try: judge run {folder / 'judge.yaml'}\n")
 

@@ -128,15 +128,7 @@ def resolve(what: str, flags: dict[str, Any], sets: list[str] | None, model: str
             known = ", ".join(PROGRAMS)
             raise InputError(f"{unknown[0]!r} is neither a config file nor one of {known}")
         flags["program"] = names
-    config = load_config(path if is_file else None, flags, sets or ())
-    if model is None:
-        return config
-    if model in config.models:
-        entry = config.models[model].model_dump(by_alias=True, exclude_unset=True)
-        flags["models.default"] = entry
-    else:
-        flags["models.default.model"] = model
-    return load_config(path if is_file else None, flags, sets or ())
+    return load_config(path if is_file else None, flags, sets or (), model)
 
 
 def _gate(text: str) -> tuple[str, float]:

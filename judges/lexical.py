@@ -6,6 +6,8 @@ The thresholds were chosen once on human labels; docs/lexical.md says which and 
 
 from __future__ import annotations
 
+import heapq
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -15,15 +17,20 @@ from typing import Any
 import Stemmer
 
 from ..records.rows import Importance
+from .clauses import statements
 from .labels import CitationSupport, NuggetMatch, NuggetSupport
 
 # Share of a nugget's content words that an answer must hold.
-NUGGET_FULL, NUGGET_PARTIAL = 0.65, 0.50
-# Share of a sentence's words, function words too, that the cited passage must hold.
-SENTENCE_FULL, SENTENCE_PARTIAL = 0.61, 0.38
+NUGGET_FULL, NUGGET_PARTIAL = 0.65, 0.60
+# Share of a sentence's words and word pairs that the cited passage must hold.
+SENTENCE_FULL, SENTENCE_PARTIAL = 0.50, 0.32
 # Share of the question's content words that a passage must hold for the grades 1, 2 and 3.
-RELEVANCE_CUTS = (0.34, 0.67, 1.0)
-NUGGET_WORDS = 12  # longest nugget, arXiv:2411.09607
+RELEVANCE_CUTS = (0.50, 0.65, 0.80)
+VITAL_SHARE = 0.5  # of a list of nuggets, rounded up
+# For new nuggets: worth of a word of the question, of a word said once more, and of a statement
+# that starts with a pronoun; and the share of old content words that makes it a repetition.
+ASKED, AGAIN, PRONOUN, REPEATED = 2.0, 0.9, 0.4, 0.67
+FEWEST_CONTENT_WORDS = 3  # in a nugget
 
 _STOP = frozenset(
     """
@@ -35,8 +42,12 @@ _STOP = frozenset(
     """.split()  # noqa: SIM905  a list of words reads best as words
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_CLAUSE = re.compile(r"[,;:()]\s+|\s[-–—]\s")
+_PRONOUNS = frozenset(
+    """
+    he here here's his i it it's its my our she that there there's these they this those we you
+    your
+    """.split()  # noqa: SIM905
+)
 _stem = Stemmer.Stemmer("english").stemWord
 
 
@@ -53,7 +64,14 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in words if word not in _STOP) or all_words(text)
 
 
-def recall(needed: frozenset[str], held: frozenset[str]) -> float:
+@lru_cache(maxsize=4096)
+def word_pairs(text: str) -> frozenset[tuple[str, str]]:
+    """The distinct pairs of neighbouring words, stemmed."""
+    words = [_stem(match.lower()) for match in _WORD.findall(text)]
+    return frozenset(zip(words, words[1:], strict=False))
+
+
+def recall(needed: frozenset[Any], held: frozenset[Any]) -> float:
     """Share of the words `needed` that are `held`, in [0, 1]; 0 if none is needed."""
     return len(needed & held) / len(needed) if needed else 0.0
 
@@ -82,12 +100,19 @@ def match_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judge_support(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Three grades by the share of a sentence's words in the passage."""
-    share = recall(all_words(inputs["sentence"]), all_words(inputs["passage"]))
+    """Three grades by the share of a sentence's words and word pairs in the passage."""
+    share = carried(inputs["sentence"], inputs["passage"])
     if share >= SENTENCE_FULL:
         return {"verdict": CitationSupport.FULL}
     partial = share >= SENTENCE_PARTIAL
     return {"verdict": CitationSupport.PARTIAL if partial else CitationSupport.NONE}
+
+
+def carried(sentence: str, passage: str) -> float:
+    """Mean of the shares of words and of word pairs that the passage holds, in [0, 1]."""
+    words = recall(all_words(sentence), all_words(passage))
+    pairs = word_pairs(sentence)
+    return (words + recall(pairs, word_pairs(passage))) / 2 if pairs else words
 
 
 def judge_relevance(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,40 +122,51 @@ def judge_relevance(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rate_importance(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Vital when a nugget shares a content word with the question, else okay."""
+    """Vital is the half of a list that shares most words with the question, the earlier first."""
     asked = content_words(inputs["question"])
+    shared = {key: len(asked & content_words(text)) for key, text in inputs["nuggets"].items()}
+    ranked = sorted(shared, key=lambda key: -shared[key])
+    vital = set(ranked[: math.ceil(len(ranked) * VITAL_SHARE)])
     return {
-        "importance": {
-            key: Importance.VITAL if asked & content_words(nugget) else Importance.OKAY
-            for key, nugget in inputs["nuggets"].items()
-        }
+        "importance": {key: Importance.VITAL if key in vital else Importance.OKAY for key in shared}
     }
 
 
 def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the clauses of the passages that say most that is new about the question.
+    """The statements of list and passages that say most about the question, the best first.
 
-    A clause scores by the question's words in it and by words that several passages share; one
-    that is mostly known from a chosen nugget is passed over.
+    A word counts for more if several passages hold it or the question asks for it, and for less
+    each time it is chosen. A statement that mostly repeats a chosen one is passed over.
     """
     asked = content_words(inputs["question"])
     passages = list(inputs["passages"].values())
-    spread = Counter(word for passage in passages for word in content_words(passage))
-    chosen: list[str] = list(inputs["nuggets"])
-    clauses = [clause for passage in passages for clause in _clauses(passage)]
+    told = [*inputs["nuggets"], *(text for passage in passages for text in statements(passage))]
+    words = {
+        text: held for text in told if len(held := content_words(text)) >= FEWEST_CONTENT_WORDS
+    }
+    spread = Counter(w for text in [*passages, *inputs["nuggets"]] for w in content_words(text))
+    worth = {w: math.log2(1 + n) * (ASKED if w in asked else 1.0) for w, n in spread.items()}
+    chosen: list[str] = []
 
-    def weight(clause: str) -> float:
-        words = content_words(clause)
-        shared = sum(spread[word] > 1 for word in words)
-        return 2 * len(words & asked) + shared / 2 + min(len(words), 8) / 8
+    def gain(text: str) -> float:
+        new = math.fsum(worth[word] for word in words[text]) / len(words[text]) ** 0.25
+        return new * PRONOUN if _leans_back(text) else new
 
-    for clause in sorted(dict.fromkeys(clauses), key=lambda c: (-weight(c), c)):
-        if len(chosen) >= inputs["limit"]:
-            break
-        words = content_words(clause)
-        if all(recall(words, content_words(known)) < 0.5 for known in chosen):
-            chosen.append(clause)
+    heap = [(-gain(text), place, text) for place, text in enumerate(words)]
+    heapq.heapify(heap)
+    while heap and len(chosen) < inputs["limit"]:
+        _, place, text = heapq.heappop(heap)
+        now = -gain(text)
+        if heap and now > heap[0][0]:  # worth less since it was put there
+            heapq.heappush(heap, (now, place, text))
+        elif all(recall(words[text] - asked, words[old]) < REPEATED for old in chosen):
+            chosen.append(text)
+            worth |= {word: worth[word] * AGAIN for word in words[text]}
     return {"updated": chosen}
+
+
+def _leans_back(text: str) -> bool:
+    return text.split(maxsplit=1)[0].lower().replace("’", "'") in _PRONOUNS
 
 
 def _grade(share: float) -> NuggetSupport:
@@ -139,17 +175,3 @@ def _grade(share: float) -> NuggetSupport:
     if share >= NUGGET_PARTIAL:
         return NuggetSupport.PARTIAL_SUPPORT
     return NuggetSupport.NOT_SUPPORT
-
-
-def _clauses(passage: str) -> list[str]:
-    """Sentences, or their clauses, that fit in a nugget and hold at least three content words."""
-    found = []
-    for sentence in _SENTENCE.split(passage):
-        parts = [sentence]
-        if len(sentence.split()) > NUGGET_WORDS:
-            parts = _CLAUSE.split(sentence)
-        for part in parts:
-            clause = " ".join(part.split()[:NUGGET_WORDS]).strip(" .,;:!?\"'")
-            if len(content_words(clause)) >= 3:
-                found.append(clause)
-    return found

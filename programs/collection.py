@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,14 +33,31 @@ class Collection:
     candidates: dict[str, Ranking] = field(default_factory=dict)
     qrels: dict[str, dict[str, int]] = field(default_factory=dict)
     banks: dict[str, NuggetBank] | None = None
+    files_with_documents: set[Path] = field(default_factory=set)
     problems: Problems = field(default_factory=Problems)
+
+    def cited_answers(self) -> Iterator[tuple[Answer, Mapping[str, Passage]]]:
+        """The answers, each with the passages that its citations mean.
+
+        Documents that a report carries inline are its own: another run may use the same id for
+        another text, as real ones do.
+        """
+        for path in self.run_files:
+            passages: Mapping[str, Passage] = self.passages
+            if path in self.files_with_documents:
+                passages = ChainMap(read_documents(path, Problems()), self.passages)
+            for answer in self._of_file(path):
+                yield answer, passages
 
     def answers(self) -> Iterator[Answer]:
         """The answers to the topics of this run, file by file, line by line."""
         for path in self.run_files:
-            for answer in read_answers(path, Problems()):
-                if answer.topic_id in self.topics:
-                    yield answer
+            yield from self._of_file(path)
+
+    def _of_file(self, path: Path) -> Iterator[Answer]:
+        for answer in read_answers(path, Problems()):
+            if answer.topic_id in self.topics:
+                yield answer
 
 
 def load_collection(data: DataConfig, limit: int | None = None) -> Collection:
@@ -122,8 +140,8 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
             if looks_like_an_instruction(answer.text):
                 what = f"answer of {answer.run_id} has text that looks like an instruction"
                 problems.keep(path, _line(seen, answer), "instruction_like", what)
-        for passage_id, passage in read_documents(path, Problems()).items():
-            collection.passages.setdefault(passage_id, passage)
+        if read_documents(path, problems):
+            collection.files_with_documents.add(path)
     collection.run_ids = list(runs)
 
 

@@ -17,7 +17,10 @@ _PATHS = ("topics", "candidates", "qrels", "nuggets")
 
 
 def load_config(
-    path: Path | None, overrides: Mapping[str, Any], sets: Sequence[str] = ()
+    path: Path | None,
+    overrides: Mapping[str, Any],
+    sets: Sequence[str] = (),
+    model: str | None = None,
 ) -> Config:
     """The config of a run.
 
@@ -25,6 +28,7 @@ def load_config(
         path: a YAML file, or None to start from the defaults.
         overrides: values from flags by dotted name; they win over the file, paths in them stand
             as they are.
+        model: what answers by default: the name of an entry under `models:`, or else of a model.
         sets: `a.b=value` pairs, the value read as YAML; they win over everything.
 
     Raises: InputError with file and line (or the flag) for each thing that is wrong.
@@ -38,6 +42,9 @@ def load_config(
     for name, value in overrides.items():
         _put(data, name, value)
         flags[tuple(name.split("."))] = name
+    if model is not None:
+        _put_model(data, model)
+        flags["models", "default"] = f"--model {model}"
     for pair in sets:
         name, equals, text = pair.partition("=")
         if not equals:
@@ -116,6 +123,14 @@ def _put(data: dict[str, Any], name: str, value: Any) -> None:
         if not isinstance(data, dict):
             raise InputError(f"{name}: {key} is not a section")
     data[last] = value
+
+
+def _put_model(data: dict[str, Any], model: str) -> None:
+    entries = data.get("models")
+    if isinstance(entries, dict) and model in entries:
+        _put(data, "models.default", entries[model])
+    else:
+        _put(data, "models.default.model", model)
 
 
 def _explain(error: Any, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]) -> str:

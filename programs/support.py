@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from ..judges import SupportJudge
@@ -50,9 +50,9 @@ class SupportStage:
 
     def items(self) -> Iterator[Item]:
         """Answers in the order of their files, sentence by sentence."""
-        for answer in self._collection.answers():
+        for answer, passages in self._collection.cited_answers():
             for sentence in _claims(answer):
-                for rank, _, passage in self._cited(sentence):
+                for rank, _, passage in self._cited(sentence, passages):
                     if passage is not None:
                         ids = (answer.topic_id, answer.run_id, str(sentence.id), str(rank))
                         yield Item(ids, (sentence.text, passage.text))
@@ -71,11 +71,11 @@ class SupportStage:
         """Write support.jsonl and note each answer's scores."""
         number = 0
         with results.open("support.jsonl") as rows:
-            for answer in self._collection.answers():
+            for answer, passages in self._collection.cited_answers():
                 sentences = []
                 for sentence in self._counted_claims(answer, results):
                     labels = []
-                    for rank, citation, passage in self._cited(sentence):
+                    for rank, citation, passage in self._cited(sentence, passages):
                         outcome: Outcome = _no_passage(citation)
                         if passage is not None:
                             outcome = journal.outcome(number)
@@ -100,9 +100,9 @@ class SupportStage:
                 values = support_values(judged, all_citations=self._most != 1)
                 board.add(answer.run_id, answer.topic_id, values)
 
-    def _cited(self, sentence: Sentence) -> Iterator[_Cited]:
+    def _cited(self, sentence: Sentence, passages: Mapping[str, Passage]) -> Iterator[_Cited]:
         for rank, citation in enumerate(sentence.citations[: self._most]):
-            yield _Cited(rank, citation, self._collection.passages.get(citation.passage_id))
+            yield _Cited(rank, citation, passages.get(citation.passage_id))
 
     def _counted_claims(self, answer: Answer, results: Results) -> Iterator[Sentence]:
         for sentence in answer.sentences:

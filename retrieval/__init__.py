@@ -1,0 +1,1 @@
+"""Contexts to evaluate: first stage, fusion, reranking. Nothing is here yet."""

@@ -86,15 +86,15 @@ GOOD = {
          "answer": [{"text": "One.", "citations": [1, 0]}, {"text": "## Two", "citations": []}]},
         {"metadata": {"run_id": "r", "narrative_id": "rag2026-1"}, "references": ["s1"],
          "answer": [{"text": "## Two", "citations": ["s1"]}]},
-        {"metadata": {"run_id": "r", "topic_id": "1"}, "documents": {"d": {"text": "D"}},
+        {"metadata": {"run_id": "r", "topic_id": "2"}, "documents": {"d": {"text": "D"}},
          "responses": [{"text": "One.", "citations": {"d": 3.5, "e": 1}}]},
     ],
     read_assignments: [{"qid": "1", "run_id": "r", "answer_text": "a", "nuggets": NUGGETS}],
     read_nugget_banks: [
         {"qid": "1", "query": "q", "nuggets": NUGGETS},
-        {"query_id": "1", "claim_bank": {"a": {"claim": "a", "references": ["s1"]}}},
+        {"query_id": "2", "claim_bank": {"a": {"claim": "a", "references": ["s1"]}}},
         {"schema_version": "castorini.cli.v1",
-         "artifacts": [{"data": {"qid": "1", "query": "q", "nuggets": NUGGETS}}]},
+         "artifacts": [{"data": {"qid": "3", "query": "q", "nuggets": NUGGETS}}]},
     ],
     read_candidates: [
         {"query": {"qid": "1", "text": "q"},
@@ -104,7 +104,7 @@ GOOD = {
     read_support: [
         {"run_id": "r", "topic_id": "1",
          "sentences": [{"sentenceID": 0, "text": "One.", "citations": CITED}]},
-        {"run_id": "r", "topic_id": "2", "sentence": 0, "citation": "s", "rank": 0, "label": "full"},
+        {"run_id": "r", "topic_id": "2", "sentence": 0, "citation": "s", "rank": 0, "label": 1},
     ],
     read_labels: [
         {"topic_id": "1", "passage_id": "p", "annotator": "a", "label": "yes"},

@@ -1,0 +1,194 @@
+"""Short statements cut out of running text, for the lexical nuggetizer; no parser, no model.
+
+A statement is a short sentence, or a clause of a long one that reads as complete: it starts
+where a sentence or clause does, holds a verb, and does not stop in the middle of a phrase. The
+word lists are closed classes of English, so other languages give only short sentences.
+"""
+
+from __future__ import annotations
+
+import re
+
+MOST_WORDS = 12  # longest nugget, arXiv:2411.09607
+FEWEST_WORDS = 4
+
+_VERBS = frozenset(
+    """
+    am are aren't can can't cannot could couldn't did didn't do does doesn't don't had has hasn't
+    have haven't is isn't may might must shall should was wasn't were weren't will won't would
+    affect affects allow allows appear appears became become becomes began begin begins bring
+    brings came cause causes come comes consists contain contains create creates depend depends
+    destroy destroys falls feel feels gave get gets give gives go goes grew grow grows happen
+    happens helps hold holds include includes increases involve involves keep keeps knows lead
+    leads let lets live lives lose loses lost made make makes mean means moves need needs occur
+    occurs offer offers produce produces protect protects provide provides puts reaches reduce
+    reduces refers releases remain remains require requires rise rises rose runs seem seems send
+    sends serve serves show shows spreads stands starts stay stays stops suggest suggests supports
+    take takes tend tends took turns uses want wants went works wrote
+    """.split()  # noqa: SIM905  a list of words reads best as words
+)
+_ARTICLES = frozenset("a an the my your his her its our their this these those no".split())
+_PREPOSITIONS = frozenset(
+    """
+    about across after against along amid among around as at before behind below beneath beside
+    between by despite during except for from in inside into like near of off on onto outside over
+    per since through throughout to toward towards under until upon via with within without
+    """.split()  # noqa: SIM905
+)
+_SAFE_CUTS = _PREPOSITIONS - frozenset("except like of per than to until without".split())
+_JOINING = frozenset("and but or so yet because since although though while whereas that".split())
+_RELATIVE = frozenset("which who whom whose where when whenever".split())
+_OPENERS = frozenset(
+    """
+    also altogether besides first furthermore hence however indeed instead meanwhile moreover
+    nevertheless next nonetheless overall second still then therefore third thus
+    """.split()  # noqa: SIM905
+)
+_CONDITIONS = frozenset("if unless".split())
+_LEAD = re.compile(
+    r"^(?:for (?:example|instance)|in (?:addition|fact|other words|short|general)|of course|first of all"
+    r"|as (?:a result|such)|on (?:the other hand|top of that)|after all|at the same time),\s+",
+    re.IGNORECASE,
+)
+_DANGLING = (
+    _ARTICLES
+    | _PREPOSITIONS
+    | _JOINING
+    | _RELATIVE
+    | _CONDITIONS
+    | frozenset("be been being both each either even every more most not only some than".split())
+    | frozenset("such they we you i it he she very what why how too".split())
+)
+_COORDINATING = frozenset("and but or so yet".split())
+_NO_SUBJECT = (
+    _VERBS
+    | _PREPOSITIONS
+    | _RELATIVE
+    | _CONDITIONS
+    | frozenset("be how not than then what why".split())
+)
+_NO_VERB_AFTER = _ARTICLES | _PREPOSITIONS | _JOINING
+_BRACKETED = re.compile(r"\s*(?:\[[^\]]*\]|\([^)]*\))|https?://\S+")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[\"'“‘]?[A-Z0-9])|\n+")
+_QUOTES = re.compile(r'["“”]')
+_OUTER = " .,;:!?\"'“”‘’*•·|–—-"
+
+
+def statements(passage: str) -> list[str]:
+    """The statements of 4 to 12 words in a passage, in its order, each once."""
+    found: list[str] = []
+    for sentence in _SENTENCE.split(_BRACKETED.sub("", passage)):
+        found += _of_sentence(sentence.strip())
+    return list(dict.fromkeys(found))
+
+
+def _of_sentence(sentence: str) -> list[str]:
+    if sentence.endswith(("?", ":", "…", "...")):
+        return []
+    words = _LEAD.sub("", sentence).split()
+    first = _skip_opening(words, 0)
+    whole = words[first:]
+    if len(whole) <= MOST_WORDS:
+        ended = sentence.endswith((".", "!"))
+        return [_joined(whole)] if _stands(whole) and (ended or _has_verb(whole)) else []
+    if _bare(words[0]) in _CONDITIONS:
+        return []  # neither half is said without the other
+    return [_joined(clause) for clause in _clauses(words, first)]
+
+
+def _clauses(words: list[str], first: int) -> list[list[str]]:
+    """From each place where a clause starts, the longest complete run of words that fits."""
+    starts = [first, *(i for i in range(first + 1, len(words)) if _is_edge(words, i))]
+    found = []
+    reached = 0
+    for start in starts:
+        if start < reached:
+            continue
+        opening = _skip_opening(words, start)
+        if start > first and not _starts_clause(words[opening : opening + 1]):
+            continue
+        ends = [end for end in (*starts, len(words)) if opening < end <= opening + MOST_WORDS]
+        ends += [0] if ends else _cuts(words, opening)
+        for end in reversed(ends):
+            clause = words[opening:end]
+            if _stands(clause) and _has_verb(clause, sure=start > first):
+                found.append(clause)
+                reached = end
+                break
+    return found
+
+
+def _is_edge(words: list[str], place: int) -> bool:
+    """Whether a new clause may start with this word."""
+    before, word = words[place - 1], _bare(words[place])
+    if word in _COORDINATING:  # between clauses, not between two nouns
+        after = range(place + 2, min(place + 5, len(words)))
+        return any(_is_verb(words, i) for i in range(1, place)) and any(
+            _is_verb(words, i) for i in after
+        )
+    if before[-1] in ",;:" or before in ("-", "–", "—"):
+        return _bare(before) not in _COORDINATING
+    if word in _RELATIVE:
+        return _bare(before) not in _PREPOSITIONS
+    return word in _JOINING
+
+
+def _cuts(words: list[str], opening: int) -> list[int]:
+    """Ends before a prepositional phrase, for a clause that is too long as it is."""
+    places = range(opening + 6, min(opening + MOST_WORDS, len(words) - 1) + 1)
+    return [
+        place
+        for place in places
+        if _bare(words[place]) in _SAFE_CUTS and not _is_verb(words, place - 1)
+    ]
+
+
+def _skip_opening(words: list[str], start: int) -> int:
+    """Past `and`, `However,` and the like."""
+    while start < len(words) and (_bare(words[start]) in _JOINING or _opens(words[start])):
+        start += 1
+    return start
+
+
+def _opens(word: str) -> bool:
+    return word[-1] == "," and (_bare(word) in _OPENERS or word.endswith("ly,"))
+
+
+def _starts_clause(opening: list[str]) -> bool:
+    """Whether a word inside a sentence can be the first of a subject."""
+    if not opening or opening[0][-1] in ",;:":
+        return False
+    word = _bare(opening[0])
+    return bool(word) and word not in _NO_SUBJECT and not word.endswith(("ing", "ed"))
+
+
+def _stands(words: list[str]) -> bool:
+    """Whether the length is right, it is no title, and the last word is no function word."""
+    if not FEWEST_WORDS <= len(words) <= MOST_WORDS:
+        return False
+    if sum(word[:1].isupper() for word in words) > 0.6 * len(words):
+        return False
+    last = _bare(words[-1])
+    return (len(last) > 1 or last.isdigit()) and last not in _DANGLING | _VERBS
+
+
+def _has_verb(words: list[str], *, sure: bool = False) -> bool:
+    return any(_is_verb(words, place, sure=sure) for place in range(1, len(words) - 1))
+
+
+def _is_verb(words: list[str], place: int, *, sure: bool = False) -> bool:
+    """Known as a verb or, unless `sure`, looking like a past tense."""
+    word, before = _bare(words[place]), _bare(words[place - 1]) if place else ""
+    if before in _NO_VERB_AFTER:
+        return False
+    if word in _VERBS:
+        return True
+    return not sure and word.endswith("ed") and len(word) > 4 and words[place - 1][-1] != ","
+
+
+def _bare(word: str) -> str:
+    return word.strip(_OUTER).lower().replace("’", "'")
+
+
+def _joined(words: list[str]) -> str:
+    return _QUOTES.sub("", " ".join(words)).strip(_OUTER)
