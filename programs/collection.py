@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,8 @@ class Collection:
     run_ids: list[str] = field(default_factory=list)
     n_answers: int = 0
     n_sentences: int = 0
+    n_with_text: Counter[str] = field(default_factory=Counter)  # answers with text, by topic
+    cited: Counter[tuple[int, str]] = field(default_factory=Counter)  # by rank and passage
     passages: dict[str, Passage] = field(default_factory=dict)
     candidates: dict[str, Ranking] = field(default_factory=dict)
     qrels: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -136,13 +138,18 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
             runs[answer.run_id] = None
             collection.n_answers += 1
             collection.n_sentences += len(answer.sentences)
-            wanted.update(c.passage_id for s in answer.sentences for c in s.citations)
+            collection.n_with_text[answer.topic_id] += bool(answer.text.strip())
+            for sentence in answer.sentences:
+                if sentence.makes_claim:
+                    names = (citation.passage_id for citation in sentence.citations)
+                    collection.cited.update(enumerate(names))
             if looks_like_an_instruction(answer.text):
                 what = f"answer of {answer.run_id} has text that looks like an instruction"
                 problems.keep(path, _line(seen, answer), "instruction_like", what)
         if read_documents(path, problems):
             collection.files_with_documents.add(path)
     collection.run_ids = list(runs)
+    wanted.update(passage_id for _, passage_id in collection.cited)
 
 
 def _line(seen: dict[tuple[str, str], str], answer: Answer) -> int:

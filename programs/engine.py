@@ -40,6 +40,10 @@ class Stage(Protocol):
         """All items, lazily, in the same order each time."""
         ...
 
+    def total(self) -> int:
+        """How many items there will be, for the progress bar."""
+        ...
+
     async def judge(self, item: Item) -> Judged:
         """Judge one. Raises: JudgeError."""
         ...

@@ -52,6 +52,10 @@ class BankStage:
             if passages := self._relevant(topic):
                 yield Item((topic.id,), (topic.question, passages))
 
+    def total(self) -> int:
+        """Number of items."""
+        return sum(bool(self.sources(topic)) for topic in self._collection.topics.values())
+
     def sources(self, topic: Topic) -> list[str]:
         """Ids of the passages that a topic's nuggets are made from."""
         ranking = self._collection.candidates.get(topic.id)
@@ -116,6 +120,12 @@ class AssignStage:
                 texts = [nugget.text for nugget in window]
                 ids = (answer.topic_id, answer.run_id, str(start))
                 yield Item(ids, (question, answer.text, texts))
+
+    def total(self) -> int:
+        """Number of items."""
+        window, answers = self._assigner.window, self._collection.n_with_text
+        sizes = {t: len(bank.nuggets) for t, bank in self._banks.items() if bank is not None}
+        return sum(answers[topic] * -(-size // window) for topic, size in sizes.items())
 
     def inputs(self, item: Item) -> dict[str, object]:
         """What the judge's prompt is rendered from."""

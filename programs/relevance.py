@@ -34,6 +34,10 @@ class RelevanceStage:
             text = self._collection.passages[passage_id].text
             yield Item((topic_id, passage_id), (topic.question, text))
 
+    def total(self) -> int:
+        """Number of items."""
+        return sum(1 for _ in self._pairs())
+
     async def judge(self, item: Item) -> Judged:
         """One grade."""
         question, passage = item.payload

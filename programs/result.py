@@ -12,11 +12,13 @@ from ..records.problems import Problems
 from ..records.rows import ScoreRow
 from ..records.scores import read_scores
 from .manifest import read_manifest
+from .results import JUDGEMENT_FILES
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
-JUDGEMENT_FILES = ("relevance", "nuggets", "assignments", "support")
+
+_NAMES = [name.removesuffix(".jsonl") for name in JUDGEMENT_FILES]
 
 
 class Result:
@@ -48,7 +50,7 @@ class Result:
     @property
     def judgements(self) -> dict[str, list[dict[str, Any]]]:
         """The rows of each judgement file that there is, by its name."""
-        return {name: list(self._rows(name)) for name in JUDGEMENT_FILES if self._has(name)}
+        return {name: list(self._rows(name)) for name in _NAMES if self._has(name)}
 
     @property
     def unjudged(self) -> list[dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +14,10 @@ from typing import Any, BinaryIO
 import orjson
 
 from ..records.judgements import Outcome, Unjudged
-from ..records.problems import Problems
+from ..records.problems import InputError, Problems
+
+# What judgements are written to; a results folder has those of its programs.
+JUDGEMENT_FILES = ("relevance.jsonl", "nuggets.jsonl", "assignments.jsonl", "support.jsonl")
 
 
 class RowWriter:
@@ -29,12 +34,16 @@ class RowWriter:
 class Results:
     """Files of a results folder, and the counts that its manifest shows.
 
-    A file gets its name when it is complete; until then it ends in `.part`.
+    A file gets its name when it is complete; until then it ends in `.part`. Files of an earlier
+    run that this one does not write are removed when it ends, so that a folder holds one run.
+
+    Raises: InputError if the folder cannot be written or another process is writing it.
     """
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self._lock = _locked(folder)
+        self._written: set[str] = set()
         self.counts: Counter[str] = Counter()
         self.n_judged: Counter[str] = Counter()
         self.n_unjudged: Counter[str] = Counter()
@@ -52,6 +61,7 @@ class Results:
         with part.open("wb") as stream:
             yield RowWriter(stream)
         part.replace(self.folder / name)
+        self._written.add(name)
 
     def judged(
         self,
@@ -107,6 +117,25 @@ class Results:
         self._unjudged.close()
         if error is None:
             self._unjudged_part.replace(self.folder / "unjudged.jsonl")
+            for name in JUDGEMENT_FILES:
+                if name not in self._written:
+                    (self.folder / name).unlink(missing_ok=True)
         else:
             for part in self.folder.glob("*.part"):
                 part.unlink(missing_ok=True)
+        os.close(self._lock)
+
+
+def _locked(folder: Path) -> int:
+    """Open the folder's lock file, which also goes when the process dies."""
+    try:
+        (folder / "journal").mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / "journal" / "lock", os.O_CREAT | os.O_RDWR, 0o644)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise InputError(f"{folder}: another run is writing there") from None
+    return lock

@@ -204,7 +204,7 @@ class _Session:
             path.unlink(missing_ok=True)
         journal = Journal(path, retry=self._retry)
         try:
-            with ProgressBar(stage.name, None, self._usage, quiet=self._quiet) as bar:
+            with ProgressBar(stage.name, stage.total(), self._usage, quiet=self._quiet) as bar:
                 await run_stage(
                     stage, journal, concurrency=self._config.run.concurrency, progress=bar
                 )

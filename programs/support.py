@@ -57,6 +57,16 @@ class SupportStage:
                         ids = (answer.topic_id, answer.run_id, str(sentence.id), str(rank))
                         yield Item(ids, (sentence.text, passage.text))
 
+    def total(self) -> int:
+        """Number of items; where reports carry documents of their own, at most that many."""
+        held = self._collection.passages
+        inline = bool(self._collection.files_with_documents)
+        return sum(
+            n
+            for (rank, passage_id), n in self._collection.cited.items()
+            if (self._most is None or rank < self._most) and (inline or passage_id in held)
+        )
+
     async def judge(self, item: Item) -> Judged:
         """One label."""
         label, call = await self._judge.label(*item.payload)
@@ -121,7 +131,7 @@ class SupportStage:
 
 
 def _claims(answer: Answer) -> Iterator[Sentence]:
-    return (s for s in answer.sentences if not s.is_heading and s.text.strip())
+    return (sentence for sentence in answer.sentences if sentence.makes_claim)
 
 
 def _no_passage(citation: Citation) -> Unjudged:

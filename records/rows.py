@@ -55,6 +55,11 @@ class Sentence(Row):
     citations: tuple[Citation, ...] = ()
     is_heading: bool = False
 
+    @property
+    def makes_claim(self) -> bool:
+        """Whether there is something to support: text that is not a heading."""
+        return not self.is_heading and bool(self.text.strip())
+
 
 class Answer(Row):
     """What one run answered to one topic; `references` are all passages it names, in order."""
