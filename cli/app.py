@@ -8,7 +8,7 @@ import sys
 import typer
 
 from . import agree, cache, configs, doctor, run, score
-from .exits import INPUT, INTERRUPTED
+from .exits import INPUT
 
 app = typer.Typer(
     name="judge",
@@ -32,9 +32,6 @@ def main() -> None:
     """Run the command line; the exit codes are those of `judge --help`."""
     try:
         app()
-    except KeyboardInterrupt:
-        sys.stderr.write("\nInterrupted. What was judged is kept: the same command goes on.\n")
-        sys.exit(INTERRUPTED)
     except BrokenPipeError:  # the reader of stdout went away, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .exits import GATE_FAILED, INCOMPLETE
+from .exits import GATE_FAILED, INCOMPLETE, INTERRUPTED
 
 PROGRAMS = ("relevance", "nuggets", "support")
 File = Path | None
@@ -99,7 +99,11 @@ def run(
         return
     if _is_lexical(config):
         sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
-    result = judge_collection(config, quiet=quiet)
+    try:
+        result = judge_collection(config, quiet=quiet)
+    except KeyboardInterrupt:
+        sys.stderr.write("\nInterrupted. What was judged is kept: the same command goes on.\n")
+        raise typer.Exit(INTERRUPTED) from None
 
     from .tables import leaderboard, write_rows
 
