@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import dspy
+from dspy.utils.exceptions import (
+    AdapterParseError,
+    LMRateLimitError,
+    LMServerError,
+    LMTimeoutError,
+    LMTransportError,
+)
 
 from ..backends import open_backend
 from ..backends.adapter import JudgeAdapter
 from ..backends.config import ModelConfig
-from ..backends.errors import JudgeOutputError
+from ..backends.errors import JudgeError, JudgeOutputError
 from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
 from ..backends.prompt import Prompt, Twin
@@ -26,7 +34,10 @@ class Judge(dspy.Module):  # type: ignore[misc]
         backend: an open Backend, shared with other judges, instead of `model`.
 
     Call it (`judge(...)`) anywhere, also inside a running event loop, or `await judge.acall(...)`.
-    Raises: JudgeError with the reason when the model gives no judgement.
+    A copy (`copy.deepcopy`, `judge.deepcopy()`) has instructions of its own and shares the backend.
+    Raises: JudgeError with the reason when the model gives no judgement; EndpointUnusable when
+        no request can succeed. DSPy's own LM does not say why a reply ended: with it a refused or
+        truncated one is unparseable, and its errors of set-up pass through as they are.
     """
 
     version: ClassVar[str] = "1"  # raised when a prompt, parser or default changes scores
@@ -40,14 +51,17 @@ class Judge(dspy.Module):  # type: ignore[misc]
             config = model if isinstance(model, ModelConfig) else ModelConfig(model=model)
             backend = open_backend(config)
         self.backend = backend
-        self._prompts: dict[str, Prompt] = {}
+        self._prompts: dict[str, tuple[Prompt, type[dspy.Signature], list[Any]]] = {}
 
     def prompt(self, name: str) -> Prompt:
-        """The compiled prompt of the predictor called `name`."""
-        if name not in self._prompts:
-            predict: dspy.Predict = getattr(self, name)
-            self._prompts[name] = Prompt(predict.signature, predict.demos, self.twins.get(name))
-        return self._prompts[name]
+        """The prompt of the predictor called `name`, compiled anew when it was changed."""
+        predict: dspy.Predict = getattr(self, name)
+        known = self._prompts.get(name)
+        if known is not None and known[1] is predict.signature and known[2] == predict.demos:
+            return known[0]
+        prompt = Prompt(predict.signature, predict.demos, self.twins.get(name))
+        self._prompts[name] = (prompt, predict.signature, list(predict.demos))
+        return prompt
 
     def prompts(self) -> dict[str, Prompt]:
         """All compiled prompts by predictor name."""
@@ -71,23 +85,27 @@ class Judge(dspy.Module):  # type: ignore[misc]
         """What the judge does, on the judges' own event loop; each judge says how."""
         raise TypeError(f"{type(self).__name__} must define decide()")
 
-    def load_state(self, state: dict[str, Any], **options: Any) -> None:
-        """Take over instructions and demos fitted earlier."""
-        super().load_state(state, **options)
-        self._prompts = {}
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self.backend)] = self.backend  # connections and limits are shared, not copied
+        twin = type(self).__new__(type(self))
+        memo[id(self)] = twin
+        state = {**self.__dict__, "_prompts": {}}
+        twin.__dict__.update({name: copy.deepcopy(value, memo) for name, value in state.items()})
+        return twin
 
     async def _ask_dspy(self, name: str, inputs: dict[str, Any]) -> Reply:
         if dspy.settings.lm is None:
             raise ValueError(f"name a model: {type(self).__name__}(model=...)")
-        from dspy.utils.exceptions import AdapterParseError
-
+        prompt = self.prompt(name)
         try:
             with dspy.context(adapter=JudgeAdapter()):
                 found = await getattr(self, name).acall(**inputs)
         except AdapterParseError as error:
-            raw = str(error.lm_response)
+            raw = str(error.lm_response or "")
+            prompt.parse(raw, inputs)  # says what is wrong, as for any other model
             raise JudgeOutputError(Reason.UNPARSEABLE, str(error).split("\n")[0], raw) from None
-        prompt = self.prompt(name)
+        except (LMRateLimitError, LMServerError, LMTimeoutError, LMTransportError) as error:
+            raise JudgeError(Reason.ERROR, str(error)) from error
         values = {field: found[field] for field in prompt.output_names}
         prompt.check(values, inputs, str(values))
         return Reply(values, Provenance(model=str(dspy.settings.lm.model)))

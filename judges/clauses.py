@@ -5,6 +5,8 @@ where a sentence or clause does, holds a verb, and does not stop in the middle o
 word lists are closed classes of English, so other languages give only short sentences.
 """
 
+# ruff: noqa: SIM905  a list of words reads best as words
+
 from __future__ import annotations
 
 import re
@@ -12,10 +14,14 @@ import re
 MOST_WORDS = 12  # longest nugget, arXiv:2411.09607
 FEWEST_WORDS = 4
 
-_VERBS = frozenset(
+_AUXILIARIES = frozenset(
     """
     am are aren't can can't cannot could couldn't did didn't do does doesn't don't had has hasn't
     have haven't is isn't may might must shall should was wasn't were weren't will won't would
+    """.split()
+)
+_VERBS = _AUXILIARIES | frozenset(
+    """
     affect affects allow allows appear appears became become becomes began begin begins bring
     brings came cause causes come comes consists contain contains create creates depend depends
     destroy destroys falls feel feels gave get gets give gives go goes grew grow grows happen
@@ -25,7 +31,7 @@ _VERBS = frozenset(
     reduces refers releases remain remains require requires rise rises rose runs seem seems send
     sends serve serves show shows spreads stands starts stay stays stops suggest suggests supports
     take takes tend tends took turns uses want wants went works wrote
-    """.split()  # noqa: SIM905  a list of words reads best as words
+    """.split()
 )
 _ARTICLES = frozenset("a an the my your his her its our their this these those no".split())
 _PREPOSITIONS = frozenset(
@@ -33,7 +39,7 @@ _PREPOSITIONS = frozenset(
     about across after against along amid among around as at before behind below beneath beside
     between by despite during except for from in inside into like near of off on onto outside over
     per since through throughout to toward towards under until upon via with within without
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _SAFE_CUTS = _PREPOSITIONS - frozenset("except like of per than to until without".split())
 _JOINING = frozenset("and but or so yet because since although though while whereas that".split())
@@ -42,12 +48,13 @@ _OPENERS = frozenset(
     """
     also altogether besides first furthermore hence however indeed instead meanwhile moreover
     nevertheless next nonetheless overall second still then therefore third thus
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _CONDITIONS = frozenset("if unless".split())
 _LEAD = re.compile(
-    r"^(?:for (?:example|instance)|in (?:addition|fact|other words|short|general)|of course|first of all"
-    r"|as (?:a result|such)|on (?:the other hand|top of that)|after all|at the same time),\s+",
+    r"^(?:for (?:example|instance)|in (?:addition|fact|other words|short|general)"
+    r"|of course|first of all|as (?:a result|such)|on (?:the other hand|top of that)|after all"
+    r"|at the same time),\s+",
     re.IGNORECASE,
 )
 _DANGLING = (
@@ -56,16 +63,21 @@ _DANGLING = (
     | _JOINING
     | _RELATIVE
     | _CONDITIONS
-    | frozenset("be been being both each either even every more most not only some than".split())
-    | frozenset("such they we you i it he she very what why how too".split())
+    | frozenset(
+        """
+        be been being both each either even every he how i it just largely mainly more most not
+        only partly she some such than they too very we what why you
+        """.split()
+    )
 )
+_SUBORDINATING = frozenset("as once when whenever where".split())
 _COORDINATING = frozenset("and but or so yet".split())
 _NO_SUBJECT = (
     _VERBS
     | _PREPOSITIONS
     | _RELATIVE
     | _CONDITIONS
-    | frozenset("be how not than then what why".split())
+    | frozenset("also be even how never not often only still than then what why".split())
 )
 _NO_VERB_AFTER = _ARTICLES | _PREPOSITIONS | _JOINING
 _BRACKETED = re.compile(r"\s*(?:\[[^\]]*\]|\([^)]*\))|https?://\S+")
@@ -105,13 +117,14 @@ def _clauses(words: list[str], first: int) -> list[list[str]]:
         if start < reached:
             continue
         opening = _skip_opening(words, start)
-        if start > first and not _starts_clause(words[opening : opening + 1]):
+        if start > first and not _starts_clause(words, opening):
             continue
         ends = [end for end in (*starts, len(words)) if opening < end <= opening + MOST_WORDS]
         ends += [0] if ends else _cuts(words, opening)
         for end in reversed(ends):
             clause = words[opening:end]
-            if _stands(clause) and _has_verb(clause, sure=start > first):
+            hangs = end < len(words) and _bare(words[end - 1]) in _VERBS
+            if _stands(clause) and not hangs and _has_verb(clause, sure=start > first):
                 found.append(clause)
                 reached = end
                 break
@@ -154,26 +167,39 @@ def _opens(word: str) -> bool:
     return word[-1] == "," and (_bare(word) in _OPENERS or word.endswith("ly,"))
 
 
-def _starts_clause(opening: list[str]) -> bool:
+def _starts_clause(words: list[str], place: int) -> bool:
     """Whether a word inside a sentence can be the first of a subject."""
-    if not opening or opening[0][-1] in ",;:":
+    if place >= len(words) or words[place][-1] in ",;:":
         return False
-    word = _bare(opening[0])
-    return bool(word) and word not in _NO_SUBJECT and not word.endswith(("ing", "ed"))
+    word = _bare(words[place])
+    if not word or word in _NO_SUBJECT or word.endswith(("ing", "ed")):
+        return False
+    if _bare(words[place - 1]) != "that" or word in _ARTICLES:
+        return True
+    near = range(place + 1, min(place + 4, len(words)))  # `that yeasts make`, not `that feeds on`
+    return any(_is_verb(words, i, sure=True) for i in near)
 
 
 def _stands(words: list[str]) -> bool:
-    """Whether the length is right, it is no title, and the last word is no function word."""
+    """Whether the length is right, it is no title, and the last word does not hang."""
     if not FEWEST_WORDS <= len(words) <= MOST_WORDS:
         return False
     if sum(word[:1].isupper() for word in words) > 0.6 * len(words):
         return False
     last = _bare(words[-1])
-    return (len(last) > 1 or last.isdigit()) and last not in _DANGLING | _VERBS
+    if _bare(words[-2]) in _JOINING | _RELATIVE:  # `..., because bees`
+        return False
+    return (len(last) > 1 or last.isdigit()) and last not in _DANGLING | _AUXILIARIES
 
 
 def _has_verb(words: list[str], *, sure: bool = False) -> bool:
-    return any(_is_verb(words, place, sure=sure) for place in range(1, len(words) - 1))
+    """Whether the main clause has one; `sure` as in _is_verb."""
+    commas = [i + 1 for i, word in enumerate(words) if word[-1] == "," and i + 1 < len(words)]
+    if _bare(words[0]) in _SUBORDINATING and not commas:
+        return False
+    asides = [place for place in commas if _bare(words[place]) in _RELATIVE]
+    end = asides[0] if asides else len(words) - 1
+    return any(_is_verb(words, place, sure=sure) for place in range(1, end))
 
 
 def _is_verb(words: list[str], place: int, *, sure: bool = False) -> bool:

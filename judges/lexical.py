@@ -4,6 +4,8 @@ It needs no model, is the same on every machine, and is the row that an LLM judg
 The thresholds were chosen once on human labels; docs/lexical.md says which and shows the fit.
 """
 
+# ruff: noqa: SIM905  a list of words reads best as words
+
 from __future__ import annotations
 
 import heapq
@@ -12,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import Stemmer
@@ -29,7 +32,7 @@ RELEVANCE_CUTS = (0.50, 0.65, 0.80)
 VITAL_SHARE = 0.5  # of a list of nuggets, rounded up
 # For new nuggets: worth of a word of the question, of a word said once more, and of a statement
 # that starts with a pronoun; and the share of old content words that makes it a repetition.
-ASKED, AGAIN, PRONOUN, REPEATED = 2.0, 0.9, 0.4, 0.67
+ASKED, AGAIN, PRONOUN, REPEATED = 1.5, 0.9, 0.4, 0.67
 FEWEST_CONTENT_WORDS = 3  # in a nugget
 
 _STOP = frozenset(
@@ -39,14 +42,14 @@ _STOP = frozenset(
     on or other our out over she should so some such than that the their them then there these
     they this those to too under up very was we were what when where which while who why will
     with would you your
-    """.split()  # noqa: SIM905  a list of words reads best as words
+    """.split()
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _PRONOUNS = frozenset(
     """
     he here here's his i it it's its my our she that there there's these they this those we you
     your
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _stem = Stemmer.Stemmer("english").stemWord
 
@@ -68,7 +71,7 @@ def content_words(text: str) -> frozenset[str]:
 def word_pairs(text: str) -> frozenset[tuple[str, str]]:
     """The distinct pairs of neighbouring words, stemmed."""
     words = [_stem(match.lower()) for match in _WORD.findall(text)]
-    return frozenset(zip(words, words[1:], strict=False))
+    return frozenset(pairwise(words))
 
 
 def recall(needed: frozenset[Any], held: frozenset[Any]) -> float:
@@ -149,7 +152,8 @@ def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     chosen: list[str] = []
 
     def gain(text: str) -> float:
-        new = math.fsum(worth[word] for word in words[text]) / len(words[text]) ** 0.25
+        held = words[text]
+        new = math.fsum(worth[word] for word in held) / math.sqrt(math.sqrt(len(held)))
         return new * PRONOUN if _leans_back(text) else new
 
     heap = [(-gain(text), place, text) for place, text in enumerate(words)]

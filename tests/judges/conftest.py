@@ -1,0 +1,116 @@
+"""One sample call of every judge, and a model server that answers as the lexical twins do."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+from mock_server import MockServer, input_of
+
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.judges import (
+    NuggetAssigner,
+    NuggetImportance,
+    Nuggetizer,
+    RelevanceJudge,
+    SupportJudge,
+    lexical,
+)
+from nuggetjudge.judges.base import Judge
+
+QUESTION = "why do bridges sway in wind"
+NUGGETS = ["wind sheds vortices from the deck", "a damper takes energy out of the motion"]
+PASSAGES = [
+    "Wind sheds vortices from the deck. They push the bridge up and down.",
+    "A damper takes energy out of the motion of a bridge.",
+]
+ANSWER = "In wind, vortices leave the deck one after the other, and the bridge starts to sway."
+
+
+@dataclass(frozen=True)
+class Case:
+    """A judge, what it is asked, where its verdict stands, and what its twin says."""
+
+    name: str
+    make: Callable[..., Judge]
+    asked: Mapping[str, Any]
+    field: str
+    predictor: str
+
+
+CASES = (
+    Case(
+        "nuggetizer", Nuggetizer, {"question": QUESTION, "passages": PASSAGES}, "nuggets", "update"
+    ),
+    Case(
+        "nugget_importance",
+        NuggetImportance,
+        {"question": QUESTION, "nuggets": NUGGETS},
+        "importance",
+        "rate",
+    ),
+    Case(
+        "nugget_assigner",
+        NuggetAssigner,
+        {"question": QUESTION, "answer": ANSWER, "nuggets": NUGGETS},
+        "verdicts",
+        "assign",
+    ),
+    Case(
+        "nugget_assigner_2_grades",
+        partial(NuggetAssigner, grades=2),
+        {"question": QUESTION, "answer": ANSWER, "nuggets": NUGGETS},
+        "verdicts",
+        "assign",
+    ),
+    Case(
+        "support_judge",
+        SupportJudge,
+        {"sentence": "Vortices push the bridge up and down.", "passage": PASSAGES[0]},
+        "verdict",
+        "judge",
+    ),
+    Case(
+        "relevance_judge",
+        RelevanceJudge,
+        {"question": QUESTION, "passage": PASSAGES[0]},
+        "grade",
+        "judge",
+    ),
+)
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> Case:
+    """Each judge in turn."""
+    found: Case = request.param
+    return found
+
+
+@pytest.fixture
+def twin_server() -> Iterator[MockServer]:
+    """A model that says what the lexical twin says, whichever way the question comes."""
+    with MockServer(_answer_like_the_twin) as server:
+        yield server
+
+
+@pytest.fixture
+def model(twin_server: MockServer) -> ModelConfig:
+    """The way to `twin_server`."""
+    return ModelConfig(model="openai/mock", api_base=twin_server.base_url)
+
+
+def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
+    asked = input_of(body)
+    system = body["messages"][0]["content"]
+    if "sentence" in asked:
+        return lexical.judge_support(asked)
+    if "passages" in asked:
+        return lexical.update_nuggets(asked)
+    if "passage" in asked:
+        return lexical.judge_relevance(asked)
+    if "answer" not in asked:
+        return lexical.rate_importance(asked)
+    three = "partial_support" in system
+    return lexical.assign_nuggets(asked) if three else lexical.match_nuggets(asked)
