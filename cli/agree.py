@@ -52,7 +52,7 @@ def agree(
 
 def _labels_text(found: dict[str, Any]) -> str:
     scale = found["scale"]
-    width = max(map(len, scale)) + 2
+    width = max(*map(len, scale), 9) + 2
     lines = [
         f"n {found['n']:,}  (only human {found['n_human_only']:,}, "
         f"only judged {found['n_judged_only']:,}, "

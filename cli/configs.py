@@ -45,17 +45,21 @@ def export_config(
 ) -> None:
     """Print a complete config, as YAML: of a finished run, or of a config with its defaults.
 
+    Paths are those of the run, relative to the folder in which it was started.
+
     Example: judge export-config results/demo > judge.yaml
     """
     import yaml
 
-    from ..programs.config import Config
-    from ..programs.manifest import read_manifest
+    from ..programs.manifest import config_of
+    from ..records.problems import InputError
     from .run import resolve
 
-    if Path(what).is_dir():
-        config = Config.model_validate(read_manifest(Path(what))["config"])
-    else:
+    if not Path(what).is_dir():
         config = resolve(what, {}, sets, model)
-    data = config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    elif model is None and not sets:
+        config = config_of(Path(what))
+    else:
+        raise InputError(f"{what}: is a finished run, which --model and --set cannot change")
+    data = config.model_dump(mode="json", by_alias=True)
     sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..records.answers import read_answers, read_documents
 from ..records.candidates import read_candidates
+from ..records.lines import first_line
 from ..records.nuggets import read_nugget_banks
 from ..records.passages import read_passages
 from ..records.problems import InputError, Problems
@@ -71,8 +72,13 @@ def load_collection(data: DataConfig, limit: int | None = None) -> Collection:
     Raises: InputError with every error of every file, before a model is asked anything.
     """
     problems = Problems()
+    run_files = expand_runs(data.runs)
+    for path in (data.candidates, data.qrels, data.nuggets, *data.passages, *run_files):
+        if path is not None and not first_line(path):
+            problems.error(path, 1, "empty_file", "the file is empty, wanted records")
+    problems.raise_errors()
     topics = read_topics(data.topics, problems) if data.topics else {}
-    collection = Collection(topics, expand_runs(data.runs), problems=problems)
+    collection = Collection(topics, run_files, problems=problems)
     wanted: set[str] = set()
     if data.candidates:
         pool = read_candidates(data.candidates, problems)
@@ -93,12 +99,20 @@ def load_collection(data: DataConfig, limit: int | None = None) -> Collection:
     problems.raise_errors()
     if not topics:
         raise InputError("no topics: name a file of them (data.topics, --topics)")
+    for topic_id in topics:
+        if topic_id.split() != [topic_id] or topic_id == "all":
+            where = data.topics or data.candidates or data.nuggets
+            what = "wanted an id without white space that is not 'all', which names the means"
+            raise InputError(f"{where}: topic {topic_id!r}, {what}")
     if limit is not None:
         collection.topics = dict(list(topics.items())[:limit])
     _check_runs(collection, wanted)
     for path in data.passages:
-        found = read_passages(path, problems, wanted)
-        collection.passages.update(found)
+        for name, passage in read_passages(path, problems, wanted).items():
+            if collection.passages.setdefault(name, passage).text != passage.text:
+                what = f"passage {name!r} has another text in an earlier file; this one is used"
+                problems.keep(path, 0, "passage_text_differs", what)
+                collection.passages[name] = passage
     _flag_instructions(data, collection)
     problems.raise_errors()
     return collection
@@ -135,6 +149,9 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
                 what = f"{answer.run_id} answers topic {answer.topic_id!r}, which is not judged"
                 problems.skip(path, _line(seen, answer), "unknown_topic", what)
                 continue
+            if answer.run_id.split() != [answer.run_id]:
+                what = f"run_id is {answer.run_id!r}, wanted an id without white space"
+                problems.error(path, _line(seen, answer), "bad_run_id", what)
             runs[answer.run_id] = None
             collection.n_answers += 1
             collection.n_sentences += len(answer.sentences)
@@ -146,8 +163,11 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
             if looks_like_an_instruction(answer.text):
                 what = f"answer of {answer.run_id} has text that looks like an instruction"
                 problems.keep(path, _line(seen, answer), "instruction_like", what)
-        if read_documents(path, problems):
+        inline = Problems()
+        if read_documents(path, inline):
             collection.files_with_documents.add(path)
+        known = set(problems)  # what both readers find is told once
+        problems.rows += [problem for problem in inline if problem not in known]
     collection.run_ids = list(runs)
     wanted.update(passage_id for _, passage_id in collection.cited)
 

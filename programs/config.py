@@ -12,9 +12,11 @@ from ..backends.config import ModelConfig
 ProgramName = Literal["relevance", "nuggets", "support"]
 JudgeName = Literal["nuggetizer", "importance", "assigner", "support", "relevance"]
 
+WINDOWED = ("nuggetizer", "importance", "assigner")
+
 
 def _as_list(value: Any) -> Any:
-    return value.split(",") if isinstance(value, str) else value
+    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
 
 
 def _as_paths(value: Any) -> Any:
@@ -68,7 +70,7 @@ class RunSection(_Section):
     max_cost: float | None = Field(default=None, gt=0, description="dollars")
     max_calls: int | None = Field(default=None, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)
-    seed: int = 0
+    seed: int = Field(default=0, description="for what draws at random; no program does yet")
     limit: int | None = Field(default=None, ge=1, description="judge the first topics only")
     offline: bool = Field(default=False, description="answer from the reply cache alone")
     cache: bool | Path = Field(
@@ -91,8 +93,12 @@ class Config(_Section):
     @model_validator(mode="after")
     def _models_exist(self) -> Config:
         for name, judge in self.judges.items():
+            if judge.window is not None and name not in WINDOWED:
+                raise ValueError(f"judges.{name}.window: it judges one thing at a time")
+            if judge.grades is not None and name != "assigner":
+                raise ValueError(f"judges.{name}.grades: only the assigner has a choice of grades")
             if judge.model != "default" and judge.model not in self.models:
-                known = ", ".join(["default", *self.models])
+                known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
         return self
 

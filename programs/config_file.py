@@ -12,8 +12,17 @@ from pydantic import ValidationError
 from ..records.problems import InputError
 from .config import Config
 
-Keys = tuple[str | int, ...]
+Keys = tuple[str, ...]  # of a value, from the root; places in a list as text
 _PATHS = ("topics", "candidates", "qrels", "nuggets")
+_PLAINLY = {  # what pydantic says in the terms of its own types
+    "extra_forbidden": "no such setting",
+    "model_type": "wanted a section of settings",
+    "dict_type": "wanted a section of settings",
+    "path_type": "wanted a path",
+    "int_parsing": "wanted a whole number",
+    "int_type": "wanted a whole number",
+}
+_INNER = ("literal[", "constrained-", "[key]")  # steps that pydantic adds to a place
 
 
 def load_config(
@@ -53,6 +62,8 @@ def load_config(
             _put(data, name, yaml.safe_load(text))
         except yaml.YAMLError:
             raise InputError(f"--set {pair}: the value is not YAML") from None
+        except InputError as error:
+            raise InputError(f"--set {pair}: {error}") from None
         flags[tuple(name.split("."))] = f"--set {pair}"
     try:
         return Config.model_validate(data)
@@ -68,18 +79,18 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[Keys, int]]:
         raise InputError(f"{path}: cannot be read ({error})") from None
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
+        lines: dict[Keys, int] = {}
+        if node is not None:
+            _note_lines(node, (), lines, path)
+        data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
         what = getattr(error, "problem", None) or error
         raise InputError(f"{path}:{line}: not YAML ({what})") from None
-    if node is None:
-        return {}, {}
-    if not isinstance(node, yaml.MappingNode):
+    if not isinstance(data, dict | None):
         raise InputError(f"{path}:1: wanted sections such as data: and models:")
-    lines: dict[Keys, int] = {}
-    _note_lines(node, (), lines, path)
-    return yaml.safe_load(text), lines
+    return data or {}, lines
 
 
 def _note_lines(node: yaml.Node, at: Keys, lines: dict[Keys, int], path: Path) -> None:
@@ -87,6 +98,8 @@ def _note_lines(node: yaml.Node, at: Keys, lines: dict[Keys, int], path: Path) -
         seen = set()
         for key, value in node.value:
             line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise InputError(f"{path}:{line}: wanted a name before the colon")
             if key.value in seen:
                 raise InputError(f"{path}:{line}: {key.value!r} stands here twice")
             seen.add(key.value)
@@ -94,8 +107,8 @@ def _note_lines(node: yaml.Node, at: Keys, lines: dict[Keys, int], path: Path) -
             _note_lines(value, (*at, key.value), lines, path)
     elif isinstance(node, yaml.SequenceNode):
         for i, value in enumerate(node.value):
-            lines[(*at, i)] = value.start_mark.line + 1
-            _note_lines(value, (*at, i), lines, path)
+            lines[(*at, str(i))] = value.start_mark.line + 1
+            _note_lines(value, (*at, str(i)), lines, path)
 
 
 def _resolve_paths(data: dict[str, Any], base: Path) -> None:
@@ -134,16 +147,20 @@ def _put_model(data: dict[str, Any], model: str) -> None:
 
 
 def _explain(error: Any, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]) -> str:
-    loc: Keys = tuple(error["loc"])
-    what = error["msg"].removeprefix("Value error, ")
-    if error["type"] == "extra_forbidden":
-        what = "no such setting"
-    elif not isinstance(error["input"], dict):
+    loc: Keys = tuple(str(k) for k in error["loc"] if not str(k).startswith(_INNER))
+    what = _PLAINLY.get(error["type"], error["msg"].removeprefix("Value error, "))
+    if not loc and ": " in what:  # found by a check of the whole config, which names the place
+        name, _, what = what.partition(": ")
+        loc = tuple(name.split("."))
+    elif not isinstance(error["input"], dict) and error["type"] != "extra_forbidden":
         what = f"{what}, got {error['input']!r}"
-    name = ".".join(map(str, loc)) or "config"
+    told = f"{'.'.join(loc) or 'config'}: {what}"
+    for keys, flag in flags.items():
+        if loc and keys[: len(loc)] == loc:
+            return f"{flag}: {told}"
     for end in range(len(loc), 0, -1):
         if loc[:end] in flags:
-            return f"{flags[loc[:end]]}: {name}: {what}"
+            return f"{flags[loc[:end]]}: {told}"
         if loc[:end] in lines:
-            return f"{path}:{lines[loc[:end]]}: {name}: {what}"
-    return f"{path or 'config'}: {name}: {what}"
+            return f"{path}:{lines[loc[:end]]}: {told}"
+    return f"{path}: {told}" if path is not None else told

@@ -27,7 +27,9 @@ class Item(NamedTuple):
 
     def digest(self) -> int:
         """64-bit hash of ids and inputs, the same in every process."""
-        text = repr((self.ids, self.payload)).encode("utf-8", "surrogatepass")
+        parts = [part if isinstance(part, str) else repr(part) for part in self.payload]
+        sizes = str([len(part) for part in (*self.ids, *parts)])  # no two splits look the same
+        text = "".join((sizes, *self.ids, *parts)).encode("utf-8", "surrogatepass")
         return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 

@@ -53,7 +53,8 @@ class Journal:
     def write(self, item: int, digest: int, outcome: Outcome) -> None:
         """Append one outcome; it is with the operating system when this returns."""
         line = orjson.dumps(_to_json(digest, outcome), option=orjson.OPT_APPEND_NEWLINE)
-        os.write(self._file, line)
+        if os.write(self._file, line) != len(line):
+            raise OSError(f"{self._path}: a line could not be written whole; is the disk full?")
         self._note(item, self._end)
         self._end += len(line)
 
@@ -90,6 +91,8 @@ def _scan(path: Path, retry: bool) -> tuple[array[int], array[int], int]:
             try:
                 row = orjson.loads(line)
                 digest, why = int(row["d"], 16), row["u"][0] if "u" in row else None
+                if not ("p" in row and ("v" in row or why is not None) and digest >> 64 == 0):
+                    raise ValueError("no outcome")
             except (ValueError, KeyError, TypeError) as error:
                 what = f"not a journal line ({error}); move the folder away to start anew"
                 raise InputError(f"{path}:{number}: {what}") from None
@@ -111,17 +114,11 @@ def _line_at(file: int, place: int) -> bytes:
 
 
 def _to_json(digest: int, outcome: Outcome) -> dict[str, Any]:
-    row: dict[str, Any] = {"d": f"{digest:016x}"}
+    calls = [tuple(call) for call in outcome.provenance]
     if isinstance(outcome, Judged):
-        row["v"] = outcome.values
-    else:
-        row["u"] = [outcome.reason, outcome.detail, outcome.raw]
-    row["p"] = [
-        [p.model, p.finish_reason, p.prompt_tokens, p.cached_tokens, p.completion_tokens,
-         p.attempts, p.cache_hit]
-        for p in outcome.provenance
-    ]  # fmt: skip
-    return row
+        return {"d": f"{digest:016x}", "v": outcome.values, "p": calls}
+    why = (outcome.reason, outcome.detail, outcome.raw)
+    return {"d": f"{digest:016x}", "u": why, "p": calls}
 
 
 def _from_json(row: dict[str, Any]) -> Outcome:

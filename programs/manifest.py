@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import ValidationError
 
 from ..backends.budget import Budget
 from ..records.problems import InputError
@@ -17,6 +18,7 @@ from .config import Config
 from .results import Results
 
 NAME = "manifest.json"
+_READ_BACK = {"fingerprint", "config", "data", "cells_without_bank", "unjudged", "share_missing"}
 _PACKAGES = ("nuggetjudge", "dspy", "litellm", "pydantic", "aiohttp", "diskcache", "ir-measures")
 
 
@@ -54,7 +56,17 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder}: no results folder, {NAME} is missing") from None
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path}:1: not JSON ({error})") from None
+    if not isinstance(manifest, dict) or not manifest.keys() >= _READ_BACK:
+        raise InputError(f"{path}: not written by this version; name another folder (run.out)")
     return manifest
+
+
+def config_of(folder: Path) -> Config:
+    """The config of a finished run. Raises: InputError if this version cannot read it."""
+    try:
+        return Config.model_validate(read_manifest(folder)["config"])
+    except ValidationError:
+        raise InputError(f"{folder / NAME}: its config is not of this version") from None
 
 
 def write_manifest(
@@ -88,6 +100,7 @@ def write_manifest(
             "passages": len(collection.passages),
         },
         "cells_without_bank": results.cells_without_bank,
+        "topics_without_nuggets": results.topics_without_nuggets,
         "problems": collection.problems.counts(),
         "counts": dict(sorted(results.counts.items())),
         "judged": dict(results.n_judged),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping
 from typing import cast
 
@@ -39,12 +40,14 @@ class BankStage:
         nuggetizer: Nuggetizer,
         importance: NuggetImportance,
         numbers: NuggetsConfig,
+        unjudged: Names[str] = (),
     ) -> None:
         self._collection = collection
         self._grades = grades
         self._nuggetizer = nuggetizer
         self._importance = importance
         self._numbers = numbers
+        self._unjudged = frozenset(unjudged)  # topics with a candidate that was not graded
 
     def items(self) -> Iterator[Item]:
         """Topics in order, each with its relevant candidates in rank order."""
@@ -77,8 +80,16 @@ class BankStage:
         return Judged({"nuggets": kept, "n_cut": n_cut}, (*calls, *more))
 
     def finish(self, journal: Journal, results: Results) -> dict[str, NuggetBank | None]:
-        """Write nuggets.jsonl; a topic whose bank was not judged maps to None."""
-        banks: dict[str, NuggetBank | None] = {}
+        """Write nuggets.jsonl; a topic whose bank was not judged maps to None.
+
+        A topic without a relevant candidate has no bank, unless a grade is missing that could
+        have given it one.
+        """
+        banks: dict[str, NuggetBank | None] = dict.fromkeys(
+            topic.id
+            for topic in self._collection.topics.values()
+            if topic.id in self._unjudged and not self.sources(topic)
+        )
         with results.open("nuggets.jsonl") as rows:
             for number, item in enumerate(self.items()):
                 topic = self._collection.topics[item.ids[0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import orjson
@@ -71,14 +72,16 @@ class Panel:
                 "version": judge.version,
                 "prompts": {n: p.prompt_hash() for n, p in judge.prompts().items()},
                 "window": getattr(judge, "window", None),
+                "limit": getattr(judge, "limit", None),
                 "model": model.identity(),
             }
         return found
 
-    def fingerprint(self, *names: JudgeName) -> str:
-        """Short hash of these judges' identities; names their journal."""
+    def fingerprint(self, names: Sequence[JudgeName], settings: Any = None) -> str:
+        """Short hash of these judges' identities, and of settings; names their journal."""
         everything = self.identities()
-        text = orjson.dumps([everything[name] for name in names], option=orjson.OPT_SORT_KEYS)
+        parts = [[everything[name] for name in names], settings]
+        text = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(text).hexdigest()[:12]
 
     async def aclose(self) -> None:

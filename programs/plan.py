@@ -42,7 +42,6 @@ def check_data(config: Config, collection: Collection) -> None:
     """Raise InputError if a program cannot run on this data; list what it will leave out."""
     if not config.program:
         raise InputError("no program: name relevance, nuggets or support (program:)")
-    problems = collection.problems
     if "relevance" in config.program and not collection.candidates:
         raise InputError("relevance grades candidates: name a file (data.candidates, --candidates)")
     if {"nuggets", "support"} & set(config.program) and not collection.n_answers:
@@ -51,11 +50,6 @@ def check_data(config: Config, collection: Collection) -> None:
     if needs_bank and collection.banks is None and not collection.candidates:
         what = "a nugget bank (data.nuggets) or candidates to make one (data.candidates)"
         raise InputError(f"nuggets needs {what}")
-    if needs_bank and collection.banks is not None:
-        for topic in collection.topics:
-            if topic not in collection.banks:
-                what = f"topic {topic!r} has no nuggets, it is left out of the nugget scores"
-                problems.skip(config.data.nuggets or "nuggets", 0, "no_nuggets", what)
     uses_candidates = "relevance" in config.program or (needs_bank and collection.banks is None)
     if uses_candidates:
         _check_candidates(config, collection, needs_bank and collection.banks is None)
@@ -63,7 +57,6 @@ def check_data(config: Config, collection: Collection) -> None:
 
 def _check_candidates(config: Config, collection: Collection, makes_bank: bool) -> None:
     where = config.data.candidates or "candidates"
-    min_grade = config.nuggets.min_grade
     for topic in collection.topics:
         ranking = collection.candidates.get(topic)
         ids = ranking.passage_ids if ranking else ()
@@ -78,9 +71,6 @@ def _check_candidates(config: Config, collection: Collection, makes_bank: bool) 
                 if passage_id not in grades:
                     what = f"candidate {passage_id!r} of topic {topic!r} has no grade in the qrels"
                     collection.problems.skip(where, 0, "candidate_without_grade", what)
-            if not any(grades.get(i, -1) >= min_grade for i in with_text):
-                what = f"topic {topic!r} has no candidate of grade {min_grade}, so no nuggets"
-                collection.problems.skip(where, 0, "no_relevant_candidate", what)
         elif not with_text:
             what = f"topic {topic!r} has no candidate with text"
             collection.problems.skip(where, 0, "no_candidates", what)

@@ -37,11 +37,13 @@ class Results:
     A file gets its name when it is complete; until then it ends in `.part`. Files of an earlier
     run that this one does not write are removed when it ends, so that a folder holds one run.
 
-    Raises: InputError if the folder cannot be written or another process is writing it.
+    Raises: InputError if the folder cannot be written, another process is writing it, or it has
+        files of these names that no run has written.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        _check_ours(folder)
         self._lock = _locked(folder)
         self._written: set[str] = set()
         self.counts: Counter[str] = Counter()
@@ -50,6 +52,7 @@ class Results:
         self.reasons: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
         self.answered_by: set[str] = set()
+        self.topics_without_nuggets: list[str] = []
         self.cells_without_bank: list[tuple[str, str]] = []  # (run, topic): the bank failed
         self._unjudged_part = folder / "unjudged.jsonl.part"
         self._unjudged = self._unjudged_part.open("wb")
@@ -124,6 +127,15 @@ class Results:
             for part in self.folder.glob("*.part"):
                 part.unlink(missing_ok=True)
         os.close(self._lock)
+
+
+def _check_ours(folder: Path) -> None:
+    """Refuse a folder, such as that of the data, whose files a run would replace."""
+    if (folder / "journal").is_dir() or (folder / "manifest.json").is_file():
+        return
+    for name in (*JUDGEMENT_FILES, "scores.jsonl", "unjudged.jsonl", "problems.jsonl"):
+        if (folder / name).exists():
+            raise InputError(f"{folder}: has a {name} that no run wrote; name another folder")
 
 
 def _locked(folder: Path) -> int:

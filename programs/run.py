@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..backends.budget import Budget, price_of
 from ..backends.cache import ReplyCache
 from ..backends.loop import run_sync
+from ..metrics import NUGGET_MEASURES
+from ..records.nuggets import bank_row
 from ..records.problems import InputError
 from ..records.rows import NuggetBank
 from ..records.scores import write_ir_measures, write_scores_jsonl
@@ -23,10 +25,11 @@ from .nuggets import AssignStage, BankStage
 from .panel import Panel
 from .plan import JUDGES, Estimate, check_data, estimate
 from .progress import ProgressBar
+from .ranking import ranking_rows
 from .relevance import RelevanceStage
 from .result import Result
 from .results import Results
-from .scoreboard import Scoreboard
+from .scoreboard import LENGTH, Scoreboard
 from .support import SupportStage
 
 S = TypeVar("S", bound=Stage)
@@ -92,7 +95,8 @@ def plan(config: Config) -> list[Estimate]:
     """What a run would ask, for `--dry-run`; asks nothing and writes nothing."""
     collection = load_collection(config.data, config.run.limit)
     check_data(config, collection)
-    return estimate(config, collection, Panel(config, cache=None, budget=Budget()))
+    offline = config.model_copy(update={"run": config.run.model_copy(update={"offline": True})})
+    return estimate(config, collection, Panel(offline, cache=None, budget=Budget()))
 
 
 def open_cache(config: Config) -> ReplyCache | None:
@@ -147,7 +151,7 @@ class _Session:
         programs = self._config.program
         board.ensure_runs(self._collection.run_ids)
         self._ranking_rows: list[Any] = []
-        grades = self._collection.qrels
+        grades, unjudged = self._collection.qrels, list[str]()
         if "relevance" in programs or self._must_grade():
             relevance = await self._stage(
                 RelevanceStage(self._collection, self._panel.relevance), ("relevance",)
@@ -155,11 +159,16 @@ class _Session:
             judged = relevance[0].finish(relevance[1], results)
             relevance[1].close()
             if "relevance" in programs:
-                self._ranking_rows = relevance[0].scores(judged)
+                self._ranking_rows = ranking_rows(judged, self._collection.candidates)
             if self._must_grade():
-                grades = judged
+                grades = {
+                    topic: {name: grade for name, grade in given.items() if grade is not None}
+                    for topic, given in judged.items()
+                }
+                unjudged = [topic for topic, given in judged.items() if None in given.values()]
         if "nuggets" in programs:
-            await self._nuggets(grades, results, board)
+            banks = await self._banks(grades, unjudged, results)
+            await self._assignments(banks, results, board)
         if "support" in programs:
             stage = SupportStage(
                 self._collection, self._panel.support, self._config.support.citations
@@ -168,37 +177,49 @@ class _Session:
             support.finish(journal, results, board)
             journal.close()
 
-    async def _nuggets(self, grades: Any, results: Results, board: Scoreboard) -> None:
-        banks: dict[str, NuggetBank | None] = {}
+    async def _banks(
+        self, grades: Mapping[str, Mapping[str, int]], unjudged: Sequence[str], results: Results
+    ) -> dict[str, NuggetBank | None]:
+        """The nuggets that were given, or new ones from the candidates with these grades."""
+        topics = self._collection.topics
         if self._collection.banks is not None:
-            banks |= {
-                t: b for t, b in self._collection.banks.items() if t in self._collection.topics
-            }
+            given = {t: bank for t, bank in self._collection.banks.items() if t in topics}
             with results.open("nuggets.jsonl") as rows:
-                from ..records.nuggets import bank_row
+                for bank in given.values():
+                    rows.write(bank_row(bank))
+            return dict(given)
+        numbers = self._config.nuggets
+        nuggetizer, importance = self._panel.nuggetizer, self._panel.importance
+        stage, journal = await self._stage(
+            BankStage(self._collection, grades, nuggetizer, importance, numbers, unjudged),
+            ("nuggetizer", "importance"),
+            settings={"keep": numbers.keep},
+        )
+        banks = stage.finish(journal, results)
+        journal.close()
+        return banks
 
-                for bank in banks.values():
-                    if bank is not None:
-                        rows.write(bank_row(bank))
-        else:
-            stage = BankStage(
-                self._collection,
-                grades,
-                self._panel.nuggetizer,
-                self._panel.importance,
-                self._config.nuggets,
-            )
-            made, journal = await self._stage(stage, ("nuggetizer", "importance"))
-            banks = made.finish(journal, results)
-            journal.close()
-        assign = AssignStage(self._collection, banks, self._panel.assigner)
-        assigned, journal = await self._stage(assign, ("assigner",))
-        assigned.finish(journal, results, board)
+    async def _assignments(
+        self, banks: dict[str, NuggetBank | None], results: Results, board: Scoreboard
+    ) -> None:
+        without = [topic for topic in self._collection.topics if topic not in banks]
+        results.topics_without_nuggets = without
+        board.leave_out((*NUGGET_MEASURES, LENGTH), without)
+        for topic in without:
+            what = f"topic {topic!r} has no nuggets, it is left out of the nugget scores"
+            where = self._config.data.nuggets or self._config.data.candidates or "nuggets"
+            self._collection.problems.skip(where, 0, "no_nuggets", what)
+        stage, journal = await self._stage(
+            AssignStage(self._collection, banks, self._panel.assigner), ("assigner",)
+        )
+        stage.finish(journal, results, board)
         journal.close()
 
-    async def _stage(self, stage: S, judges: Sequence[JudgeName]) -> tuple[S, Journal]:
+    async def _stage(
+        self, stage: S, judges: Sequence[JudgeName], settings: Any = None
+    ) -> tuple[S, Journal]:
         offline = self._config.run.offline  # replays the cache alone, not an earlier journal
-        name = "offline" if offline else self._panel.fingerprint(*judges)
+        name = "offline" if offline else self._panel.fingerprint(judges, settings)
         path = self._config.run.out / "journal" / f"{stage.name}-{name}.jsonl"
         if offline:
             path.unlink(missing_ok=True)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..metrics import count_words
+from ..metrics import NUGGET_MEASURES, count_words
 from ..records.assignments import read_assignments
+from ..records.candidates import read_candidates
 from ..records.kinds import file_kind
 from ..records.problems import InputError, Problems
+from ..records.relevance import read_relevance
 from ..records.rows import ScoreRow
 from ..records.support import read_support
 from ..records.topics import read_topics
 from .manifest import read_manifest
+from .ranking import ranking_rows
 from .scoreboard import Scoreboard, nugget_values, support_values, unjudged_nugget_values
 
 
@@ -48,9 +51,15 @@ def _score_folder(folder: Path, problems: Problems, topics: list[str] | None) ->
         topics = manifest["data"]["topic_ids"]
     board = Scoreboard(topics)
     board.ensure_runs(manifest["data"]["run_ids"])
+    ranking: list[ScoreRow] = []
     found = False
+    if (path := folder / "relevance.jsonl").is_file():
+        if "relevance" in manifest["config"]["program"]:
+            ranking = _ranking(path, Path(manifest["config"]["data"]["candidates"]), problems)
+        found = True
     if (path := folder / "assignments.jsonl").is_file():
         _add_assignments(path, problems, board, True)
+        board.leave_out(NUGGET_MEASURES, manifest["topics_without_nuggets"])
         for run_id, topic_id in manifest["cells_without_bank"]:
             board.add(run_id, topic_id, unjudged_nugget_values())
         found = True
@@ -60,8 +69,20 @@ def _score_folder(folder: Path, problems: Problems, topics: list[str] | None) ->
         found = True
     problems.raise_errors()
     if not found:
-        raise InputError(f"{folder}: no assignments.jsonl and no support.jsonl in it")
-    return list(board.rows())
+        raise InputError(f"{folder}: no relevance.jsonl, assignments.jsonl or support.jsonl in it")
+    return [*ranking, *board.rows()]
+
+
+def _ranking(path: Path, candidates: Path, problems: Problems) -> list[ScoreRow]:
+    """The ranking measures, which need the candidates once more, for their order."""
+    grades: dict[str, dict[str, int | None]] = {}
+    for row in read_relevance(path, problems):
+        grades.setdefault(row.topic_id, {})[row.passage_id] = row.grade
+    if not candidates.is_file():
+        what = f"{candidates} is not there, so the ranking measures are left out"
+        problems.skip(path, 1, "no_candidates_file", what)
+        return []
+    return ranking_rows(grades, read_candidates(candidates, problems).rankings)
 
 
 def _add_assignments(

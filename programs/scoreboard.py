@@ -22,6 +22,12 @@ class Scoreboard:
     def __init__(self, topics: Collection[str] | None = None) -> None:
         self._topics = list(dict.fromkeys(topics)) if topics is not None else None
         self._cells: dict[str, dict[str, dict[str, Value]]] = {}
+        self._left_out: dict[str, set[str]] = {}  # by measure
+
+    def leave_out(self, measures: Collection[str], topics: Collection[str]) -> None:
+        """Topics on which these measures mean nothing, as those of nuggets where there are none."""
+        for measure in measures:
+            self._left_out.setdefault(measure, set()).update(topics)
 
     def add(self, run_id: str, topic_id: str, values: Mapping[str, Value]) -> None:
         """Note all measures of one answer; called again for a cell, adds measures to it."""
@@ -46,23 +52,28 @@ class Scoreboard:
                 of_topic = {t: cells[t][measure] for t in cells if measure in cells[t]}
                 for topic_id in topics:
                     if topic_id in of_topic:
-                        yield _row(run_id, topic_id, measure, of_topic[topic_id])
+                        yield value_row(run_id, topic_id, measure, of_topic[topic_id])
                 wanted = must_answer[measure]
                 known = {t: v for t, v in of_topic.items() if t in wanted}
                 mean, n_topics = mean_over_topics(known, wanted if measure != LENGTH else None)
-                row = _row(run_id, "all", measure, mean)
+                row = value_row(run_id, "all", measure, mean)
                 yield row.model_copy(update={"n_topics": n_topics})
 
     def _must_answer(self, measure: str, topics: Sequence[str]) -> set[str]:
-        """The topics on which a measure means something: defined for at least one answer."""
-        found = {
-            topic
-            for cells in self._cells.values()
-            for topic, values in cells.items()
-            if measure in values and values[measure].high is not None
-        }
-        answered = {topic for cells in self._cells.values() for topic in cells}
-        return {topic for topic in topics if topic in found or topic not in answered}
+        """The topics on which a measure means something.
+
+        Not those that were left out, nor those where it is 0/0 for every answer, such as V
+        without a vital nugget. A topic that no run answered stays: all score 0 there.
+        """
+        cells = [
+            (topic, values[measure])
+            for of_run in self._cells.values()
+            for topic, values in of_run.items()
+            if measure in values
+        ]
+        defined = {topic for topic, value in cells if value.high is not None}
+        undefined = {topic for topic, _ in cells} - defined
+        return set(topics) - undefined - self._left_out.get(measure, set())
 
 
 def nugget_values(
@@ -88,7 +99,8 @@ def support_values(labels: SupportLabels, *, all_citations: bool) -> dict[str, V
     return values
 
 
-def _row(run_id: str, topic_id: str, measure: str, value: Value) -> ScoreRow:
+def value_row(run_id: str, topic_id: str, measure: str, value: Value) -> ScoreRow:
+    """One value as a row."""
     return ScoreRow(
         run_id=run_id,
         topic_id=topic_id,

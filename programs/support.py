@@ -116,10 +116,11 @@ class SupportStage:
 
     def _counted_claims(self, answer: Answer, results: Results) -> Iterator[Sentence]:
         for sentence in answer.sentences:
-            if sentence.is_heading:
-                results.count("headings (make no claim)")
-            elif not sentence.text.strip():
-                results.count("sentences without text")
+            if sentence.is_heading or not sentence.text.strip():
+                kind = "headings" if sentence.is_heading else "sentences without text"
+                results.count(f"{kind} (make no claim)")
+                if sentence.citations:
+                    results.count(f"citations of {kind} (not asked)", len(sentence.citations))
             else:
                 results.count("sentences judged for support")
                 if not sentence.citations:

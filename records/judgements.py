@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Reason(StrEnum):
@@ -20,9 +19,8 @@ class Reason(StrEnum):
     NO_PASSAGE = "no_passage"  # not asked: the text to judge against is not in the data
 
 
-# Dataclasses with slots, not pydantic: one of each is made for every call of a large run.
-@dataclass(frozen=True, slots=True)
-class Provenance:
+# Named tuples, not pydantic: one of each is made for every call of a large run.
+class Provenance(NamedTuple):
     """Where one reply came from. Tokens are 0 where the endpoint reports none."""
 
     model: str = ""  # the model that answered, as the endpoint names it
@@ -34,22 +32,20 @@ class Provenance:
     cache_hit: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """A judgement that arrived: the judge's output fields by name, JSON-ready."""
 
     values: dict[str, Any]
     provenance: tuple[Provenance, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unjudged:
+class Unjudged(NamedTuple):
     """A judgement that did not arrive; never counted as any label."""
 
     reason: Reason
     detail: str
     raw: str = ""
-    provenance: tuple[Provenance, ...] = field(default=())
+    provenance: tuple[Provenance, ...] = ()
 
 
 Outcome = Judged | Unjudged
