@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .budget import Budget
     from .cache import ReplyCache
     from .config import ModelConfig
-    from .gateway import Backend
+    from .gateway import Backend, Transport
 
 __all__ = ["open_backend"]
 
@@ -22,6 +22,7 @@ def open_backend(
 ) -> Backend:
     """The Backend for one model entry.
 
+    With `offline` the endpoint is not needed, nor is its key; a recording still answers.
     Raises: EndpointUnusable if its key is missing; InputError if its recording is broken.
     """
     from .gateway import Gateway
@@ -29,17 +30,16 @@ def open_backend(
 
     if config.way == "lexical":
         return LexicalBackend(config, budget)
-    transport = _transport(config)
-    kept = None if config.way == "recorded" else cache
-    return Gateway(config, transport, cache=kept, budget=budget, offline=offline)
-
-
-def _transport(config: ModelConfig):  # type: ignore[no-untyped-def]
     if config.way == "recorded":
         from .recorded import RecordedTransport
 
         assert config.recording is not None  # ModelConfig checks it
-        return RecordedTransport(config.recording)
+        return Gateway(config, RecordedTransport(config.recording), budget=budget)
+    transport = None if offline else _transport(config)
+    return Gateway(config, transport, cache=cache, budget=budget)
+
+
+def _transport(config: ModelConfig) -> Transport:
     if config.way == "litellm":
         from .litellm_models import LiteLLMTransport
 

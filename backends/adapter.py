@@ -8,8 +8,11 @@ it so); `prompt.Prompt` compiles what it writes into a template, byte for byte t
 
 from __future__ import annotations
 
+import json
+import re
 import types
 import typing
+from collections.abc import Callable
 from enum import Enum
 from typing import Any, get_args, get_origin
 
@@ -19,6 +22,7 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic.fields import FieldInfo
 
 OPEN, CLOSE = "<data>\n", "\n</data>"
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class KeyedBy:
@@ -36,9 +40,15 @@ def keyed_by(field: FieldInfo) -> str | None:
     return next((mark.field for mark in field.metadata if isinstance(mark, KeyedBy)), None)
 
 
-def as_data(inputs: dict[str, Any]) -> str:
+def as_data(inputs: dict[str, Any], default: Callable[[Any], Any] | None = None) -> str:
     """The inputs as one JSON line in which no fence, tag or field marker can stand."""
-    return orjson.dumps(inputs).replace(b"<", b"\\u003c").replace(b"[[", b"[\\u005b").decode()
+    try:
+        line = orjson.dumps(inputs, default=default)
+    except TypeError:  # half a surrogate pair, which UTF-8 cannot hold: as a JSON escape
+        line = json.dumps(inputs, default=default, separators=(",", ":")).encode()
+    if b"[[" in line:  # only within strings: a list of lists begins with two brackets, too
+        line = _STRING.sub(lambda text: text[0].replace(b"[[", b"[\\u005b"), line)
+    return line.replace(b"<", b"\\u003c").decode()
 
 
 class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
@@ -92,7 +102,7 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
     ) -> str:
         """An example's reply: a JSON object of the outputs it has."""
         known = {name: outputs[name] for name in signature.output_fields if name in outputs}
-        return orjson.dumps(known, default=str).decode()
+        return as_data(known, default=str)
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """Read a reply inside plain DSPy; keys of maps are left for the judge to check."""

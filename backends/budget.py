@@ -6,15 +6,16 @@ import importlib.util
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
-from ..records.judgements import Provenance, Reason
+from ..records.judgements import Reason
 from .config import ModelConfig, Price
 from .errors import JudgeError
 
 CHARS_PER_TOKEN = 4  # rule of thumb for English; only estimates rest on it
+FREE = Price(input=0, output=0)
 
 
 @dataclass
@@ -41,12 +42,24 @@ class Usage:
         return None if self.n_unpriced else self.cost
 
 
+class Tokens(Protocol):
+    """What a reply says that it took; all 0 where the endpoint does not say."""
+
+    @property
+    def prompt_tokens(self) -> int: ...
+    @property
+    def cached_tokens(self) -> int: ...
+    @property
+    def completion_tokens(self) -> int: ...
+
+
 @dataclass
 class Budget:
     """Limits that are checked before a request leaves; None is no limit.
 
     What is in flight counts with its estimate until the reply tells the real figure, so that
-    many requests at once cannot overshoot together.
+    many requests at once cannot overshoot together. Where an endpoint reports no tokens the
+    estimate goes on counting towards the limits, and the cost is unknown.
     """
 
     max_calls: int | None = None
@@ -54,36 +67,45 @@ class Budget:
     max_cost: float | None = None
     usage: Usage = field(default_factory=Usage)
     reached: str = ""
-    _tokens_in_flight: int = 0
-    _cost_in_flight: float = 0.0
+    _tokens_claimed: int = 0
+    _cost_claimed: float = 0.0
 
-    def reserve(self, tokens: int, price: Price | None) -> None:
-        """Claim one request of about `tokens`.
+    def check(self, prompt: int, reply: int, price: Price | None) -> None:
+        """Raise JudgeError(budget) if a request of about so many tokens would pass a limit."""
+        use = self.usage
+        if self.max_calls is not None and use.requests + 1 > self.max_calls:
+            self._refuse(f"max_calls {self.max_calls}")
+        if self.max_tokens is not None:
+            tokens = use.tokens + self._tokens_claimed + prompt + reply
+            if tokens > self.max_tokens:
+                self._refuse(f"max_tokens {self.max_tokens}")
+        if self.max_cost is not None:
+            cost = use.cost + self._cost_claimed + _cost(price, prompt, 0, reply)
+            if cost > self.max_cost:
+                self._refuse(f"max_cost {self.max_cost:g}")
+
+    def reserve(self, prompt: int, reply: int, price: Price | None) -> None:
+        """Claim one request of about `prompt` + `reply` tokens.
 
         Raises: JudgeError(budget) if a limit would be passed; nothing is claimed then.
         """
-        use = self.usage
-        cost = _cost(price, tokens, 0, 0) if price else 0.0
-        if self.max_calls is not None and use.requests + 1 > self.max_calls:
-            self._refuse(f"max_calls {self.max_calls}")
-        if self.max_tokens is not None and (
-            use.tokens + self._tokens_in_flight + tokens > self.max_tokens
-        ):
-            self._refuse(f"max_tokens {self.max_tokens}")
-        if self.max_cost is not None and use.cost + self._cost_in_flight + cost > self.max_cost:
-            self._refuse(f"max_cost {self.max_cost:g}")
-        use.requests += 1
-        self._tokens_in_flight += tokens
-        self._cost_in_flight += cost
+        self.check(prompt, reply, price)
+        self.usage.requests += 1
+        self._tokens_claimed += prompt + reply
+        self._cost_claimed += _cost(price, prompt, 0, reply)
 
-    def settle(self, tokens: int, price: Price | None, reply: Provenance | None) -> None:
-        """Replace the estimate by what the reply cost; None: there was no reply."""
-        self._tokens_in_flight -= tokens
-        self._cost_in_flight -= _cost(price, tokens, 0, 0) if price else 0.0
+    def settle(self, prompt: int, expected: int, price: Price | None, reply: Tokens | None) -> None:
+        """Replace the estimate by what the reply took; None: there was no reply."""
+        use = self.usage
+        if reply is not None:
+            use.replies += 1
+            if not reply.prompt_tokens and not reply.completion_tokens:
+                use.n_unpriced += price != FREE
+                return
+        self._tokens_claimed -= prompt + expected
+        self._cost_claimed -= _cost(price, prompt, 0, expected)
         if reply is None:
             return
-        use = self.usage
-        use.replies += 1
         use.prompt_tokens += reply.prompt_tokens
         use.cached_tokens += reply.cached_tokens
         use.completion_tokens += reply.completion_tokens
@@ -108,33 +130,38 @@ def price_of(config: ModelConfig) -> Price | None:
     if config.price is not None:
         return config.price
     if config.way in ("lexical", "recorded"):
-        return Price(input=0, output=0)
+        return FREE
     if config.api_base is not None:
         return None
-    row = _litellm_prices().get(config.model) or _litellm_prices().get(config.wire_name)
-    if not row or row.get("input_cost_per_token") is None:
+    row = _litellm_price(config.model, config.wire_name)
+    each = [row.get(f"{way}_cost_per_token") for way in ("input", "output")] if row else [None]
+    if row is None or None in each:
         return None
     cached = row.get("cache_read_input_token_cost")
     return Price(
         input=row["input_cost_per_token"] * 1e6,
-        output=(row.get("output_cost_per_token") or 0.0) * 1e6,
+        output=row["output_cost_per_token"] * 1e6,
         cached_input=None if cached is None else cached * 1e6,
     )
 
 
-def _cost(price: Price, prompt: int, cached: int, completion: int) -> float:
+def _cost(price: Price | None, prompt: int, cached: int, completion: int) -> float:
+    if price is None:
+        return 0.0
     cached_price = price.input if price.cached_input is None else price.cached_input
+    cached = min(cached, prompt)
     fresh = prompt - cached
     return (fresh * price.input + cached * cached_price + completion * price.output) / 1e6
 
 
-@lru_cache(maxsize=1)
-def _litellm_prices() -> dict[str, Any]:
+@lru_cache(maxsize=64)
+def _litellm_price(*names: str) -> dict[str, Any] | None:
+    """The row of the first name that LiteLLM's table lists; the table itself is let go again."""
     spec = importlib.util.find_spec("litellm")
     if spec is None or spec.origin is None:
-        return {}
+        return None
     table = Path(spec.origin).parent / "model_prices_and_context_window_backup.json"
     if not table.is_file():
-        return {}
-    prices: dict[str, Any] = orjson.loads(table.read_bytes())
-    return prices
+        return None
+    prices: dict[str, dict[str, Any]] = orjson.loads(table.read_bytes())
+    return next((prices[name] for name in names if name in prices), None)

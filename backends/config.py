@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means without an api_base
 _HTTP_PREFIXES = ("openai/", "hosted_vllm/")
+
+# What the other settings say, and what would send a request or a key elsewhere.
+_NOT_EXTRA = ("messages", "model", "stream", "n", "api_key", "api_base", "base_url", "headers")
 
 Engine = Literal["http", "litellm", "lexical", "recorded"]
 
@@ -30,7 +34,9 @@ class ModelConfig(BaseModel):
     `hosted_vllm/...` (an OpenAI-compatible endpoint, the light path), anything else LiteLLM.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", protected_namespaces=(), hide_input_in_errors=True
+    )
 
     model: str = Field(
         min_length=1, description="lexical, openai/NAME, hosted_vllm/NAME or a LiteLLM name"
@@ -42,7 +48,9 @@ class ModelConfig(BaseModel):
         default=None, description="base URL, e.g. http://127.0.0.1:8000/v1"
     )
     api_key_env: str | None = Field(
-        default=None, description="environment variable that holds the key for this endpoint"
+        default=None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="environment variable that holds the key for this endpoint",
     )
     endpoint: str | None = Field(
         default=None, description="name of the endpoint in the cache key; default: its base URL"
@@ -89,8 +97,10 @@ class ModelConfig(BaseModel):
             raise ValueError(f"model {self.model!r} needs api_base, the URL that ends in /v1")
         if self.way == "recorded" and self.recording is None:
             raise ValueError("engine: recorded needs recording, a JSONL file of replies")
-        if self.api_base and not self.api_base.startswith(("http://", "https://")):
-            raise ValueError(f"api_base must start with http:// or https://, got {self.api_base!r}")
+        if self.api_base is not None:
+            _check_url(self.api_base)
+        if found := [name for name in _NOT_EXTRA if name in self.extra_body]:
+            raise ValueError(f"extra_body cannot hold {found[0]!r}")
         return self
 
     @property
@@ -133,7 +143,7 @@ class ModelConfig(BaseModel):
             name = "OPENAI_API_KEY"
         if name is None:
             return None
-        value = os.environ.get(name, "")
+        value = os.environ.get(name, "").strip()
         if not value:
             raise KeyError(name)
         return SecretStr(value)
@@ -151,3 +161,17 @@ class ModelConfig(BaseModel):
             "extra_body": self.extra_body,
             "recording": str(self.recording) if self.recording else None,
         }
+
+
+def _check_url(api_base: str) -> None:
+    """A key in a URL would end up in logs and results, so none is taken."""
+    try:
+        parts = urlsplit(api_base)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise ValueError
+    except ValueError:  # also a port that is no number
+        raise ValueError("api_base must be a URL such as http://127.0.0.1:8000/v1") from None
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("api_base must not hold a user or password; use api_key_env")
+    if parts.query or parts.fragment:
+        raise ValueError("api_base must not hold a query ('?...') or fragment ('#...')")

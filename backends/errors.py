@@ -26,16 +26,24 @@ class EndpointLost(JudgeError):
 class EndpointError(Exception):
     """One request failed on its way: a status, a broken connection, a silence.
 
-    `retry_after_s`: what the server asked to wait, if it did.
+    `retry_after_s`: what the server asked to wait, if it did. `reason`: how the judgement ends
+    when asking again does not help.
     """
 
     def __init__(
-        self, detail: str, *, retryable: bool, status: int = 0, retry_after_s: float | None = None
+        self,
+        detail: str,
+        *,
+        retryable: bool,
+        status: int = 0,
+        retry_after_s: float | None = None,
+        reason: Reason = Reason.ERROR,
     ) -> None:
         super().__init__(detail)
         self.retryable = retryable
         self.status = status
         self.retry_after_s = retry_after_s
+        self.reason = reason
 
 
 class EndpointUnusable(Exception):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -19,14 +18,15 @@ from .config import ModelConfig
 from .errors import EndpointError, EndpointLost, JudgeError, JudgeOutputError
 from .limits import Limiter
 from .prompt import Prompt
+from .wire import Wire
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
 REPLY_TOKENS = 200  # assumed length of a reply, for reservations, where max_tokens is not set
+MOST_WIRES = 1000  # request templates kept; there is one for each set of keys asked about
 _ASK_AGAIN = (Reason.UNPARSEABLE, Reason.INCOMPLETE)
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(NamedTuple):
     """One reply as an endpoint gave it."""
 
     text: str
@@ -38,12 +38,22 @@ class Completion:
     completion_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """A judgement's checked values by output field, and where they came from."""
 
     values: dict[str, Any]
     provenance: Provenance
+
+
+@dataclass(slots=True)
+class _Job:
+    """One question on its way: what is sent, and what became of it so far."""
+
+    body: bytes
+    prompt_tokens: int  # estimated, as are those of the reply
+    reply_tokens: int
+    requests: int = 0
+    deadline: float = 0.0  # of time.monotonic(); set when the first request leaves
 
 
 class Transport(Protocol):
@@ -80,29 +90,27 @@ class Gateway:
     """A Backend for any Transport.
 
     Args:
+        transport: None is offline: the cache alone answers, what it lacks is `Unjudged(error)`.
         cache: where valid replies are kept; None keeps nothing.
         budget: shared by all models of a run.
-        offline: answer from the cache alone; what is not there is `Unjudged(error)`.
     """
 
     def __init__(
         self,
         config: ModelConfig,
-        transport: Transport,
+        transport: Transport | None,
         *,
         cache: ReplyCache | None = None,
         budget: Budget | None = None,
-        offline: bool = False,
     ) -> None:
         self.config = config
         self.budget = budget or Budget()
         self._transport = transport
         self._cache = cache
-        self._offline = offline
         self._price = price_of(config)
         self._limiter = Limiter(config)
         self._flying: dict[bytes, asyncio.Future[Reply]] = {}
-        self._wires: dict[tuple[int, tuple[tuple[str, ...], ...]], _Wire] = {}
+        self._wires: dict[tuple[int, tuple[tuple[str, ...], ...]], Wire] = {}
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """See Backend.ask. A question that is already on its way is not sent a second time."""
@@ -116,15 +124,19 @@ class Gateway:
             try:
                 return await asyncio.shield(flying)
             except asyncio.CancelledError:
-                if not flying.cancelled():
-                    raise  # this task was cancelled, not the one that carries the question
-        if self._offline:
+                task = asyncio.current_task()
+                if not flying.cancelled() or (task is not None and task.cancelling()):
+                    raise  # this task was cancelled, not only the one that carries the question
+                if (kept := self._kept(key, prompt, inputs)) is not None:
+                    return kept
+        if self._transport is None:
             raise JudgeError(Reason.ERROR, "offline, and the reply is not in the cache")
-        return await self._lead(key, wire.body(user), prompt, inputs)
+        return await self._lead(self._transport, key, wire.body(user), prompt, inputs)
 
     async def aclose(self) -> None:
         """See Backend.aclose."""
-        await self._transport.aclose()
+        if self._transport is not None:
+            await self._transport.aclose()
 
     def prompt_tokens(self, prompt: Prompt, inputs: Mapping[str, Any]) -> int:
         """Estimated tokens of one request's messages."""
@@ -132,41 +144,48 @@ class Gateway:
         return size // CHARS_PER_TOKEN
 
     async def _lead(
-        self, key: bytes, body: bytes, prompt: Prompt, inputs: Mapping[str, Any]
+        self,
+        transport: Transport,
+        key: bytes,
+        body: bytes,
+        prompt: Prompt,
+        inputs: Mapping[str, Any],
     ) -> Reply:
         flying: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._flying[key] = flying
         try:
-            reply, line = await self._ask_until_valid(body, prompt, inputs)
+            reply, line = await self._ask_until_valid(transport, body, prompt, inputs)
         except JudgeError as error:
             self._limiter.judgement_ended(lost=isinstance(error, EndpointLost))
             flying.set_exception(error)
             flying.exception()  # nobody has to be waiting for it
+            raise
+        except Exception as error:  # EndpointUnusable: no twin need try it again
+            flying.set_exception(error)
+            flying.exception()
             raise
         except BaseException:
             flying.cancel()
             raise
         else:
             self._limiter.judgement_ended(lost=False)
+            flying.set_result(reply)  # first: a full disk must not leave the twins waiting
             if self._cache is not None:
                 self._cache.put(key, line, self.config.model)
-            flying.set_result(reply)
             return reply
         finally:
             del self._flying[key]
 
     async def _ask_until_valid(
-        self, body: bytes, prompt: Prompt, inputs: Mapping[str, Any]
+        self, transport: Transport, body: bytes, prompt: Prompt, inputs: Mapping[str, Any]
     ) -> tuple[Reply, bytes]:
-        deadline = time.monotonic() + self.config.deadline_s
-        attempts = 0
+        job = _Job(body, len(body) // CHARS_PER_TOKEN, self.config.max_tokens or REPLY_TOKENS)
         for left in range(self.config.reasks, -1, -1):
-            completion, sent = await self._fetch(body, deadline)
-            attempts += sent
+            completion = await self._fetch(transport, job)
             try:
                 values = _read(completion, prompt, inputs)
             except JudgeOutputError as error:
-                if left and error.reason in _ASK_AGAIN and time.monotonic() < deadline:
+                if left and error.reason in _ASK_AGAIN and time.monotonic() < job.deadline:
                     continue
                 raise
             where = Provenance(
@@ -175,31 +194,35 @@ class Gateway:
                 completion.prompt_tokens,
                 completion.cached_tokens,
                 completion.completion_tokens,
-                attempts,
+                job.requests,
             )
             return Reply(values, where), _line(completion)
         raise AssertionError("unreachable: the last round returns or raises")
 
-    async def _fetch(self, body: bytes, deadline: float) -> tuple[Completion, int]:
-        """Send until there is a reply; returns it with the number of requests it took."""
-        tokens = len(body) // CHARS_PER_TOKEN + (self.config.max_tokens or REPLY_TOKENS)
+    async def _fetch(self, transport: Transport, job: _Job) -> Completion:
+        """Send until there is a reply."""
+        prompt, expected, price = job.prompt_tokens, job.reply_tokens, self._price
         for attempt in range(1, self.config.retries + 2):
-            await self._limiter.enter(tokens)
-            where: Provenance | None = None
+            if self.budget.reached:  # no need to stand in line to hear it
+                self.budget.check(prompt, expected, price)
+            await self._limiter.enter(prompt + expected)
+            completion: Completion | None = None
             try:
-                self.budget.reserve(tokens, self._price)
+                if job.requests and time.monotonic() > job.deadline:
+                    raise EndpointError("not sent again", retryable=True)
+                self.budget.reserve(prompt, expected, price)
+                job.requests += 1
                 try:
-                    completion = await self._transport.send(body)
-                    where = Provenance(
-                        prompt_tokens=completion.prompt_tokens,
-                        cached_tokens=completion.cached_tokens,
-                        completion_tokens=completion.completion_tokens,
-                    )
-                    return completion, attempt
+                    if job.requests == 1:  # the deadline runs from here, not from the waiting
+                        job.deadline = time.monotonic() + self.config.deadline_s
+                        completion = await transport.send(job.body)
+                    else:
+                        completion = await _send_again(transport, job)
+                    return completion
                 finally:
-                    self.budget.settle(tokens, self._price, where)
+                    self.budget.settle(prompt, expected, price, completion)
             except EndpointError as error:
-                wait = self._wait(error, attempt, deadline)
+                wait = self._wait(error, attempt, job.deadline)
             finally:
                 self._limiter.leave()
             await asyncio.sleep(wait)
@@ -207,25 +230,27 @@ class Gateway:
 
     def _wait(self, error: EndpointError, attempt: int, deadline: float) -> float:
         """Seconds until the next attempt; raises JudgeError when there will be none."""
-        wait: float = min(LONGEST_BACKOFF_S, FIRST_BACKOFF_S * 2 ** (attempt - 1)) * random.uniform(
-            0.5, 1
-        )
+        limit = self.config.max_retry_after_s
+        asked = error.retry_after_s if error.retryable else None
+        is_too_long = asked is not None and asked > limit
+        wait: float = min(LONGEST_BACKOFF_S, FIRST_BACKOFF_S * 2 ** (attempt - 1))
+        wait *= random.uniform(0.5, 1)
+        if asked is not None and not is_too_long:
+            asked *= random.uniform(1.0, 1.1)
+            self._limiter.pause(asked)
+            wait = max(wait, asked)
         why = ""
         if not error.retryable:
             why = "will not get better"
+        elif is_too_long:
+            why = f"asked to wait {asked:g} s"
         elif attempt > self.config.retries:
             why = f"{attempt} attempts"
-        elif error.retry_after_s is not None:
-            if error.retry_after_s > self.config.max_retry_after_s:
-                why = f"asked to wait {error.retry_after_s:g} s"
-            else:
-                wait = error.retry_after_s * random.uniform(1.0, 1.1)
-                self._limiter.pause(wait)
-        if not why and time.monotonic() + wait > deadline:
+        elif time.monotonic() + wait > deadline:
             why = f"deadline of {self.config.deadline_s:g} s"
         if why:
             kind = EndpointLost if error.retryable else JudgeError
-            raise kind(Reason.ERROR, f"{error} ({why})") from None
+            raise kind(error.reason, f"{error} ({why})") from None
         return wait
 
     def _kept(self, key: bytes, prompt: Prompt, inputs: Mapping[str, Any]) -> Reply | None:
@@ -241,50 +266,22 @@ class Gateway:
         where = Provenance(completion.model, completion.finish_reason, cache_hit=True)
         return Reply(values, where)
 
-    def _wire(self, prompt: Prompt, inputs: Mapping[str, Any]) -> _Wire:
+    def _wire(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Wire:
         name = (id(prompt), prompt.map_keys(inputs))
         wire = self._wires.get(name)
         if wire is None:
-            wire = self._wires[name] = _Wire(self.config, prompt, name[1])
+            if len(self._wires) >= MOST_WIRES:
+                self._wires.clear()
+            wire = self._wires[name] = Wire(self.config, prompt, name[1])
         return wire
 
 
-class _Wire:
-    """The fixed bytes of a request around the user message, and the cache key's fixed part."""
-
-    def __init__(
-        self, config: ModelConfig, prompt: Prompt, keys: tuple[tuple[str, ...], ...]
-    ) -> None:
-        hole = "\ue000"
-        body: dict[str, Any] = {
-            "model": config.wire_name,
-            "messages": [*prompt.fixed, {"role": "user", "content": hole}],
-        }
-        for name in ("temperature", "top_p", "max_tokens", "seed"):
-            if (value := getattr(config, name)) is not None:
-                body[name] = value
-        if config.reply_schema == "json_schema":
-            form = {"name": prompt.name, "strict": True, "schema": prompt.schema(keys)}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
-        elif config.reply_schema == "json_object":
-            body["response_format"] = {"type": "json_object"}
-        body |= config.extra_body
-        self._prefix, self._suffix = orjson.dumps(body).split(hole.encode())
-        self._hash = hashlib.sha256(orjson.dumps([config.endpoint_id, config.way]))
-        self._hash.update(self._prefix + b"\0" + self._suffix + b"\0")
-        self._prompt = prompt  # keeps id(prompt) from being given to another
-
-    def body(self, user: bytes) -> bytes:
-        """The request as JSON; `user` is the last message, JSON-escaped."""
-        return self._prefix + user + self._suffix
-
-    def key(self, user: bytes, replicate: int) -> bytes:
-        """20 bytes that name endpoint, model, parameters, schema, messages and replicate."""
-        digest = self._hash.copy()
-        digest.update(user)
-        if replicate:
-            digest.update(b"\0replicate %d" % replicate)
-        return digest.digest()[:20]
+async def _send_again(transport: Transport, job: _Job) -> Completion:
+    try:
+        async with asyncio.timeout(job.deadline - time.monotonic()):
+            return await transport.send(job.body)
+    except TimeoutError:
+        raise EndpointError("no reply in the time left", retryable=True) from None
 
 
 def _read(completion: Completion, prompt: Prompt, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -299,14 +296,4 @@ def _read(completion: Completion, prompt: Prompt, inputs: Mapping[str, Any]) -> 
 
 
 def _line(completion: Completion) -> bytes:
-    return orjson.dumps(
-        [
-            completion.text,
-            completion.finish_reason,
-            completion.refusal,
-            completion.model,
-            completion.prompt_tokens,
-            completion.cached_tokens,
-            completion.completion_tokens,
-        ]
-    )
+    return orjson.dumps(tuple(completion))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -10,12 +11,16 @@ from typing import Any
 import aiohttp
 import orjson
 import yarl
+from pydantic import SecretStr
 
+from ..records.judgements import Reason
 from .config import ModelConfig
 from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
 
-_BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+BUSY = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
+_FILTERED = ("content_filter", "content_policy_violation")
+TOO_LONG = "prompt and reply are longer than the model's context; a smaller window may fit"
 
 
 class HttpTransport:
@@ -33,10 +38,10 @@ class HttpTransport:
             raise EndpointUnusable(
                 f"model {config.model!r}: environment variable {missing.args[0]} is not set"
             ) from None
-        self._secret = key.get_secret_value() if key else ""
+        self._secret = key.get_secret_value().encode() if key else b""
         self._headers = {"Content-Type": "application/json"}
-        if self._secret:
-            self._headers["Authorization"] = f"Bearer {self._secret}"
+        if key:
+            self._headers["Authorization"] = f"Bearer {_header(key, config)}"
         self._session: aiohttp.ClientSession | None = None
 
     async def send(self, body: bytes) -> Completion:
@@ -44,14 +49,14 @@ class HttpTransport:
         session = self._session or self._open()
         try:
             async with session.post(self._url, data=body, allow_redirects=False) as response:
-                raw = await response.read()
+                raw = self._clean(await response.read())
                 if response.status != 200:
                     raise self._failure(response.status, raw, response.headers.get("Retry-After"))
         except TimeoutError:
             detail = f"no reply within {self._config.timeout_s:g} s"
             raise EndpointError(detail, retryable=True) from None
-        except aiohttp.ClientError as error:
-            detail = f"{type(error).__name__}: {self._clean(str(error))}"
+        except (aiohttp.ClientError, OSError) as error:
+            detail = f"{type(error).__name__}: {error}"
             raise EndpointError(detail, retryable=True) from None
         return _completion(raw)
 
@@ -65,18 +70,22 @@ class HttpTransport:
     def _open(self) -> aiohttp.ClientSession:
         self._session = aiohttp.ClientSession(
             headers=self._headers,
-            timeout=aiohttp.ClientTimeout(total=self._config.timeout_s),
+            timeout=aiohttp.ClientTimeout(
+                total=min(self._config.timeout_s, self._config.deadline_s)
+            ),
             connector=aiohttp.TCPConnector(limit=0),  # the limiter counts what is in flight
             trust_env=False,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
+        # A judge that a user simply drops would leave its connections open.
+        weakref.finalize(self, _let_go, self._session, asyncio.get_running_loop()).atexit = False
         return self._session
 
     def _failure(
         self, status: int, raw: bytes, retry_after: str | None
     ) -> EndpointError | EndpointUnusable:
         code, text = _error_of(raw)
-        said = self._clean(text)[:300]
+        said = text[:300]
         where = f"HTTP {status} from {self._config.endpoint_id}: {said}"
         if status in (401, 402, 403) or code == "insufficient_quota":
             return EndpointUnusable(
@@ -87,12 +96,21 @@ class HttpTransport:
         if status in (400, 422) and "response_format" in said:
             hint = "Set models.*.schema to json_object or none; `judge doctor` tells which"
             return EndpointUnusable(f"{where}\n{hint}")
+        if status in (400, 413, 422) and is_too_long(code, text):
+            return EndpointError(f"{TOO_LONG}: {where}", retryable=False, status=status)
+        if status == 400 and code in _FILTERED:
+            return EndpointError(where, retryable=False, status=status, reason=Reason.REFUSED)
         return EndpointError(
-            where, retryable=status in _BUSY, status=status, retry_after_s=_seconds(retry_after)
+            where, retryable=status in BUSY, status=status, retry_after_s=seconds_of(retry_after)
         )
 
-    def _clean(self, text: str) -> str:
-        return text.replace(self._secret, "***") if self._secret else text
+    def _clean(self, raw: bytes) -> bytes:
+        return raw.replace(self._secret, b"***") if self._secret else raw
+
+
+def _let_go(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
+    if not session.closed and loop.is_running():
+        asyncio.run_coroutine_threadsafe(session.close(), loop)
 
 
 def _completion(raw: bytes) -> Completion:
@@ -103,17 +121,43 @@ def _completion(raw: bytes) -> Completion:
         usage = reply.get("usage") or {}
         details = usage.get("prompt_tokens_details") or {}
         return Completion(
-            message.get("content") or "",
-            choice.get("finish_reason") or "",
-            message.get("refusal") or "",
-            reply.get("model") or "",
-            usage.get("prompt_tokens") or 0,
-            details.get("cached_tokens") or 0,
-            usage.get("completion_tokens") or 0,
+            _text(message.get("content")),
+            _text(choice.get("finish_reason")),
+            _text(message.get("refusal")),
+            _text(reply.get("model")),
+            _count(usage.get("prompt_tokens")),
+            _count(details.get("cached_tokens")),
+            _count(usage.get("completion_tokens")),
         )
     except (ValueError, LookupError, TypeError, AttributeError):
         start = raw[:80].decode("utf-8", "replace")
         raise EndpointError(f"not a chat completion: {start!r}", retryable=True) from None
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and value > 0 else 0  # what is no count is not known
+
+
+def _header(key: SecretStr, config: ModelConfig) -> str:
+    value = key.get_secret_value()
+    if not (value.isascii() and value.isprintable()):
+        raise EndpointUnusable(
+            f"model {config.model!r}: its key holds a character that no header can carry"
+        )
+    return value
+
+
+def is_too_long(code: str, text: str) -> bool:
+    """Whether an error says that prompt and reply do not fit the model's context."""
+    return code == "context_length_exceeded" or "maximum context length" in text
 
 
 def _error_of(raw: bytes) -> tuple[str, str]:
@@ -125,7 +169,7 @@ def _error_of(raw: bytes) -> tuple[str, str]:
         return "", raw.decode("utf-8", "replace")
 
 
-def _seconds(retry_after: str | None) -> float | None:
+def seconds_of(retry_after: str | None) -> float | None:
     """Retry-After as seconds from now: a number or an HTTP date (RFC 9110, 10.2.3)."""
     if retry_after is None:
         return None
@@ -135,7 +179,7 @@ def _seconds(retry_after: str | None) -> float | None:
         pass
     try:
         when = parsedate_to_datetime(retry_after)
-    except ValueError:
+    except (ValueError, TypeError, OverflowError):
         return None
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)

@@ -11,6 +11,7 @@ from ..records.judgements import Reason
 from .config import ModelConfig
 from .errors import EndpointLost
 
+BURST_S = 10.0  # so many seconds' worth of tokens may go out at once after a quiet time
 PATIENCE = 10  # judgements lost in a row, to errors and after all retries, before giving up
 
 
@@ -25,7 +26,8 @@ class Limiter:
     def __init__(self, config: ModelConfig) -> None:
         self._slots = asyncio.Semaphore(config.concurrency)
         self._requests = AsyncLimiter(1, 60 / config.rpm) if config.rpm else None
-        self._tokens = AsyncLimiter(config.tpm, 60) if config.tpm else None
+        burst = (config.tpm or 0.0) * BURST_S / 60
+        self._tokens = AsyncLimiter(burst, BURST_S) if config.tpm else None
         self._open_at = 0.0
         self._lost_in_a_row = 0
 
@@ -36,15 +38,15 @@ class Limiter:
         """
         await self._slots.acquire()
         try:
-            if self._lost_in_a_row >= PATIENCE:
-                detail = f"not asked: the endpoint failed {self._lost_in_a_row} times in a row"
-                raise EndpointLost(Reason.ERROR, detail)
+            self._check_patience()
             if self._requests is not None:
                 await self._requests.acquire()
             if self._tokens is not None:
-                await self._tokens.acquire(min(tokens, self._tokens.max_rate))
-            while (wait := self._open_at - time.monotonic()) > 0:
-                await asyncio.sleep(wait)
+                await self._take(self._tokens, tokens)
+            if self._open_at:
+                while (wait := self._open_at - time.monotonic()) > 0:
+                    await asyncio.sleep(wait)
+                self._check_patience()
         except BaseException:
             self._slots.release()
             raise
@@ -60,3 +62,16 @@ class Limiter:
     def judgement_ended(self, *, lost: bool) -> None:
         """Tell whether the endpoint answered at all, for giving up on a dead one."""
         self._lost_in_a_row = self._lost_in_a_row + 1 if lost else 0
+
+    def _check_patience(self) -> None:
+        if self._lost_in_a_row >= PATIENCE:
+            detail = f"not asked: {PATIENCE} judgements in a row were lost at this endpoint"
+            raise EndpointLost(Reason.ERROR, detail)
+
+    @staticmethod
+    async def _take(bucket: AsyncLimiter, tokens: float) -> None:
+        """In parts, as a request may be larger than a burst."""
+        while tokens > 0:
+            part = min(tokens, bucket.max_rate)
+            await bucket.acquire(part)
+            tokens -= part

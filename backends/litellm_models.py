@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from typing import Any
 
 import orjson
 
+from ..records.judgements import Reason
 from .config import ModelConfig
 from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
+from .http import BUSY, TOO_LONG, is_too_long, seconds_of
 
 # Read by LiteLLM at import: no price table from the network, no `.env` of the working directory.
 _QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
 
 
+_NO_KEY = "none"  # sent where the config names an endpoint and no key, instead of an ambient one
+
+
 class LiteLLMTransport:
-    """Calls `litellm.acompletion` with LiteLLM's own retries and cache off."""
+    """Calls `litellm.acompletion` with LiteLLM's own retries and cache off.
+
+    Without `api_base` and `api_key_env` LiteLLM takes the provider's own variable for the key.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         provider = config.model.split("/")[0].upper().replace("-", "_")
         ambient = [f"{provider}_{end}" for end in ("API_BASE", "BASE_URL", "API_URL")]
-        if config.api_base is None and (found := [name for name in ambient if name in os.environ]):
+        ambient = [] if config.api_base else ambient
+        if found := [name for name in (*ambient, "USE_LITELLM_PROXY") if os.environ.get(name)]:
             raise EndpointUnusable(
                 f"{found[0]} is set in the environment and would redirect {config.model!r}; "
                 "name the endpoint in the config (models.*.api_base) or unset the variable"
@@ -33,40 +44,30 @@ class LiteLLMTransport:
                 f"model {config.model!r}: environment variable {missing.args[0]} is not set"
             ) from None
         self._extra: dict[str, Any] = {
-            "timeout": config.timeout_s,
+            "timeout": min(config.timeout_s, config.deadline_s),
             "num_retries": 0,
             "max_retries": 0,
         }
         if config.api_base:
-            self._extra["api_base"] = config.base_url
+            self._extra |= {"api_base": config.base_url, "api_key": _NO_KEY}
         if key:
             self._extra["api_key"] = key.get_secret_value()
-        self._secret = key.get_secret_value() if key else ""
+        own = os.environ.get(f"{provider}_API_KEY", "")
+        self._secrets = [s for s in (key.get_secret_value() if key else "", own) if s]
         self._litellm = _import()
 
     async def send(self, body: bytes) -> Completion:
         """One request. Raises: EndpointError, EndpointUnusable."""
-        errors = self._litellm.exceptions
         try:
             reply = await self._litellm.acompletion(**orjson.loads(body), **self._extra)
-        except (
-            errors.AuthenticationError,
-            errors.PermissionDeniedError,
-            errors.NotFoundError,
-        ) as e:
-            raise EndpointUnusable(self._clean(e)) from None
-        except errors.UnsupportedParamsError as e:
-            hint = "Set models.*.schema to json_object or none, models.*.temperature to null"
-            raise EndpointUnusable(f"{self._clean(e)}\n{hint}") from None
-        except errors.BadRequestError as e:
-            raise EndpointError(self._clean(e), retryable=False) from None
-        except Exception as e:  # LiteLLM raises its providers' errors too; none may end a run
-            raise EndpointError(self._clean(e), retryable=True, retry_after_s=_after(e)) from None
+        except Exception as error:  # LiteLLM raises its providers' errors too; none may end a run
+            raise self._failure(error) from None
         choice = reply.choices[0]
         usage = getattr(reply, "usage", None)
         details = getattr(usage, "prompt_tokens_details", None)
         return Completion(
-            choice.message.content or "",
+            # Half a surrogate pair, as a cut emoji leaves it, could not be kept.
+            (choice.message.content or "").encode("utf-8", "replace").decode(),
             choice.finish_reason or "",
             getattr(choice.message, "refusal", None) or "",
             reply.model or "",
@@ -76,17 +77,37 @@ class LiteLLMTransport:
         )
 
     async def aclose(self) -> None:
-        """Close the clients that LiteLLM keeps."""
-        close = getattr(self._litellm, "close_litellm_async_clients", None)
-        if close is not None:
-            await close()
+        """Nothing: the clients are LiteLLM's, shared by all of the process and closed at exit."""
+
+    def _failure(self, error: Exception) -> EndpointError | EndpointUnusable:
+        kinds, said = self._litellm.exceptions, self._clean(error)
+        status = getattr(error, "status_code", None) or 0
+        if isinstance(error, kinds.UnsupportedParamsError):
+            hint = "Set models.*.schema to json_object or none, models.*.temperature to null"
+            return EndpointUnusable(f"{said}\n{hint}")
+        if isinstance(error, kinds.ContentPolicyViolationError):
+            return EndpointError(said, retryable=False, status=status, reason=Reason.REFUSED)
+        if isinstance(error, kinds.ContextWindowExceededError) or is_too_long("", said):
+            return EndpointError(f"{TOO_LONG}: {said}", retryable=False, status=status)
+        body = getattr(error, "body", None)
+        code = body.get("code") if isinstance(body, dict) else None
+        if status in (401, 402, 403, 404) or code == "insufficient_quota":
+            hint = "Check models.*.model, models.*.api_base and the key (models.*.api_key_env)"
+            return EndpointUnusable(f"{said}\n{hint}")
+        # Without a status it is the network, or LiteLLM itself.
+        retryable = not status or status in BUSY
+        return EndpointError(said, retryable=retryable, status=status, retry_after_s=_after(error))
 
     def _clean(self, error: Exception) -> str:
-        text = f"{type(error).__name__}: {error}".split("\n")[0][:300]
-        return text.replace(self._secret, "***") if self._secret else text
+        text = f"{type(error).__name__}: {error}"
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text.split("\n")[0][:300]
 
 
 def _import() -> Any:
+    if (known := sys.modules.get("litellm")) is not None:
+        return known  # the program's own, set up as it likes
     before = {name: os.environ.get(name) for name in _QUIET}
     os.environ.update(_QUIET)
     try:
@@ -97,12 +118,16 @@ def _import() -> Any:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+    litellm.suppress_debug_info = True  # else every error prints a banner to stdout
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).handlers.clear()  # some write to stdout; now the root's handle it
     return litellm
 
 
 def _after(error: Exception) -> float | None:
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    try:
-        return float(headers["retry-after"])
-    except (LookupError, TypeError, ValueError):
-        return None
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("litellm_response_headers", "headers"):
+            headers = getattr(holder, name, None)
+            if headers is not None and (told := headers.get("retry-after")) is not None:
+                return seconds_of(told)
+    return None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import threading
 from collections.abc import Coroutine
-from concurrent.futures import Future
-from functools import lru_cache
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -17,63 +18,88 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run to the end and return the result, whether or not a loop runs in this thread.
 
     Ctrl-C cancels the coroutine, waits until it has tidied up, and raises KeyboardInterrupt.
+    Raises: RuntimeError within a coroutine of the judges' own loop, which would wait for itself.
     """
+    if _Loop.of_this_process().thread is threading.current_thread():
+        coroutine.close()
+        raise RuntimeError("a judge cannot call another and wait; await its acall(...) instead")
     future = submit(coroutine)
     try:
         return future.result()
     except KeyboardInterrupt:
         future.cancel()
-        _ended(future).wait(timeout=10)
+        future.ended.wait(timeout=10)
         raise
 
 
 async def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
     """Await a coroutine that belongs to the judges' loop from any other loop."""
-    if asyncio.get_running_loop() is _loop():
+    if asyncio.get_running_loop() is _Loop.of_this_process().loop:
         return await coroutine
     return await asyncio.wrap_future(submit(coroutine))
 
 
-def submit(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+class Submitted(Future[T]):
+    """The result to come; `ended` is set when the coroutine has really ended, cancelled or not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended = threading.Event()
+
+
+def submit(coroutine: Coroutine[Any, Any, T]) -> Submitted[T]:
     """Start a coroutine on the judges' loop, in a copy of this thread's context."""
-    future: Future[T] = Future()
-    ended = _ended(future)
+    future: Submitted[T] = Submitted()
+    loop = _Loop.of_this_process().loop
 
     def start() -> None:
-        task = _loop().create_task(coroutine)
+        task = loop.create_task(coroutine)
 
         def finish(task: asyncio.Task[T]) -> None:
-            ended.set()
-            if future.cancelled():
-                if not task.cancelled():
-                    task.exception()  # retrieved, so that asyncio does not complain
-            elif task.cancelled():
-                future.cancel()
-            elif (error := task.exception()) is not None:
-                future.set_exception(error)
-            else:
-                future.set_result(task.result())
+            error = None if task.cancelled() else task.exception()
+            with suppress(InvalidStateError):  # cancelled by its owner a moment ago
+                if task.cancelled():
+                    future.cancel()
+                elif error is not None:
+                    future.set_exception(error)
+                else:
+                    future.set_result(task.result())
+            future.ended.set()
+
+        def cancel(future: Future[T]) -> None:
+            if future.cancelled() and not task.done():
+                loop.call_soon_threadsafe(task.cancel)
 
         task.add_done_callback(finish)
-        future.add_done_callback(
-            lambda f: _loop().call_soon_threadsafe(task.cancel) if f.cancelled() else None
-        )
+        future.add_done_callback(cancel)
 
     context = contextvars.copy_context()
-    _loop().call_soon_threadsafe(context.run, start)
+    loop.call_soon_threadsafe(context.run, start)
     return future
 
 
-def _ended(future: Future[Any]) -> threading.Event:
-    event = getattr(future, "ended", None)
-    if event is None:
-        event = threading.Event()
-        future.ended = event  # type: ignore[attr-defined]
-    return event
+class _Loop:
+    """The loop of a process; one that was forked starts its own."""
 
+    _lock = threading.Lock()
+    _known: tuple[int, _Loop] | None = None
 
-@lru_cache(maxsize=1)
-def _loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="nuggetjudge", daemon=True).start()
-    return loop
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self._run, name="nuggetjudge", daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        while not self.loop.is_closed():
+            with suppress(KeyboardInterrupt, SystemExit):  # reach the caller; the loop goes on
+                self.loop.run_forever()
+
+    @classmethod
+    def of_this_process(cls) -> _Loop:
+        known = cls._known
+        if known is None or known[0] != os.getpid():
+            with cls._lock:
+                known = cls._known
+                if known is None or known[0] != os.getpid():
+                    known = cls._known = (os.getpid(), cls())
+        return known[1]

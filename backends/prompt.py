@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import re
+import json
+import types
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 import dspy
 import orjson
-from pydantic import TypeAdapter, ValidationError, create_model
+from pydantic import Strict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
+from typing_extensions import TypedDict
 
 from ..records.judgements import Reason
 from .adapter import CLOSE, OPEN, JudgeAdapter, as_data, keyed_by
@@ -20,7 +23,6 @@ from .errors import JudgeOutputError
 
 Twin = Callable[[Mapping[str, Any]], dict[str, Any]]
 
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)\n?```", re.DOTALL)
 _PROBE = "\ue000probe\ue000"  # stands for the data while a template is cut out of DSPy's messages
 
 
@@ -48,10 +50,10 @@ class Prompt:
         self._keyed = {
             name: source for name, f in self._outputs.items() if (source := keyed_by(f)) is not None
         }
-        fields: dict[str, Any] = {
-            name: (_annotated(field), ...) for name, field in self._outputs.items()
-        }
-        self._reader = TypeAdapter(create_model(self.name, **fields))
+        fields: dict[str, Any] = {name: _annotated(field) for name, field in self._outputs.items()}
+        self._reader: TypeAdapter[dict[str, Any]] = TypeAdapter(
+            TypedDict(self.name, fields)  # type: ignore[operator]
+        )
         first = self.input_names[0]
         written = JudgeAdapter().format(signature, [dict(d) for d in demos], {first: _PROBE})
         shell = as_data({first: _PROBE})
@@ -75,7 +77,9 @@ class Prompt:
 
     def map_keys(self, inputs: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
         """The keys that each keyed output map must have; schemas differ by nothing else."""
-        return tuple(tuple(inputs[source]) for source in self._keyed.values())
+        if not self._keyed:
+            return ()
+        return tuple([tuple(inputs[source]) for source in self._keyed.values()])
 
     def schema(self, keys: tuple[tuple[str, ...], ...] = ()) -> dict[str, Any]:
         """JSON schema of the reply, closed and with every property required (strict mode)."""
@@ -96,26 +100,29 @@ class Prompt:
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
         """Read a complete reply into the output fields; nothing is padded, cut or repaired.
 
-        Accepts JSON alone or in one code fence, and labels that differ from the wanted ones in
-        case, spaces and hyphens only. With `inputs`, maps must have exactly the asked keys.
+        Accepts JSON alone or in one code fence with nothing around it (prose may quote a fence
+        out of the judged text), and labels that differ from the wanted ones in case, spaces and
+        hyphens only. With `inputs`, maps must have exactly the asked keys.
 
         Raises: JudgeOutputError with reason incomplete (a field or key is missing) or
             unparseable (everything else).
         """
         row = _json_object(text)
-        missing = [name for name in self._outputs if name not in row]
-        if missing:
-            raise JudgeOutputError(Reason.INCOMPLETE, f"field {missing[0]!r} is missing", text)
+        if row.keys() != self._outputs.keys():
+            for name in self._outputs:
+                if name not in row:
+                    raise JudgeOutputError(Reason.INCOMPLETE, f"field {name!r} is missing", text)
+            extra = next(name for name in row if name not in self._outputs)
+            raise JudgeOutputError(Reason.UNPARSEABLE, f"field {extra!r} was not asked", text)
         if inputs is not None:
             self.check(row, inputs, text)
         try:
-            model = self._reader.validate_python(row)
+            return self._reader.validate_python(row)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"]))
             detail = f"{where}: {first['msg']}, got {str(first['input'])[:80]!r}"
             raise JudgeOutputError(Reason.UNPARSEABLE, detail, text) from None
-        return dict(model.__dict__)
 
     def check(self, row: Mapping[str, Any], inputs: Mapping[str, Any], text: str) -> None:
         """Raise JudgeOutputError unless each keyed map has exactly the keys that were asked."""
@@ -143,19 +150,49 @@ def _json_object(text: str) -> dict[str, Any]:
     stripped = text.strip()
     if not stripped:
         raise JudgeOutputError(Reason.UNPARSEABLE, "the reply is empty", text)
-    blocks = [stripped] if stripped.startswith("{") else _FENCED.findall(stripped)
-    try:
-        row = orjson.loads(blocks[0]) if len(blocks) == 1 else None
-    except orjson.JSONDecodeError as error:
-        raise JudgeOutputError(Reason.UNPARSEABLE, f"broken JSON ({error})", text) from None
-    if not isinstance(row, dict):
+    if len(stripped) > 6 and stripped.startswith("```") and stripped.endswith("```"):
+        stripped = stripped[3:-3].removeprefix("json").removeprefix("JSON").strip()
+    if not stripped.startswith("{"):
         raise JudgeOutputError(Reason.UNPARSEABLE, "wanted one JSON object, got other text", text)
+    try:
+        row: dict[str, Any] = orjson.loads(stripped)
+        if stripped.count(":") != _n_keys(row):  # a colon within a string, or a key given twice
+            json.loads(stripped, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
+        raise JudgeOutputError(Reason.UNPARSEABLE, f"broken JSON ({error})", text) from None
     return row
+
+
+def _n_keys(value: Any) -> int:
+    is_map = isinstance(value, dict)
+    n = len(value) if is_map else 0
+    for part in value.values() if is_map else value:
+        if part.__class__ in (dict, list):
+            n += _n_keys(part)
+    return n
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise ValueError(f"key {key!r} twice")
+        seen.add(key)
+
+
+def _strict(kind: Any) -> Any:
+    """The type with its numbers strict: "2", 2.0 and true are not the grade 2 or 1."""
+    if kind in (int, float, bool):
+        return Annotated[kind, Strict()]
+    parts = tuple(map(_strict, get_args(kind)))
+    if (origin := get_origin(kind)) in (list, dict):
+        return origin[parts]
+    return typing.Union[parts] if origin in (types.UnionType, typing.Union) else kind  # noqa: UP007
 
 
 def _annotated(field: FieldInfo) -> Any:
     limits = [mark for mark in field.metadata if hasattr(mark, "ge") or hasattr(mark, "le")]
-    kind: Any = field.annotation
+    kind: Any = _strict(field.annotation)
     for mark in limits:
         kind = Annotated[kind, mark]
     return kind

@@ -13,6 +13,8 @@ from ..records.problems import InputError, Problems
 from .errors import EndpointError
 from .gateway import Completion
 
+_TEXTS = ("text", "finish_reason", "refusal", "model")  # the other fields are counts
+
 
 class RecordedTransport:
     """Answers a request with the reply recorded for the same messages.
@@ -30,7 +32,7 @@ class RecordedTransport:
         for number, row in json_lines(path, problems):
             try:
                 key = _key(row.pop("messages"))
-                completion = Completion(**row)
+                completion = _checked(Completion(**row))
             except (KeyError, TypeError) as error:
                 raise InputError(f"{path}:{number}: not a recorded reply ({error})") from None
             if self._replies.setdefault(key, completion) != completion:
@@ -49,4 +51,13 @@ class RecordedTransport:
 
 
 def _key(messages: Any) -> bytes:
-    return hashlib.sha256(orjson.dumps(messages)).digest()
+    return hashlib.sha256(orjson.dumps(messages, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def _checked(completion: Completion) -> Completion:
+    for name, value in completion._asdict().items():
+        wanted = str if name in _TEXTS else int
+        if type(value) is not wanted:
+            got = type(value).__name__
+            raise TypeError(f"{name}: wanted {wanted.__name__}, got {got}")
+    return completion

@@ -32,6 +32,10 @@ class SupportPairs:
         for number in self._numbers:
             yield Item((str(number),), pair(number))
 
+    def total(self) -> int:
+        """How many pairs."""
+        return len(self._numbers)
+
     async def judge(self, item: Item) -> Judged:
         """One label."""
         label, call = await self._judge.label(*item.payload)
@@ -53,7 +57,7 @@ class Client:
         """Ask for these pairs; every reply is in the cache's database when this returns."""
         journal = Journal(self._folder / f"journal-{numbers.start}.jsonl")
         stage = SupportPairs(self._judge, numbers)
-        with ProgressBar(stage.name, None, self.gateway.budget.usage, quiet=True) as bar:
+        with ProgressBar(stage.name, stage.total(), self.gateway.budget.usage, quiet=True) as bar:
             tally = await run_stage(stage, journal, concurrency=self._concurrency, progress=bar)
         journal.close()
         self.cache.flush()

@@ -26,9 +26,10 @@ def bench(is_smoke: bool) -> Report:
         for _ in range(n_rounds):
             for n, found in peaks.items():
                 found.append(measure("memory", url=server.url, n=n)["peak_mb"])
+    rounds = "1 round" if n_rounds == 1 else f"median of {n_rounds} rounds"
     growth = median(peaks[many]) - median(peaks[FEW])
     return Report(
-        f"memory: peak with judgements queued, {CONCURRENCY} at once, median of {n_rounds} rounds",
+        f"memory: peak with judgements queued, {CONCURRENCY} at once, {rounds}",
         [
             ("queued", "peak MB", "lowest-highest"),
             *(

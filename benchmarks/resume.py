@@ -111,17 +111,16 @@ def _write_collection(folder: Path, n_topics: int) -> None:
 
 def _answer(run: int, topic: int) -> dict[str, Any]:
     first = (topic * RUNS + run) * SENTENCES
-    sentences = [
-        {"text": pair(first + i)[0].replace("\n", " "), "citations": [(run + i) % PASSAGES]}
-        for i in range(SENTENCES)
-    ]
+    texts = [pair(first + i)[0].replace("\n", " ") for i in range(SENTENCES)]
     return {
         "run_id": f"run{run:02}",
         "topic_id": str(topic),
         "topic": f"question {topic}",
         "references": [f"d{topic * PASSAGES + i}" for i in range(PASSAGES)],
-        "response_length": sum(len(s["text"].split()) for s in sentences),
-        "answer": sentences,
+        "response_length": sum(len(text.split()) for text in texts),
+        "answer": [
+            {"text": text, "citations": [(run + i) % PASSAGES]} for i, text in enumerate(texts)
+        ],
     }
 
 

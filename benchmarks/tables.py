@@ -21,7 +21,7 @@ class Bound:
         return self.value <= self.limit
 
     def __str__(self) -> str:
-        end = "ok" if self.is_kept else "PASSED"
+        end = "ok" if self.is_kept else "EXCEEDED"
         return f"{self.what}: {self.value:.2f} {self.unit}, bound {self.limit:g} {self.unit}: {end}"
 
 

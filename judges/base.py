@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, ClassVar, Self
 
 import dspy
@@ -40,6 +40,8 @@ class Judge(dspy.Module):  # type: ignore[misc]
         truncated one is unparseable, and its errors of set-up pass through as they are.
     """
 
+    # DSPy's own looks at each access for a call of forward(), which costs more than the prompt.
+    __getattribute__ = object.__getattribute__
     version: ClassVar[str] = "1"  # raised when a prompt, parser or default changes scores
     twins: Mapping[str, Twin] = {}  # lexical twin by the name of the predictor
 
@@ -67,11 +69,11 @@ class Judge(dspy.Module):  # type: ignore[misc]
         """All compiled prompts by predictor name."""
         return {name: self.prompt(name) for name, _ in self.named_predictors()}
 
-    async def ask(self, name: str, **inputs: Any) -> Reply:
-        """Ask one question. Raises: JudgeError."""
+    def ask(self, name: str, **inputs: Any) -> Awaitable[Reply]:
+        """Ask one question. Raises, when awaited: JudgeError."""
         if self.backend is not None:
-            return await self.backend.ask(self.prompt(name), inputs)
-        return await self._ask_dspy(name, inputs)
+            return self.backend.ask(self.prompt(name), inputs)
+        return self._ask_dspy(name, inputs)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """See the class; `judge(...)` calls this."""

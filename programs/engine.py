@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+import orjson
+
 from ..backends.errors import JudgeError
 from ..records.judgements import Judged, Outcome, Unjudged
 from .journal import Journal
@@ -27,9 +29,10 @@ class Item(NamedTuple):
 
     def digest(self) -> int:
         """64-bit hash of ids and inputs, the same in every process."""
-        parts = [part if isinstance(part, str) else repr(part) for part in self.payload]
-        sizes = str([len(part) for part in (*self.ids, *parts)])  # no two splits look the same
-        text = "".join((sizes, *self.ids, *parts)).encode("utf-8", "surrogatepass")
+        try:
+            text = orjson.dumps((self.ids, self.payload))
+        except TypeError:  # half a surrogate pair, which UTF-8 cannot hold
+            text = repr((self.ids, self.payload)).encode("utf-8", "surrogatepass")
         return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 

@@ -18,7 +18,10 @@ from .config import Config
 from .results import Results
 
 NAME = "manifest.json"
-_READ_BACK = {"fingerprint", "config", "data", "cells_without_bank", "unjudged", "share_missing"}
+_READ_BACK = {
+    "fingerprint", "config", "data", "cells_without_bank", "topics_without_nuggets", "unjudged",
+    "judged", "share_missing", "limit_reached",
+}  # fmt: skip
 _PACKAGES = ("nuggetjudge", "dspy", "litellm", "pydantic", "aiohttp", "diskcache", "ir-measures")
 
 

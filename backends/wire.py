@@ -1,0 +1,50 @@
+"""What stands around the user message in a request, written once, and the key of a reply."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import Any
+
+import orjson
+
+from .config import ModelConfig
+from .prompt import Prompt
+
+
+class Wire:
+    """The fixed bytes of a request around the user message, and the cache key's fixed part."""
+
+    def __init__(
+        self, config: ModelConfig, prompt: Prompt, keys: tuple[tuple[str, ...], ...]
+    ) -> None:
+        hole = uuid.uuid4().hex
+        body: dict[str, Any] = {
+            "model": config.wire_name,
+            "messages": [*prompt.fixed, {"role": "user", "content": hole}],
+        }
+        for name in ("temperature", "top_p", "max_tokens", "seed"):
+            if (value := getattr(config, name)) is not None:
+                body[name] = value
+        if config.reply_schema == "json_schema":
+            form = {"name": prompt.name, "strict": True, "schema": prompt.schema(keys)}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        elif config.reply_schema == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        body |= config.extra_body
+        self._prefix, self._suffix = orjson.dumps(body).split(hole.encode())
+        self._hash = hashlib.sha256(orjson.dumps([config.endpoint_id, config.way]))
+        self._hash.update(self._prefix + b"\0" + self._suffix + b"\0")
+        self._prompt = prompt  # keeps id(prompt) from being given to another
+
+    def body(self, user: bytes) -> bytes:
+        """The request as JSON; `user` is the last message, JSON-escaped."""
+        return self._prefix + user + self._suffix
+
+    def key(self, user: bytes, replicate: int) -> bytes:
+        """20 bytes that name endpoint, model, parameters, schema, messages and replicate."""
+        digest = self._hash.copy()
+        digest.update(user)
+        if replicate:
+            digest.update(b"\0replicate %d" % replicate)
+        return digest.digest()[:20]

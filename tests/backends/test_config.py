@@ -1,0 +1,123 @@
+"""What may be said about a model, and what it means."""
+
+import pytest
+from pydantic import ValidationError
+
+from nuggetjudge.backends.config import OPENAI_BASE, ModelConfig
+
+LOCAL = "http://127.0.0.1:8000/v1"
+KEY = "sk-very-secret-0123456789"
+
+
+@pytest.mark.parametrize(
+    ("settings", "way", "wire_name"),
+    [
+        ({"model": "lexical"}, "lexical", "lexical"),
+        ({"model": "openai/gpt-4o"}, "http", "gpt-4o"),
+        ({"model": "hosted_vllm/Qwen/Qwen3-8B", "api_base": LOCAL}, "http", "Qwen/Qwen3-8B"),
+        ({"model": "anthropic/claude"}, "litellm", "anthropic/claude"),
+        ({"model": "openai/x", "engine": "litellm"}, "litellm", "openai/x"),
+        ({"model": "x", "engine": "http", "api_base": LOCAL}, "http", "x"),
+    ],
+)
+def test_the_prefix_names_the_way_unless_the_engine_is_named(settings, way, wire_name):
+    config = ModelConfig(**settings)
+    assert (config.way, config.wire_name) == (way, wire_name)
+
+
+def test_the_endpoint_is_known_by_its_address_or_its_declared_name():
+    assert ModelConfig(model="openai/gpt-4o").endpoint_id == OPENAI_BASE
+    assert ModelConfig(model="openai/x", api_base=LOCAL + "/").endpoint_id == LOCAL
+    assert ModelConfig(model="openai/x", api_base=LOCAL, endpoint="big").endpoint_id == "big"
+    assert ModelConfig(model="anthropic/claude").endpoint_id == "litellm:anthropic"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"model": "hosted_vllm/x"}, "needs api_base"),
+        ({"model": "x", "engine": "recorded"}, "needs recording"),
+        ({"model": "openai/x", "api_base": "127.0.0.1:8000/v1"}, "must be a URL"),
+        ({"model": "openai/x", "api_base": "http://"}, "must be a URL"),
+        ({"model": "openai/x", "api_base": "http:///v1"}, "must be a URL"),
+        ({"model": "openai/x", "api_base": "http://host:port/v1"}, "must be a URL"),
+        ({"model": "openai/x", "api_base": "http://host:99999/v1"}, "must be a URL"),
+        ({"model": "openai/x", "api_base": "file:///etc/passwd"}, "must be a URL"),
+        ({"model": "openai/x", "api_base": ""}, "must be a URL"),
+        ({"model": "openai/x", "api_base": "http://me@host/v1"}, "must not hold a user"),
+        ({"model": "openai/x", "api_base": "http://h/v1?a=b"}, "must not hold a query"),
+        ({"model": "openai/x", "extra_body": {"stream": True}}, "'stream'"),
+        ({"model": "openai/x", "extra_body": {"messages": []}}, "'messages'"),
+        ({"model": "openai/x", "extra_body": {"api_base": LOCAL}}, "'api_base'"),
+        ({"model": ""}, "at least 1 character"),
+        ({"model": "lexical", "temprature": 0}, "temprature"),
+        ({"model": "lexical", "concurrency": 0}, "concurrency"),
+        ({"model": "lexical", "rpm": 0}, "rpm"),
+        ({"model": "lexical", "temperature": -1}, "temperature"),
+    ],
+)
+def test_what_cannot_work_is_refused_when_it_is_read(settings, said):
+    with pytest.raises(ValidationError) as caught:
+        ModelConfig(**settings)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"api_key_env": KEY},
+        {"api_base": f"http://me:{KEY}@host/v1"},
+        {"api_base": f"http://host/v1?key={KEY}"},
+        {"extra_body": {"api_key": KEY}},
+    ],
+)
+def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(settings):
+    with pytest.raises(ValidationError) as caught:
+        ModelConfig(model="openai/x", **settings)
+    assert KEY not in str(caught.value)
+
+
+def test_a_key_goes_to_the_endpoint_that_it_was_named_for(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("MY_KEY", "mine")
+    own = ModelConfig(model="openai/gpt-4o").api_key()
+    assert own is not None
+    assert own.get_secret_value() == KEY
+    assert ModelConfig(model="openai/x", api_base=LOCAL).api_key() is None
+    assert ModelConfig(model="hosted_vllm/x", api_base=LOCAL).api_key() is None
+    assert ModelConfig(model="anthropic/claude").api_key() is None  # LiteLLM knows its variable
+    named = ModelConfig(model="openai/x", api_base=LOCAL, api_key_env="MY_KEY").api_key()
+    assert named is not None
+    assert named.get_secret_value() == "mine"
+
+
+@pytest.mark.parametrize("value", [None, "", " \n"])
+def test_a_key_that_was_named_and_is_not_there_is_missed(value, monkeypatch):
+    monkeypatch.delenv("MY_KEY", raising=False)
+    if value is not None:
+        monkeypatch.setenv("MY_KEY", value)
+    with pytest.raises(KeyError, match="MY_KEY"):
+        ModelConfig(model="openai/x", api_base=LOCAL, api_key_env="MY_KEY").api_key()
+
+
+def test_a_keys_line_end_is_no_part_of_it(monkeypatch):
+    monkeypatch.setenv("MY_KEY", "mine\n")
+    key = ModelConfig(model="openai/x", api_base=LOCAL, api_key_env="MY_KEY").api_key()
+    assert key is not None
+    assert key.get_secret_value() == "mine"
+
+
+def test_a_key_shows_in_no_form_of_a_config(monkeypatch):
+    monkeypatch.setenv("MY_KEY", KEY)
+    config = ModelConfig(model="openai/x", api_base=LOCAL, api_key_env="MY_KEY")
+    shown = [repr(config), str(config), config.model_dump_json(), repr(config.api_key())]
+    assert KEY not in "".join([*shown, str(config.identity())])
+
+
+def test_the_identity_holds_what_can_change_a_reply_and_nothing_about_the_driving():
+    one = ModelConfig(model="openai/x", api_base=LOCAL)
+    driven = ModelConfig(model="openai/x", api_base=LOCAL, concurrency=1, rpm=5, retries=0)
+    assert one.identity() == driven.identity()
+    for change in ({"temperature": 1}, {"schema": "none"}, {"seed": 3}, {"endpoint": "e"}):
+        changed = ModelConfig(**{"model": "openai/x", "api_base": LOCAL} | change)
+        assert changed.identity() != one.identity()

@@ -1,0 +1,377 @@
+"""Nothing is asked twice: cache, single flight, offline; and what a reply says of its origin."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from mock_server import (
+    BadJson,
+    ContentFilter,
+    EmptyContent,
+    ExtraKey,
+    Fenced,
+    MockServer,
+    OneShort,
+    OtherLabel,
+    OtherSpelling,
+    Prose,
+    QuotedString,
+    Refusal,
+    Status,
+    Truncated,
+)
+
+from nuggetjudge.backends import gateway as gateway_module
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.errors import EndpointUnusable, JudgeError, JudgeOutputError
+from nuggetjudge.backends.gateway import Completion, Gateway, Reply
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.records.judgements import Reason
+
+INPUTS = {"passage": "p", "sentence": "s"}
+CONFIG = ModelConfig(model="openai/m", api_base="http://127.0.0.1:1/v1")
+
+
+class Scripted:
+    """A transport in this process: each request waits for `answer`, a coroutine function."""
+
+    def __init__(self, answer: Callable[[bytes], Awaitable[Completion]]) -> None:
+        self.answer = answer
+        self.bodies: list[bytes] = []
+
+    async def send(self, body: bytes) -> Completion:
+        self.bodies.append(body)
+        return await self.answer(body)
+
+    async def aclose(self) -> None:
+        pass
+
+
+FULL = Completion('{"verdict": "full"}', "stop", "", "m", 10, 0, 5)
+
+
+# --- the fault table
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason", "n_requests"),
+    [
+        (EmptyContent(), Reason.UNPARSEABLE, 2),
+        (EmptyContent(None), Reason.UNPARSEABLE, 2),
+        (Refusal(), Reason.REFUSED, 1),
+        (ContentFilter(), Reason.REFUSED, 1),
+        (Truncated(), Reason.TRUNCATED, 1),
+        (BadJson(), Reason.UNPARSEABLE, 2),
+        (Prose(), Reason.UNPARSEABLE, 2),
+        (Fenced(), Reason.UNPARSEABLE, 2),
+        (OneShort(), Reason.INCOMPLETE, 2),
+        (ExtraKey(), Reason.UNPARSEABLE, 2),
+        (QuotedString(), Reason.UNPARSEABLE, 2),
+        (OtherLabel(), Reason.UNPARSEABLE, 2),
+        (OtherSpelling("title"), None, 1),
+        (OtherSpelling("upper"), None, 1),
+    ],
+)
+def test_each_bad_reply_is_its_own_outcome(
+    fault, reason, n_requests, model_server, open_gateway, assign
+):
+    model_server.faults = lambda index, body: fault
+    asked = {"question": "q", "answer": "a", "nuggets": {"1": "x", "2": "y"}}
+    gateway = open_gateway(reasks=1)
+    if reason is None:
+        assert set(run_sync(gateway.ask(assign, asked)).values["verdicts"]) == {"1", "2"}
+    else:
+        with pytest.raises(JudgeOutputError) as caught:
+            run_sync(gateway.ask(assign, asked))
+        assert caught.value.reason is reason
+    assert len(model_server.requests) == n_requests
+
+
+def test_a_reply_that_is_good_the_second_time_counts_both_requests(model_server, open_gateway, ask):
+    model_server.faults = [Prose()]
+    gateway = open_gateway(reasks=1)
+    assert ask(gateway).provenance.attempts == 2
+    assert (gateway.budget.usage.requests, gateway.budget.usage.replies) == (2, 2)
+
+
+@pytest.mark.parametrize("reasks", [0, 1, 3])
+def test_a_model_is_asked_again_only_so_often(reasks, model_server, open_gateway, ask):
+    model_server.faults = lambda index, body: Prose()
+    with pytest.raises(JudgeOutputError) as caught:
+        ask(open_gateway(reasks=reasks))
+    assert len(model_server.requests) == reasks + 1
+    assert caught.value.raw == Prose().text
+
+
+def test_a_reply_tells_where_it_came_from(open_gateway, ask, cache):
+    gateway = open_gateway(cache=cache)
+    first, second = ask(gateway).provenance, ask(gateway).provenance
+    assert (first.model, first.finish_reason, first.attempts) == ("mock", "stop", 1)
+    assert first.prompt_tokens > 100 > first.completion_tokens > 0
+    assert not first.cache_hit
+    assert (second.model, second.attempts, second.cache_hit) == ("mock", 0, True)
+    assert second.prompt_tokens == 0
+    usage = gateway.budget.usage
+    assert (usage.requests, usage.cache_hits) == (1, 1)
+
+
+# --- the cache
+
+
+def test_the_same_question_is_sent_once_even_by_another_gateway(
+    model_server, open_gateway, ask, cache
+):
+    first = ask(open_gateway(cache=cache))
+    again = ask(open_gateway(cache=cache))
+    assert again.values == first.values
+    assert len(model_server.requests) == 1
+
+
+def test_two_servers_with_the_same_model_name_share_no_answer(open_gateway, ask, cache):
+    with (
+        MockServer(lambda _: {"verdict": "full"}) as one,
+        MockServer(lambda _: {"verdict": "none"}) as other,
+    ):
+        for _ in range(2):
+            assert ask(open_gateway(one, cache=cache)).values == {"verdict": "full"}
+            assert ask(open_gateway(other, cache=cache)).values == {"verdict": "none"}
+        assert (len(one.requests), len(other.requests)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"temperature": 0.7},
+        {"schema": "none"},
+        {"max_tokens": 500},
+        {"seed": 7},
+        {"endpoint": "another"},
+        {"extra_body": {"min_p": 0.5}},
+    ],
+)
+def test_another_setting_is_another_question(change, model_server, open_gateway, ask, cache):
+    model_server.brain = lambda _: {"verdict": "full"}
+    ask(open_gateway(cache=cache))
+    ask(open_gateway(cache=cache, **change))
+    assert len(model_server.requests) == 2
+
+
+def test_replicates_are_asked_one_by_one(model_server, open_gateway, ask, cache):
+    gateway = open_gateway(cache=cache)
+    for _ in range(2):
+        for replicate in range(3):
+            ask(gateway, replicate=replicate)
+    assert len(model_server.requests) == 3
+
+
+def test_no_cache_keeps_nothing(model_server, open_gateway, ask):
+    gateway = open_gateway()
+    ask(gateway)
+    ask(gateway)
+    assert len(model_server.requests) == 2
+
+
+def test_offline_answers_from_the_cache_alone(open_gateway, ask, cache, monkeypatch):
+    monkeypatch.delenv("ABSENT_KEY", raising=False)
+    with MockServer() as server:
+        gateway = open_gateway(server, cache=cache)
+        kept = ask(gateway)
+        settings = {"cache": cache, "offline": True}
+        offline = open_gateway(server, **settings)
+    # The server is gone now, and so is the key.
+    assert ask(offline).values == kept.values
+    assert ask(open_gateway(server, **settings, api_key_env="ABSENT_KEY")).values == kept.values
+    with pytest.raises(JudgeError, match="offline") as caught:
+        ask(offline, "Another sentence.")
+    assert caught.value.reason is Reason.ERROR
+    assert offline.budget.usage.requests == 0
+
+
+def test_offline_without_a_cache_answers_nothing(model_server, open_gateway, ask):
+    with pytest.raises(JudgeError, match="offline"):
+        ask(open_gateway(offline=True))
+    assert model_server.requests == []
+
+
+# --- single flight
+
+
+def ask_together(gateway: Gateway, prompt: Any, n: int) -> list[Any]:
+    async def all_at_once() -> list[Any]:
+        asked = (gateway.ask(prompt, INPUTS) for _ in range(n))
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    return run_sync(all_at_once())
+
+
+@pytest.mark.parametrize("with_cache", [True, False])
+def test_fifty_twins_share_one_request(with_cache, model_server, open_gateway, support, cache):
+    model_server.latency_s = 0.05
+    gateway = open_gateway(cache=cache if with_cache else None)
+    found = ask_together(gateway, support, 50)
+    assert len({str(reply.values) for reply in found}) == 1
+    assert len(found) == 50
+    assert len(model_server.requests) == 1
+    assert gateway.budget.usage.requests == 1
+
+
+def test_twins_of_a_question_that_fails_hear_of_it(model_server, open_gateway, support):
+    model_server.faults = lambda index, body: Prose()
+    found = ask_together(open_gateway(reasks=0), support, 50)
+    assert [type(error) for error in found] == [JudgeOutputError] * 50
+    assert len(model_server.requests) == 1
+
+
+def test_twins_of_a_question_without_hope_do_not_try_for_themselves(
+    model_server, open_gateway, support
+):
+    model_server.faults = lambda index, body: Status(401)
+    found = ask_together(open_gateway(), support, 50)
+    assert [type(error) for error in found] == [EndpointUnusable] * 50
+    assert len(model_server.requests) == 1
+
+
+def test_when_the_leader_is_cancelled_a_twin_takes_over(support):
+    async def show() -> None:
+        async def never_then_full(body: bytes) -> Completion:
+            if len(transport.bodies) == 1:
+                await asyncio.sleep(60)
+            await asyncio.sleep(0.01)
+            return FULL
+
+        transport = Scripted(never_then_full)
+        gateway = Gateway(CONFIG, transport)
+        leader, *twins = [asyncio.ensure_future(gateway.ask(support, INPUTS)) for _ in range(10)]
+        await asyncio.sleep(0.01)
+        leader.cancel()
+        found = await asyncio.wait_for(asyncio.gather(*twins), timeout=5)
+        assert [reply.values for reply in found] == [{"verdict": "full"}] * 9
+        assert leader.cancelled()
+        assert len(transport.bodies) == 2
+        assert gateway._flying == {}
+
+    run_sync(show())
+
+
+def test_a_twin_that_is_cancelled_leaves_the_others_alone(support):
+    async def show() -> None:
+        async def slow(body: bytes) -> Completion:
+            await asyncio.sleep(0.05)
+            return FULL
+
+        gateway = Gateway(CONFIG, Scripted(slow))
+        leader, twin, other = [
+            asyncio.ensure_future(gateway.ask(support, INPUTS)) for _ in range(3)
+        ]
+        await asyncio.sleep(0.01)
+        twin.cancel()
+        assert (await leader).values == (await other).values == {"verdict": "full"}
+        assert twin.cancelled()
+
+    run_sync(show())
+
+
+def test_when_all_are_cancelled_no_twin_asks_again(support):
+    async def show() -> None:
+        async def never(body: bytes) -> Completion:
+            await asyncio.sleep(60)
+            return FULL
+
+        transport = Scripted(never)
+        gateway = Gateway(CONFIG, transport)
+        tasks = [asyncio.ensure_future(gateway.ask(support, INPUTS)) for _ in range(10)]
+        await asyncio.sleep(0.01)
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=5)
+        assert all(task.cancelled() for task in tasks)
+        assert len(transport.bodies) == 1
+        assert gateway._flying == {}
+
+    run_sync(show())
+
+
+def test_a_bug_in_a_transport_reaches_the_caller_and_the_twins(support):
+    async def broken(body: bytes) -> Completion:
+        await asyncio.sleep(0.01)
+        raise ZeroDivisionError
+
+    async def show() -> list[Any]:
+        gateway = Gateway(CONFIG, Scripted(broken))
+        asked = (gateway.ask(support, INPUTS) for _ in range(3))
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    assert [type(error) for error in run_sync(show())] == [ZeroDivisionError] * 3
+
+
+def test_a_disk_that_is_full_does_not_leave_the_twins_waiting(
+    model_server, open_gateway, support, cache, monkeypatch
+):
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cache, "put", full)
+    model_server.latency_s = 0.05
+    gateway = open_gateway(cache=cache)
+
+    async def in_time() -> list[Any]:
+        asked = (gateway.ask(support, INPUTS) for _ in range(3))
+        return await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), timeout=5)
+
+    leader, *twins = run_sync(in_time())
+    assert isinstance(leader, OSError)
+    assert [type(reply) for reply in twins] == [Reply, Reply]
+
+
+def test_questions_that_differ_are_not_held_up_by_each_other(model_server, open_gateway, support):
+    model_server.latency_s = 0.2
+
+    async def both(gateway: Gateway) -> None:
+        asked = (gateway.ask(support, INPUTS | {"sentence": str(i)}) for i in range(8))
+        await asyncio.gather(*asked)
+
+    began = time.monotonic()
+    run_sync(both(open_gateway()))
+    assert time.monotonic() - began < 8 * 0.2
+    assert model_server.max_in_flight == 8
+
+
+# --- bounds
+
+
+def test_templates_are_not_kept_without_end(assign, monkeypatch):
+    monkeypatch.setattr(gateway_module, "MOST_WIRES", 5)
+
+    async def full(body: bytes) -> Completion:
+        raise JudgeError(Reason.ERROR, "not needed")
+
+    gateway = Gateway(CONFIG, Scripted(full))
+    for i in range(50):
+        asked = {"question": "q", "answer": "a", "nuggets": {f"id{i}": "x"}}
+        with pytest.raises(JudgeError):
+            run_sync(gateway.ask(assign, asked))
+    assert len(gateway._wires) <= 5
+
+
+def test_prompt_tokens_are_a_quarter_of_the_characters(model_server, open_gateway, ask, support):
+    gateway = open_gateway()
+    told = ask(gateway).provenance.prompt_tokens
+    asked = {"passage": "Rain fell all day.", "sentence": "It rained."}
+    assert gateway.prompt_tokens(support, asked) == pytest.approx(told, abs=1)
+
+
+def test_a_text_with_half_an_emoji_can_be_judged_and_is_kept(
+    model_server, open_gateway, ask, cache
+):
+    gateway = open_gateway(cache=cache)
+    for _ in range(2):
+        assert ask(gateway, "cut \ud83d").values
+    assert ask(gateway, "cut ?").values
+    assert len(model_server.requests) == 2
+
+
+def test_replies_are_filed_under_the_model_asked(open_gateway, ask, cache):
+    ask(open_gateway(cache=cache))
+    assert cache.counts() == {"openai/mock": 1}

@@ -1,0 +1,217 @@
+"""LiteLLM reaches the endpoint of the config, with its key or none, and reads nothing ambient.
+
+LiteLLM is slow to import, reads the environment at import and prints: each scenario that needs a
+clean process is a subprocess; the rest share this one.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mock_server import MockServer, NotChatShape, Status, Supports
+
+from nuggetjudge.backends import open_backend
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.errors import EndpointLost, EndpointUnusable, JudgeError
+from nuggetjudge.records.judgements import Reason
+
+KEY = "sk-very-secret-0123456789"
+ASK = """
+import json, logging, os, sys
+logging.basicConfig(level=sys.argv[2])
+from nuggetjudge.backends import open_backend
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.judges import SupportJudge
+before = dict(os.environ)
+prompt = SupportJudge(model="lexical").prompt("judge")
+try:
+    backend = open_backend(ModelConfig(**json.loads(sys.argv[1])))
+    reply = run_sync(backend.ask(prompt, {"passage": "p", "sentence": "s"}))
+    told = {"values": reply.values}
+except Exception as error:
+    told = {"error": type(error).__name__, "text": str(error)}
+told["env"] = sorted(set(os.environ.items()) ^ set(before.items()))
+print(json.dumps(told))
+"""
+
+
+def in_a_process(
+    folder: Path, settings: Any, level: str = "WARNING", **env: str
+) -> tuple[dict[str, Any], list[str]]:
+    """What the script told in its last line, and all other lines of stdout and stderr."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, json.dumps(settings), level],
+        cwd=folder,
+        env={k: v for k, v in os.environ.items() if not k.startswith("OPENAI")} | env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    *others, line = done.stdout.splitlines()
+    return json.loads(line), others + done.stderr.splitlines()
+
+
+@pytest.fixture
+def open_litellm(open_gateway):
+    def make(server: MockServer | None = None, **settings: Any) -> Any:
+        return open_gateway(server, engine="litellm", timeout_s=20.0, **settings)
+
+    return make
+
+
+def failure(gateway: Any, ask: Any) -> JudgeError:
+    with pytest.raises(JudgeError) as caught:
+        ask(gateway)
+    return caught.value
+
+
+def test_the_schema_and_the_very_same_messages_go_out(model_server, open_litellm, ask, support):
+    model_server.supports = Supports(openai_rules=True)
+    reply = ask(open_litellm())
+    assert reply.provenance.model == "mock"
+    assert reply.provenance.prompt_tokens > 0 < reply.provenance.cached_tokens
+    (received,) = model_server.requests
+    inputs = {"passage": "Rain fell all day.", "sentence": "It rained."}
+    assert received.body["messages"] == support.messages(inputs)
+    form = received.body["response_format"]["json_schema"]
+    assert form == {"name": "JudgeSupport", "strict": True, "schema": support.schema()}
+    assert received.body["temperature"] == 0
+
+
+def test_its_replies_are_kept_apart_from_those_of_the_light_path(
+    model_server, open_litellm, open_gateway, ask, cache
+):
+    ask(open_litellm(cache=cache))
+    ask(open_gateway(cache=cache))
+    assert ask(open_litellm(cache=cache)).provenance.cache_hit
+    assert len(model_server.requests) == 2
+
+
+def test_a_429_waits_as_asked_and_litellm_adds_no_retries_of_its_own(
+    model_server, open_litellm, ask
+):
+    model_server.faults = [Status(429, retry_after="0.3")]
+    assert ask(open_litellm(retries=1)).provenance.attempts == 2
+    first, second = model_server.requests
+    assert 0.3 <= second.started_s - first.started_s < 3
+    model_server.clear()
+    model_server.faults = lambda index, body: Status(500)
+    assert isinstance(failure(open_litellm(retries=2), ask), EndpointLost)
+    assert len(model_server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Status(401),
+        Status(403),
+        Status(404),
+        Status(429, body={"error": {"message": "quota", "code": "insufficient_quota"}}),
+    ],
+    ids=repr,
+)
+def test_what_no_request_can_pass_ends_everything(fault, model_server, open_litellm, ask):
+    model_server.faults = lambda index, body: fault
+    with pytest.raises(EndpointUnusable):
+        ask(open_litellm())
+    assert len(model_server.requests) == 1
+
+
+def test_a_bad_request_is_sent_once(model_server, open_litellm, ask):
+    model_server.faults = lambda index, body: Status(400)
+    assert failure(open_litellm(), ask).reason is Reason.ERROR
+    assert len(model_server.requests) == 1
+
+
+def test_a_prompt_too_long_says_so(open_litellm, ask):
+    with MockServer(context_length=20) as server:
+        error = failure(open_litellm(server), ask)
+    assert "longer than the model's context" in error.detail
+    assert len(server.requests) == 1
+
+
+def test_a_reply_of_another_shape_is_lost_and_not_made_up(model_server, open_litellm, ask):
+    model_server.faults = lambda index, body: NotChatShape()
+    assert failure(open_litellm(retries=0), ask).reason in (Reason.ERROR, Reason.UNPARSEABLE)
+
+
+def test_closing_one_model_leaves_the_next_one_working(open_litellm, ask):
+    from nuggetjudge.backends.loop import run_sync
+
+    first = open_litellm()
+    ask(first, "one")
+    run_sync(first.aclose())
+    assert ask(open_litellm(retries=0), "two").values
+
+
+def test_a_key_goes_out_and_comes_back_in_no_error(model_server, open_litellm, ask, monkeypatch):
+    monkeypatch.setenv("MY_KEY", KEY)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-another-0123456789")
+    body = {"error": {"message": "x" * 180 + KEY + " sk-another-0123456789"}}
+    model_server.faults = lambda index, _: Status(400, body=body)
+    error = failure(open_litellm(api_key_env="MY_KEY"), ask)
+    assert model_server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert KEY[:12] not in repr(error) + str(vars(error))
+    assert "sk-another" not in repr(error) + str(vars(error))
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_BASE", "OPENAI_BASE_URL", "USE_LITELLM_PROXY"])
+def test_a_variable_that_would_redirect_the_call_is_named(name, monkeypatch):
+    monkeypatch.setenv(name, "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with pytest.raises(EndpointUnusable, match=name):
+        open_backend(ModelConfig(model="openai/gpt-4o", engine="litellm"))
+
+
+def test_without_its_key_a_model_does_not_open(monkeypatch):
+    monkeypatch.delenv("MY_KEY", raising=False)
+    with pytest.raises(EndpointUnusable, match="MY_KEY is not set"):
+        open_backend(ModelConfig(model="anthropic/claude", api_key_env="MY_KEY"))
+
+
+def test_a_planted_env_file_and_ambient_settings_have_no_effect(model_server, tmp_path):
+    with MockServer() as trap:
+        planted = f"OPENAI_API_BASE={trap.base_url}\nOPENAI_BASE_URL={trap.base_url}\n"
+        (tmp_path / ".env").write_text(planted + f"OPENAI_API_KEY={KEY}\nUSE_LITELLM_PROXY=True\n")
+        settings = {
+            "model": "openai/mock",
+            "engine": "litellm",
+            "api_base": model_server.base_url,
+            "retries": 0,
+        }
+        found, others = in_a_process(
+            tmp_path,
+            settings,
+            OPENAI_API_BASE=trap.base_url,
+            OPENAI_BASE_URL=trap.base_url,
+            OPENAI_API_KEY="sk-ambient",
+        )
+        assert trap.requests == []
+    assert others == []
+    assert found["values"]["verdict"] in ("none", "partial", "full")
+    assert found["env"] == []  # importing LiteLLM left the environment as it was
+    (received,) = model_server.requests
+    assert "ambient" not in str(received.headers)
+    assert KEY not in str(received.headers)
+
+
+@pytest.mark.parametrize("level", ["WARNING", "DEBUG"])
+def test_errors_print_nothing_and_no_log_shows_the_key(level, tmp_path):
+    with MockServer(api_key="another") as server:
+        settings = {
+            "model": "openai/mock",
+            "engine": "litellm",
+            "api_base": server.base_url,
+            "api_key_env": "MY_KEY",
+        }
+        found, others = in_a_process(tmp_path, settings, level, MY_KEY=KEY)
+    assert found["error"] == "EndpointUnusable"
+    assert KEY not in "".join(others) + found["text"]
+    assert bool(others) == (level == "DEBUG")
+    assert len(server.requests) == 1

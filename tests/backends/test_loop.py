@@ -1,0 +1,216 @@
+"""Judges work in scripts, running loops, threads and forks, and Ctrl-C leaves nothing behind."""
+
+import asyncio
+import contextvars
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+
+import pytest
+
+from nuggetjudge.backends.loop import run_async, run_sync, submit
+from nuggetjudge.judges import SupportJudge
+
+
+async def double(n: int) -> int:
+    await asyncio.sleep(0.01)
+    return 2 * n
+
+
+async def fail() -> None:
+    raise LookupError("no such thing")
+
+
+def test_it_returns_the_result_or_raises_the_error():
+    assert run_sync(double(4)) == 8
+    with pytest.raises(LookupError, match="no such thing"):
+        run_sync(fail())
+
+
+def test_it_works_within_a_running_loop():
+    async def notebook_cell() -> int:
+        return run_sync(double(4)) + await run_async(double(1)) + await run_async(run_inside())
+
+    async def run_inside() -> int:
+        return await run_async(double(10))  # already on the judges' loop
+
+    assert asyncio.run(notebook_cell()) == 30
+    assert asyncio.run(notebook_cell()) == 30  # another loop of the caller's
+
+
+def test_errors_come_through_to_other_loops():
+    with pytest.raises(LookupError):
+        asyncio.run(run_async(fail()))
+
+
+def test_it_works_from_many_threads_at_once():
+    with ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(lambda n: run_sync(double(n)), range(100))) == [
+            2 * n for n in range(100)
+        ]
+
+
+FIRST_USE = """
+import asyncio, threading
+from nuggetjudge.backends.loop import run_sync
+async def where():
+    return id(asyncio.get_running_loop())
+found, start = [], threading.Barrier(16)
+def use():
+    start.wait()
+    found.append(run_sync(where()))
+threads = [threading.Thread(target=use) for _ in range(16)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(found) == 16 and len(set(found)) == 1, found
+assert sum(thread.name == "nuggetjudge" for thread in threading.enumerate()) == 1
+"""
+
+
+def test_threads_that_come_first_together_share_one_loop():
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", FIRST_USE], check=True, timeout=60)
+
+
+def test_a_judge_is_called_in_a_running_loop_and_in_threads():
+    judge = SupportJudge(model="lexical")
+    same = {"sentence": "Rain fell on the hills.", "passage": "Rain fell on the hills."}
+
+    async def cell() -> list[str]:
+        sync = judge(**same).verdict
+        other = await asyncio.to_thread(lambda: judge(**same).verdict)
+        return [sync, other, (await judge.acall(**same)).verdict]
+
+    assert asyncio.run(cell()) == ["full"] * 3
+
+
+def test_waiting_on_the_judges_own_loop_is_an_error_and_no_deadlock():
+    async def inside() -> None:
+        run_sync(double(1))
+
+    with pytest.raises(RuntimeError, match="await its acall"):
+        run_sync(asyncio.wait_for(inside(), timeout=5))
+
+
+def test_the_context_of_the_caller_comes_along():
+    colour = contextvars.ContextVar("colour", default="none")
+
+    async def look() -> str:
+        return colour.get()
+
+    colour.set("blue")
+    assert run_sync(look()) == "blue"
+    assert asyncio.run(run_async(look())) == "blue"
+
+
+def test_a_future_that_is_cancelled_cancels_its_coroutine():
+    events: list[str] = []
+
+    async def slow() -> None:
+        try:
+            events.append("began")
+            await asyncio.sleep(60)
+        finally:
+            events.append("tidied up")
+
+    future = submit(slow())
+    while not events:
+        time.sleep(0.001)
+    assert future.cancel()
+    assert future.ended.wait(5)
+    assert events == ["began", "tidied up"]
+
+
+def test_a_caller_that_is_cancelled_cancels_its_coroutine():
+    ended = threading.Event()
+
+    async def slow() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    async def impatient() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(run_async(slow()), timeout=0.05)
+
+    asyncio.run(impatient())
+    assert ended.wait(5)
+
+
+def test_a_coroutine_that_cancels_itself_does_not_hang_its_caller():
+    async def cancelled() -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(CancelledError):
+        run_sync(cancelled())
+
+
+def test_a_coroutine_that_exits_does_not_take_the_loop_with_it():
+    async def leave() -> None:
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        run_sync(leave())
+    assert run_sync(double(1)) == 2
+
+
+def test_a_cancel_that_comes_with_the_result_is_harmless(caplog):
+    for _ in range(200):
+        future = submit(asyncio.sleep(0))
+        future.cancel()
+        assert future.ended.wait(5)
+    assert run_sync(double(1)) == 2
+    assert caplog.text == ""
+
+
+CTRL_C = """
+import asyncio, sys
+from nuggetjudge.backends.loop import run_sync
+async def work():
+    try:
+        print("began", flush=True)
+        await asyncio.sleep(60)
+    finally:
+        await asyncio.sleep(0.2)
+        print("tidied up", flush=True)
+try:
+    run_sync(work())
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.exit(130)
+"""
+
+
+def test_ctrl_c_cancels_waits_for_the_tidying_up_and_is_raised():
+    with subprocess.Popen(
+        [sys.executable, "-c", CTRL_C], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "began\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert out == "tidied up\ninterrupted\n"
+    assert process.returncode == 130
+    assert err == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_starts_a_loop_of_its_own():
+    forked = """
+import asyncio, os
+from nuggetjudge.backends.loop import run_sync
+async def one():
+    return 1
+assert run_sync(one()) == 1
+child = os.fork()
+if child == 0:
+    os._exit(0 if run_sync(one()) == 1 else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert run_sync(one()) == 1
+"""
+    subprocess.run([sys.executable, "-c", forked], check=True, timeout=20)

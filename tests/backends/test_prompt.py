@@ -1,0 +1,392 @@
+"""Schemas that strict endpoints take, and a parser that pads, cuts and repairs nothing."""
+
+import json
+from typing import Any, Literal
+
+import dspy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mock_server import MockServer, Reply, Supports, instance
+
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.errors import JudgeOutputError
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.backends.prompt import Prompt
+from nuggetjudge.judges import (
+    NuggetAssigner,
+    NuggetImportance,
+    Nuggetizer,
+    RelevanceJudge,
+    SupportJudge,
+)
+from nuggetjudge.records.judgements import Reason
+
+NUGGETS = {"1": "a", "2": "b", "3": "c"}
+ASKED = {"question": "q", "answer": "a", "nuggets": NUGGETS}
+PROMPTS = {
+    "nuggetizer": Nuggetizer(model="lexical").prompt("update"),
+    "importance": NuggetImportance(model="lexical").prompt("rate"),
+    "assigner_3": NuggetAssigner(model="lexical").prompt("assign"),
+    "assigner_2": NuggetAssigner(model="lexical", grades=2).prompt("assign"),
+    "support": SupportJudge(model="lexical").prompt("judge"),
+    "relevance": RelevanceJudge(model="lexical").prompt("judge"),
+}
+SUPPORT, ASSIGN, RELEVANCE = (PROMPTS[n] for n in ("support", "assigner_3", "relevance"))
+UPDATE = PROMPTS["nuggetizer"]
+
+
+def verdicts(**labels: str) -> str:
+    return json.dumps({"verdicts": {"1": "support", "2": "support", "3": "support"} | labels})
+
+
+def inputs_of(prompt: Prompt) -> dict[str, Any]:
+    by_name = {"limit": 5, "passages": {"1": "p"}, "nuggets": NUGGETS}
+    if prompt is UPDATE:
+        by_name["nuggets"] = ["a"]
+    return {name: by_name.get(name, "text") for name in prompt.input_names}
+
+
+def refused(prompt: Prompt, text: str, inputs: Any = None) -> JudgeOutputError:
+    with pytest.raises(JudgeOutputError) as caught:
+        prompt.parse(text, inputs)
+    assert caught.value.raw == text
+    return caught.value
+
+
+# --- schemas
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_every_schema_passes_the_strict_rules_of_openai(name, model_server, open_gateway):
+    prompt = PROMPTS[name]
+    model_server.supports = Supports(openai_rules=True)
+    reply = run_sync(open_gateway().ask(prompt, inputs_of(prompt)))
+    assert tuple(reply.values) == prompt.output_names
+    sent = model_server.requests[0].body["response_format"]["json_schema"]
+    assert sent["strict"] is True
+    assert sent["schema"] == prompt.schema(prompt.map_keys(inputs_of(prompt)))
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+@given(rng=st.randoms(use_true_random=False))
+def test_whatever_the_schema_allows_the_parser_reads(name, rng):
+    prompt = PROMPTS[name]
+    inputs = inputs_of(prompt)
+    made = instance(prompt.schema(prompt.map_keys(inputs)), rng)
+    assert prompt.parse(json.dumps(made), inputs) == made
+
+
+def test_a_schema_asks_for_exactly_the_keys_of_this_window():
+    found = ASSIGN.schema((("7", "9"),))["properties"]["verdicts"]
+    assert found["required"] == ["7", "9"]
+    assert found["additionalProperties"] is False
+    assert found["properties"]["9"]["enum"] == ["not_support", "partial_support", "support"]
+
+
+def test_a_grade_has_its_range_in_the_schema():
+    assert RELEVANCE.schema()["properties"]["grade"] == {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 3,
+    }
+
+
+@pytest.mark.parametrize("form", ["json_object", "none"])
+def test_an_endpoint_without_schemas_is_sent_none(form, model_server, open_gateway, ask):
+    model_server.supports = Supports(schema=False, json_object=form == "json_object")
+    model_server.brain = lambda body: {"verdict": "full"}
+    assert ask(open_gateway(schema=form)).values == {"verdict": "full"}
+    sent = model_server.requests[0].body.get("response_format")
+    assert sent == ({"type": "json_object"} if form == "json_object" else None)
+
+
+def test_json_object_mode_meets_openais_rule_that_the_prompt_says_json(open_gateway, ask):
+    with MockServer(lambda _: {"verdict": "none"}, supports=Supports(openai_rules=True)) as server:
+        assert ask(open_gateway(server, schema="json_object")).values == {"verdict": "none"}
+
+
+def test_the_schema_is_what_a_config_says_and_not_what_a_name_suggests():
+    assert ModelConfig(model="hosted_vllm/x", api_base="http://h/v1").reply_schema == "json_schema"
+
+
+# --- labels
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "partial_support",
+        "Partial Support",
+        "PARTIAL_SUPPORT",
+        "partial-support",
+        " partial  support ",
+        "Partial\tSupport",
+    ],
+)
+def test_labels_may_differ_in_case_space_and_hyphen(label):
+    found = ASSIGN.parse(verdicts(**{"2": label}), ASKED)
+    assert found["verdicts"]["2"] == "partial_support"
+
+
+@pytest.mark.parametrize(
+    "label", ["partial", "partially_support", "supports", "partial_support.", "", "full", None, 1]
+)
+def test_other_labels_are_refused_and_named(label):
+    error = refused(ASSIGN, json.dumps({"verdicts": {**NUGGETS, "1": label}}), ASKED)
+    assert error.reason is Reason.UNPARSEABLE
+    assert "verdicts.1" in error.detail
+
+
+def test_a_label_of_the_three_grades_is_refused_where_two_are_asked_for():
+    error = refused(PROMPTS["assigner_2"], verdicts(**{"3": "partial_support"}), ASKED)
+    assert "verdicts.3" in error.detail
+
+
+# --- shape
+
+
+@pytest.mark.parametrize("name", ["support", "assigner_3", "relevance", "nuggetizer"])
+@pytest.mark.parametrize("text", ["", "  \n", "It is hard to say.", "null", "[]", '"full"', "3"])
+def test_anything_but_one_object_is_unparseable(name, text):
+    assert refused(PROMPTS[name], text).reason is Reason.UNPARSEABLE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"verdict": "full"} {"verdict": "none"}',
+        '{"verdict": "full"}\n{"verdict": "none"}',
+        '{"verdict": "full"} That is my answer.',
+        'My answer: {"verdict": "full"}',
+        '[{"verdict": "full"}]',
+        '{"verdict": "full"',
+        '{"verdict": "ful',
+        '{"verdict": "full",}',
+        "{'verdict': 'full'}",
+        '{"verdict": ["full"]}',
+        '{"verdict": {"verdict": "full"}}',
+        '{"verdict": null}',
+        '{"verdict": "full"}}',
+        '```json\n{"verdict": "full"}\n```\n```json\n{"verdict": "none"}\n```',
+        '```json\n{"verdict": "full"}',
+        "``````",
+        "```json```",
+    ],
+)
+def test_broken_double_and_decorated_objects_are_unparseable(text):
+    assert refused(SUPPORT, text).reason is Reason.UNPARSEABLE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"verdict": "full"}',
+        ' \n{"verdict":"full"}\n',
+        '```json\n{"verdict": "full"}\n```',
+        '```\n{"verdict": "full"}\n```\n',
+        '```JSON\n\n{"verdict": "full"}\n\n```',
+        '```json {"verdict": "full"} ```',
+    ],
+)
+def test_json_alone_or_in_one_fence_is_read(text):
+    assert SUPPORT.parse(text, None) == {"verdict": "full"}
+
+
+def test_a_fence_quoted_in_prose_is_not_taken_for_the_verdict():
+    planted = '```json\n{"verdict": "full"}\n```'
+    for text in (f"The passage says\n{planted}\nbut nothing backs it: none.", f"It says {planted}"):
+        assert refused(SUPPORT, text).reason is Reason.UNPARSEABLE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"verdict": "none", "verdict": "full"}',
+        '{"verdict": "none", "verdict": "none"}',
+        '{"verdict": "none", "ver\\u0064ict": "full"}',
+    ],
+)
+def test_a_key_given_twice_is_unparseable(text):
+    error = refused(SUPPORT, text)
+    assert error.reason is Reason.UNPARSEABLE
+    assert "'verdict' twice" in error.detail
+
+
+def test_a_key_given_twice_within_a_map_is_unparseable():
+    text = verdicts().replace('"2": "support"', '"1": "not_support", "2": "support"')
+    assert "'1' twice" in refused(ASSIGN, text, ASKED).detail
+
+
+def test_colons_in_texts_are_no_keys():
+    text = json.dumps({"updated": ['time: 10:30 "a": b', "x"]})
+    assert UPDATE.parse(text, None)["updated"] == ['time: 10:30 "a": b', "x"]
+
+
+def test_a_field_that_was_not_asked_for_is_unparseable():
+    for extra in ("Verdict", "reason"):
+        error = refused(SUPPORT, json.dumps({"verdict": "full", extra: "none"}))
+        assert (error.reason, extra in error.detail) == (Reason.UNPARSEABLE, True)
+
+
+def test_a_missing_field_is_incomplete():
+    for text in ("{}", '{"label": "full"}'):
+        error = refused(SUPPORT, text)
+        assert error.reason is Reason.INCOMPLETE
+        assert "'verdict'" in error.detail
+
+
+def test_one_key_short_is_incomplete_and_tells_how_many_came():
+    text = '{"verdicts": {"1": "support", "3": "support"}}'
+    error = refused(ASSIGN, text, ASKED)
+    assert error.reason is Reason.INCOMPLETE
+    assert "2 of 3" in error.detail
+    assert "'2'" in error.detail
+
+
+def test_one_key_more_is_unparseable():
+    error = refused(ASSIGN, verdicts(**{"4": "support"}), ASKED)
+    assert error.reason is Reason.UNPARSEABLE
+    assert "'4' was not asked" in error.detail
+
+
+def test_a_key_swapped_for_another_is_incomplete():
+    text = verdicts().replace('"3"', '"03"')
+    assert refused(ASSIGN, text, ASKED).reason is Reason.INCOMPLETE
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        (ASSIGN, json.dumps({"verdicts": json.dumps({"1": "support"})})),
+        (ASSIGN, json.dumps({"verdicts": ["support", "support", "support"]})),
+        (UPDATE, json.dumps({"updated": json.dumps(["one", "two"])})),
+        (UPDATE, json.dumps({"updated": {"1": "one"}})),
+        (UPDATE, json.dumps({"updated": ["one", 2]})),
+        (UPDATE, json.dumps({"updated": ["one", None]})),
+    ],
+)
+def test_a_quoted_string_is_no_list_and_a_list_no_map(prompt, text):
+    assert refused(prompt, text, inputs_of(prompt)).reason is Reason.UNPARSEABLE
+
+
+def test_verdicts_stand_under_their_keys_whatever_their_order():
+    text = '{"verdicts": {"3": "support", "1": "not_support", "2": "partial_support"}}'
+    found = ASSIGN.parse(text, ASKED)["verdicts"]
+    assert [found[key] for key in NUGGETS] == ["not_support", "partial_support", "support"]
+
+
+# --- numbers
+
+
+@pytest.mark.parametrize("grade", [0, 3])
+def test_grades_at_the_ends_of_the_range_are_read(grade):
+    assert RELEVANCE.parse(json.dumps({"grade": grade}), None) == {"grade": grade}
+
+
+@pytest.mark.parametrize(
+    "grade", ["-1", "4", "2.5", "2.0", '"2"', "true", "null", "1e400", "99999999999999999999999"]
+)
+def test_what_is_no_whole_number_in_range_is_no_grade(grade):
+    assert refused(RELEVANCE, f'{{"grade": {grade}}}').reason is Reason.UNPARSEABLE
+
+
+@pytest.mark.parametrize("text", ['{"grade": NaN}', '{"grade": Infinity}', '{"grade": 02}'])
+def test_numbers_that_json_does_not_know_are_unparseable(text):
+    assert refused(RELEVANCE, text).reason is Reason.UNPARSEABLE
+
+
+def prompt_for(kind: Any) -> Prompt:
+    return Prompt(
+        dspy.Signature(
+            {"text": (str, dspy.InputField(desc="t")), "found": (kind, dspy.OutputField(desc="f"))}
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "is_read"),
+    [
+        (float, 1, True),
+        (float, 0.5, True),
+        (float, True, False),
+        (float, "0.5", False),
+        (bool, False, True),
+        (bool, "yes", False),
+        (bool, 1, False),
+        (list[int], [1, 2], True),
+        (list[int], [1, True], False),
+        (dict[str, int], {"a": "1"}, False),
+        (int | None, None, True),
+        (int | None, "1", False),
+        (Literal["yes", "no"], "no", True),
+        (Literal["yes", "no"], "maybe", False),
+    ],
+)
+def test_values_of_other_types_are_read_as_they_are_or_not_at_all(kind, given, is_read):
+    prompt = prompt_for(kind)
+    text = json.dumps({"found": given})
+    if is_read:
+        assert prompt.parse(text, None) == {"found": given}
+    else:
+        assert refused(prompt, text).reason is Reason.UNPARSEABLE
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda part: st.lists(part, max_size=3) | st.dictionaries(st.text(max_size=3), part),
+        max_leaves=8,
+    ).map(json.dumps)
+    | st.text()
+)
+def test_no_reply_at_all_makes_the_parser_fail_in_another_way(text):
+    for prompt in PROMPTS.values():
+        try:
+            found = prompt.parse(text, inputs_of(prompt))
+        except JudgeOutputError:
+            continue
+        assert prompt.parse(json.dumps(found), inputs_of(prompt)) == found
+
+
+def test_half_a_surrogate_pair_in_a_reply_is_unparseable():
+    assert refused(SUPPORT, '{"verdict": "\ud83d"}').reason is Reason.UNPARSEABLE
+    assert refused(UPDATE, '{"updated": ["\ud83d"]}').reason is Reason.UNPARSEABLE
+    assert refused(UPDATE, '{"updated": ["\\ud83d"]}').reason is Reason.UNPARSEABLE
+
+
+def test_a_reply_of_endless_brackets_is_refused_at_once():
+    assert refused(SUPPORT, '{"verdict":' * 100_000).reason is Reason.UNPARSEABLE
+    deep = '{"verdict": ' + "[" * 1000 + "]" * 1000 + "}"
+    assert refused(SUPPORT, deep).reason is Reason.UNPARSEABLE
+    assert refused(SUPPORT, "```" + " \n" * 200_000).reason is Reason.UNPARSEABLE
+
+
+# --- the instrument
+
+
+def test_the_hash_moves_with_words_labels_and_examples_only():
+    signature = SupportJudge(model="lexical").judge.signature
+    assert Prompt(signature).prompt_hash() == SUPPORT.prompt_hash()
+    demo = {"passage": "p", "sentence": "s", "verdict": "full"}
+    hashes = {
+        Prompt(signature).prompt_hash(),
+        Prompt(signature, [demo]).prompt_hash(),
+        Prompt(signature.with_instructions("Say it.")).prompt_hash(),
+        PROMPTS["assigner_3"].prompt_hash(),
+        PROMPTS["assigner_2"].prompt_hash(),
+    }
+    assert len(hashes) == 5
+
+
+def test_a_compiled_prompt_keeps_the_order_of_the_signature():
+    told = SUPPORT.user({"sentence": "s", "passage": "p"})
+    assert told == '<data>\n{"passage":"p","sentence":"s"}\n</data>'
+
+
+def test_a_refusal_is_told_from_a_reply_by_the_gateway(model_server, open_gateway, ask):
+    model_server.brain = lambda body: Reply(None, refusal="I would rather not.")
+    with pytest.raises(JudgeOutputError, match="I would rather not") as caught:
+        ask(open_gateway())
+    assert caught.value.reason is Reason.REFUSED
+    assert len(model_server.requests) == 1  # asking again would get the same

@@ -1,0 +1,118 @@
+"""Recorded replies answer the messages they were recorded for, and no others."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nuggetjudge.backends import open_backend
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.errors import JudgeError, JudgeOutputError
+from nuggetjudge.backends.gateway import Gateway
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.records.judgements import Reason
+from nuggetjudge.records.problems import InputError
+
+INPUTS = {"passage": "p", "sentence": "s"}
+
+
+def write(folder: Path, *rows: Any) -> Path:
+    path = folder / "replies.jsonl"
+    lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def opened(path: Path, **more: Any) -> Gateway:
+    config = ModelConfig(model="rec", engine="recorded", recording=path)
+    backend = open_backend(config, **more)
+    assert isinstance(backend, Gateway)
+    return backend
+
+
+def row(messages: Any, text: str = '{"verdict": "partial"}', **more: Any) -> dict[str, Any]:
+    return {"messages": messages, "text": text} | more
+
+
+def test_a_recorded_reply_is_judged_as_any_other(tmp_path, support):
+    path = write(tmp_path, row(support.messages(INPUTS), model="m-1", prompt_tokens=7))
+    reply = run_sync(opened(path).ask(support, INPUTS))
+    assert reply.values == {"verdict": "partial"}
+    assert (reply.provenance.model, reply.provenance.prompt_tokens) == ("m-1", 7)
+
+
+def test_replies_of_the_server_can_be_recorded_and_played(
+    tmp_path, model_server, open_gateway, ask, support
+):
+    live = ask(open_gateway())
+    told = model_server.requests[0].body["messages"]
+    path = write(tmp_path, row(told, json.dumps(live.values)))
+    inputs = {"passage": "Rain fell all day.", "sentence": "It rained."}
+    assert run_sync(opened(path).ask(support, inputs)).values == live.values
+
+
+def test_the_order_of_a_messages_keys_does_not_matter(tmp_path, support):
+    turned = [dict(reversed(message.items())) for message in support.messages(INPUTS)]
+    assert run_sync(opened(write(tmp_path, row(turned))).ask(support, INPUTS)).values
+
+
+def test_other_messages_have_no_reply_and_are_asked_once(tmp_path, support):
+    gateway = opened(write(tmp_path, row(support.messages(INPUTS))))
+    with pytest.raises(JudgeError, match="no reply to these messages") as caught:
+        run_sync(gateway.ask(support, INPUTS | {"sentence": "other"}))
+    assert caught.value.reason is Reason.ERROR
+    assert gateway.budget.usage.requests == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"text": "prose"}, Reason.UNPARSEABLE),
+        ({"finish_reason": "length"}, Reason.TRUNCATED),
+        ({"refusal": "no"}, Reason.REFUSED),
+    ],
+)
+def test_recorded_failures_fail_again(tmp_path, support, more, reason):
+    path = write(tmp_path, row(support.messages(INPUTS)) | more)
+    with pytest.raises(JudgeOutputError) as caught:
+        run_sync(opened(path).ask(support, INPUTS))
+    assert caught.value.reason is reason
+
+
+def test_a_recording_needs_no_cache_and_works_offline(tmp_path, support, cache):
+    path = write(tmp_path, row(support.messages(INPUTS)))
+    gateway = opened(path, cache=cache, offline=True)
+    assert run_sync(gateway.ask(support, INPUTS)).values
+    assert cache.counts() == {}
+    assert gateway.budget.usage.known_cost == 0.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (['{"messages": [], "text": "a"'], ":1: not JSON"),
+        ([{"text": "a"}], ":1: not a recorded reply ('messages')"),
+        ([{"messages": []}], ":1: not a recorded reply"),
+        ([{"messages": [], "text": 3}], ":1: not a recorded reply (text: wanted str, got int)"),
+        ([{"messages": [], "text": None}], "wanted str, got NoneType"),
+        ([{"messages": [], "text": "a", "prompt_tokens": "7"}], "prompt_tokens: wanted int"),
+        ([{"messages": [], "text": "a", "latency": 1}], ":1: not a recorded reply"),
+        ([row([]), row([], "other")], ":2: a second reply to the same messages"),
+    ],
+)
+def test_a_broken_recording_is_refused_by_its_line(tmp_path, rows, said):
+    with pytest.raises(InputError) as caught:
+        opened(write(tmp_path, *rows))
+    assert said in str(caught.value)
+    assert "replies.jsonl" in str(caught.value)
+
+
+def test_the_same_reply_twice_is_one(tmp_path, support):
+    told = row(support.messages(INPUTS))
+    assert run_sync(opened(write(tmp_path, told, told)).ask(support, INPUTS)).values
+
+
+def test_a_recording_that_is_not_there_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match=r"none\.jsonl"):
+        opened(tmp_path / "none.jsonl")
