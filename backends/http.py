@@ -1,4 +1,4 @@
-"""The light path: any OpenAI-compatible endpoint over one aiohttp session."""
+"""The light path: any OpenAI-compatible endpoint, over a few kept connections."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import aiohttp
 import orjson
-import yarl
 from pydantic import SecretStr
 
 from ..records.judgements import Reason
 from .config import ModelConfig
+from .connections import Connections
 from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
 
@@ -31,7 +30,6 @@ class HttpTransport:
 
     def __init__(self, config: ModelConfig) -> None:
         self._config = config
-        self._url = yarl.URL(f"{config.base_url}/chat/completions")
         try:
             key = config.api_key()
         except KeyError as missing:
@@ -39,47 +37,38 @@ class HttpTransport:
                 f"model {config.model!r}: environment variable {missing.args[0]} is not set"
             ) from None
         self._secret = key.get_secret_value().encode() if key else b""
-        self._headers = {"Content-Type": "application/json"}
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": "nuggetjudge",
+        }
         if key:
-            self._headers["Authorization"] = f"Bearer {_header(key, config)}"
-        self._session: aiohttp.ClientSession | None = None
+            headers["Authorization"] = f"Bearer {_header(key, config)}"
+        timeout_s = min(config.timeout_s, config.deadline_s)
+        self._connections = Connections(f"{config.base_url}/chat/completions", headers, timeout_s)
+        # A judge that a user simply drops would leave its connections open.
+        weakref.finalize(self, _let_go, self._connections).atexit = False
 
     async def send(self, body: bytes) -> Completion:
         """One request. Raises: EndpointError, EndpointUnusable."""
-        session = self._session or self._open()
         try:
-            async with session.post(self._url, data=body, allow_redirects=False) as response:
-                raw = self._clean(await response.read())
-                if response.status != 200:
-                    raise self._failure(response.status, raw, response.headers.get("Retry-After"))
+            response = await self._connections.post(body)
         except TimeoutError:
             detail = f"no reply within {self._config.timeout_s:g} s"
             raise EndpointError(detail, retryable=True) from None
-        except (aiohttp.ClientError, OSError) as error:
+        except OSError as error:
             detail = f"{type(error).__name__}: {error}"
             raise EndpointError(detail, retryable=True) from None
+        raw = self._clean(response.body)
+        if response.status != 200:
+            raise self._failure(response.status, raw, response.retry_after)
         return _completion(raw)
 
     async def aclose(self) -> None:
-        """Close the session."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
-            await asyncio.sleep(0)  # lets the transports close before the loop does
-
-    def _open(self) -> aiohttp.ClientSession:
-        self._session = aiohttp.ClientSession(
-            headers=self._headers,
-            timeout=aiohttp.ClientTimeout(
-                total=min(self._config.timeout_s, self._config.deadline_s)
-            ),
-            connector=aiohttp.TCPConnector(limit=0),  # the limiter counts what is in flight
-            trust_env=False,
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
-        # A judge that a user simply drops would leave its connections open.
-        weakref.finalize(self, _let_go, self._session, asyncio.get_running_loop()).atexit = False
-        return self._session
+        """Close the connections."""
+        self._connections.close()
+        await asyncio.sleep(0)  # lets the transports close before the loop does
 
     def _failure(
         self, status: int, raw: bytes, retry_after: str | None
@@ -108,9 +97,10 @@ class HttpTransport:
         return raw.replace(self._secret, b"***") if self._secret else raw
 
 
-def _let_go(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
-    if not session.closed and loop.is_running():
-        asyncio.run_coroutine_threadsafe(session.close(), loop)
+def _let_go(connections: Connections) -> None:
+    """Close them on the loop that they live on, whatever thread the collector runs in."""
+    if connections.loop is not None and connections.loop.is_running():
+        connections.loop.call_soon_threadsafe(connections.close)
 
 
 def _completion(raw: bytes) -> Completion:

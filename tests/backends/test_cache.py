@@ -330,6 +330,21 @@ def test_the_spool_of_a_process_that_lives_is_left_alone(tmp_path, monkeypatch):
     first.close()
 
 
+def test_what_another_process_files_is_seen_at_the_next_look(tmp_path, monkeypatch):
+    monkeypatch.setattr("nuggetjudge.backends.store.LOOK_S", 0.1)
+    first, second = ReplyCache(tmp_path), ReplyCache(tmp_path)
+    assert second.get(KEY) is None
+    for i in range(50):
+        first.put(b"%020d" % i, LINE, "m")
+    first.flush()
+    time.sleep(0.15)
+    assert [second.get(b"%020d" % i) for i in range(51)] == [LINE] * 50 + [None]
+    first.clear()
+    assert second.get(b"%020d" % 1) is None
+    second.close()
+    first.close()
+
+
 def write_many(folder: str, start: int, n: int) -> None:
     cache = ReplyCache(Path(folder))
     for i in range(start, start + n):

@@ -200,35 +200,34 @@ def test_parameters_go_out_as_the_config_says(model_server, open_gateway, ask):
     }
 
 
-def test_one_session_keeps_its_connections(model_server, open_gateway, ask):
+def test_a_closed_transport_opens_again_when_it_is_asked(model_server, open_gateway, ask):
     gateway = open_gateway()
     ask(gateway, "one")
-    session = gateway._transport._session
-    ask(gateway, "two")
-    assert gateway._transport._session is session
     run_sync(gateway.aclose())
-    assert session.closed
-    assert ask(gateway, "three").values  # opens again
+    assert gateway._transport._connections.n_idle == 0
+    assert ask(gateway, "two").values
+    assert gateway._transport._connections.n_idle == 1
 
 
 def test_a_transport_that_is_dropped_closes_its_connections_quietly(model_server, support, caplog):
     config = ModelConfig(model="openai/mock", api_base=model_server.base_url)
     backend = open_backend(config)
     run_sync(backend.ask(support, {"passage": "p", "sentence": "s"}))
-    session = backend._transport._session  # type: ignore[attr-defined]
+    connections = backend._transport._connections  # type: ignore[attr-defined]
+    assert connections.n_idle == 1
     del backend
     gc.collect()
     for _ in range(100):
-        if session.closed:
+        if not connections.n_idle:
             break
         time.sleep(0.01)
-    assert session.closed
+    assert connections.n_idle == 0
     assert caplog.text == ""
 
 
 def test_an_unused_transport_opens_nothing():
     transport = HttpTransport(ModelConfig(model="openai/m", api_base="http://127.0.0.1:1/v1"))
-    assert transport._session is None
+    assert transport._connections.n_idle == 0
     run_sync(transport.aclose())
 
 

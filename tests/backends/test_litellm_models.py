@@ -191,6 +191,9 @@ def test_a_planted_env_file_and_ambient_settings_have_no_effect(model_server, tm
             OPENAI_API_BASE=trap.base_url,
             OPENAI_BASE_URL=trap.base_url,
             OPENAI_API_KEY="sk-ambient",
+            HTTP_PROXY=f"http://127.0.0.1:{trap.port}",
+            http_proxy=f"http://127.0.0.1:{trap.port}",
+            ALL_PROXY=f"http://127.0.0.1:{trap.port}",
         )
         assert trap.requests == []
     assert others == []

@@ -1,0 +1,199 @@
+"""Wrong input ends with one clear line that names the place, exit 2, and no traceback."""
+
+import json
+import os
+import re
+
+import pytest
+from mock_server import MockServer
+
+PLACE = re.compile(r"judge: \S+:\d+: ")
+
+
+@pytest.fixture
+def refused(judge, tiny):
+    """Runs on the tiny collection with some arguments replaced; returns the one line of error."""
+
+    def run(programs: str = "support", **changed: object) -> str:
+        given = {"topics": tiny / "topics.tsv", "passages": tiny / "passages.jsonl"}
+        given |= {"runs": tiny / "one.jsonl", "out": "out", "model": "lexical"} | changed
+        options = [part for name, value in given.items() if value is not None
+                   for part in (f"--{name}", value)]  # fmt: skip
+        ran = judge("run", programs, *options)
+        assert ran.code == 2, (ran.out, ran.err)
+        assert ran.out == ""
+        assert "Traceback" not in ran.err
+        (line,) = (text for text in ran.err.splitlines() if not text.startswith("No model named"))
+        return line
+
+    return run
+
+
+def test_a_missing_file_is_named(refused, tiny):
+    assert "gone.tsv" in refused(topics=tiny / "gone.tsv")
+    assert "gone.jsonl" in refused(passages=tiny / "gone.jsonl")
+    assert "gone" in refused(runs=tiny / "gone")
+
+
+@pytest.mark.parametrize("name", ["topics.tsv", "passages.jsonl", "one.jsonl"])
+def test_an_empty_file_is_named(name, refused, tiny):
+    (tiny / name).write_text("")
+    line = refused()
+    assert PLACE.match(line)
+    assert f"{name}:1: " in line
+
+
+@pytest.mark.parametrize("name", ["passages.jsonl", "one.jsonl", "nuggets.jsonl"])
+def test_a_broken_json_line_is_named(name, refused, tiny):
+    path = tiny / name
+    path.write_text(path.read_text() + '{"broken": \n')
+    line = refused("nuggets,support", nuggets=tiny / "nuggets.jsonl")
+    assert PLACE.match(line)
+    assert f"{name}:2: " in line
+
+
+def test_a_binary_file_is_named(refused, tiny):
+    (tiny / "one.jsonl").write_bytes(os.urandom(2000) + b"\xff\xfe")
+    assert "one.jsonl" in refused()
+
+
+def test_two_answers_of_a_run_to_a_topic_are_told_with_both_places(refused, tiny):
+    path = tiny / "one.jsonl"
+    path.write_text(path.read_text() * 2)
+    line = refused()
+    assert f"{path}:2: " in line
+    assert "line 1" in line or f"{path.name}:1" in line
+
+
+def test_the_same_run_in_two_files_is_told(refused, tiny):
+    (tiny / "runs").mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        (tiny / "runs" / name).write_bytes((tiny / "one.jsonl").read_bytes())
+    line = refused(runs=tiny / "runs")
+    assert "b.jsonl:1: " in line
+    assert "a.jsonl:1" in line
+
+
+def test_runs_that_answer_none_of_the_topics_are_no_run(refused, tiny):
+    (tiny / "topics.tsv").write_text("t9\tsomething else\n")
+    assert "no answers" in refused()
+
+
+def test_missing_data_is_asked_for_by_its_flag(refused, tiny):
+    assert "--runs" in refused(runs=None)
+    assert "--topics" in refused(topics=None)
+    assert "data.nuggets" in refused("nuggets")
+    assert "--candidates" in refused("relevance")
+
+
+def test_names_that_no_leaderboard_can_hold_are_told_before_anything_is_judged(refused, tiny):
+    text = (tiny / "one.jsonl").read_text()
+    (tiny / "one.jsonl").write_text(text.replace('"one"', '"one run"'))
+    assert "one.jsonl:1: run_id is 'one run'" in refused()
+    (tiny / "topics.tsv").write_text("all\twhat makes the tides\n")
+    assert "topic 'all'" in refused()
+
+
+def test_an_unknown_program_is_told_with_the_known_ones(refused):
+    line = refused("nuggets,suport")
+    assert "suport" in line
+    assert "relevance, nuggets, support" in line
+
+
+def test_a_passage_that_is_not_there_is_unjudged_and_never_no_support(
+    judge, tiny, tmp_path, rows_of
+):
+    (tiny / "passages.jsonl").write_text('{"docid": "p9", "text": "About something else."}\n')
+    ran = judge(
+        *("run", "support", "--topics", tiny / "topics.tsv", "--runs", tiny / "one.jsonl"),
+        *("--passages", tiny / "passages.jsonl", "--model", "lexical", "--out", "out", "--json"),
+    )
+    assert ran.code == 3
+    lost = rows_of(tmp_path / "out" / "unjudged.jsonl")
+    assert [(row["reason"], row["citation"]) for row in lost] == [("no_passage", "p1")] * 3
+    row = next(row for row in ran.rows if row["measure"] == "support_precision")
+    assert (row["value"], row["n"], row["n_unjudged"]) == (None, 0, 3)
+    assert (row["low"], row["high"]) == (0.0, 1.0)
+
+
+def test_an_output_folder_that_cannot_be_written_is_told_before_anything_is_asked(
+    refused, tiny, tmp_path
+):
+    (tmp_path / "file").write_text("")
+    with MockServer() as server:
+        line = refused(
+            out=tmp_path / "file" / "out", model="hosted_vllm/mock",
+            set=f"models.default.api_base={server.base_url}",
+        )  # fmt: skip
+        assert "file" in line
+        assert server.requests == []
+    assert "file" in refused(out=tmp_path / "file")
+
+
+def test_garbage_in_a_journal_is_named_by_its_line(refused, judge, tiny, tmp_path):
+    data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl"]
+    run = ["run", "support", *data, "--runs", tiny / "one.jsonl", "--out", "out"]
+    assert judge(*run).code == 0
+    (journal,) = (tmp_path / "out" / "journal").glob("support-*.jsonl")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([lines[0], b"garbage\n", *lines[1:]]))
+    line = refused(model=None)
+    assert f"{journal.name}:2: " in line
+    assert "move" in line
+
+
+def test_a_manifest_of_another_make_is_refused(judge, tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    none = judge("score", folder)
+    assert (none.code, "manifest.json" in none.err) == (2, True)
+    (folder / "manifest.json").write_text("{not json")
+    broken = judge("score", folder)
+    assert (broken.code, "manifest.json:1: not JSON" in broken.err) == (2, True)
+    for text in ('{"version": 99}', "[]", "3"):
+        (folder / "manifest.json").write_text(text)
+        for command in (["score", folder], ["export-config", folder]):
+            ran = judge(*command)
+            assert ran.code == 2, ran.err
+            assert "Traceback" not in ran.err
+            assert "manifest.json" in ran.err
+
+
+def test_a_results_folder_with_a_foreign_manifest_is_not_written_over(refused, tiny, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "manifest.json").write_text("[]")
+    assert "manifest.json" in refused()
+    assert (tmp_path / "out" / "manifest.json").read_text() == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["score", "gone"], ["agree", "gone", "gone"], ["run"], ["nothing"], ["run", "support", "--no"],
+     ["export-config", "nothing"], ["doctor", "gone.yaml"], ["run", "gone.yaml"]],
+)  # fmt: skip
+def test_wrong_usage_exits_2_without_a_traceback(arguments, judge):
+    ran = judge(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+
+
+def test_score_and_agree_name_the_broken_line(judge, tmp_path):
+    row = {"qid": "1", "query": "q", "run_id": "r", "answer_text": "a", "response_length": 1}
+    row["nuggets"] = [{"text": "n", "importance": "vital", "assignment": "support"}]
+    path = tmp_path / "labels.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps(row)[:-9] + "\n")
+    for command in (["score", path], ["agree", path, path]):
+        ran = judge(*command)
+        assert ran.code == 2
+        assert f"{path}:2: " in ran.err
+        assert "Traceback" not in ran.err
+
+
+def test_agree_of_unlike_things_says_what_they_are(judge, tmp_path):
+    (tmp_path / "a.qrels").write_text("1 0 d1 2\n")
+    row = {"run_id": "r", "topic_id": "1", "sentence": 0, "citation": "d1", "rank": 0}
+    (tmp_path / "b.jsonl").write_text(json.dumps(row | {"label": "full", "weight": 1.0}) + "\n")
+    ran = judge("agree", "a.qrels", "b.jsonl")
+    assert ran.code == 2
+    assert "labels of different things" in ran.err

@@ -1,0 +1,63 @@
+"""`--offline`, the shared reply cache, and the same bytes whatever the concurrency."""
+
+import sqlite3
+
+from mock_server import MockServer
+
+
+def replies_of(environment):
+    return environment["XDG_CACHE_HOME"] + "/nuggetjudge/replies/cache.db"
+
+
+def test_a_finished_run_replays_to_the_same_bytes_with_the_server_down(
+    tide_brain, run_tiny, tmp_path, files_of, environment, rows_of
+):
+    with MockServer(brain=tide_brain) as server:
+        url = server.base_url
+        assert run_tiny(url, "nuggets,support", "--quiet").code == 0
+    replayed = run_tiny(url, "nuggets,support", "--offline", "--quiet", out="again")
+    assert replayed.code == 0, replayed.err
+    assert files_of(tmp_path / "again") == files_of(tmp_path / "out")
+
+    with sqlite3.connect(replies_of(environment)) as replies:
+        (one,) = replies.execute("SELECT rowid FROM Cache LIMIT 1").fetchone()
+        replies.execute("DELETE FROM Cache WHERE rowid = ?", (one,))
+    short = run_tiny(url, "nuggets,support", "--offline", "--quiet", out="short")
+    assert short.code == 3, short.err
+    (lost,) = rows_of(tmp_path / "short" / "unjudged.jsonl")
+    assert lost["reason"] == "error"
+    assert "offline" in lost["detail"]
+    # It is the cache that answers, not the journal of an earlier run in the same folder.
+    assert run_tiny(url, "nuggets,support", "--offline", "--quiet").code == 3
+
+
+def test_two_results_folders_share_the_replies(tide_server, run_tiny, tmp_path, files_of):
+    assert run_tiny(tide_server, "support", "--quiet").code == 0
+    n = len(tide_server.requests)
+    assert run_tiny(tide_server, "support", "--quiet", out="other").code == 0
+    assert len(tide_server.requests) == n == 6
+    assert files_of(tmp_path / "other") == files_of(tmp_path / "out")
+
+
+def test_a_finished_run_started_again_asks_nothing(tide_server, run_tiny, tmp_path, files_of):
+    without_cache = ["--quiet", "--set", "run.cache=false"]
+    assert run_tiny(tide_server, "support", *without_cache).code == 0
+    before = files_of(tmp_path / "out")
+    assert run_tiny(tide_server, "support", *without_cache).code == 0
+    assert len(tide_server.requests) == 6
+    assert files_of(tmp_path / "out") == before
+
+
+def test_two_servers_with_one_model_name_never_share_a_reply(tide_brain, run_tiny):
+    with MockServer(brain=tide_brain) as one, MockServer(brain=tide_brain) as other:
+        assert run_tiny(one, "support", "--quiet").code == 0
+        assert run_tiny(other, "support", "--quiet", out="other").code == 0
+        assert (len(one.requests), len(other.requests)) == (6, 6)
+
+
+def test_a_named_endpoint_shares_its_replies_between_addresses(tide_brain, run_tiny):
+    named = ["--set", "models.default.endpoint=tides", "--quiet"]
+    with MockServer(brain=tide_brain) as one, MockServer(brain=tide_brain) as other:
+        assert run_tiny(one, "support", *named).code == 0
+        assert run_tiny(other, "support", *named, out="other").code == 0
+        assert (len(one.requests), len(other.requests)) == (6, 0)

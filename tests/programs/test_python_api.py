@@ -1,0 +1,124 @@
+"""`nuggetjudge.run` from a script, a running event loop and a thread, and what it returns."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+import nuggetjudge as nj
+from nuggetjudge.programs.config_file import load_config
+
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return {
+        "program": "nuggets,support",
+        "topics": DEMO / "topics.tsv",
+        "passages": DEMO / "passages.jsonl",
+        "nuggets": DEMO / "nuggets.jsonl",
+        "runs": str(DEMO / "runs"),
+        "model": "lexical",
+        "out": tmp_path / "out",
+    }
+
+
+def test_settings_alone_run_a_program(settings):
+    result = nj.run(**settings)
+    assert result.is_complete
+    assert result.unjudged == []
+    assert result.n_unjudged == 0
+    assert result.n_judged == 258 + 100  # nugget labels and cited sentences of the collection
+    assert set(result.judgements) == {"nuggets", "assignments", "support"}
+    assert len(result.judgements["assignments"]) == 19
+    assert {row.run_id for row in result.scores} == {"complete", "factdump", "miscited", "thin"}
+
+
+def test_a_config_file_and_settings_give_the_same_as_settings_alone(settings, tmp_path):
+    alone = nj.run(**settings)
+    file = nj.run(DEMO / "judge.yaml", nuggets=DEMO / "nuggets.jsonl", out=tmp_path / "file")
+    assert file.scores == alone.scores
+
+
+def test_a_config_object_takes_no_settings(settings):
+    config = load_config(DEMO / "judge.yaml", {"run.out": settings["out"]})
+    assert nj.run(config).is_complete
+    with pytest.raises(ValueError, match="settings or a Config"):
+        nj.run(config, model="lexical")
+
+
+def test_it_runs_inside_a_running_event_loop(settings):
+    async def notebook():
+        return nj.run(**settings)
+
+    assert asyncio.run(notebook()).is_complete
+
+
+def test_it_runs_in_threads_at_the_same_time(settings, tmp_path):
+    results = {}
+
+    def work(name):
+        results[name] = nj.run(**settings | {"out": tmp_path / name})
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("a", "b", "c")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results["a"].scores == results["b"].scores == results["c"].scores
+
+
+def test_dotted_settings_reach_every_section(settings):
+    result = nj.run(**settings, **{"support.citations": "all"})
+    assert "support_precision_all" in {row.measure for row in result.scores}
+
+
+def test_a_wrong_setting_is_an_input_error_and_not_a_traceback_from_within(settings):
+    from nuggetjudge.records.problems import InputError
+
+    with pytest.raises(InputError, match="nothing"):
+        nj.run(**settings, nothing=1)
+
+
+def test_one_value_is_looked_up_by_run_and_measure(settings):
+    result = nj.run(**settings)
+    means = {r.run_id: r.value for r in result.scores if (r.topic_id, r.measure) == ("all", "A")}
+    assert {run: result.score(run, "A") for run in means} == means
+    with pytest.raises(KeyError):
+        result.score("complete", "no such measure")
+
+
+def test_a_results_folder_is_read_without_running(settings):
+    ran = nj.run(**settings)
+    assert nj.Result(ran.folder).scores == ran.scores
+
+
+def test_scores_become_a_data_frame(settings):
+    pytest.importorskip("pandas", reason="pandas is not part of the default install")
+    result = nj.run(**settings)
+    frame = result.to_pandas()
+    assert len(frame) == len(result.scores)
+    assert {"run_id", "topic_id", "measure", "value", "n", "n_unjudged"} <= set(frame.columns)
+
+
+def test_concurrency_changes_no_byte(tmp_path, model_server):
+    model_server.latency_s = 0.01
+    made = {}
+    for concurrency in (1, 64):
+        config = load_config(
+            DEMO / "judge.yaml",
+            {"run.out": tmp_path / str(concurrency), "run.cache": False},
+            [f"models.default.api_base={model_server.base_url}", f"run.concurrency={concurrency}"],
+            "hosted_vllm/mock",
+        )
+        folder = nj.run(config).folder
+        made[concurrency] = {
+            path.name: path.read_bytes()
+            for path in folder.iterdir()
+            if path.is_file() and path.name != "manifest.json"
+        }
+    assert made[1] == made[64]
+    assert len(made[1]) == 7
+    assert model_server.max_in_flight > 8

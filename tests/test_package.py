@@ -1,0 +1,157 @@
+"""The package as a whole: light to import, layered, and free of this machine's traces."""
+
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+HEAVY = ("dspy", "litellm", "torch", "scipy", "sklearn", "numpy", "aiohttp")
+HELP_CPU_S = 0.3
+
+
+def python(code, **options):
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True, **options)
+
+
+def loaded_after(code):
+    """Which heavy packages stand in sys.modules after running some code."""
+    told = f"{code}\nimport sys\nsys.stderr.write(' '.join(sys.modules))"
+    return set(python(told).stderr.split()) & set(HEAVY)
+
+
+def test_judge_help_takes_less_than_three_tenths_of_a_cpu_second():
+    spent = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-m", "nuggetjudge", "--help"]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert "agree" in told
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert statistics.median(spent) < HELP_CPU_S
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["agree", "--help"]])
+def test_help_loads_nothing_heavy(arguments):
+    code = f"""
+import sys
+from nuggetjudge.cli import main
+sys.argv = ["judge", *{arguments!r}]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+    assert loaded_after(code) == set()
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert loaded_after("import nuggetjudge") == set()
+
+
+def test_reading_and_writing_records_needs_no_model_library():
+    found = loaded_after("import nuggetjudge.records")
+    assert not found & {"dspy", "litellm", "torch", "scipy", "sklearn", "aiohttp"}
+
+
+def test_importing_everything_configures_nothing(tmp_path):
+    (tmp_path / ".env").write_text("TIDE_PLANTED=1\n")
+    code = """
+import logging, os
+before = dict(os.environ), list(logging.getLogger().handlers), logging.getLogger().level
+import nuggetjudge.programs.run, nuggetjudge.cli, nuggetjudge.judges, nuggetjudge.metrics
+import dspy
+after = dict(os.environ), list(logging.getLogger().handlers), logging.getLogger().level
+assert "TIDE_PLANTED" not in os.environ
+assert before[1:] == after[1:], (before[1:], after[1:])
+assert dspy.settings.lm is None
+"""
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
+    python(code, cwd=tmp_path, env=env)
+
+
+def test_public_names_are_what_they_say():
+    code = """
+import nuggetjudge as nj
+for name in nj.__all__:
+    getattr(nj, name)
+assert callable(nj.run)
+try:
+    nj.nothing
+except AttributeError as error:
+    assert "nothing" in str(error)
+else:
+    raise AssertionError
+"""
+    python(code)
+
+
+def test_folders_import_each_other_only_along_the_arrows():
+    tool = Path(sys.executable).with_name("lint-imports")
+    if not tool.exists():
+        pytest.skip("import-linter is not installed here")
+    ran = subprocess.run([tool, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "1 kept, 0 broken" in ran.stdout
+
+
+@pytest.fixture(scope="module")
+def tracked():
+    """The project's own text files by their names."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    paths = [ROOT / name for name in listed.stdout.split("\0") if name]
+    return {
+        str(path.relative_to(ROOT)): path.read_text("utf-8", "replace")
+        for path in paths
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def test_no_file_names_a_path_of_some_machine(tracked):
+    home = re.compile(r"(?<![\w.~/-])/(?:home|root|Users|work|tmp|mnt|opt|var/folders)/\w")
+    found = {
+        name: line
+        for name, text in tracked.items()
+        for line in text.splitlines()
+        if home.search(line) and name != "tests/test_package.py"
+    }
+    assert found == {}
+
+
+def test_no_file_names_a_package_index(tracked):
+    index = re.compile(r"--(?:extra-)?index-url|\b(?:PIP|UV)_\w*INDEX|pypi\.org/simple|/simple/?\b")
+    found = {
+        name: line
+        for name, text in tracked.items()
+        for line in text.splitlines()
+        if index.search(line) and name != "tests/test_package.py"
+    }
+    assert found == {}
+
+
+def test_the_constraints_are_names_and_versions_only():
+    line = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+]+( ; [^/]+)?")
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert len(lines) > 30
+    assert [text for text in lines if not line.fullmatch(text)] == []
+
+
+def test_every_folder_of_code_is_linked_into_the_package():
+    package = ROOT / "src" / "nuggetjudge"
+    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"benchmarks"}
+    linked = {path.name for path in package.iterdir() if path.is_symlink()}
+    assert folders <= linked
+    for name in linked:
+        assert (package / name).resolve() == ROOT / name
+        assert os.readlink(package / name) == f"../../{name}"
