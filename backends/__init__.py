@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .config import ModelConfig
     from .gateway import Backend, Transport
 
-__all__ = ["open_backend"]
+__all__ = ["open_backend", "open_transport"]
 
 
 def open_backend(
@@ -35,11 +35,12 @@ def open_backend(
 
         assert config.recording is not None  # ModelConfig checks it
         return Gateway(config, RecordedTransport(config.recording), budget=budget)
-    transport = None if offline else _transport(config)
+    transport = None if offline else open_transport(config)
     return Gateway(config, transport, cache=cache, budget=budget)
 
 
-def _transport(config: ModelConfig) -> Transport:
+def open_transport(config: ModelConfig) -> Transport:
+    """What carries the requests of an `http` or `litellm` entry. Raises: EndpointUnusable."""
     if config.way == "litellm":
         from .litellm_models import LiteLLMTransport
 

@@ -65,7 +65,9 @@ class ModelConfig(BaseModel):
     logprobs: bool = Field(
         default=False, description="whether the endpoint returns log-probabilities"
     )
-    context_length: int | None = Field(default=None, ge=1, description="tokens of prompt and reply")
+    context_length: int | None = Field(
+        default=None, ge=1, description="tokens of prompt and reply; a longer one is not asked"
+    )
 
     temperature: float | None = Field(
         default=0.0, ge=0, description="null: leave it to the endpoint"
@@ -95,6 +97,8 @@ class ModelConfig(BaseModel):
     def _has_an_endpoint(self) -> ModelConfig:
         if self.way == "http" and not self.api_base and not self.model.startswith("openai/"):
             raise ValueError(f"model {self.model!r} needs api_base, the URL that ends in /v1")
+        if self.way == "litellm" and "/" not in self.model:
+            raise ValueError(f"model {self.model!r} names no provider, as openai/{self.model} does")
         if self.way == "recorded" and self.recording is None:
             raise ValueError("engine: recorded needs recording, a JSONL file of replies")
         if self.api_base is not None:

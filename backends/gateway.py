@@ -36,6 +36,7 @@ class Completion(NamedTuple):
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
+    has_logprobs: bool = False
 
 
 class Reply(NamedTuple):
@@ -180,6 +181,7 @@ class Gateway:
         self, transport: Transport, body: bytes, prompt: Prompt, inputs: Mapping[str, Any]
     ) -> tuple[Reply, bytes]:
         job = _Job(body, len(body) // CHARS_PER_TOKEN, self.config.max_tokens or REPLY_TOKENS)
+        self._check_context(job)
         for left in range(self.config.reasks, -1, -1):
             completion = await self._fetch(transport, job)
             try:
@@ -227,6 +229,13 @@ class Gateway:
                 self._limiter.leave()
             await asyncio.sleep(wait)
         raise AssertionError("unreachable: _wait raises on the last attempt")
+
+    def _check_context(self, job: _Job) -> None:
+        most = self.config.context_length
+        needed = job.prompt_tokens + (self.config.max_tokens or 0)
+        if most is not None and needed > most:
+            detail = f"not asked: about {needed:,} tokens, context_length is {most:,}"
+            raise JudgeError(Reason.ERROR, f"{detail}; a smaller window may fit")
 
     def _wait(self, error: EndpointError, attempt: int, deadline: float) -> float:
         """Seconds until the next attempt; raises JudgeError when there will be none."""

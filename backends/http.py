@@ -118,6 +118,7 @@ def _completion(raw: bytes) -> Completion:
             _count(usage.get("prompt_tokens")),
             _count(details.get("cached_tokens")),
             _count(usage.get("completion_tokens")),
+            bool(choice.get("logprobs")),
         )
     except (ValueError, LookupError, TypeError, AttributeError):
         start = raw[:80].decode("utf-8", "replace")

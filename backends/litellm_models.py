@@ -74,6 +74,7 @@ class LiteLLMTransport:
             getattr(usage, "prompt_tokens", 0) or 0,
             getattr(details, "cached_tokens", 0) or 0,
             getattr(usage, "completion_tokens", 0) or 0,
+            bool(getattr(choice, "logprobs", None)),
         )
 
     async def aclose(self) -> None:
@@ -118,6 +119,7 @@ def _import() -> Any:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+    litellm.disable_aiohttp_trust_env = True  # else HTTP_PROXY in the environment redirects calls
     litellm.suppress_debug_info = True  # else every error prints a banner to stdout
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).handlers.clear()  # some write to stdout; now the root's handle it

@@ -56,7 +56,7 @@ def _key(messages: Any) -> bytes:
 
 def _checked(completion: Completion) -> Completion:
     for name, value in completion._asdict().items():
-        wanted = str if name in _TEXTS else int
+        wanted = bool if name == "has_logprobs" else str if name in _TEXTS else int
         if type(value) is not wanted:
             got = type(value).__name__
             raise TypeError(f"{name}: wanted {wanted.__name__}, got {got}")

@@ -6,13 +6,14 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..backends import open_backend
-from ..backends.budget import price_of
+from ..backends import open_backend, open_transport
 from ..backends.config import ModelConfig
 from ..backends.errors import EndpointUnusable, JudgeError
+from ..backends.gateway import Completion, Gateway, Transport
 from ..backends.loop import run_sync
 from ..judges import SupportJudge
 from ..judges.labels import CitationSupport
+from ..records.judgements import Provenance
 from .config import Config
 
 SENTENCE = "The bridge opened in 1932."
@@ -101,27 +102,47 @@ def examine(alias: str, model: ModelConfig) -> Report:
     return report
 
 
-def _ask(model: ModelConfig, report: Report) -> None:
-    async def call() -> Any:
-        backend = open_backend(model)
+class _Watched:
+    """A transport that remembers its last reply."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.last: Completion | None = None
+
+    async def send(self, body: bytes) -> Completion:
+        self.last = await self._transport.send(body)
+        return self.last
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+
+def _ask(model: ModelConfig, report: Report) -> Completion | None:
+    """Ask about a plain case and note what it took; the reply as it came, if one was sent for."""
+    watched = _Watched(open_transport(model)) if model.way in ("http", "litellm") else None
+    backend = Gateway(model, watched) if watched else open_backend(model)
+
+    async def call() -> tuple[CitationSupport, Provenance]:
         try:
-            began = time.monotonic()
-            label, where = await SupportJudge(backend=backend).label(SENTENCE, PASSAGE)
-            return label, where, time.monotonic() - began
+            return await SupportJudge(backend=backend).label(SENTENCE, PASSAGE)
         finally:
-            report.requests += max(1, backend.budget.usage.requests)
+            report.requests += backend.budget.usage.requests
             await backend.aclose()
 
-    label, where, report.latency_s = run_sync(call())
-    report.answers, report.label = True, str(label)
-    report.answered_by = where.model
-    report.prompt_tokens, report.completion_tokens = where.prompt_tokens, where.completion_tokens
-    price = price_of(model)
-    if price is not None:
-        spent = where.prompt_tokens * price.input + where.completion_tokens * price.output
-        report.cost = spent / 1e6
-    if label is not CitationSupport.FULL:
+    began = time.monotonic()
+    label, where = run_sync(call())
+    report.latency_s = time.monotonic() - began
+    if not report.answers and label is not CitationSupport.FULL:
         report.trouble.append(f"a plain case was labelled {label}: expect little of this model")
+    report.answers, report.label, report.answered_by = True, str(label), where.model
+    report.prompt_tokens += where.prompt_tokens
+    report.completion_tokens += where.completion_tokens
+    report.cost = (
+        backend.budget.usage.known_cost
+        if report.cost is None
+        else (report.cost + backend.budget.usage.cost)
+    )
+    return watched.last if watched else None
 
 
 def _gives_logprobs(model: ModelConfig, report: Report) -> bool:
@@ -129,10 +150,10 @@ def _gives_logprobs(model: ModelConfig, report: Report) -> bool:
     settings = model.model_dump(by_alias=True)
     settings |= {"schema": report.schema, "extra_body": extra, "retries": 0, "reasks": 0}
     try:
-        _ask(ModelConfig.model_validate(settings), report)
+        reply = _ask(ModelConfig.model_validate(settings), report)
     except (JudgeError, EndpointUnusable):
         return False
-    return True
+    return reply is not None and reply.has_logprobs
 
 
 def _word(value: bool | None) -> str:

@@ -91,3 +91,12 @@ def test_a_wrong_key_is_told_as_such(monkeypatch):
 def test_without_models_the_lexical_judge_is_examined():
     (report,) = examine_all(Config())
     assert (report.model, report.is_ready, report.cost) == ("lexical", True, 0.0)
+
+
+def test_an_endpoint_that_takes_the_wish_for_logprobs_and_gives_none_is_found_out(monkeypatch):
+    monkeypatch.setattr("mock_api.logprobs_of", lambda *_: None)
+    with MockServer(brain=full) as server:
+        report = examine("m", model_at(server, logprobs=True))
+    assert report.logprobs is False
+    assert report.advice == ["models.m.logprobs: false"]
+    assert report.requests == 2
