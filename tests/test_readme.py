@@ -1,0 +1,77 @@
+"""What the README shows is what the commands print."""
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def block_after(words: str) -> str:
+    """The first fenced block behind these words."""
+    rest = README[README.index(words) + len(words) :]
+    return re.search(r"```\w*\n(.*?)\n```", rest, re.DOTALL).group(1)
+
+
+def run(*command: str, cwd: Path) -> str:
+    (cwd / "examples").symlink_to(ROOT / "examples")
+    home = {**os.environ, "HOME": str(cwd), "XDG_CACHE_HOME": str(cwd / "cache")}
+    done = subprocess.run(
+        [sys.executable, *command], cwd=cwd, env=home, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_the_python_example_prints_what_stands_below_it(tmp_path):
+    program = block_after("rests on.")
+    shown = block_after(program[-30:] + "\n```\n")
+    assert run("-c", program, cwd=tmp_path) == shown
+
+
+def test_the_demo_prints_the_leaderboard_shown(tmp_path):
+    config = "examples/collection/judge.yaml"
+    printed = run("-m", "nuggetjudge", "run", config, "--quiet", cwd=tmp_path)
+    assert printed == block_after("`make demo` prints")
+
+
+def test_the_kappas_of_the_lexical_judge_are_those_of_the_commands(shared_data, tmp_path):
+    table = run(str(ROOT / "examples/lexical_table.py"), str(shared_data), cwd=tmp_path)
+    kappas = {row.split("|")[1].strip() + row.split("|")[2]: row for row in table.split("\n")[2:13]}
+    support = next(row for name, row in kappas.items() if name.startswith("rag24_support"))
+    relevance = next(row for row in kappas.values() if "rag24_relevance" in row and ">= 2" in row)
+    assert "| 2,081 | 0.423 |" in support
+    assert "kappa .423, n 2,081" in README
+    assert "| 1,015 | 0.148 |" in relevance
+    assert "kappa .148, n 1,015" in README
+    e2e = shared_data / "rag24_e2e"
+    import nuggetjudge as nj
+    from nuggetjudge.programs.agree import agree
+    from nuggetjudge.records.problems import Problems
+
+    with contextlib.redirect_stderr(io.StringIO()):
+        nj.run(
+            program="nuggets",
+            topics=e2e / "topics.tsv",
+            nuggets=e2e / "nuggets_nist.jsonl",
+            runs=[str(e2e / "runs")],
+            out=tmp_path / "nist",
+        )
+    labels = shared_data / "rag24_nuggets" / "nugget_assignments.jsonl"
+    found = agree(labels, tmp_path / "nist", Problems())
+    assert found["n"] == 7149
+    assert found["one_vs_rest"]["support"] == pytest.approx(0.536, abs=5e-4)
+    assert "kappa .536, n 7,149" in README
+
+
+def test_every_page_that_is_linked_exists():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "CHANGELOG.md"]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
