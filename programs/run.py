@@ -43,7 +43,8 @@ def run(
     Args:
         config: a YAML file or a Config; None: everything is in `settings`.
         quiet: draw no progress bar.
-        settings: `program`, `model`, the names of `data:` (topics, runs, passages, candidates,
+        settings: `program`; `model`, the name of a model or of an entry under `models:`, or a
+            whole entry as a dict; the names of `data:` (topics, runs, passages, candidates,
             qrels, nuggets) and of `run:` (out, concurrency, max_cost, limit, ...), or any dotted
             name as `**{"support.citations": "all"}`.
 
@@ -56,18 +57,19 @@ def run(
             raise ValueError("give settings or a Config, not both")
         return judge_collection(config, quiet=quiet)
     path = Path(config) if config is not None else None
-    return judge_collection(load_config(path, dotted(settings)), quiet=quiet)
+    model = settings.pop("model", None)
+    if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
+        settings["models.default"], model = model, None
+    return judge_collection(load_config(path, dotted(settings), model=model), quiet=quiet)
 
 
 def dotted(settings: dict[str, Any]) -> dict[str, Any]:
-    """Flat settings (`topics`, `out`, `model`) under their names in the config."""
+    """Flat settings (`topics`, `out`) under their names in the config."""
     from .config import DataConfig, RunSection
 
     found: dict[str, Any] = {}
     for name, value in settings.items():
-        if name == "model":
-            found["models.default"] = {"model": value} if isinstance(value, str) else value
-        elif name in DataConfig.model_fields:
+        if name in DataConfig.model_fields:
             found[f"data.{name}"] = value
         elif name in RunSection.model_fields:
             found[f"run.{name}"] = value

@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from mock_server import MockServer
 
 import nuggetjudge as nj
 from nuggetjudge.programs.config_file import load_config
@@ -122,3 +123,19 @@ def test_concurrency_changes_no_byte(tmp_path, model_server):
     assert made[1] == made[64]
     assert len(made[1]) == 7
     assert model_server.max_in_flight > 8
+
+
+def test_model_swaps_the_name_and_keeps_the_rest_of_the_entry(settings, tmp_path):
+    config = tmp_path / "judge.yaml"
+    with MockServer(model_names=("one", "two")) as server:
+        config.write_text(
+            f"models:\n  default: {{model: openai/one, api_base: {server.base_url}}}\n"
+            f"  other: {{model: openai/two, api_base: {server.base_url}, temperature: 0.5}}\n"
+            "run: {cache: false, limit: 1}\n"
+        )
+        asked = []
+        for model in (None, "openai/two", "other", {"model": "lexical"}):
+            server.clear()
+            nj.run(config, **{**settings, "program": "support", "model": model})
+            asked.append({(r.body["model"], r.body["temperature"]) for r in server.requests})
+    assert asked == [{("one", 0.0)}, {("two", 0.0)}, {("two", 0.5)}, set()]
