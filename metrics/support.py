@@ -54,17 +54,21 @@ def support_scores(sentences: Sequence[Sequence[str | None]]) -> dict[str, Value
     (0.5, 0.5)
     """
     _check(sentences)
-    cited = [labels for labels in sentences if labels]
     first = [labels[:1] for labels in sentences]
-    first_cited = [labels[:1] for labels in cited]
-    return {
-        "support_precision": _mean_over_sentences(first_cited, _GAIN),
-        "support_recall": _mean_over_sentences(first, _GAIN),
-        "support_precision_all": _mean_over_sentences(cited, _GAIN),
-        "support_recall_all": _mean_over_sentences(sentences, _GAIN),
-        "support_precision_hard": _mean_over_sentences(first_cited, _HARD_GAIN),
-        "support_recall_hard": _mean_over_sentences(first, _HARD_GAIN),
-    }
+    by_first = _precision_and_recall(first, _GAIN)
+    hard = _precision_and_recall(first, _HARD_GAIN)
+    has_more = any(len(labels) > 1 for labels in sentences)
+    by_all = _precision_and_recall(sentences, _GAIN) if has_more else by_first
+    return dict(zip(SUPPORT_MEASURES, (*by_first, *by_all, *hard), strict=True))
+
+
+def _precision_and_recall(
+    sentences: Sequence[Sequence[str | None]], gain: Mapping[str, float]
+) -> tuple[Value, Value]:
+    recall = _mean_over_sentences(sentences, gain)
+    if all(sentences):  # every sentence cites
+        return recall, recall
+    return _mean_over_sentences([labels for labels in sentences if labels], gain), recall
 
 
 def _mean_over_sentences(
@@ -72,18 +76,22 @@ def _mean_over_sentences(
 ) -> Value:
     if not sentences:
         return _NOTHING_EARNED
+    judged = [[gain[label] for label in labels if label is not None] for labels in sentences]
+    sizes = [len(labels) for labels in sentences]
+    n_judged = sum(map(len, judged))
+    n, n_unjudged = n_judged + sizes.count(0), sum(sizes) - n_judged
+    if not n_unjudged:  # the rule of large runs, and the bounds are the value
+        means = [math.fsum(gains) / len(gains) if gains else 0.0 for gains in judged]
+        value = math.fsum(means) / len(means)
+        return Value(value, n, 0, value, value)
     values, lows, highs = [], [], []
-    n = n_unjudged = 0
-    for labels in sentences:
-        gains = [gain[label] for label in labels if label is not None]
+    for labels, gains in zip(sentences, judged, strict=True):
         missing = len(labels) - len(gains)
         earned = math.fsum(gains)
         if gains or not labels:
             values.append(earned / len(gains) if gains else 0.0)
         lows.append(earned / len(labels) if labels else 0.0)
         highs.append((earned + missing) / len(labels) if labels else 0.0)
-        n += len(gains) if labels else 1
-        n_unjudged += missing
     low, high = math.fsum(lows) / len(lows), math.fsum(highs) / len(highs)
     if not values:
         return Value(None, n, n_unjudged, low, high)

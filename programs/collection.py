@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..records.answers import read_answers, read_documents
+from ..records.answers import Seen, placed_answers, read_answers, read_documents
 from ..records.candidates import read_candidates
+from ..records.fields import read_lines
 from ..records.lines import first_line
 from ..records.nuggets import read_nugget_banks
 from ..records.passages import read_passages
@@ -58,7 +59,7 @@ class Collection:
             yield from self._of_file(path)
 
     def _of_file(self, path: Path) -> Iterator[Answer]:
-        for answer in read_answers(path, Problems()):
+        for answer in read_answers(path, Problems(), is_checked=True):
             if answer.topic_id in self.topics:
                 yield answer
 
@@ -141,39 +142,46 @@ def expand_runs(patterns: tuple[str, ...]) -> list[Path]:
 def _check_runs(collection: Collection, wanted: set[str]) -> None:
     """Read each run once: note its problems, its ids and the passages it needs."""
     problems = collection.problems
-    seen: dict[tuple[str, str], str] = {}
+    seen: Seen = {}
     runs: dict[str, None] = {}
     for path in collection.run_files:
-        for answer in read_answers(path, problems, seen=seen):
+        has_documents = False
+        for line, answer in placed_answers(read_lines(path, problems), seen=seen):
+            has_documents = has_documents or bool(line.row.get("documents"))
             if answer.topic_id not in collection.topics:
                 what = f"{answer.run_id} answers topic {answer.topic_id!r}, which is not judged"
-                problems.skip(path, _line(seen, answer), "unknown_topic", what)
+                line.skip("unknown_topic", what)
                 continue
             if answer.run_id.split() != [answer.run_id]:
                 what = f"run_id is {answer.run_id!r}, wanted an id without white space"
-                problems.error(path, _line(seen, answer), "bad_run_id", what)
+                line.error("bad_run_id", what)
+            text = answer.text
             runs[answer.run_id] = None
             collection.n_answers += 1
             collection.n_sentences += len(answer.sentences)
-            collection.n_with_text[answer.topic_id] += bool(answer.text.strip())
-            for sentence in answer.sentences:
-                if sentence.makes_claim:
-                    names = (citation.passage_id for citation in sentence.citations)
-                    collection.cited.update(enumerate(names))
-            if looks_like_an_instruction(answer.text):
+            collection.n_with_text[answer.topic_id] += bool(text.strip())
+            collection.cited.update(
+                (rank, citation.passage_id)
+                for sentence in answer.sentences
+                if sentence.makes_claim
+                for rank, citation in enumerate(sentence.citations)
+            )
+            if looks_like_an_instruction(text):
                 what = f"answer of {answer.run_id} has text that looks like an instruction"
-                problems.keep(path, _line(seen, answer), "instruction_like", what)
-        inline = Problems()
-        if read_documents(path, inline):
+                line.keep("instruction_like", what)
+        if has_documents and _check_documents(path, problems):
             collection.files_with_documents.add(path)
-        known = set(problems)  # what both readers find is told once
-        problems.rows += [problem for problem in inline if problem not in known]
     collection.run_ids = list(runs)
     wanted.update(passage_id for _, passage_id in collection.cited)
 
 
-def _line(seen: dict[tuple[str, str], str], answer: Answer) -> int:
-    return int(seen[answer.run_id, answer.topic_id].rpartition(":")[2])
+def _check_documents(path: Path, problems: Problems) -> bool:
+    """Whether reports of a run carry documents; what is wrong with them is noted."""
+    inline = Problems()
+    documents = read_documents(path, inline)
+    known = set(problems)  # what both readers find is told once
+    problems.rows += [problem for problem in inline if problem not in known]
+    return bool(documents)
 
 
 def _flag_instructions(data: DataConfig, collection: Collection) -> None:

@@ -15,6 +15,14 @@ _TELLS = re.compile(
     re.IGNORECASE,
 )
 
+# What _TELLS finds holds one of these, and to look for them first is five times cheaper. None has
+# an i: to re, other letters (İ, ı) are an i in another case, to casefold they are not.
+_HINTS = (
+    *("gnore", "sregard", "forget", "overr", "prompt", "message"),
+    *("judge", "grader", "evaluator", "assessor", "regardless", "no matter", "always"),
+    *("[[ ##", "<"),
+)
+
 
 def looks_like_an_instruction(text: str) -> bool:
     """Whether a passage or answer seems to address the judge or to forge a prompt's marks.
@@ -24,4 +32,5 @@ def looks_like_an_instruction(text: str) -> bool:
     >>> looks_like_an_instruction("The judge ignored the previous ruling.")
     False
     """
-    return _TELLS.search(text) is not None
+    folded = text.casefold()
+    return any(hint in folded for hint in _HINTS) and _TELLS.search(text) is not None

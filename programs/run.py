@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from ..metrics import NUGGET_MEASURES
 from ..records.nuggets import bank_row
 from ..records.problems import InputError
 from ..records.rows import NuggetBank
-from ..records.scores import write_ir_measures, write_scores_jsonl
+from ..records.scores import write_scores
 from .collection import Collection, load_collection
 from .config import Config, JudgeName
 from .config_file import load_config
@@ -245,9 +246,8 @@ class _Session:
         )
 
     def _write_scores(self, folder: Path, board: Scoreboard) -> None:
-        rows = [*self._ranking_rows, *board.rows()]
-        write_scores_jsonl(folder / "scores.jsonl", rows)
-        write_ir_measures(folder / "scores.eval.txt", rows)
+        rows = chain(self._ranking_rows, board.rows())
+        write_scores(folder / "scores.jsonl", folder / "scores.eval.txt", rows)
 
     def _check_prices(self) -> None:
         if self._config.run.max_cost is None:

@@ -93,7 +93,15 @@ def unjudged_nugget_values() -> dict[str, Value]:
 
 def support_values(labels: SupportLabels, *, all_citations: bool) -> dict[str, Value]:
     """The support measures of one answer; the `_all` ones only where all were asked for."""
-    values = support_scores([[c.label for c in s.citations] for s in labels.sentences])
+    by_sentence = [[c.label for c in s.citations] for s in labels.sentences]
+    return citation_values(by_sentence, all_citations=all_citations)
+
+
+def citation_values(
+    labels: Sequence[Sequence[str | None]], *, all_citations: bool
+) -> dict[str, Value]:
+    """As `support_values`, from the labels of each sentence's citations."""
+    values = support_scores(labels)
     if not all_citations:
         values = {name: v for name, v in values.items() if not name.endswith("_all")}
     return values

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Literal
 
 from ..judges import SupportJudge
-from ..records.judgements import Judged, Outcome, Reason, Unjudged
-from ..records.rows import Answer, Citation, Passage, Sentence
-from ..records.support import SupportCitation, SupportLabels, SupportSentence, support_rows
+from ..records.judgements import Judged, Reason, Unjudged
+from ..records.rows import Answer, Sentence
+from ..records.support import SupportLabel, support_row
 from .collection import Collection
 from .engine import Item
 from .journal import Journal
 from .results import Results
-from .scoreboard import Scoreboard, support_values
-
-
-class _Cited(NamedTuple):
-    rank: int
-    citation: Citation
-    passage: Passage | None
+from .scoreboard import Scoreboard, citation_values
 
 
 class SupportStage:
@@ -52,8 +46,8 @@ class SupportStage:
         """Answers in the order of their files, sentence by sentence."""
         for answer, passages in self._collection.cited_answers():
             for sentence in _claims(answer):
-                for rank, _, passage in self._cited(sentence, passages):
-                    if passage is not None:
+                for rank, citation in enumerate(sentence.citations[: self._most]):
+                    if (passage := passages.get(citation.passage_id)) is not None:
                         ids = (answer.topic_id, answer.run_id, str(sentence.id), str(rank))
                         yield Item(ids, (sentence.text, passage.text))
 
@@ -82,37 +76,27 @@ class SupportStage:
         number = 0
         with results.open("support.jsonl") as rows:
             for answer, passages in self._collection.cited_answers():
-                sentences = []
+                ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
+                labels: list[list[SupportLabel | None]] = []  # of each sentence
                 for sentence in self._counted_claims(answer, results):
-                    labels = []
-                    for rank, citation, passage in self._cited(sentence, passages):
-                        outcome: Outcome = _no_passage(citation)
-                        if passage is not None:
+                    at = (answer.run_id, answer.topic_id, sentence.id)
+                    labels.append([])
+                    if not sentence.citations:
+                        rows.write(support_row(*at, citation=None, rank=None, label="none"))
+                    for rank, citation in enumerate(sentence.citations[: self._most]):
+                        name = citation.passage_id
+                        if name in passages:
                             outcome = journal.outcome(number)
                             number += 1
-                        ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
-                        place = {"sentence": sentence.id, "citation": citation.passage_id}
+                        else:
+                            outcome = _no_passage(name)
+                        place = {"sentence": sentence.id, "citation": name}
                         results.judged(self.name, ids, outcome, place=place)
                         label = outcome.values["label"] if isinstance(outcome, Judged) else None
-                        labels.append(
-                            SupportCitation.model_construct(
-                                passage_id=citation.passage_id, rank=rank, label=label
-                            )
-                        )
-                    sentences.append(
-                        SupportSentence(id=sentence.id, text=sentence.text, citations=tuple(labels))
-                    )
-                judged = SupportLabels(
-                    run_id=answer.run_id, topic_id=answer.topic_id, sentences=tuple(sentences)
-                )
-                for row in support_rows(judged):
-                    rows.write(row)
-                values = support_values(judged, all_citations=self._most != 1)
+                        labels[-1].append(label)
+                        rows.write(support_row(*at, citation=name, rank=rank, label=label))
+                values = citation_values(labels, all_citations=self._most != 1)
                 board.add(answer.run_id, answer.topic_id, values)
-
-    def _cited(self, sentence: Sentence, passages: Mapping[str, Passage]) -> Iterator[_Cited]:
-        for rank, citation in enumerate(sentence.citations[: self._most]):
-            yield _Cited(rank, citation, passages.get(citation.passage_id))
 
     def _counted_claims(self, answer: Answer, results: Results) -> Iterator[Sentence]:
         for sentence in answer.sentences:
@@ -135,6 +119,6 @@ def _claims(answer: Answer) -> Iterator[Sentence]:
     return (sentence for sentence in answer.sentences if sentence.makes_claim)
 
 
-def _no_passage(citation: Citation) -> Unjudged:
-    detail = f"passage {citation.passage_id} has no text in the data"
+def _no_passage(name: str) -> Unjudged:
+    detail = f"passage {name} has no text in the data"
     return Unjudged(Reason.NO_PASSAGE, detail)

@@ -38,7 +38,13 @@ from .rows import (
     nugget_ids,
 )
 from .runs import read_trec_run
-from .scores import read_scores, score_row, write_ir_measures, write_scores_jsonl
+from .scores import (
+    read_scores,
+    score_row,
+    write_ir_measures,
+    write_scores,
+    write_scores_jsonl,
+)
 from .support import (
     SUPPORT_WEIGHTS,
     SupportCitation,
@@ -110,6 +116,7 @@ __all__ = [
     "support_rows",
     "write_ir_measures",
     "write_qrels",
+    "write_scores",
     "write_scores_jsonl",
     "write_segment_pool",
 ]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .fields import Line, as_id, as_int, show
-from .rows import Citation
 
 
 @dataclass(frozen=True)
@@ -30,20 +29,22 @@ def read_references(line: Line) -> References:
     Noted: an id that is listed twice (both places count, so that indexes hold), an item that
     is no id (its place is kept).
     """
-    listed: list[str | None] = []
     found = line.array("references") if line.row.get("references") is not None else None
-    for place, item in enumerate(found or []):
-        name = as_id(item)
-        if name is None:
-            line.skip("bad_reference", f"references[{place}] is {show(item)}, wanted an id")
-        elif name in listed:
-            first = listed.index(name)
-            what = f"references[{place}] is {name!r}, as references[{first}]; wanted each once"
-            line.keep("duplicate_reference", what)
-        listed.append(name)
+    listed = tuple(map(as_id, found or ()))
     inline = set(inline_documents(line))
     named = inline | {name for name in listed if name is not None}
-    return References(tuple(listed), named, is_open=found is None and not inline)
+    if None in listed or len(set(listed)) < len(listed):
+        _note_odd_references(line, found or [], listed)
+    return References(listed, named, is_open=found is None and not inline)
+
+
+def _note_odd_references(line: Line, found: Sequence[object], listed: Sequence[str | None]) -> None:
+    for place, (item, name) in enumerate(zip(found, listed, strict=True)):
+        if name is None:
+            line.skip("bad_reference", f"references[{place}] is {show(item)}, wanted an id")
+        elif (first := listed.index(name)) < place:
+            what = f"references[{place}] is {name!r}, as references[{first}]; wanted each once"
+            line.keep("duplicate_reference", what)
 
 
 def inline_documents(line: Line) -> dict[str, dict[str, Any]]:
@@ -59,8 +60,24 @@ def inline_documents(line: Line) -> dict[str, dict[str, Any]]:
     return {name: item for name, item in pairs if name is not None}
 
 
-def read_citations(item: Line, references: References) -> tuple[Citation, ...]:
-    """The citations of one sentence, in the order of the file, or by falling confidence.
+def plain_citations(written: object, references: References) -> dict[str, None] | None:
+    """As `read_citations`, where `written` are different places in the references; else None."""
+    if not isinstance(written, list):
+        return None
+    citations: dict[str, None] = {}
+    for place in written:
+        if type(place) is not int or not 0 <= place < len(references.listed):
+            return None
+        if (name := references.listed[place]) is None or name in citations:
+            return None
+        citations[name] = None
+    return citations
+
+
+def read_citations(item: Line, references: References) -> dict[str, float | None]:
+    """The passages that a sentence cites, each with the confidence that the run gave, if it did.
+
+    They stand in the order of the file, or by falling confidence.
 
     Takes a list of 0-based places in `references`, a list of ids, or a map from id to
     confidence. A number written as text is an id if the references list it, else a place. An
@@ -68,7 +85,7 @@ def read_citations(item: Line, references: References) -> tuple[Citation, ...]:
     names nothing (a place out of range, a value of another type) and what names a passage a
     second time is skipped and reported.
     """
-    citations: dict[str, Citation] = {}
+    citations: dict[str, float | None] = {}
     for written, weight in _written(item):
         passage_id = _resolve(item, written, references)
         if passage_id is None:
@@ -77,8 +94,8 @@ def read_citations(item: Line, references: References) -> tuple[Citation, ...]:
             what = f"{item.name('citations')} has {passage_id!r} twice, wanted it once"
             item.skip("duplicate_citation", what)
             continue
-        citations[passage_id] = Citation(passage_id=passage_id, weight=weight)
-    return tuple(citations.values())
+        citations[passage_id] = weight
+    return citations
 
 
 def _written(item: Line) -> list[tuple[object, float | None]]:

@@ -43,7 +43,10 @@ class Line:
 
     def first(self, *fields: str) -> tuple[str, Any] | None:
         """The first of these fields that is there and not null, with its value."""
-        return next(((f, self.row[f]) for f in fields if self.row.get(f) is not None), None)
+        for field in fields:
+            if (value := self.row.get(field)) is not None:
+                return field, value
+        return None
 
     def id(self, *fields: str) -> str | None:
         """The id under the first of these fields; missing or no id: an error, and None."""

@@ -58,9 +58,22 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
     return list(rows.values())
 
 
+def write_scores(jsonl: Path, ir_measures: Path, rows: Iterable[ScoreRow]) -> None:
+    """Write both files in one pass, so that the rows, which are many, are never all held.
+
+    Raises: as `write_ir_measures`; then neither file is written.
+    """
+    objects, columns = [], []
+    for row in rows:
+        objects.append(_json_line(row))
+        columns.append(_ir_measures_line(row))
+    jsonl.write_bytes(b"".join(objects))
+    ir_measures.write_text("".join(columns), encoding="utf-8")
+
+
 def write_scores_jsonl(path: Path, rows: Iterable[ScoreRow]) -> None:
     """Write `scores.jsonl`: an object a row; `n_topics` only on the rows that have it."""
-    path.write_bytes(b"".join(orjson.dumps(score_row(row)) + b"\n" for row in rows))
+    path.write_bytes(b"".join(map(_json_line, rows)))
 
 
 def score_row(row: ScoreRow) -> dict[str, Any]:
@@ -79,15 +92,19 @@ def write_ir_measures(path: Path, rows: Iterable[ScoreRow]) -> None:
 
     Raises: ValueError if a name is empty or has white space, which the columns cannot carry.
     """
-    lines = []
-    for row in rows:
-        names = (row.run_id, row.topic_id, row.measure)
-        for name in names:
-            if name.split() != [name]:
-                raise ValueError(f"name {name!r} is empty or has white space: no column for it")
-        if row.value is not None:
-            lines.append("\t".join((*names, repr(row.value))) + "\n")
-    path.write_text("".join(lines), encoding="utf-8")
+    path.write_text("".join(map(_ir_measures_line, rows)), encoding="utf-8")
+
+
+def _json_line(row: ScoreRow) -> bytes:
+    return orjson.dumps(score_row(row)) + b"\n"  # orjson's own bytes take 1 KB and more each
+
+
+def _ir_measures_line(row: ScoreRow) -> str:
+    names = (row.run_id, row.topic_id, row.measure)
+    for name in names:
+        if name.split() != [name]:
+            raise ValueError(f"name {name!r} is empty or has white space: no column for it")
+    return "" if row.value is None else "\t".join((*names, repr(row.value))) + "\n"
 
 
 def _from_columns(path: Path, problems: Problems, layout: str) -> Iterator[tuple[int, ScoreRow]]:

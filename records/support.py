@@ -113,17 +113,32 @@ def support_rows(labels: SupportLabels) -> Iterator[dict[str, Any]]:
     answers without sentences, have no place in this layout.
     """
     for sentence in labels.sentences:
-        place = {"run_id": labels.run_id, "topic_id": labels.topic_id, "sentence": sentence.id}
+        place = (labels.run_id, labels.topic_id, sentence.id)
         if not sentence.citations:
-            yield {**place, "citation": None, "rank": None, "label": "none", "weight": 0.0}
-        for citation in sentence.citations:
-            yield {
-                **place,
-                "citation": citation.passage_id,
-                "rank": citation.rank,
-                "label": citation.label,
-                "weight": SUPPORT_WEIGHTS[citation.label] if citation.label else None,
-            }
+            yield support_row(*place, citation=None, rank=None, label="none")
+        for cited in sentence.citations:
+            yield support_row(*place, citation=cited.passage_id, rank=cited.rank, label=cited.label)
+
+
+def support_row(
+    run_id: str,
+    topic_id: str,
+    sentence: int,
+    *,
+    citation: str | None,
+    rank: int | None,
+    label: SupportLabel | None,
+) -> dict[str, Any]:
+    """A line of `support.jsonl`; a sentence without citations has neither one nor a rank."""
+    return {
+        "run_id": run_id,
+        "topic_id": topic_id,
+        "sentence": sentence,
+        "citation": citation,
+        "rank": rank,
+        "label": label,
+        "weight": None if label is None else SUPPORT_WEIGHTS[label],
+    }
 
 
 def ragdoll_row(labels: SupportLabels) -> dict[str, Any]:

@@ -167,6 +167,26 @@ def test_a_report_without_references_names_passages_by_id(write, problems):
     assert len(problems) == 0
 
 
+@pytest.mark.parametrize("odd", [[0, 1, 1.0], ["0", 1], {"s1": 0.5}, [0, 7], [True], None, 1])
+def test_a_plain_sentence_is_read_alike_beside_an_odd_one(odd, write, problems):
+    plain = {"text": "Wind makes them sway.", "citations": [1, 0]}
+    odd_one = {"text": "Steel bends.", "citations": odd}
+    path = write({**RAG_2024, "response_length": 10, "answer": [plain, odd_one, plain]})
+    answer = one(path, problems)
+    assert [sentence.id for sentence in answer.sentences] == [0, 1, 2]
+    assert cited(answer)[0] == cited(answer)[2] == ["s4", "s1"]
+    assert answer.sentences[0].text == answer.sentences[2].text == "Wind makes them sway."
+
+
+def test_a_checked_file_gives_the_same_answers_and_its_words_are_not_counted_again(write, problems):
+    path = write({**RAG_2024, "response_length": 99})
+    first = list(read_answers(path, problems))
+    assert [problem.kind for problem in problems] == ["response_length"]
+    again = Problems()
+    assert list(read_answers(path, again, is_checked=True)) == first
+    assert len(again) == 0
+
+
 def test_a_second_answer_of_a_run_to_a_topic_is_an_error_also_in_another_file(write, problems):
     seen = {}
     first, second = write(RAG_2024, RAG_2024, name="a.jsonl"), write(RAG_2024, name="b.jsonl")

@@ -7,6 +7,7 @@ from nuggetjudge.records import (
     ScoreRow,
     read_scores,
     write_ir_measures,
+    write_scores,
     write_scores_jsonl,
 )
 
@@ -85,6 +86,22 @@ def test_json_rows_of_other_tools_need_four_fields(write, problems, kinds):
 def test_a_name_with_a_space_cannot_be_written_in_columns(tmp_path):
     with pytest.raises(ValueError, match="white space"):
         write_ir_measures(tmp_path / "s.txt", [row(run="my run")])
+
+
+def test_both_layouts_in_one_pass_over_the_rows_are_those_written_apart(tmp_path):
+    rows = [row(topic="1", value=None), row(n_topics=12)]
+    write_scores_jsonl(tmp_path / "a.jsonl", rows)
+    write_ir_measures(tmp_path / "a.txt", rows)
+    write_scores(tmp_path / "b.jsonl", tmp_path / "b.txt", iter(rows))
+    for suffix in ("jsonl", "txt"):
+        one, other = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in "ab")
+        assert one == other
+
+
+def test_a_name_with_a_space_leaves_neither_layout_half_written(tmp_path):
+    with pytest.raises(ValueError, match="white space"):
+        write_scores(tmp_path / "s.jsonl", tmp_path / "s.txt", [row(), row(run="my run")])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_only_mean_rows_say_over_how_many_topics(tmp_path):
