@@ -38,6 +38,7 @@ class Collection:
     qrels: dict[str, dict[str, int]] = field(default_factory=dict)
     banks: dict[str, NuggetBank] | None = None
     files_with_documents: set[Path] = field(default_factory=set)
+    beyond_limit: set[str] = field(default_factory=set)  # topics that --limit leaves out
     problems: Problems = field(default_factory=Problems)
 
     def cited_answers(self) -> Iterator[tuple[Answer, Mapping[str, Passage]]]:
@@ -107,6 +108,7 @@ def load_collection(data: DataConfig, limit: int | None = None) -> Collection:
             raise InputError(f"{where}: topic {topic_id!r}, {what}")
     if limit is not None:
         collection.topics = dict(list(topics.items())[:limit])
+        collection.beyond_limit = topics.keys() - collection.topics.keys()
     _check_runs(collection, wanted)
     for path in data.passages:
         for name, passage in read_passages(path, problems, wanted).items():
@@ -150,7 +152,8 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
             has_documents = has_documents or bool(line.row.get("documents"))
             if answer.topic_id not in collection.topics:
                 what = f"{answer.run_id} answers topic {answer.topic_id!r}, which is not judged"
-                line.skip("unknown_topic", what)
+                is_known = answer.topic_id in collection.beyond_limit
+                line.skip("beyond_limit" if is_known else "unknown_topic", what)
                 continue
             if answer.run_id.split() != [answer.run_id]:
                 what = f"run_id is {answer.run_id!r}, wanted an id without white space"

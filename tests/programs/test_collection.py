@@ -46,7 +46,7 @@ def test_the_first_topics_are_kept_with_a_limit_and_the_others_answers_are_liste
     collection = load_collection(data(), limit=1)
     assert list(collection.topics) == ["t1"]
     assert [a.topic_id for a in collection.answers()] == ["t1"]
-    assert kinds(collection)["unknown_topic"] == 1
+    assert kinds(collection)["beyond_limit"] == 1
 
 
 def test_an_answer_to_a_topic_that_is_not_judged_is_listed_with_its_line(data, tmp_path):
