@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,10 @@ from pydantic import ValidationError
 
 from ..backends.budget import Budget
 from ..records.problems import InputError
-from .collection import Collection
+from .collection import Collection, expand_runs
 from .config import Config
-from .results import Results
+from .results import MANIFEST, RESULT_FILES, Results
 
-NAME = "manifest.json"
 _READ_BACK = {
     "fingerprint", "config", "data", "cells_without_bank", "topics_without_nuggets", "unjudged",
     "judged", "share_missing", "limit_reached",
@@ -25,38 +26,61 @@ _READ_BACK = {
 _PACKAGES = ("nuggetjudge", "dspy", "litellm", "pydantic", "aiohttp", "diskcache", "ir-measures")
 
 
-def fingerprint_of(config: Config, collection: Collection) -> str:
+def fingerprint_of(config: Config, inputs: Mapping[str, str]) -> str:
     """Hash of the inputs and of every setting that can change a result."""
     settings = config.model_dump(mode="json", exclude={"run"}) | {"limit": config.run.limit}
-    text = orjson.dumps([settings, input_hashes(config, collection)], option=orjson.OPT_SORT_KEYS)
+    text = orjson.dumps([settings, inputs], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(text).hexdigest()
 
 
-def input_hashes(config: Config, collection: Collection) -> dict[str, str]:
-    """SHA-256 of each input file."""
+def input_files(config: Config) -> list[Path]:
+    """Every file that a run reads."""
     data = config.data
     named = (data.topics, data.candidates, data.qrels, data.nuggets, *data.passages)
-    files = [path for path in named if path is not None] + collection.run_files
+    recordings = (model.recording for model in config.models.values())
+    found = [path for path in (*named, *recordings) if path is not None]
+    return found + expand_runs(data.runs)
+
+
+def input_hashes(config: Config) -> dict[str, str]:
+    """SHA-256 of each input file that can be read; the readers complain about the others."""
     found = {}
-    for path in files:
-        with path.open("rb") as stream:
+    for path in input_files(config):
+        with suppress(OSError), path.open("rb") as stream:
             found[str(path)] = hashlib.file_digest(stream, "sha256").hexdigest()
     return found
 
 
+def check_folder(config: Config) -> None:
+    """Raise InputError if the run would replace one of its inputs, or results of other programs."""
+    folder = config.run.out
+    for path in input_files(config):
+        if path.name in RESULT_FILES and path.resolve().parent == folder.resolve():
+            raise InputError(
+                f"{path}: is read by this run, which writes that file; name another --out"
+            )
+    if not (folder / MANIFEST).is_file():
+        return
+    before = read_manifest(folder)["config"]["program"]
+    if gone := [name for name in before if name not in config.program]:
+        what = f"holds results of {gone[0]}, which this run would remove"
+        together = ",".join(dict.fromkeys((*before, *config.program)))
+        raise InputError(f"{folder}: {what}; name another --out, or run {together} together")
+
+
 def is_finished(folder: Path, fingerprint: str) -> bool:
     """Whether this very run has been finished in this folder."""
-    path = folder / NAME
+    path = folder / MANIFEST
     return path.is_file() and read_manifest(folder).get("fingerprint") == fingerprint
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a results folder. Raises: InputError if there is none or it is broken."""
-    path = folder / NAME
+    path = folder / MANIFEST
     try:
         manifest: dict[str, Any] = orjson.loads(path.read_bytes())
     except OSError:
-        raise InputError(f"{folder}: no results folder, {NAME} is missing") from None
+        raise InputError(f"{folder}: no results folder, {MANIFEST} is missing") from None
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path}:1: not JSON ({error})") from None
     if not isinstance(manifest, dict) or not manifest.keys() >= _READ_BACK:
@@ -69,28 +93,28 @@ def config_of(folder: Path) -> Config:
     try:
         return Config.model_validate(read_manifest(folder)["config"])
     except ValidationError:
-        raise InputError(f"{folder / NAME}: its config is not of this version") from None
+        raise InputError(f"{folder / MANIFEST}: its config is not of this version") from None
 
 
-def write_manifest(
-    folder: Path,
+def manifest_of(
     *,
     config: Config,
+    inputs: Mapping[str, str],
     collection: Collection,
     results: Results,
     judges: dict[str, Any],
     budget: Budget,
     fingerprint: str,
     seconds: float,
-) -> None:
-    """Write manifest.json, the last file of a run. It holds no key: keys are in no config."""
+) -> dict[str, Any]:
+    """What manifest.json says. It holds no key: keys are in no config."""
     usage = budget.usage
-    manifest = {
+    return {
         "fingerprint": fingerprint,
         "versions": {name: _version(name) for name in _PACKAGES}
         | {"python": platform.python_version()},
         "config": config.model_dump(mode="json", by_alias=True),
-        "inputs": input_hashes(config, collection),
+        "inputs": inputs,
         "judges": judges,
         "answered_by": sorted(results.answered_by),
         "data": {
@@ -120,9 +144,6 @@ def write_manifest(
             "seconds": round(seconds, 3),
         },
     }
-    part = folder / f"{NAME}.part"
-    part.write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-    part.replace(folder / NAME)
 
 
 def _version(name: str) -> str | None:

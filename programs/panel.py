@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
@@ -73,7 +74,7 @@ class Panel:
                 "prompts": {n: p.prompt_hash() for n, p in judge.prompts().items()},
                 "window": getattr(judge, "window", None),
                 "limit": getattr(judge, "limit", None),
-                "model": model.identity(),
+                "model": {**model.identity(), "recording": _hash(model.recording)},
             }
         return found
 
@@ -106,3 +107,7 @@ class Panel:
         judge = self._judges[name]
         assert isinstance(judge, kind)
         return judge
+
+
+def _hash(path: Path | None) -> str | None:
+    return None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()

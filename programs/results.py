@@ -18,6 +18,11 @@ from ..records.problems import InputError, Problems
 
 # What judgements are written to; a results folder has those of its programs.
 JUDGEMENT_FILES = ("relevance.jsonl", "nuggets.jsonl", "assignments.jsonl", "support.jsonl")
+MANIFEST = "manifest.json"
+RESULT_FILES = (
+    *JUDGEMENT_FILES,
+    *("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST),
+)
 
 
 class RowWriter:
@@ -34,8 +39,8 @@ class RowWriter:
 class Results:
     """Files of a results folder, and the counts that its manifest shows.
 
-    A file gets its name when it is complete; until then it ends in `.part`. Files of an earlier
-    run that this one does not write are removed when it ends, so that a folder holds one run.
+    Files end in `.part` until `publish` gives all of them their names at once, the manifest last:
+    a folder with a manifest holds one whole run. A run that fails leaves the one before as it was.
 
     Raises: InputError if the folder cannot be written, another process is writing it, or it has
         files of these names that no run has written.
@@ -45,7 +50,7 @@ class Results:
         self.folder = folder
         _check_ours(folder)
         self._lock = _locked(folder)
-        self._written: set[str] = set()
+        self._names: list[str] = []
         self.counts: Counter[str] = Counter()
         self.n_judged: Counter[str] = Counter()
         self.n_unjudged: Counter[str] = Counter()
@@ -54,17 +59,32 @@ class Results:
         self.answered_by: set[str] = set()
         self.topics_without_nuggets: list[str] = []
         self.cells_without_bank: list[tuple[str, str]] = []  # (run, topic): the bank failed
-        self._unjudged_part = folder / "unjudged.jsonl.part"
-        self._unjudged = self._unjudged_part.open("wb")
+        self._unjudged = self.part("unjudged.jsonl").open("wb")
+
+    def part(self, name: str) -> Path:
+        """Where to write a file until it gets this name."""
+        self._names.append(name)
+        return self.folder / f"{name}.part"
 
     @contextmanager
     def open(self, name: str) -> Iterator[RowWriter]:
         """Write the rows of one file."""
-        part = self.folder / f"{name}.part"
-        with part.open("wb") as stream:
+        with self.part(name).open("wb") as stream:
             yield RowWriter(stream)
-        part.replace(self.folder / name)
-        self._written.add(name)
+
+    def publish(self, manifest: Mapping[str, Any]) -> None:
+        """Give all files their names; those of an earlier run that this one lacks go."""
+        text = orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        self.part(MANIFEST).write_bytes(text)
+        self._unjudged.close()
+        (self.folder / MANIFEST).unlink(missing_ok=True)
+        for name in JUDGEMENT_FILES:
+            if name not in self._names:
+                (self.folder / name).unlink(missing_ok=True)
+        while self._names:
+            name = self._names[0]
+            (self.folder / f"{name}.part").replace(self.folder / name)
+            del self._names[0]
 
     def judged(
         self,
@@ -118,22 +138,16 @@ class Results:
         trace: TracebackType | None,
     ) -> None:
         self._unjudged.close()
-        if error is None:
-            self._unjudged_part.replace(self.folder / "unjudged.jsonl")
-            for name in JUDGEMENT_FILES:
-                if name not in self._written:
-                    (self.folder / name).unlink(missing_ok=True)
-        else:
-            for part in self.folder.glob("*.part"):
-                part.unlink(missing_ok=True)
+        for name in self._names:  # none is left after publish()
+            (self.folder / f"{name}.part").unlink(missing_ok=True)
         os.close(self._lock)
 
 
 def _check_ours(folder: Path) -> None:
     """Refuse a folder, such as that of the data, whose files a run would replace."""
-    if (folder / "journal").is_dir() or (folder / "manifest.json").is_file():
+    if (folder / "journal").is_dir() or (folder / MANIFEST).is_file():
         return
-    for name in (*JUDGEMENT_FILES, "scores.jsonl", "unjudged.jsonl", "problems.jsonl"):
+    for name in RESULT_FILES:
         if (folder / name).exists():
             raise InputError(f"{folder}: has a {name} that no run wrote; name another folder")
 

@@ -21,7 +21,7 @@ from .config import Config, JudgeName
 from .config_file import load_config
 from .engine import Stage, run_stage
 from .journal import Journal
-from .manifest import fingerprint_of, is_finished, write_manifest
+from .manifest import check_folder, fingerprint_of, input_hashes, is_finished, manifest_of
 from .nuggets import AssignStage, BankStage
 from .panel import Panel
 from .plan import JUDGES, Estimate, check_data, estimate
@@ -81,12 +81,14 @@ def dotted(settings: dict[str, Any]) -> dict[str, Any]:
 
 def judge_collection(config: Config, *, quiet: bool = True) -> Result:
     """Run a checked config. See `run`."""
+    inputs = input_hashes(config)
     collection = load_collection(config.data, config.run.limit)
     check_data(config, collection)
     cache = open_cache(config)
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
     try:
-        session = _Session(config, collection, Panel(config, cache=cache, budget=budget), quiet)
+        panel = Panel(config, cache=cache, budget=budget)
+        session = _Session(config, inputs, collection, panel, quiet)
         run_sync(session.judge(budget))
     finally:
         if cache is not None:
@@ -115,8 +117,16 @@ def open_cache(config: Config) -> ReplyCache | None:
 class _Session:
     """One run: its stages in order, each finished before the next needs it."""
 
-    def __init__(self, config: Config, collection: Collection, panel: Panel, quiet: bool) -> None:
+    def __init__(
+        self,
+        config: Config,
+        inputs: Mapping[str, str],
+        collection: Collection,
+        panel: Panel,
+        quiet: bool,
+    ) -> None:
         self._config = config
+        self._inputs = inputs
         self._collection = collection
         self._panel = panel
         self._quiet = quiet
@@ -127,7 +137,8 @@ class _Session:
         self._usage = budget.usage
         self._check_prices()
         folder = self._config.run.out
-        fingerprint = fingerprint_of(self._config, self._collection)
+        check_folder(self._config)
+        fingerprint = fingerprint_of(self._config, self._inputs)
         # A finished run that is started again asks for what is missing; a killed one goes on.
         self._retry = is_finished(folder, fingerprint)
         board = Scoreboard(self._collection.topics)
@@ -135,20 +146,30 @@ class _Session:
             with Results(folder) as results:
                 await self._programs(results, board)
                 results.list_problems(self._collection.problems)
-                self._write_scores(folder, board)
+                rows = chain(self._ranking_rows, board.rows())
+                scores = results.part("scores.jsonl"), results.part("scores.eval.txt")
+                write_scores(*scores, rows)
+                self._check_inputs()
+                manifest = manifest_of(
+                    config=self._config,
+                    inputs=self._inputs,
+                    collection=self._collection,
+                    results=results,
+                    judges=self._panel.identities(),
+                    budget=budget,
+                    fingerprint=fingerprint,
+                    seconds=time.monotonic() - began,
+                )
+                results.publish(manifest)
         finally:
             await self._panel.aclose()
-        seconds = time.monotonic() - began
-        write_manifest(
-            folder,
-            config=self._config,
-            collection=self._collection,
-            results=results,
-            judges=self._panel.identities(),
-            budget=budget,
-            fingerprint=fingerprint,
-            seconds=seconds,
-        )
+
+    def _check_inputs(self) -> None:
+        """The files were read more than once; what came of it holds only if they stayed as is."""
+        now = input_hashes(self._config)
+        for path in dict.fromkeys((*self._inputs, *now)):
+            if now.get(path) != self._inputs.get(path):
+                raise InputError(f"{path}: changed while the run went on; start it again")
 
     async def _programs(self, results: Results, board: Scoreboard) -> None:
         programs = self._config.program
@@ -244,10 +265,6 @@ class _Session:
             and self._collection.banks is None
             and not self._collection.qrels
         )
-
-    def _write_scores(self, folder: Path, board: Scoreboard) -> None:
-        rows = chain(self._ranking_rows, board.rows())
-        write_scores(folder / "scores.jsonl", folder / "scores.eval.txt", rows)
 
     def _check_prices(self) -> None:
         if self._config.run.max_cost is None:

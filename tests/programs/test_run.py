@@ -137,15 +137,6 @@ def test_scores_are_made_again_from_the_folder_alone(program, citations, server,
     assert rescored(result) == result.scores
 
 
-def test_a_run_in_the_folder_of_another_leaves_only_its_own_files(run):
-    run(["nuggets", "support"])
-    result = run(["support"])
-    assert set(result.judgements) == {"support"}
-    assert {r.measure for r in result.scores} == {
-        f"support_{name}{end}" for name in ("precision", "recall") for end in ("", "_hard")
-    }
-
-
 def test_a_folder_with_files_of_ones_own_is_not_written_to(server, run, tmp_path):
     (tmp_path / "mine").mkdir()
     own = tmp_path / "mine" / "nuggets.jsonl"
