@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means without an api_base
@@ -21,7 +23,7 @@ Engine = Literal["http", "litellm", "lexical", "recorded"]
 class Price(BaseModel):
     """US dollars for a million tokens; `cached_input` is the price of a prompt-cache hit."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     input: float = Field(ge=0)
     output: float = Field(ge=0)
     cached_input: float | None = Field(default=None, ge=0)
@@ -35,7 +37,11 @@ class ModelConfig(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", protected_namespaces=(), hide_input_in_errors=True
+        frozen=True,
+        extra="forbid",
+        protected_namespaces=(),
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
     )
 
     model: str = Field(
@@ -74,9 +80,9 @@ class ModelConfig(BaseModel):
     )
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(
-        default=None, ge=1, description="longest reply; null: no limit sent"
+        default=None, ge=1, le=2**53, description="longest reply; null: no limit sent"
     )
-    seed: int | None = None
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63, description="64 bits")
     extra_body: dict[str, Any] = Field(default_factory=dict, description="sent as it is")
 
     concurrency: int = Field(default=32, ge=1, description="requests in flight")
@@ -105,6 +111,7 @@ class ModelConfig(BaseModel):
             _check_url(self.api_base)
         if found := [name for name in _NOT_EXTRA if name in self.extra_body]:
             raise ValueError(f"extra_body cannot hold {found[0]!r}")
+        _check_json(self.extra_body)
         return self
 
     @property
@@ -115,6 +122,11 @@ class ModelConfig(BaseModel):
         if self.model == "lexical":
             return "lexical"
         return "http" if self.model.startswith(_HTTP_PREFIXES) else "litellm"
+
+    @property
+    def provider(self) -> str:
+        """What LiteLLM's environment variables for this model begin with, as OPENAI."""
+        return self.model.split("/")[0].upper().replace("-", "_")
 
     @property
     def base_url(self) -> str | None:
@@ -165,6 +177,15 @@ class ModelConfig(BaseModel):
             "extra_body": self.extra_body,
             "recording": str(self.recording) if self.recording else None,
         }
+
+
+def _check_json(extra_body: dict[str, Any]) -> None:
+    """What only one of the two writers takes (dates, nan) would go out as something else."""
+    try:
+        orjson.dumps(extra_body)
+        json.dumps(extra_body, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"extra_body cannot be sent as JSON: {error}") from None
 
 
 def _check_url(api_base: str) -> None:

@@ -7,7 +7,6 @@ has the figures). The parsing is httptools' (llhttp), TLS and sockets are asynci
 from __future__ import annotations
 
 import asyncio
-import gzip
 import ssl
 import zlib
 from typing import NamedTuple, cast
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 import httptools
 
 MOST_BYTES = 64 * 2**20  # of one reply; more is no judgement
+MOST_HEAD_BYTES = 256 * 2**10  # of status line and headers, those of a "continue" included
 CONNECT_S = 30.0
 
 
@@ -124,6 +124,7 @@ class _Connection(asyncio.Protocol):
     def exchange(self, request: bytes, timeout_s: float) -> asyncio.Future[Response]:
         """Send; the future is done with the reply, or with what went wrong."""
         self._waiter = self._loop.create_future()
+        self._n_received = 0
         self._timer = self._loop.call_later(timeout_s, self._fail, TimeoutError())
         self._transport.write(request)
         return self._waiter
@@ -136,10 +137,15 @@ class _Connection(asyncio.Protocol):
         if self._waiter is None:  # said something without being asked
             self.close()
             return
+        self._n_received += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(ConnectionLost(f"not HTTP: {error}"))
+        if not self._in_body and self._n_received > MOST_HEAD_BYTES:
+            self._fail(ConnectionLost(f"more than {MOST_HEAD_BYTES:,} bytes of headers"))
+        if self._n_received > 2 * MOST_BYTES:  # chunk sizes and trailers are no body
+            self._fail(ConnectionLost(f"a reply of more than {2 * MOST_BYTES:,} bytes"))
 
     def connection_lost(self, error: Exception | None) -> None:
         self.is_open = False
@@ -161,7 +167,8 @@ class _Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         has_end = b"content-length" in self._headers or b"transfer-encoding" in self._headers
-        self._reads_to_end = not has_end and self._parser.get_status_code() >= 200
+        self._in_body = self._parser.get_status_code() >= 200
+        self._reads_to_end = not has_end and self._in_body
 
     def on_body(self, part: bytes) -> None:
         self._body.append(part)
@@ -183,14 +190,19 @@ class _Connection(asyncio.Protocol):
             return
         self._timer.cancel()
         if not waiter.done():
-            status = self._parser.get_status_code()
-            retry_after = self._headers.get(b"retry-after")
-            said = None if retry_after is None else retry_after.decode("latin-1")
             try:
-                waiter.set_result(Response(status, self._plain(b"".join(self._body)), said))
-            except (OSError, EOFError, zlib.error) as error:
+                waiter.set_result(self._response())
+            except Exception as error:  # whatever it is, somebody waits to hear of it
                 waiter.set_exception(ConnectionLost(f"a damaged reply: {error}"))
         self._reset()
+
+    def _response(self) -> Response:
+        retry_after = self._headers.get(b"retry-after")
+        said = None if retry_after is None else retry_after.decode("latin-1")
+        body = b"".join(self._body)
+        if self._headers.get(b"content-encoding") == b"gzip":  # as some proxies send it unasked
+            body = _unpacked(body)
+        return Response(self._parser.get_status_code(), body, said)
 
     def _fail(self, error: Exception) -> None:
         waiter, self._waiter = self._waiter, None
@@ -201,12 +213,20 @@ class _Connection(asyncio.Protocol):
             if not waiter.done():
                 waiter.set_exception(error)
 
-    def _plain(self, body: bytes) -> bytes:
-        """Undo gzip, which some proxies send though it was not accepted."""
-        return gzip.decompress(body) if self._headers.get(b"content-encoding") == b"gzip" else body
-
     def _reset(self) -> None:
         self._headers: dict[bytes, bytes] = {}
         self._body: list[bytes] = []
         self._size = 0
+        self._in_body = False
         self._reads_to_end = False
+
+
+def _unpacked(body: bytes) -> bytes:
+    """What one gzip member holds; never more than MOST_BYTES of it are made."""
+    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    plain = unpacker.decompress(body, MOST_BYTES + 1)
+    if len(plain) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES:,} bytes when unpacked")
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError("not one whole gzip member")
+    return plain

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from ..records.judgements import Reason
 
+MOST_RAW, MOST_DETAIL = 10_000, 1_000  # characters kept of a reply and of what is wrong with it
+
 
 class JudgeError(Exception):
-    """A model did not deliver one judgement; ends as `Unjudged(reason)`, never as a score."""
+    """A model did not deliver one judgement; ends as `Unjudged(reason)`, never as a score.
+
+    Of `raw`, the reply, MOST_RAW characters are kept, with a note of its length.
+    """
 
     def __init__(self, reason: Reason, detail: str, raw: str = "") -> None:
-        super().__init__(f"{reason.value}: {detail}")
         self.reason = reason
-        self.detail = detail
-        self.raw = raw
+        self.detail = _cut(detail, MOST_DETAIL)
+        self.raw = _cut(raw, MOST_RAW)
+        super().__init__(f"{reason.value}: {self.detail}")
 
 
 class JudgeOutputError(JudgeError):
@@ -51,3 +56,7 @@ class EndpointUnusable(Exception):
 
     Ends a run at once: what is finished stays in the journal.
     """
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]} [... cut: {len(text):,} characters]"

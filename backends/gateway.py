@@ -18,6 +18,7 @@ from .config import ModelConfig
 from .errors import EndpointError, EndpointLost, JudgeError, JudgeOutputError
 from .limits import Limiter
 from .prompt import Prompt
+from .secrecy import secrets_of
 from .wire import Wire
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
@@ -90,6 +91,9 @@ class Backend(Protocol):
 class Gateway:
     """A Backend for any Transport.
 
+    A reply that is a judgement counts as it came, even where it repeats the endpoint's key; but
+    then it is not cached. The key is blanked in what is told of a reply that is none.
+
     Args:
         transport: None is offline: the cache alone answers, what it lacks is `Unjudged(error)`.
         cache: where valid replies are kept; None keeps nothing.
@@ -109,6 +113,7 @@ class Gateway:
         self._transport = transport
         self._cache = cache
         self._price = price_of(config)
+        self._secrets = secrets_of(config)
         self._limiter = Limiter(config)
         self._flying: dict[bytes, asyncio.Future[Reply]] = {}
         self._wires: dict[tuple[int, tuple[tuple[str, ...], ...]], Wire] = {}
@@ -171,7 +176,7 @@ class Gateway:
         else:
             self._limiter.judgement_ended(lost=False)
             flying.set_result(reply)  # first: a full disk must not leave the twins waiting
-            if self._cache is not None:
+            if self._cache is not None and not self._secrets.show_in(line.decode()):
                 self._cache.put(key, line, self.config.model)
             return reply
         finally:
@@ -184,15 +189,18 @@ class Gateway:
         self._check_context(job)
         for left in range(self.config.reasks, -1, -1):
             completion = await self._fetch(transport, job)
+            fault: JudgeOutputError | None = None
             try:
                 values = _read(completion, prompt, inputs)
             except JudgeOutputError as error:
-                if left and error.reason in _ASK_AGAIN and time.monotonic() < job.deadline:
+                fault = error
+            if fault is not None:
+                if left and fault.reason in _ASK_AGAIN and time.monotonic() < job.deadline:
                     continue
-                raise
+                raise self._blanked(fault, completion, prompt, inputs)
             where = Provenance(
-                completion.model,
-                completion.finish_reason,
+                self._secrets.blank(completion.model),
+                self._secrets.blank(completion.finish_reason),
                 completion.prompt_tokens,
                 completion.cached_tokens,
                 completion.completion_tokens,
@@ -200,6 +208,24 @@ class Gateway:
             )
             return Reply(values, where), _line(completion)
         raise AssertionError("unreachable: the last round returns or raises")
+
+    def _blanked(
+        self,
+        fault: JudgeOutputError,
+        completion: Completion,
+        prompt: Prompt,
+        inputs: Mapping[str, Any],
+    ) -> JudgeOutputError:
+        """The same fault of the reply without the key, read anew: a detail may quote half of it."""
+        text, refusal = map(self._secrets.blank, (completion.text, completion.refusal))
+        if (text, refusal) == (completion.text, completion.refusal):
+            return fault
+        detail = "the reply repeats the key"
+        try:
+            _read(completion._replace(text=text, refusal=refusal), prompt, inputs)
+        except JudgeOutputError as again:
+            detail = again.detail
+        return JudgeOutputError(fault.reason, detail, text or refusal)
 
     async def _fetch(self, transport: Transport, job: _Job) -> Completion:
         """Send until there is a reply."""

@@ -16,16 +16,19 @@ from .config import ModelConfig
 from .connections import Connections
 from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
+from .secrecy import Secrets, secrets_of
 
 BUSY = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
 _FILTERED = ("content_filter", "content_policy_violation")
+MOST_TOKENS = 10**8  # of one reply, ten times the longest context sold; more is no count
 TOO_LONG = "prompt and reply are longer than the model's context; a smaller window may fit"
 
 
 class HttpTransport:
     """POSTs to `{api_base}/chat/completions`. Ignores proxies, `.env` and every ambient setting.
 
-    The key goes into one header and nowhere else; error texts that quote it are blanked.
+    The key goes into one header and nowhere else; it is blanked in error texts that quote it,
+    unless it is shorter than `secrecy.SHORTEST`. Replies are read as they came.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -36,7 +39,7 @@ class HttpTransport:
             raise EndpointUnusable(
                 f"model {config.model!r}: environment variable {missing.args[0]} is not set"
             ) from None
-        self._secret = key.get_secret_value().encode() if key else b""
+        self._secrets = secrets_of(config)
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
@@ -58,12 +61,11 @@ class HttpTransport:
             detail = f"no reply within {self._config.timeout_s:g} s"
             raise EndpointError(detail, retryable=True) from None
         except OSError as error:
-            detail = f"{type(error).__name__}: {error}"
+            detail = self._secrets.blank(f"{type(error).__name__}: {error}")
             raise EndpointError(detail, retryable=True) from None
-        raw = self._clean(response.body)
         if response.status != 200:
-            raise self._failure(response.status, raw, response.retry_after)
-        return _completion(raw)
+            raise self._failure(response.status, response.body, response.retry_after)
+        return _completion(response.body, self._secrets)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -74,6 +76,7 @@ class HttpTransport:
         self, status: int, raw: bytes, retry_after: str | None
     ) -> EndpointError | EndpointUnusable:
         code, text = _error_of(raw)
+        text = self._secrets.blank(text)
         said = text[:300]
         where = f"HTTP {status} from {self._config.endpoint_id}: {said}"
         if status in (401, 402, 403) or code == "insufficient_quota":
@@ -93,9 +96,6 @@ class HttpTransport:
             where, retryable=status in BUSY, status=status, retry_after_s=seconds_of(retry_after)
         )
 
-    def _clean(self, raw: bytes) -> bytes:
-        return raw.replace(self._secret, b"***") if self._secret else raw
-
 
 def _let_go(connections: Connections) -> None:
     """Close them on the loop that they live on, whatever thread the collector runs in."""
@@ -103,7 +103,7 @@ def _let_go(connections: Connections) -> None:
         connections.loop.call_soon_threadsafe(connections.close)
 
 
-def _completion(raw: bytes) -> Completion:
+def _completion(raw: bytes, secrets: Secrets) -> Completion:
     try:
         reply: dict[str, Any] = orjson.loads(raw)
         choice = reply["choices"][0]
@@ -115,13 +115,13 @@ def _completion(raw: bytes) -> Completion:
             _text(choice.get("finish_reason")),
             _text(message.get("refusal")),
             _text(reply.get("model")),
-            _count(usage.get("prompt_tokens")),
-            _count(details.get("cached_tokens")),
-            _count(usage.get("completion_tokens")),
+            count_of(usage.get("prompt_tokens")),
+            count_of(details.get("cached_tokens")),
+            count_of(usage.get("completion_tokens")),
             bool(choice.get("logprobs")),
         )
     except (ValueError, LookupError, TypeError, AttributeError):
-        start = raw[:80].decode("utf-8", "replace")
+        start = secrets.blank(raw.decode("utf-8", "replace"))[:80]
         raise EndpointError(f"not a chat completion: {start!r}", retryable=True) from None
 
 
@@ -133,8 +133,9 @@ def _text(value: Any) -> str:
     return value
 
 
-def _count(value: Any) -> int:
-    return value if type(value) is int and value > 0 else 0  # what is no count is not known
+def count_of(value: Any) -> int:
+    """A number of tokens as an endpoint tells it; 0, not known, for what is no plausible count."""
+    return value if type(value) is int and 0 < value <= MOST_TOKENS else 0
 
 
 def _header(key: SecretStr, config: ModelConfig) -> str:

@@ -13,7 +13,8 @@ from ..records.judgements import Reason
 from .config import ModelConfig
 from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
-from .http import BUSY, TOO_LONG, is_too_long, seconds_of
+from .http import BUSY, TOO_LONG, count_of, is_too_long, seconds_of
+from .secrecy import secrets_of
 
 # Read by LiteLLM at import: no price table from the network, no `.env` of the working directory.
 _QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
@@ -29,8 +30,7 @@ class LiteLLMTransport:
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        provider = config.model.split("/")[0].upper().replace("-", "_")
-        ambient = [f"{provider}_{end}" for end in ("API_BASE", "BASE_URL", "API_URL")]
+        ambient = [f"{config.provider}_{end}" for end in ("API_BASE", "BASE_URL", "API_URL")]
         ambient = [] if config.api_base else ambient
         if found := [name for name in (*ambient, "USE_LITELLM_PROXY") if os.environ.get(name)]:
             raise EndpointUnusable(
@@ -52,8 +52,7 @@ class LiteLLMTransport:
             self._extra |= {"api_base": config.base_url, "api_key": _NO_KEY}
         if key:
             self._extra["api_key"] = key.get_secret_value()
-        own = os.environ.get(f"{provider}_API_KEY", "")
-        self._secrets = [s for s in (key.get_secret_value() if key else "", own) if s]
+        self._secrets = secrets_of(config)
         self._litellm = _import()
 
     async def send(self, body: bytes) -> Completion:
@@ -71,9 +70,9 @@ class LiteLLMTransport:
             choice.finish_reason or "",
             getattr(choice.message, "refusal", None) or "",
             reply.model or "",
-            getattr(usage, "prompt_tokens", 0) or 0,
-            getattr(details, "cached_tokens", 0) or 0,
-            getattr(usage, "completion_tokens", 0) or 0,
+            count_of(getattr(usage, "prompt_tokens", 0)),
+            count_of(getattr(details, "cached_tokens", 0)),
+            count_of(getattr(usage, "completion_tokens", 0)),
             bool(getattr(choice, "logprobs", None)),
         )
 
@@ -100,9 +99,7 @@ class LiteLLMTransport:
         return EndpointError(said, retryable=retryable, status=status, retry_after_s=_after(error))
 
     def _clean(self, error: Exception) -> str:
-        text = f"{type(error).__name__}: {error}"
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
+        text = self._secrets.blank(f"{type(error).__name__}: {error}")
         return text.split("\n")[0][:300]
 
 

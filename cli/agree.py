@@ -8,10 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from .terminal import shown
+
 
 def agree(
     human: Annotated[
-        Path, typer.Argument(exists=True, help="Labels (or scores) taken as the truth.")
+        Path,
+        typer.Argument(exists=True, help="Labels (or scores) taken as the truth, or a folder."),
     ],
     judged: Annotated[
         Path,
@@ -19,7 +22,13 @@ def agree(
     ],
     where: Annotated[
         list[str] | None,
-        typer.Option(help="FIELD=VALUE that rows of HUMAN must have; may be repeated."),
+        typer.Option(
+            help="FIELD=VALUE that rows of HUMAN must have; of one field repeated, either."
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="What to compare of folders: nuggets, support, relevance, scores."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
@@ -31,22 +40,22 @@ def agree(
     from ..records.problems import InputError, Problems
     from .score import list_problems
 
-    wanted = {}
+    wanted: dict[str, list[str]] = {}
     for text in where or ():
         name, equals, value = text.partition("=")
         if not equals:
             raise InputError(f"--where {text}: wanted FIELD=VALUE")
-        wanted[name] = value
+        wanted.setdefault(name, []).append(value)
     problems = Problems()
-    found = compare(human, judged, problems, wanted)
+    found = compare(human, judged, problems, wanted, kind)
     if as_json:
         from .tables import write_objects
 
         write_objects([found])
     elif found["kind"] == "scores":
-        sys.stdout.write(_taus_text(found))
+        sys.stdout.write(shown(_taus_text(found)))
     else:
-        sys.stdout.write(_labels_text(found))
+        sys.stdout.write(shown(_labels_text(found)))
     list_problems(problems)
 
 

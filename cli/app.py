@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import traceback
+from types import FrameType
 
 import typer
 
 from . import agree, cache, configs, doctor, run, score
-from .exits import INPUT
+from .exits import INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
+from .terminal import shown
 
 app = typer.Typer(
     name="judge",
@@ -18,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(run.run)
+app.command(cls=run.RunCommand)(run.run)
 app.command()(score.score)
 app.command()(agree.agree)
 app.command()(doctor.doctor)
@@ -30,13 +34,36 @@ app.command("export-config")(configs.export_config)
 
 def main() -> None:
     """Run the command line; the exit codes are those of `judge --help`."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         app()
-    except BrokenPipeError:  # the reader of stdout went away, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except BrokenPipeError:
+        _end_quietly()
+    except Terminated:
+        sys.exit(TERMINATED)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except SystemExit as end:  # typer's own way with a broken pipe is the code of a gate
+        if isinstance(end.__context__, BrokenPipeError):
+            _end_quietly()
+        raise
+    except OSError as error:
+        sys.stderr.write(f"judge: {shown(str(error))}\n")
+        sys.exit(INPUT)
     except Exception as error:
         if type(error).__name__ not in ("InputError", "EndpointUnusable"):
-            raise
-        sys.stderr.write(f"judge: {error}\n")
+            sys.stderr.write(shown(traceback.format_exc()))
+            sys.exit(INTERNAL)
+        sys.stderr.write(f"judge: {shown(str(error))}\n")
         sys.exit(INPUT)
+
+
+def _end_quietly() -> None:
+    """The reader of stdout went away, as `| head` does."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # while what was judged is put away
+    raise Terminated

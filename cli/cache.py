@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from .terminal import cell
+
 
 def cache(
     clear: Annotated[bool, typer.Option("--clear", help="Forget the replies.")] = False,
@@ -31,7 +33,7 @@ def cache(
         counts = replies.counts()
         chosen = {name: n for name, n in counts.items() if model in (None, name)}
         for name, n in chosen.items():
-            sys.stdout.write(f"{n:>10,}  {name}\n")
+            sys.stdout.write(f"{n:>10,}  {cell(name)}\n")
         total, size = sum(chosen.values()), replies.volume() / 1e6
         sys.stdout.write(f"{total:>10,}  replies, {size:.1f} MB in {where}\n")
     finally:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .exits import INCOMPLETE
+from .terminal import shown
 
 
 def doctor(
@@ -36,6 +37,6 @@ def doctor(
         write_objects(report.as_dict() for report in reports)
     else:
         for report in reports:
-            sys.stdout.write(report.as_text())
+            sys.stdout.write(shown(report.as_text()))
     if not all(report.is_ready for report in reports):
         raise typer.Exit(INCOMPLETE)

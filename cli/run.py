@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from .exits import GATE_FAILED, INCOMPLETE, INTERRUPTED
+from .exits import GATE_FAILED, INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
+from .terminal import cell, shown
 
 PROGRAMS = ("relevance", "nuggets", "support")
+REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
 File = Path | None
 
 
@@ -73,7 +77,8 @@ def run(
     Example: judge run nuggets,support --topics topics.tsv --candidates candidates.jsonl
     --qrels qrels.txt --passages passages.jsonl --runs runs/ --model lexical --out results
 
-    Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted.
+    Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted,
+    143 terminated, 70 an error of this program.
     """
     from ..programs.run import judge_collection, plan
 
@@ -101,9 +106,11 @@ def run(
         sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
     try:
         result = judge_collection(config, quiet=quiet)
-    except KeyboardInterrupt:
-        sys.stderr.write("\nInterrupted. What was judged is kept: the same command goes on.\n")
-        raise typer.Exit(INTERRUPTED) from None
+    except KeyboardInterrupt as signal:
+        is_term = isinstance(signal, Terminated)
+        how = "Terminated" if is_term else "Interrupted"
+        sys.stderr.write(f"\n{how}. What was judged is kept: the same command goes on.\n")
+        raise typer.Exit(TERMINATED if is_term else INTERRUPTED) from None
 
     from .tables import leaderboard, write_rows
 
@@ -111,11 +118,11 @@ def run(
         write_rows(result.scores)
     else:
         sys.stdout.write(leaderboard(result.scores))
-    sys.stderr.write(_summary(result))
+    sys.stderr.write(shown(_summary(result)))
     if not result.is_complete:
         raise typer.Exit(INCOMPLETE)
     if failed := [line for gate in gates for line in _failures(result.scores, *gate)]:
-        sys.stderr.write("".join(failed))
+        sys.stderr.write(shown("".join(failed)))
         raise typer.Exit(GATE_FAILED)
 
 
@@ -135,12 +142,30 @@ def resolve(what: str, flags: dict[str, Any], sets: list[str] | None, model: str
     return load_config(path if is_file else None, flags, sets or (), model)
 
 
+class RunCommand(TyperCommand):
+    """`judge run`, with a hint where a shell has made many files of one pattern."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See click. Raises: its usage error."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            text = str(getattr(error, "message", ""))
+            if "unexpected extra argument" in text:
+                hint = "Quote patterns (--runs 'runs/*') or repeat --runs for each file."
+                error.message = f"{shown(text)}. {hint}"  # type: ignore[attr-defined]
+            raise
+
+
 def _gate(text: str) -> tuple[str, float]:
     from ..records.problems import InputError
 
     measure, _, value = text.partition("=")
     try:
-        return measure, float(value)
+        least = float(value)
+        if not measure or not math.isfinite(least):
+            raise ValueError
+        return measure, least
     except ValueError:
         raise InputError(f"--fail-under {text}: wanted MEASURE=VALUE, e.g. V_strict=0.4") from None
 
@@ -194,7 +219,21 @@ def _summary(result: Any) -> str:
     if manifest["limit_reached"]:
         lines.append(f"Stopped at {manifest['limit_reached']}: the results are partial.")
     if result.n_unjudged:
+        if not result.n_judged and (first := _first_reason(result.folder)):
+            lines.append(f"First of them: {first}")
         more = "the same command asks again for what can be asked"
         lines.append(f"Unjudged ones are in {result.folder}/unjudged.jsonl; {more}.")
     lines.append(f"Results: {result.folder}")
     return "\n".join(lines) + "\n"
+
+
+def _first_reason(folder: Path) -> str:
+    """Why the first judgement that was asked for did not arrive; "" if none was."""
+    from ..records.lines import json_lines
+    from ..records.problems import Problems
+
+    for _, row in json_lines(folder / "unjudged.jsonl", Problems()):
+        if row["reason"] not in ("no_passage", "budget"):
+            detail = " ".join(row["detail"].split())
+            return cell(f"{row['reason']}: {detail[:REASON_CHARS]}")
+    return ""

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from .terminal import shown
+
 
 def score(
     path: Annotated[
@@ -44,4 +46,4 @@ def list_problems(problems: object) -> None:
     assert isinstance(problems, Problems)
     for kind, n in problems.counts().items():
         first = next(row for row in problems if row.kind == kind)
-        sys.stderr.write(f"{n:>7,} {kind} ({first.action}), first at {first}\n")
+        sys.stderr.write(f"{n:>7,} {kind} ({first.action}), first at {shown(str(first))}\n")

@@ -10,6 +10,7 @@ import orjson
 
 from ..records.rows import ScoreRow
 from ..records.scores import score_row
+from .terminal import cell
 
 # What a leaderboard shows, in this order, of what there is; it is sorted by the first of them.
 SHOWN = (
@@ -85,12 +86,14 @@ def _cells(run: str, measures: Sequence[str], cells: dict[tuple[str, str], Score
 
 
 def _shown(row: ScoreRow | None) -> str:
-    if row is None or row.value is None:
+    if row is None:
         return "-"
-    if row.measure == "length":
-        return f"{row.value:.0f}"
-    bounds = f" [{row.low:.3f} {row.high:.3f}]" if row.n_unjudged else ""
-    return f"{row.value:.4f}{bounds}"
+    bounds = ""
+    if row.n_unjudged and row.low is not None and row.high is not None:
+        bounds = f" [{row.low:.3f} {row.high:.3f}]"
+    if row.value is None or (row.n_unjudged and not row.n):  # nothing arrived: not even a 0
+        return f"-{bounds}"
+    return f"{row.value:.0f}" if row.measure == "length" else f"{row.value:.4f}{bounds}"
 
 
 def _money(cost: float | None) -> str:
@@ -98,11 +101,12 @@ def _money(cost: float | None) -> str:
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> str:
+    table = [[cell(text) for text in row] for row in table]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = [
         "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            text.ljust(width) if i == 0 else text.rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in table
     ]

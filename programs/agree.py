@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +26,21 @@ _FILES = {
 
 
 def agree(
-    human: Path, judged: Path, problems: Problems, where: Mapping[str, str] | None = None
+    human: Path,
+    judged: Path,
+    problems: Problems,
+    where: Mapping[str, Sequence[str]] | None = None,
+    kind: str | None = None,
 ) -> dict[str, Any]:
     """Compare two files cell by cell on their ids.
 
     Args:
-        human: the file taken as the truth: labels of any layout, or scores.
-        judged: the other file, or a results folder of `judge run`.
-        where: read only those rows of `human` whose fields have these values.
+        human: the file taken as the truth: labels of any layout, or scores; or a results folder
+            of `judge run`, of which the file is taken that is like the other.
+        judged: the other file or folder.
+        where: read only those rows of `human` whose fields have one of these values.
+        kind: what to compare of folders: nuggets, support, relevance or scores. Of two folders
+            it is otherwise the first of nuggets, support, relevance that both have.
 
     Returns: for labels, the fields of `Agreement` and how many cells only one side has; for
         scores, `measures` with the three taus of each measure that both sides have. Run names
@@ -39,10 +48,15 @@ def agree(
         `run_aliases` lists them.
     Raises: InputError if nothing can be compared.
     """
+    if kind is not None and kind not in _FILES:
+        raise InputError(f"--kind {kind}: wanted one of {', '.join(_FILES)}")
+    if human.is_dir() or judged.is_dir():
+        kind = kind or _kind_of_both(human, judged, where or {})
+        human, judged = _in_folder(human, kind), _in_folder(judged, kind)
     if file_kind(human) == "scores":
-        return _agree_scores(human, _in_folder(judged, "scores"), problems)
-    truth = read_labels(human, problems, where)
-    other = read_labels(_in_folder(judged, truth.kind), problems)
+        return _agree_scores(human, judged, problems)
+    truth = _chosen(human, problems, where or {})
+    other = read_labels(judged, problems)
     problems.raise_errors()
     if truth.key_names != other.key_names:
         keys = " and ".join(", ".join(f.key_names) for f in (truth, other))
@@ -58,7 +72,7 @@ def _agree_labels(truth: LabelFile, other: LabelFile, human: Path, judged: Path)
         cells = {_renamed(cell, at, aliases): label for cell, label in cells.items()}
     shared = sorted(truth.cells.keys() & cells.keys())
     if not shared:
-        raise InputError(f"{human} and {judged}: no cell in common; do their ids agree?")
+        raise InputError(f"{human} and {judged}: no cell in common{_why_none(truth, cells)}")
     scale = _joint_scale(truth.scale, other.scale)
     pairs = agreement([truth.cells[c] for c in shared], [cells[c] for c in shared], scale)
     return {
@@ -70,6 +84,36 @@ def _agree_labels(truth: LabelFile, other: LabelFile, human: Path, judged: Path)
         "n_judged_unlabelled": other.n_unlabelled,
         "run_aliases": aliases,
     }
+
+
+def _why_none(truth: LabelFile, judged: Collection[Cell]) -> str:
+    n_ids = len(truth.key_names) - 1
+    if truth.kind == "nuggets" and {c[:n_ids] for c in truth.cells} & {c[:n_ids] for c in judged}:
+        how = "judge with --nuggets and the bank of the first"
+        return f", for they hold different nuggets for the same answers; {how}"
+    return "; do their ids agree?"
+
+
+def _chosen(path: Path, problems: Problems, where: Mapping[str, Sequence[str]]) -> LabelFile:
+    """The labels of the rows that have one of the values in each field."""
+    picks = [dict(zip(where, values, strict=True)) for values in product(*where.values())]
+    first, *more = [read_labels(path, problems, pick) for pick in picks]
+    if not more:
+        return first
+    scale, cells, annotations = first.scale, dict(first.cells), dict(first.annotations)
+    for found in more:
+        scale = _joint_scale(scale, found.scale)
+        for cell, label in found.cells.items():
+            if cells.setdefault(cell, label) != label:
+                names = " and ".join(", ".join(f"{k}={v}" for k, v in p.items()) for p in picks)
+                what = f"cell {' '.join(cell)} has different labels in {names}, wanted one label"
+                problems.error(path, 0, "duplicate_cell", what)
+        for cell, labels in found.annotations.items():
+            annotations[cell] = {**annotations.get(cell, {}), **labels}
+    n_unlabelled = first.n_unlabelled + sum(found.n_unlabelled for found in more)
+    return replace(
+        first, scale=scale, cells=cells, annotations=annotations, n_unlabelled=n_unlabelled
+    )
 
 
 def _agree_scores(human: Path, judged: Path, problems: Problems) -> dict[str, Any]:
@@ -122,6 +166,20 @@ def _renamed(cell: Cell, at: int, aliases: Mapping[str, str]) -> Cell:
 def _joint_scale(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     return longer if set(shorter) <= set(longer) else tuple(dict.fromkeys((*one, *other)))
+
+
+def _kind_of_both(human: Path, judged: Path, where: Mapping[str, Sequence[str]]) -> str:
+    if human.is_dir() and judged.is_dir():
+        for kind in ("nuggets", "support", "relevance"):
+            if all((folder / _FILES[kind]).is_file() for folder in (human, judged)):
+                return kind
+        raise InputError(
+            f"{human} and {judged}: no judgements of one kind; for scores --kind scores"
+        )
+    path = judged if human.is_dir() else human
+    if file_kind(path) == "scores":
+        return "scores"
+    return _chosen(path, Problems(), {} if human.is_dir() else where).kind
 
 
 def _in_folder(path: Path, kind: str) -> Path:

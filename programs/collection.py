@@ -74,7 +74,7 @@ def load_collection(data: DataConfig, limit: int | None = None) -> Collection:
     Raises: InputError with every error of every file, before a model is asked anything.
     """
     problems = Problems()
-    run_files = expand_runs(data.runs)
+    run_files = expand_runs(data.runs, problems)
     for path in (data.candidates, data.qrels, data.nuggets, *data.passages, *run_files):
         if path is not None and not first_line(path):
             problems.error(path, 1, "empty_file", "the file is empty, wanted records")
@@ -121,16 +121,24 @@ def load_collection(data: DataConfig, limit: int | None = None) -> Collection:
     return collection
 
 
-def expand_runs(patterns: tuple[str, ...]) -> list[Path]:
+def expand_runs(patterns: tuple[str, ...], problems: Problems | None = None) -> list[Path]:
     """Files of the named files, folders (their .jsonl and .jsonl.gz) and patterns, sorted.
+
+    The other files of a folder are listed in `problems` as left out, hidden ones aside.
 
     Raises: InputError for a name that matches nothing.
     """
     files: list[Path] = []
+    left: list[Path] = []
     for pattern in patterns:
         path = Path(pattern)
         if path.is_dir():
-            found = sorted([*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")])
+            inside = sorted(p for p in path.iterdir() if p.is_file() and p.name[0] != ".")
+            found = [p for p in inside if p.name.endswith((".jsonl", ".jsonl.gz"))]
+            left += [p for p in inside if p not in found]
+            if inside and not found:
+                what = f"{len(inside):,} files but no .jsonl or .jsonl.gz"
+                raise InputError(f"{pattern}: {what}; name them by a pattern, as '{path / '*'}'")
         elif path.is_file():
             found = [path]
         else:
@@ -138,6 +146,10 @@ def expand_runs(patterns: tuple[str, ...]) -> list[Path]:
         if not found:
             raise InputError(f"{pattern}: no run file there")
         files += found
+    for path in dict.fromkeys(left):
+        if path not in files and problems is not None:
+            what = "no .jsonl or .jsonl.gz, so not read as a run; name the file, if it is one"
+            problems.skip(path, 0, "not_a_run_file", what)
     return list(dict.fromkeys(files))
 
 
@@ -150,16 +162,16 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
         has_documents = False
         for line, answer in placed_answers(read_lines(path, problems), seen=seen):
             has_documents = has_documents or bool(line.row.get("documents"))
+            if answer.run_id.split() != [answer.run_id]:
+                what = f"run_id is {answer.run_id!r}, wanted an id without white space"
+                line.error("bad_run_id", what)
+            runs[answer.run_id] = None  # a run that answers no judged topic scores 0
             if answer.topic_id not in collection.topics:
                 what = f"{answer.run_id} answers topic {answer.topic_id!r}, which is not judged"
                 is_known = answer.topic_id in collection.beyond_limit
                 line.skip("beyond_limit" if is_known else "unknown_topic", what)
                 continue
-            if answer.run_id.split() != [answer.run_id]:
-                what = f"run_id is {answer.run_id!r}, wanted an id without white space"
-                line.error("bad_run_id", what)
             text = answer.text
-            runs[answer.run_id] = None
             collection.n_answers += 1
             collection.n_sentences += len(answer.sentences)
             collection.n_with_text[answer.topic_id] += bool(text.strip())

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ..backends.config import ModelConfig
 
 ProgramName = Literal["relevance", "nuggets", "support"]
 JudgeName = Literal["nuggetizer", "importance", "assigner", "support", "relevance"]
 
+NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
 WINDOWED = ("nuggetizer", "importance", "assigner")
 
 
@@ -24,7 +26,22 @@ def _as_paths(value: Any) -> Any:
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def _writable(path: Path) -> Path:
+    """A path that a file system can hold, with room for the names of files in it."""
+    if "\0" in str(path):
+        raise ValueError("the path holds a NUL character")
+    if any(len(os.fsencode(part)) > NAME_BYTES for part in path.parts):
+        raise ValueError(f"a name in the path is longer than {NAME_BYTES} bytes")
+    if len(os.fsencode(path.absolute())) > PATH_BYTES:
+        raise ValueError(f"the path is longer than {PATH_BYTES} bytes")
+    return path
+
+
+Writable = Annotated[Path, AfterValidator(_writable)]
+Whole = Annotated[int, Field(lt=2**63)]  # what the manifest, JSON, can hold
 
 
 class DataConfig(_Section):
@@ -42,22 +59,22 @@ class JudgeConfig(_Section):
     """Which model answers for a judge, and what of the judge differs from its defaults."""
 
     model: str = "default"
-    window: int | None = Field(default=None, ge=1, description="nuggets or passages in one call")
+    window: Whole | None = Field(default=None, ge=1, description="nuggets or passages in one call")
     grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
 
 
 class NuggetsConfig(_Section):
     """The numbers of arXiv:2411.09607."""
 
-    min_grade: int = Field(default=1, ge=0, description="relevance a candidate needs")
-    most: int = Field(default=30, ge=1, description="longest list while it grows")
-    keep: int = Field(default=20, ge=1, description="nuggets kept, vital ones first")
+    min_grade: Whole = Field(default=1, ge=0, description="relevance a candidate needs")
+    most: Whole = Field(default=30, ge=1, description="longest list while it grows")
+    keep: Whole = Field(default=20, ge=1, description="nuggets kept, vital ones first")
 
 
 class SupportConfig(_Section):
     """The rule of arXiv:2504.15205 is `first`."""
 
-    citations: Literal["first", "all"] | Annotated[int, Field(ge=1)] = Field(
+    citations: Literal["first", "all"] | Annotated[Whole, Field(ge=1)] = Field(
         default="first", description="citations of a sentence that are judged: first, all or k"
     )
 
@@ -65,15 +82,17 @@ class SupportConfig(_Section):
 class RunSection(_Section):
     """Where results go and what a run may spend. `out` is relative to the working directory."""
 
-    out: Path = Path("results")
-    concurrency: int = Field(default=32, ge=1, description="judgements under way at once")
+    out: Writable = Path("results")
+    concurrency: Whole = Field(default=32, ge=1, description="judgements under way at once")
     max_cost: float | None = Field(default=None, gt=0, description="dollars")
-    max_calls: int | None = Field(default=None, ge=1)
-    max_tokens: int | None = Field(default=None, ge=1)
-    seed: int = Field(default=0, description="for what draws at random; no program does yet")
-    limit: int | None = Field(default=None, ge=1, description="judge the first topics only")
+    max_calls: Whole | None = Field(default=None, ge=1)
+    max_tokens: Whole | None = Field(default=None, ge=1)
+    seed: Whole = Field(
+        default=0, ge=-(2**63), description="for what draws at random; no program does yet"
+    )
+    limit: Whole | None = Field(default=None, ge=1, description="judge the first topics only")
     offline: bool = Field(default=False, description="answer from the reply cache alone")
-    cache: bool | Path = Field(
+    cache: bool | Writable = Field(
         default=True, description="keep replies; or the folder to keep them in"
     )
     allow_missing: float = Field(default=0.0, ge=0, le=1, description="share that may be unjudged")

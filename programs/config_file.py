@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from ..records.problems import InputError
 from .config import Config
+from .yaml_text import Keys, NotYaml, read_yaml, unfit_values
 
-Keys = tuple[str, ...]  # of a value, from the root; places in a list as text
 _PATHS = ("topics", "candidates", "qrels", "nuggets")
+_OF_ONE_MODEL = ("price", "recording", "engine")  # what another model does not take over
 _PLAINLY = {  # what pydantic says in the terms of its own types
     "extra_forbidden": "no such setting",
     "model_type": "wanted a section of settings",
@@ -59,12 +61,14 @@ def load_config(
         if not equals:
             raise InputError(f"--set {pair}: wanted NAME=VALUE, such as run.concurrency=8")
         try:
-            _put(data, name, yaml.safe_load(text))
-        except yaml.YAMLError:
-            raise InputError(f"--set {pair}: the value is not YAML") from None
+            _put(data, name, read_yaml(text)[0])
+        except NotYaml as error:
+            raise InputError(f"--set {pair}: the value is {error}") from None
         except InputError as error:
             raise InputError(f"--set {pair}: {error}") from None
         flags[tuple(name.split("."))] = f"--set {pair}"
+    if unfit := [_told(at, what, path, lines, flags) for at, what in unfit_values(data)]:
+        raise InputError("\n".join(unfit))
     try:
         return Config.model_validate(data)
     except ValidationError as error:
@@ -78,37 +82,12 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[Keys, int]]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        lines: dict[Keys, int] = {}
-        if node is not None:
-            _note_lines(node, (), lines, path)
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
-        what = getattr(error, "problem", None) or error
-        raise InputError(f"{path}:{line}: not YAML ({what})") from None
+        data, lines = read_yaml(text)
+    except NotYaml as error:
+        raise InputError(f"{path}:{error.line}: {error}") from None
     if not isinstance(data, dict | None):
         raise InputError(f"{path}:1: wanted sections such as data: and models:")
     return data or {}, lines
-
-
-def _note_lines(node: yaml.Node, at: Keys, lines: dict[Keys, int], path: Path) -> None:
-    if isinstance(node, yaml.MappingNode):
-        seen = set()
-        for key, value in node.value:
-            line = key.start_mark.line + 1
-            if not isinstance(key, yaml.ScalarNode):
-                raise InputError(f"{path}:{line}: wanted a name before the colon")
-            if key.value in seen:
-                raise InputError(f"{path}:{line}: {key.value!r} stands here twice")
-            seen.add(key.value)
-            lines[(*at, key.value)] = line
-            _note_lines(value, (*at, key.value), lines, path)
-    elif isinstance(node, yaml.SequenceNode):
-        for i, value in enumerate(node.value):
-            lines[(*at, str(i))] = value.start_mark.line + 1
-            _note_lines(value, (*at, str(i)), lines, path)
 
 
 def _resolve_paths(data: dict[str, Any], base: Path) -> None:
@@ -120,13 +99,22 @@ def _resolve_paths(data: dict[str, Any], base: Path) -> None:
         for name in ("runs", "passages"):
             value = section.get(name)
             if isinstance(value, str):
-                section[name] = [str(base / value)]
+                section[name] = [_pattern(base, value)]
             elif isinstance(value, list):
-                section[name] = [str(base / v) if isinstance(v, str) else v for v in value]
+                section[name] = [_pattern(base, v) if isinstance(v, str) else v for v in value]
     models = data.get("models")
     for entry in models.values() if isinstance(models, dict) else ():
         if isinstance(entry, dict) and isinstance(entry.get("recording"), str):
             entry["recording"] = str(base / entry["recording"])
+
+
+def _pattern(base: Path, name: str) -> str:
+    """A name or pattern within a folder, whose own name is no pattern whatever it holds."""
+    plain = base / name
+    with suppress(OSError):
+        if plain.exists():
+            return str(plain)
+    return str(Path(glob.escape(str(base))) / name)
 
 
 def _put(data: dict[str, Any], name: str, value: Any) -> None:
@@ -142,8 +130,12 @@ def _put_model(data: dict[str, Any], model: str) -> None:
     entries = data.get("models")
     if isinstance(entries, dict) and model in entries:
         _put(data, "models.default", entries[model])
-    else:
-        _put(data, "models.default.model", model)
+        return
+    default = entries.get("default") if isinstance(entries, dict) else None
+    if isinstance(default, dict) and default.get("model") != model:
+        kept = {name: value for name, value in default.items() if name not in _OF_ONE_MODEL}
+        _put(data, "models.default", kept)
+    _put(data, "models.default.model", model)
 
 
 def _explain(error: Any, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]) -> str:
@@ -154,13 +146,24 @@ def _explain(error: Any, path: Path | None, lines: dict[Keys, int], flags: dict[
         loc = tuple(name.split("."))
     elif not isinstance(error["input"], dict) and error["type"] != "extra_forbidden":
         what = f"{what}, got {error['input']!r}"
+    return _told(loc, what, path, lines, flags)
+
+
+def _told(
+    loc: Keys, what: str, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]
+) -> str:
+    """What is wrong with a setting, behind the flag or the line that it comes from."""
     told = f"{'.'.join(loc) or 'config'}: {what}"
     for keys, flag in flags.items():
         if loc and keys[: len(loc)] == loc:
-            return f"{flag}: {told}"
+            return _behind(flag, told)
     for end in range(len(loc), 0, -1):
         if loc[:end] in flags:
-            return f"{flags[loc[:end]]}: {told}"
+            return _behind(flags[loc[:end]], told)
         if loc[:end] in lines:
             return f"{path}:{lines[loc[:end]]}: {told}"
     return f"{path}: {told}" if path is not None else told
+
+
+def _behind(flag: str, told: str) -> str:
+    return told if told.startswith(flag) else f"{flag}: {told}"  # a dotted name is there already

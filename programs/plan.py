@@ -46,6 +46,10 @@ def check_data(config: Config, collection: Collection) -> None:
         raise InputError("relevance grades candidates: name a file (data.candidates, --candidates)")
     if {"nuggets", "support"} & set(config.program) and not collection.n_answers:
         raise InputError("no answers: name the runs to judge (data.runs, --runs)")
+    has_texts = config.data.passages or collection.passages or collection.files_with_documents
+    if "support" in config.program and collection.cited and not has_texts:
+        what = "name a file of them (data.passages, --passages)"
+        raise InputError(f"support: no cited passage has a text; {what}")
     needs_bank = "nuggets" in config.program
     if needs_bank and collection.banks is None and not collection.candidates:
         what = "a nugget bank (data.nuggets) or candidates to make one (data.candidates)"

@@ -13,6 +13,7 @@ from mock_server import (
     Fault,
     Hang,
     HtmlBody,
+    MockServer,
     NotChatShape,
     OneShort,
     OtherLabel,
@@ -236,3 +237,12 @@ def assert_whole(ran, tmp_path, rows_of):
         if row["measure"] == "support_precision":
             assert (row["value"], row["n"], row["n_unjudged"]) == (0.5, 3, 0)
             assert row["low"] == row["high"] == 0.5
+
+
+def test_where_nothing_arrived_stderr_says_why_first(run_tiny):
+    with MockServer(faults=lambda number, body: Status(400)) as server:
+        ran = run_tiny(server, "support", *CAPS)
+    assert ran.code == 3
+    (line,) = [line for line in ran.err.splitlines() if line.startswith("First of them: ")]
+    assert "error: " in line
+    assert "400" in line

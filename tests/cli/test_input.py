@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 from mock_server import MockServer
@@ -79,6 +81,16 @@ def test_runs_that_answer_none_of_the_topics_are_no_run(refused, tiny):
     assert "no answers" in refused()
 
 
+def test_a_run_that_answers_no_judged_topic_scores_0_and_does_not_vanish(judge, tiny):
+    text = (tiny / "two.jsonl").read_text()
+    (tiny / "two.jsonl").write_text(text.replace('"t1"', '"t9"'))
+    data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl", "--json"]
+    runs = ["--runs", tiny / "one.jsonl", "--runs", tiny / "two.jsonl", "--model", "lexical"]
+    means = [row for row in judge("run", "support", *data, *runs).rows if row["topic_id"] == "all"]
+    values = {row["value"] for row in means if row["run_id"] == "two"}
+    assert values == {0.0}
+
+
 def test_missing_data_is_asked_for_by_its_flag(refused, tiny):
     assert "--runs" in refused(runs=None)
     assert "--topics" in refused(topics=None)
@@ -92,6 +104,90 @@ def test_names_that_no_leaderboard_can_hold_are_told_before_anything_is_judged(r
     assert "one.jsonl:1: run_id is 'one run'" in refused()
     (tiny / "topics.tsv").write_text("all\twhat makes the tides\n")
     assert "topic 'all'" in refused()
+
+
+def test_support_without_any_passage_says_what_to_name(refused):
+    assert "--passages" in refused(passages=None)
+
+
+def test_support_of_reports_with_documents_needs_no_passages(judge, tiny):
+    text = (tiny / "one.jsonl").read_text()
+    documents = '{"documents": {"p1": {"id": "p1", "text": "The moon makes the tides."}}, '
+    (tiny / "one.jsonl").write_text(documents + text.removeprefix("{"))
+    data = ["--topics", tiny / "topics.tsv", "--runs", tiny / "one.jsonl"]
+    ran = judge("run", "support", *data, "--model", "lexical", "--out", "out")
+    assert (ran.code, ran.out.count("one")) == (0, 1), ran.err
+
+
+@pytest.mark.parametrize("gate", ["A=nan", "A=inf", "A=-inf", "=0.4", "A", "A=x"])
+def test_a_gate_that_says_nothing_is_refused(gate, refused):
+    line = refused(**{"fail-under": gate})
+    assert line.startswith(f"judge: --fail-under {gate}: wanted MEASURE=VALUE")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("max-cost", "nan"), ("max-cost", "inf"), ("allow-missing", "nan"), ("allow-missing", "inf%"),
+     ("limit", 2**64), ("max-calls", 2**63), ("max-tokens", 2**63), ("out", "x" * 300)],
+)  # fmt: skip
+def test_a_number_or_name_that_nothing_can_hold_is_refused(name, value, refused):
+    line = refused(**{name: value})
+    assert line.count(f"run.{name.replace('-', '_')}") == 1
+
+
+def test_run_files_that_a_shell_made_of_a_pattern_get_a_hint(judge, tiny):
+    ran = judge("run", "support", "--runs", tiny / "one.jsonl", tiny / "two.jsonl")
+    assert ran.code == 2
+    assert "Quote patterns (--runs 'runs/*') or repeat --runs" in ran.err
+
+
+def test_control_characters_reach_no_terminal(judge, tiny, tmp_path):
+    row = json.loads((tiny / "one.jsonl").read_text()) | {"run_id": "a\x1b[2J\u202eb"}
+    (tiny / "one.jsonl").write_text(json.dumps(row) + "\n")
+    data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl"]
+    data += ["--runs", tiny / "one.jsonl", "--model", "lexical", "--out", "out"]
+    ran = judge("run", "support", *data, "--fail-under", "support_precision=2")
+    assert ran.code == 1
+    for text in (ran.out, ran.err):
+        assert "a\\x1b[2J\\u202eb" in text
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+    wrong = judge("score", tmp_path / "out", "--topics", tmp_path / "\x1b[2J")
+    assert "\x1b" not in wrong.err
+    (tiny / "t\x1b.tsv").write_text("")
+    ran = judge("run", "support", *data, "--topics", tiny / "t\x1b.tsv")
+    assert (ran.code, "t\\x1b.tsv:1: " in ran.err, "\x1b" in ran.err) == (2, True, False)
+
+
+def test_a_file_that_the_system_refuses_is_no_gate(judge, tiny):
+    ran = judge("run", "x" * 300 + "/judge.yaml")
+    assert ran.code == 2, ran.err
+    ran = judge("cache", "--folder", "x" * 300)
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1), ran.err
+
+
+def test_the_reader_of_the_output_may_go_away(environment, tmp_path, tiny):
+    (tmp_path / "scores.py").write_text(
+        "import sys\nfrom nuggetjudge.cli import app\n"
+        "def gone(): raise BrokenPipeError(32, 'gone')\n"
+        "app.app.command('gone')(gone)\nsys.argv = ['judge', 'gone']\napp.main()\n"
+    )
+    command = [sys.executable, "scores.py"]
+    ran = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_an_error_of_ours_is_no_gate_and_shows_its_traceback(environment, tmp_path):
+    (tmp_path / "broken.py").write_text(
+        "import sys\nfrom nuggetjudge.cli import app\n"
+        "def broken(): raise LookupError('unforeseen')\n"
+        "app.app.command('broken')(broken)\nsys.argv = ['judge', 'broken']\napp.main()\n"
+    )
+    command = [sys.executable, "broken.py"]
+    ran = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=False)
+    assert ran.returncode == 70
+    assert b"Traceback" in ran.stderr
+    assert b"LookupError: unforeseen" in ran.stderr
 
 
 def test_an_unknown_program_is_told_with_the_known_ones(refused):

@@ -79,8 +79,9 @@ def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
     assert not list((tmp_path / "killed").glob("*.part"))
 
 
-def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(
-    slow_server, environment, tmp_path, judge
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_run_tidily_and_the_same_command_goes_on(
+    number, code, slow_server, environment, tmp_path, judge
 ):
     url, log = slow_server
     process = subprocess.Popen(
@@ -94,15 +95,16 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(
     while not log.is_file() or len(log.read_bytes().splitlines()) < 10:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, said = process.communicate(timeout=10)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert "the same command goes on" in said
     assert "Traceback" not in said
     assert len(said.splitlines()) <= 2
     kept = sum(len(p.read_bytes().splitlines()) for p in (tmp_path / "out/journal").iterdir())
     assert kept >= 1
     assert not (tmp_path / "out" / "scores.jsonl").exists()
+    assert not list((tmp_path / "out").glob("*.part"))
 
     n_before = len(log.read_text().splitlines())
     ran = judge(*command(url, "out", 32)[3:])

@@ -57,6 +57,12 @@ def test_an_answer_to_a_topic_that_is_not_judged_is_listed_with_its_line(data, t
     assert collection.n_answers == 1
 
 
+@pytest.mark.parametrize("limit", [None, 1])
+def test_a_run_that_answers_no_judged_topic_is_known_all_the_same(limit, data, tmp_path):
+    write(tmp_path / "run.jsonl", [answer("a", "t1"), answer("b", "t9"), answer("c", "t2")])
+    assert load_collection(data(), limit=limit).run_ids == ["a", "b", "c"]
+
+
 def test_answers_are_read_again_in_the_same_order(data):
     collection = load_collection(data())
     assert list(collection.answers()) == list(collection.answers())
@@ -132,3 +138,31 @@ def test_runs_are_files_folders_and_patterns_each_once(tmp_path):
     assert names == ["a.jsonl", "b.jsonl", "c.jsonl.gz"]
     with pytest.raises(InputError, match="no run file there"):
         expand_runs((str(tmp_path / "*.json"),))
+
+
+def test_other_files_of_a_folder_are_listed_and_hidden_ones_are_not(data, tmp_path):
+    folder = tmp_path / "runs"
+    (folder / "deeper").mkdir(parents=True)
+    write(folder / "a.jsonl", [answer("a", "t1")])
+    for name in ("trec_run", "b.json", ".hidden"):
+        (folder / name).write_text("text")
+    collection = load_collection(data(runs=str(folder)))
+    assert collection.run_ids == ["a"]
+    left = [Path(p.file).name for p in collection.problems if p.kind == "not_a_run_file"]
+    assert left == ["b.json", "trec_run"]
+
+
+def test_a_file_that_is_named_itself_is_read_whatever_its_suffix(data, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    write(folder / "a.jsonl", [answer("a", "t1")])
+    write(folder / "trec_run", [answer("b", "t1")])
+    collection = load_collection(data(runs=[str(folder), str(folder / "*run")]))
+    assert collection.run_ids == ["a", "b"]
+    assert kinds(collection) == {}
+
+
+def test_a_folder_of_files_without_a_suffix_says_how_to_name_them(tmp_path):
+    (tmp_path / "trec_run").write_text("{}")
+    with pytest.raises(InputError, match=r"1 files but no \.jsonl .*/\*'"):
+        expand_runs((str(tmp_path),))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from nuggetjudge.programs.collection import expand_runs
 from nuggetjudge.programs.config_file import load_config
 from nuggetjudge.records.problems import InputError
 
@@ -62,6 +63,35 @@ WRONG = {
         "api_base must",
     ),
     "half a price": ("models:\n  m: {model: lexical, price: {input: 1}}\n", 2, "price.output"),
+    "alias": ("run: &a {}\nsupport: *a\n", 2, "anchors are not taken"),
+    "alias of itself": ("models: &a\n  x: *a\n", 2, "anchors are not taken"),
+    "billion laughs": (
+        "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n",
+        2,
+        "anchors are not taken",
+    ),
+    "thousands of brackets": ("program: " + "[" * 5000 + "]" * 5000 + "\n", 1, "nested deeper"),
+    "thousands of braces": ("run: {}\ndata: " + "{a: " * 5000 + "\n", 2, "nested deeper"),
+    "binary": ("run:\n  out: !!binary aGk=\n", 2, "tag !!binary"),
+    "set": ("run: {}\nprogram: !!set {nuggets}\n", 2, "tag !!set"),
+    "half a character": ('run:\n  out: "a\\ud800"\n', 2, "lone surrogate"),
+    "half a character in a name": ('models:\n  "\\ud800": {}\n', 1, "lone surrogate"),
+    "NUL": ('run:\n  out: "a\\0b"\n', 2, "NUL"),
+    "65 bits": (f"run:\n  seed: {2**63}\n", 2, "64 bits"),
+    "65 bits below zero": (f"run:\n  seed: {-(2**63) - 1}\n", 2, "64 bits"),
+    "65 bits for a model": (
+        f"models:\n  m:\n    model: lexical\n    seed: {2**70}\n",
+        4,
+        "64 bits",
+    ),
+    "5,000 digits": ("run:\n  seed: " + "9" * 5000 + "\n", 2, "cannot be read as int"),
+    "a day that is none": ("run:\n  out: 2024-99-99\n", 2, "cannot be read as timestamp"),
+    "infinity": ("run:\n  max_cost: .inf\n", 2, "finite"),
+    "not a number": ("run:\n  allow_missing: .nan\n", 2, "finite"),
+    "a number as a name": ("models:\n  3: {model: lexical}\n", 2, "wanted a name"),
+    "a name too long": ("run:\n  out: " + "x" * 256 + "\n", 2, "longer than 255 bytes"),
+    "a path too long": ("run:\n  out: " + "x/" * 3000 + "\n", 2, "the path is longer"),
+    "control character": ("run: {}\n# \x01\n", 2, "special characters"),
     "citations of no kind": ("support:\n  citations: second\n", 2, "'first' or 'all'"),
 }
 
@@ -136,6 +166,17 @@ def test_model_takes_a_plain_name_and_keeps_the_other_settings(written):
     assert (model.model, model.temperature) == ("openai/b", 0.7)
 
 
+def test_another_model_takes_no_price_recording_or_engine_over(written):
+    entry = "{model: openai/a, api_base: 'http://127.0.0.1/v1', concurrency: 3, rpm: 9, "
+    entry += "engine: recorded, recording: a.jsonl, price: {input: 1, output: 2}}"
+    path = written(f"models:\n  default: {entry}\n")
+    _, model = load_config(path, {}, model="openai/b").model_of("support")
+    assert (model.model, model.engine, model.recording, model.price) == ("openai/b",) + (None,) * 3
+    assert (model.api_base, model.concurrency, model.rpm) == ("http://127.0.0.1/v1", 3, 9)
+    _, same = load_config(path, {}, model="openai/a").model_of("support")
+    assert (same.engine, same.price is None) == ("recorded", False)
+
+
 def test_model_takes_the_name_of_an_entry_whole(written):
     _, model = load_config(written(RIGHT), {}, model="local").model_of("support")
     assert (model.model, model.temperature) == ("hosted_vllm/qwen", 0.5)
@@ -150,3 +191,26 @@ def test_a_judge_with_a_model_of_its_own_keeps_it(written):
 def test_without_any_model_the_lexical_one_answers(written):
     config = load_config(written("program: nuggets\n"), {})
     assert config.model_of("assigner")[1].model == "lexical"
+
+
+@pytest.mark.parametrize("name", ["[1] tides", "what?", "a*"])
+def test_the_name_of_the_configs_folder_is_no_pattern(name, tmp_path):
+    folder = tmp_path / name
+    (folder / "runs").mkdir(parents=True)
+    (folder / "runs" / "a.jsonl").write_text("{}")
+    path = folder / "judge.yaml"
+    for runs in ("runs/*.jsonl", "runs", "runs/a.jsonl"):
+        path.write_text(f"data: {{runs: {runs}}}\n")
+        assert expand_runs(load_config(path, {}).data.runs) == [folder / "runs" / "a.jsonl"]
+
+
+def test_a_setting_is_named_once():
+    with pytest.raises(InputError) as error:
+        load_config(None, {"run.max_calls": 0})
+    assert str(error.value).count("run.max_calls") == 1
+
+
+@pytest.mark.parametrize("value", ["*a", "!!binary aGk=", "9" * 5000, "[" * 3000, str(2**64)])
+def test_a_set_is_read_as_carefully_as_a_file(value):
+    with pytest.raises(InputError, match=r"^--set run\.seed="):
+        load_config(None, {}, [f"run.seed={value}"])

@@ -1,0 +1,136 @@
+"""YAML as plain settings: names, texts, numbers, lists and sections, with their lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+import yaml
+
+Keys = tuple[str, ...]  # of a value, from the root; places in a list as text
+
+DEEPEST = 50  # levels; the deepest setting of ours has six
+_TAG = "tag:yaml.org,2002:"
+_TAGS = {_TAG + name for name in ("str", "int", "float", "bool", "null", "map", "seq")}
+_INT64 = 2**63
+
+
+class NotYaml(Exception):
+    """Text that is no plain YAML; `line` from 1."""
+
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(what)
+        self.line = line
+
+
+def read_yaml(text: str) -> tuple[Any, dict[Keys, int]]:
+    """The value of a YAML text, and the line of each setting in it.
+
+    Anchors, tags of other types and deep nesting are refused, for a few lines of them can make
+    a value that is endless.
+
+    Raises: NotYaml.
+    """
+    lines: dict[Keys, int] = {}
+    try:
+        _check_events(text)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is None:
+            return None, lines
+        _note_lines(node, (), lines, yaml.SafeLoader(""))
+        return yaml.safe_load(text), lines
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise NotYaml(line, f"not YAML ({error.reason})") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        what = getattr(error, "problem", None) or error
+        raise NotYaml(mark.line + 1 if mark else 1, f"not YAML ({what})") from None
+
+
+def unfit_values(value: Any, at: Keys = ()) -> Iterator[tuple[Keys, str]]:
+    """Where a setting can stand in no config, whatever its name, and why."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                yield (*at, str(key)), f"wanted a name before the colon, got {key!r}"
+            elif what := _unfit_text(key):
+                yield at, f"a name in it {what}"
+            else:
+                yield from unfit_values(inner, (*at, key))
+    elif isinstance(value, list | tuple):
+        for i, inner in enumerate(value):
+            yield from unfit_values(inner, (*at, str(i)))
+    elif isinstance(value, int) and not -_INT64 <= value < _INT64:
+        yield at, "wanted a number of at most 64 bits"
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield at, f"wanted a finite number, got {value}"
+    elif isinstance(value, bytes | set | frozenset | date):
+        yield at, f"wanted a text, a number, a list or a section, got a {type(value).__name__}"
+    elif isinstance(value, str) and (what := _unfit_text(value)):
+        yield at, f"the text {what}"
+
+
+def _unfit_text(text: str) -> str:
+    if "\0" in text:
+        return "holds a NUL character"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "holds half a character (a lone surrogate)"
+    return ""
+
+
+def _check_events(text: str) -> None:
+    """Refuse what must not even be composed; the parser yields events without recursion."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if isinstance(event, yaml.AliasEvent):
+            what = f"*{event.anchor} repeats another value; anchors are not taken, write it out"
+            raise NotYaml(line, what)
+        tag = getattr(event, "tag", None)
+        if tag is not None and tag not in (*_TAGS, "!"):
+            raise NotYaml(line, f"not YAML of plain values (tag {tag.replace(_TAG, '!!')})")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                raise NotYaml(line, f"nested deeper than {DEEPEST} levels")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _note_lines(node: yaml.Node, at: Keys, lines: dict[Keys, int], loader: yaml.SafeLoader) -> None:
+    if isinstance(node, yaml.MappingNode):
+        seen = set()
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise NotYaml(line, "wanted a name before the colon")
+            if key.value in seen:
+                raise NotYaml(line, f"{key.value!r} stands here twice")
+            seen.add(key.value)
+            lines[(*at, key.value)] = line
+            _note_lines(key, at, lines, loader)
+            _note_lines(value, (*at, key.value), lines, loader)
+    elif isinstance(node, yaml.SequenceNode):
+        for i, value in enumerate(node.value):
+            lines[(*at, str(i))] = value.start_mark.line + 1
+            _note_lines(value, (*at, str(i)), lines, loader)
+    else:
+        _check_scalar(node, loader)
+
+
+def _check_scalar(node: yaml.Node, loader: yaml.SafeLoader) -> None:
+    """Read one value alone, so that one that cannot be read has its line."""
+    try:
+        loader.construct_object(node)
+    except yaml.YAMLError:
+        raise
+    except Exception:  # a day 99, a number of 5,000 digits: whatever Python makes of it
+        shown = node.value if len(node.value) <= 40 else f"{node.value[:40]}..."
+        kind = node.tag.removeprefix(_TAG)
+        line = node.start_mark.line + 1
+        raise NotYaml(line, f"not YAML ({shown!r} cannot be read as {kind})") from None
