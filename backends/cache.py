@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import secrets
+import stat
 import threading
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
 
 from ..records.problems import InputError
-from .store import KnownKeys, open_store
+from .store import FAULTS, KnownKeys, as_input_error, open_store, told_as_input
 
 BATCH = 1000  # replies per transaction: 3-5 times cheaper than one by one
 
@@ -29,7 +32,11 @@ class ReplyCache:
     The spool is an append-only file per process; one left by a process that died is taken into
     the database by the next that opens the cache. The folder is made, or made again, private.
 
-    Raises: InputError if the folder belongs to somebody else or holds no usable cache.
+    A put that fails (a full disk) loses no judgement: it warns (RuntimeWarning), and from then on
+    nothing more is kept. Everything else that the disk refuses is an InputError.
+
+    Raises: InputError if the folder cannot be made or written, belongs to somebody else or holds
+        no usable cache.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -37,9 +44,11 @@ class ReplyCache:
         _own_folder(self.folder)
         self._lock = threading.Lock()
         self._pending: dict[bytes, tuple[bytes, str]] = {}
+        self._keeps = True
         self._spool_path = self.folder / f"spool-{os.getpid()}-{secrets.token_hex(8)}"
         flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND
-        with _one_at_a_time(self.folder):  # nobody adopts a spool before it is locked
+        # Nobody adopts a spool before it is locked.
+        with told_as_input(self.folder), _one_at_a_time(self.folder):
             self._store = open_store(self.folder)
             self._known = KnownKeys(self._store)
             self._adopt_spools()
@@ -51,20 +60,33 @@ class ReplyCache:
         pending = self._pending.get(key)
         if pending is not None:
             return pending[0]
-        return self._store.find(key) if self._known.may_hold(key) else None
+        try:
+            return self._store.find(key) if self._known.may_hold(key) else None
+        except FAULTS as error:
+            raise as_input_error(self.folder, error) from None
 
     def put(self, key: bytes, value: bytes, tag: str) -> None:
         """File a reply (one line of JSON); `tag` is the model it came from, for `judge cache`."""
         line = f"{key.hex()} {tag.encode().hex()} ".encode() + value + b"\n"
-        with self._lock:
-            os.write(self._spool, line)
-            self._pending[key] = (value, tag)
-            full = len(self._pending) >= BATCH
-        if full:
-            self.flush()
+        if not self._keeps:
+            return
+        try:
+            with self._lock:
+                if os.write(self._spool, line) < len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                self._pending[key] = (value, tag)
+                full = len(self._pending) >= BATCH
+            if full:
+                self._move()
+        except FAULTS as error:
+            self._stop(error)
 
     def flush(self) -> None:
-        """Move what the spool holds into the database, in one transaction."""
+        """Move what the spool holds into the database, in one transaction. Raises: InputError."""
+        with told_as_input(self.folder):
+            self._move()
+
+    def _move(self) -> None:
         with self._lock:
             if not self._pending:
                 return
@@ -74,41 +96,63 @@ class ReplyCache:
             os.ftruncate(self._spool, 0)
 
     def close(self) -> None:
-        """Flush and let go of the files; a second time does nothing."""
+        """Flush and let go of the files; a second time does nothing.
+
+        What cannot be moved stays in the spool for the next who opens the cache.
+        """
         if self._spool < 0:
             return
-        self.flush()
-        self._spool_path.unlink(missing_ok=True)
-        os.close(self._spool)
-        self._spool = -1
-        self._store.close()
+        try:
+            self._move()
+            self._spool_path.unlink(missing_ok=True)
+        except FAULTS as error:
+            self._stop(error)
+        finally:
+            os.close(self._spool)
+            self._spool = -1
+            self._store.close()
 
     def clear(self, tag: str | None = None) -> int:
         """Forget all replies, or those of one model; returns how many."""
-        self.flush()
-        n = int(self._store.clear() if tag is None else self._store.evict(tag))
+        with told_as_input(self.folder):
+            self._move()
+            n = int(self._store.clear() if tag is None else self._store.evict(tag))
         self._known = KnownKeys(self._store)
         return n
 
     def counts(self) -> dict[str, int]:
         """Number of replies by model."""
-        self.flush()
-        return self._store.count_by_tag()
+        with told_as_input(self.folder):
+            self._move()
+            return self._store.count_by_tag()
 
     def volume(self) -> int:
         """Bytes on disk."""
-        return int(self._store.volume())
+        with told_as_input(self.folder):
+            return int(self._store.volume())
+
+    def _stop(self, error: Exception) -> None:
+        if self._keeps:
+            self._keeps = False
+            text = f"{self.folder}: replies are kept no longer ({error}); judgements are not lost"
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
 
     def _adopt_spools(self) -> None:
         for path in sorted(self.folder.glob("spool-*")):
-            with path.open("rb+") as stream:
-                try:
-                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError:
-                    continue  # its process lives
-                found = (_spooled(line) for line in stream)
-                self._store.file({row[0]: row[1:] for row in found if row is not None})
-                path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # its process has just ended
+                self._adopt(path)
+
+    def _adopt(self, path: Path) -> None:
+        if not stat.S_ISREG(path.lstat().st_mode):  # a pipe would never end
+            raise InputError(f"{path}: not a file of a reply cache; delete or rename it")
+        with path.open("rb+") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return  # its process lives
+            found = (_spooled(line) for line in stream)
+            self._store.file({row[0]: row[1:] for row in found if row is not None})
+            path.unlink(missing_ok=True)
 
 
 def _spooled(line: bytes) -> tuple[bytes, bytes, str] | None:
@@ -134,11 +178,18 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
 
 
 def _own_folder(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    info = folder.stat()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        info = folder.stat()
+    except (OSError, ValueError) as error:
+        why = "it is a file" if isinstance(error, FileExistsError) else error
+        raise InputError(
+            f"{folder}: no folder for the reply cache ({why}); name another with run.cache"
+        ) from None
     if hasattr(os, "getuid") and info.st_uid != os.getuid():
         raise InputError(
             f"{folder}: the reply cache belongs to another user; name a folder of your own"
         )
     if info.st_mode & 0o077:
-        folder.chmod(0o700)
+        with told_as_input(folder):
+            folder.chmod(0o700)

@@ -142,6 +142,8 @@ class _Connection(asyncio.Protocol):
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(ConnectionLost(f"not HTTP: {error}"))
+        if self._waiter is None:  # the reply is whole
+            return
         if not self._in_body and self._n_received > MOST_HEAD_BYTES:
             self._fail(ConnectionLost(f"more than {MOST_HEAD_BYTES:,} bytes of headers"))
         if self._n_received > 2 * MOST_BYTES:  # chunk sizes and trailers are no body

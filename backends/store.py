@@ -6,6 +6,7 @@ import math
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import diskcache
 from ..records.problems import InputError
 
 LOOK_S = 1.0  # between two looks at what other processes filed
+FAULTS = (OSError, sqlite3.Error, diskcache.Timeout)  # what a disk or another process can do
+_NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 _MODE_RAW = 1  # diskcache's mark for a value that is stored as it is
 
 
@@ -124,19 +127,35 @@ class KnownKeys:
 
 
 def open_store(folder: Path) -> Store:
-    """The store in a folder of ours. Raises: InputError if what is there is no database."""
-    try:
-        return Store(
-            str(folder),
-            disk=JsonDisk,
-            eviction_policy="none",
-            cull_limit=0,
-            statistics=0,
-            size_limit=2**40,
-            sqlite_cache_size=2**10,  # pages; diskcache's 32 MB and 64 MB are for hot caches
-            sqlite_mmap_size=0,
-        )
-    except sqlite3.DatabaseError as error:
-        raise InputError(
+    """The store in a folder of ours. Raises: one of FAULTS."""
+    return Store(
+        str(folder),
+        disk=JsonDisk,
+        eviction_policy="none",
+        cull_limit=0,
+        statistics=0,
+        size_limit=2**40,
+        sqlite_cache_size=2**10,  # pages; diskcache's 32 MB and 64 MB are for hot caches
+        sqlite_mmap_size=0,
+    )
+
+
+def as_input_error(folder: Path, error: Exception) -> InputError:
+    """One of FAULTS in the terms of a user; only a broken cache is to be deleted."""
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_DATABASE:
+        return InputError(
             f"{folder}: not a usable reply cache ({error}); name another or delete it"
-        ) from None
+        )
+    why = str(error) or type(error).__name__
+    return InputError(
+        f"{folder}: the reply cache cannot be used ({why}); mend that or set run.cache"
+    )
+
+
+@contextmanager
+def told_as_input(folder: Path) -> Iterator[None]:
+    """Turn FAULTS into an InputError that names the cache."""
+    try:
+        yield
+    except FAULTS as error:
+        raise as_input_error(folder, error) from None

@@ -1,5 +1,6 @@
 """The reply cache holds JSON bytes, runs nothing it holds, and loses nothing that it took."""
 
+import errno
 import multiprocessing
 import os
 import pickle
@@ -17,6 +18,7 @@ import platformdirs
 import pytest
 from mock_server import Refusal, Says
 
+from nuggetjudge.backends import cache as module
 from nuggetjudge.backends.cache import BATCH, ReplyCache, default_folder
 from nuggetjudge.backends.errors import JudgeOutputError
 from nuggetjudge.backends.store import JsonDisk
@@ -252,6 +254,125 @@ def test_a_database_that_is_none_is_an_input_error(tmp_path):
     (tmp_path / "cache.db").write_bytes(b"this is no database" * 100)
     with pytest.raises(InputError, match="not a usable reply cache"):
         ReplyCache(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "nul\0"])
+def test_a_folder_that_cannot_be_made_is_an_input_error(tmp_path, name):
+    (tmp_path / "file").write_text("something else")
+    with pytest.raises(InputError, match=r"no folder for the reply cache.*run\.cache") as caught:
+        ReplyCache(tmp_path / name)
+    assert str(tmp_path) in str(caught.value)
+    assert (tmp_path / "file").read_text() == "something else"
+
+
+def test_a_users_cache_directory_that_cannot_be_made_is_an_input_error(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    if not default_folder().is_relative_to(tmp_path):
+        pytest.skip("this system knows no XDG_CACHE_HOME")
+    with pytest.raises(InputError, match="no folder for the reply cache"):
+        ReplyCache()
+
+
+def test_a_folder_that_cannot_be_written_is_an_input_error(tmp_path, monkeypatch):
+    ReplyCache(tmp_path).close()
+    opened = os.open
+
+    def read_only(path, flags, *rest, **named):
+        if flags & os.O_CREAT:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        return opened(path, flags, *rest, **named)
+
+    monkeypatch.setattr(os, "open", read_only)
+    with pytest.raises(InputError, match="Read-only file system") as caught:
+        ReplyCache(tmp_path)
+    assert "delete" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
+def test_what_is_named_as_a_spool_and_is_none_is_an_input_error(tmp_path, kind):
+    path = tmp_path / "spool-x"
+    make = {"folder": path.mkdir, "pipe": lambda: os.mkfifo(path)}
+    make.get(kind, lambda: path.symlink_to("/dev/zero"))()
+    with pytest.raises(InputError, match="spool-x: not a file of a reply cache"):
+        ReplyCache(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["door", "cache.db"])
+def test_a_folder_in_place_of_a_file_is_an_input_error(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match="the reply cache cannot be used"):
+        ReplyCache(tmp_path)
+
+
+# --- a full disk
+
+
+def full_database(cache: ReplyCache) -> None:
+    """SQLite says that the disk is full as soon as it needs another page."""
+    pages = cache._store._sql("PRAGMA page_count").fetchone()[0]
+    cache._store._sql(f"PRAGMA max_page_count = {pages}").fetchall()
+
+
+def test_a_full_disk_on_opening_is_told_without_advice_to_delete(tmp_path, monkeypatch):
+    (tmp_path / "spool-1-dead").write_bytes(spool_line(KEY, LINE * 10_000))
+    opened = module.open_store
+
+    def full(folder):
+        store = opened(folder)
+        pages = store._sql("PRAGMA page_count").fetchone()[0]
+        store._sql(f"PRAGMA max_page_count = {pages}").fetchall()
+        return store
+
+    monkeypatch.setattr(module, "open_store", full)
+    with pytest.raises(InputError, match="full") as caught:
+        ReplyCache(tmp_path)
+    assert "delete" not in str(caught.value)
+    monkeypatch.undo()
+    cache = ReplyCache(tmp_path)
+    assert cache.get(KEY) == LINE * 10_000  # nothing was lost on the way
+    cache.close()
+
+
+@pytest.mark.parametrize("how", ["refused", "cut short"])
+def test_a_full_disk_costs_the_cache_and_no_judgement(
+    how, model_server, open_gateway, ask, tmp_path, monkeypatch
+):
+    cache = ReplyCache(tmp_path)
+    gateway = open_gateway(cache=cache)
+    ask(gateway, "first")
+    write = os.write
+
+    def full(fd: int, line: bytes) -> int:
+        if fd != cache._spool:
+            return write(fd, line)
+        if how == "refused":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(fd, line[:10])
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.warns(RuntimeWarning, match="No space left") as warned:
+        replies = [ask(gateway, name) for name in ("second", "third")]
+    assert len(warned) == 1
+    assert all(reply.values for reply in replies)
+    monkeypatch.undo()
+    cache.close()
+    again = ReplyCache(tmp_path)
+    assert again.counts() == {"openai/mock": 1}
+    again.close()
+
+
+def test_what_a_full_database_does_not_take_stays_in_the_spool(tmp_path):
+    cache = ReplyCache(tmp_path)
+    full_database(cache)
+    cache.put(KEY, LINE * 10_000, "m")
+    with pytest.raises(InputError, match="full"):
+        cache.flush()
+    with pytest.warns(RuntimeWarning, match="full"):
+        cache.close()
+    again = ReplyCache(tmp_path)
+    assert again.get(KEY) == LINE * 10_000
+    again.close()
 
 
 # --- kills, and several at once

@@ -1,5 +1,7 @@
 """What may be said about a model, and what it means."""
 
+from datetime import date
+
 import pytest
 from pydantic import ValidationError
 
@@ -54,6 +56,18 @@ def test_the_endpoint_is_known_by_its_address_or_its_declared_name():
         ({"model": "lexical", "concurrency": 0}, "concurrency"),
         ({"model": "lexical", "rpm": 0}, "rpm"),
         ({"model": "lexical", "temperature": -1}, "temperature"),
+        ({"model": "lexical", "temperature": float("inf")}, "finite"),
+        ({"model": "lexical", "temperature": float("nan")}, "finite"),
+        ({"model": "lexical", "timeout_s": float("inf")}, "finite"),
+        ({"model": "lexical", "price": {"input": float("nan"), "output": 1}}, "finite"),
+        ({"model": "lexical", "seed": 2**63}, "seed"),
+        ({"model": "lexical", "seed": -(2**63) - 1}, "seed"),
+        ({"model": "lexical", "max_tokens": 10**30}, "max_tokens"),
+        ({"model": "openai/x", "extra_body": {"day": date(2026, 1, 2)}}, "cannot be sent as JSON"),
+        ({"model": "openai/x", "extra_body": {"a": {1: 2}}}, "cannot be sent as JSON"),
+        ({"model": "openai/x", "extra_body": {"a": [float("nan")]}}, "cannot be sent as JSON"),
+        ({"model": "openai/x", "extra_body": {"a": 10**30}}, "cannot be sent as JSON"),
+        ({"model": "openai/x", "extra_body": {"a": "\ud800"}}, "cannot be sent as JSON"),
     ],
 )
 def test_what_cannot_work_is_refused_when_it_is_read(settings, said):

@@ -5,6 +5,7 @@ import gzip
 import shutil
 import ssl
 import subprocess
+import tracemalloc
 from contextlib import asynccontextmanager
 
 import pytest
@@ -122,6 +123,68 @@ def test_a_gzipped_reply_is_unpacked_and_a_damaged_one_is_lost():
     assert post(RawServer([head % len(packed) + packed]))[0].body == b'{"a": 1}'
     with pytest.raises(ConnectionLost, match="damaged"):
         post(RawServer([head % 9 + packed[:9]]))
+
+
+def gzipped(packed):
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+    return [head % len(packed) + packed]
+
+
+def test_a_gzip_bomb_is_not_unpacked_beyond_the_bound(monkeypatch):
+    monkeypatch.setattr(module, "MOST_BYTES", 100_000)
+    whole = bytes(100_000)
+    assert post(RawServer(gzipped(gzip.compress(whole))))[0].body == whole
+    bomb = gzip.compress(bytes(50 * 2**20))
+    assert len(bomb) < 100_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(ConnectionLost, match="100,000 bytes when unpacked"):
+            post(RawServer(gzipped(bomb)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * 2**20
+
+
+def test_whatever_fails_in_a_reply_whoever_waits_for_it_hears_of_it(monkeypatch):
+    def fail(body):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(module, "_unpacked", fail)
+    with pytest.raises(ConnectionLost, match="no room"):
+        post(RawServer(gzipped(b"x")), timeout_s=2.0)
+
+
+LONG = b"x" * 65536
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        (b"HTTP/1.1 200 OK\r\n", *[b"X-%d: " % i + LONG + b"\r\n" for i in range(20)], 5.0),
+        (b"HTTP/1.1 200 OK\r\nX: ", *[LONG] * 20, 5.0),
+        (b"HTTP/1.1 200 ", *[LONG] * 20, 5.0),
+        (*[b"HTTP/1.1 100 Continue\r\n\r\n" * 2000] * 20, 5.0),
+    ],
+    ids=["many headers", "one header", "status line", "continue"],
+)
+def test_headers_without_an_end_are_not_read_on(again):
+    with pytest.raises(ConnectionLost, match=r"headers|not HTTP"):
+        post(RawServer(again=again), timeout_s=3.0)
+
+
+def test_chunk_sizes_and_trailers_without_an_end_are_not_read_on(monkeypatch):
+    monkeypatch.setattr(module, "MOST_BYTES", 100_000)
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with pytest.raises(ConnectionLost):
+        post(RawServer(again=(head, b"0\r\nX: ", *[LONG] * 20, 5.0)), timeout_s=3.0)
+
+
+def test_a_long_reply_keeps_its_connection():
+    body = bytes(module.MOST_HEAD_BYTES * 3)
+    server = RawServer(again=(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body), body))
+    assert [len(reply.body) for reply in post(server, n=3)] == [len(body)] * 3
+    assert server.n_connections == 1
 
 
 def test_status_and_retry_after_are_told():

@@ -19,6 +19,7 @@ from mock_server import (
     Prose,
     QuotedString,
     Refusal,
+    Says,
     Status,
     Truncated,
 )
@@ -47,6 +48,17 @@ class Scripted:
 
     async def aclose(self) -> None:
         pass
+
+
+def test_of_a_reply_beyond_all_measure_the_start_is_kept(open_gateway, ask, model_server):
+    model_server.faults = [Says("word " * 4_000)]
+    with pytest.raises(JudgeError) as caught:
+        ask(open_gateway(reasks=0))
+    assert caught.value.raw == "word " * 2_000 + " [... cut: 20,000 characters]"
+    model_server.faults = [Says('{"%s": 1, "verdict": "full"}' % ("k" * 50_000))]
+    with pytest.raises(JudgeError, match="cut: 50,0") as caught:
+        ask(open_gateway(reasks=0))
+    assert len(str(caught.value)) < 1_100
 
 
 FULL = Completion('{"verdict": "full"}', "stop", "", "m", 10, 0, 5)

@@ -10,7 +10,7 @@ from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
-from mock_server import HtmlBody, MockServer, NotChatShape, Status, Supports, http_date
+from mock_server import HtmlBody, MockServer, NotChatShape, Says, Status, Supports, http_date
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.config import ModelConfig
@@ -129,6 +129,20 @@ ECHOES = {
 }
 
 
+ESCAPED = KEY.replace("-", "\\u002D").replace("s", "\\u0073")
+BY_CODE = "".join(f"\\u{ord(char):04x}" for char in KEY)
+INNER = '{"verdict": "BY_CODE"}'.replace("BY_CODE", BY_CODE)
+ECHOES |= {
+    "escaped error": Status(400, body=f'{{"error": {{"message": "no {BY_CODE}"}}}}'),
+    "escaped in part": Status(500, body=f'{{"error": {{"message": "no {ESCAPED}"}}}}'),
+    "escaped twice": Status(400, body=json.dumps({"error": json.dumps({"key": BY_CODE})})),
+    "escaped shape": HtmlBody(f'{{"you sent": "{BY_CODE}"}}'),
+    "escaped label": Says(INNER),
+    "escaped prose": Says("You sent " + BY_CODE),
+    "label cut in the detail": Says(json.dumps({"verdict": "x" * 60 + KEY})),
+}
+
+
 @pytest.mark.parametrize("echo", ECHOES)
 def test_a_server_that_repeats_the_key_does_not_make_us_repeat_it(
     echo, locked, open_gateway, ask, key_env, caplog, cache, recwarn
@@ -144,6 +158,49 @@ def test_a_server_that_repeats_the_key_does_not_make_us_repeat_it(
     shown += [str(warning.message) for warning in recwarn]
     assert KEY not in "".join(shown)
     assert KEY[:12] not in "".join(shown)
+    assert BY_CODE[:72] not in "".join(shown).replace("\\\\", "\\")
+
+
+def test_a_slash_in_a_key_may_come_back_escaped(open_gateway, ask, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-abc/def/ghi")
+    with MockServer(api_key="another") as server:
+        body = r'{"error": {"message": "Wrong key: sk-abc\/def\/ghi"}}'
+        server.faults = lambda index, _: Status(401, body=body)
+        with pytest.raises(EndpointUnusable, match=r"Wrong key: \*\*\*") as caught:
+            ask(open_gateway(server, api_key_env="MY_KEY"))
+    assert "sk-abc" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["full", "none", "1", "verdict", "stop"])
+def test_a_short_key_spoils_no_reply_and_no_error(key, open_gateway, ask, monkeypatch, cache):
+    monkeypatch.setenv("MY_KEY", key)
+    with MockServer(brain=lambda body: {"verdict": "full"}) as server:
+        gateway = open_gateway(server, api_key_env="MY_KEY", cache=cache)
+        assert ask(gateway).values == {"verdict": "full"}
+        assert ask(gateway).provenance.cache_hit
+        server.faults = lambda index, _: Status(400, body={"error": {"message": f"bad: {key}"}})
+        with pytest.raises(JudgeError, match=f"bad: {key}"):
+            ask(gateway, "another")
+
+
+@pytest.mark.parametrize("how", ["plain", "by code"])
+def test_a_judgement_that_repeats_the_key_counts_and_is_not_cached(
+    how, locked, open_gateway, support, key_env, cache, monkeypatch
+):
+    said = KEY if how == "plain" else BY_CODE
+    monkeypatch.setattr(support, "parse", lambda text, inputs: {"verdict": text})
+    locked.faults = [Says(said)]
+    gateway = open_gateway(locked, api_key_env=key_env, cache=cache)
+    inputs = {"passage": "p", "sentence": "s"}
+    assert run_sync(gateway.ask(support, inputs)).values == {"verdict": said}
+    assert cache.counts() == {}
+
+
+def test_the_model_that_a_reply_names_is_told_without_the_key(locked, open_gateway, ask, key_env):
+    message = {"content": '{"verdict": "full"}'}
+    body = {"model": f"m for {KEY}", "choices": [{"message": message}]}
+    locked.faults = [NotChatShape(body)]
+    assert ask(open_gateway(locked, api_key_env=key_env)).provenance.model == "m for ***"
 
 
 def test_the_key_is_in_no_file_of_the_cache(locked, open_gateway, ask, key_env, cache: object):
@@ -168,6 +225,8 @@ def test_missing_usage_is_read_as_zero_and_odd_counts_too(model_server, open_gat
         None,
         {"prompt_tokens": "12", "completion_tokens": -3},
         {"prompt_tokens": None, "prompt_tokens_details": None},
+        {"prompt_tokens": 2**53, "completion_tokens": 2**63 - 1},
+        {"prompt_tokens": 10**8 + 1, "completion_tokens": 10**30},
         {"prompt_tokens": 1.5, "prompt_tokens_details": {"cached_tokens": True}},
     ):
         body = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}

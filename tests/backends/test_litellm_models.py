@@ -141,6 +141,16 @@ def test_a_reply_of_another_shape_is_lost_and_not_made_up(model_server, open_lit
     assert failure(open_litellm(retries=0), ask).reason in (Reason.ERROR, Reason.UNPARSEABLE)
 
 
+def test_counts_that_cannot_be_are_not_known(model_server, open_litellm, ask):
+    usage = {"prompt_tokens": 2**53, "completion_tokens": 10**15, "total_tokens": 2**60}
+    choice = {"index": 0, "finish_reason": "stop"}
+    choice["message"] = {"role": "assistant", "content": '{"verdict": "full"}'}
+    body = {"id": "1", "object": "chat.completion", "created": 1, "model": "mock"}
+    model_server.faults = [NotChatShape(body | {"choices": [choice], "usage": usage})]
+    where = ask(open_litellm(retries=0)).provenance
+    assert (where.prompt_tokens, where.completion_tokens) == (0, 0)
+
+
 def test_closing_one_model_leaves_the_next_one_working(open_litellm, ask):
     from nuggetjudge.backends.loop import run_sync
 

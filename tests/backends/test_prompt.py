@@ -50,7 +50,7 @@ def inputs_of(prompt: Prompt) -> dict[str, Any]:
 def refused(prompt: Prompt, text: str, inputs: Any = None) -> JudgeOutputError:
     with pytest.raises(JudgeOutputError) as caught:
         prompt.parse(text, inputs)
-    assert caught.value.raw == text
+    assert caught.value.raw[:10_000] == text[:10_000]  # no more is kept
     return caught.value
 
 
