@@ -144,11 +144,6 @@ class Gateway:
         if self._transport is not None:
             await self._transport.aclose()
 
-    def prompt_tokens(self, prompt: Prompt, inputs: Mapping[str, Any]) -> int:
-        """Estimated tokens of one request's messages."""
-        size = sum(len(message["content"]) for message in prompt.messages(inputs))
-        return size // CHARS_PER_TOKEN
-
     async def _lead(
         self,
         transport: Transport,
