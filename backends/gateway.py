@@ -41,10 +41,24 @@ class Completion(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A judgement's checked values by output field, and where they came from."""
+    """A judgement's checked values by output field, and where they came from.
+
+    `scores` (of the lexical twin) and `probabilities` (of the labels, from log-probabilities) are
+    by output field too; both are empty where the model gives labels only.
+    """
 
     values: dict[str, Any]
     provenance: Provenance
+    scores: dict[str, Any] = {}  # noqa: RUF012  never written to
+    probabilities: dict[str, Any] = {}  # noqa: RUF012
+
+    def at(self, field: str, key: str | None) -> tuple[Any, float | None, Any]:
+        """Label, score and probabilities of a field, or of one key of a map; None: not known."""
+        found = (part.get(field) for part in (self.values, self.scores, self.probabilities))
+        label, score, chances = (
+            part if key is None or part is None else part.get(key) for part in found
+        )
+        return label, score, chances
 
 
 @dataclass(slots=True)

@@ -26,7 +26,8 @@ class LexicalBackend:
         """See Backend.ask. Raises: JudgeError(abstained) for a question without a twin."""
         if prompt.twin is None:
             raise JudgeError(Reason.ABSTAINED, f"{prompt.name} has no lexical twin; name a model")
-        return Reply(prompt.twin(inputs), _WHERE)
+        scores = prompt.scorer(inputs) if prompt.scorer is not None else {}
+        return Reply(prompt.twin(inputs), _WHERE, scores)
 
     async def aclose(self) -> None:
         """Nothing is open."""

@@ -22,6 +22,8 @@ from .adapter import CLOSE, OPEN, JudgeAdapter, as_data, keyed_by
 from .errors import JudgeOutputError
 
 Twin = Callable[[Mapping[str, Any]], dict[str, Any]]
+# By output field: a score in [0, 1], or one by key for a map.
+Scorer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 _PROBE = "\ue000probe\ue000"  # stands for the data while a template is cut out of DSPy's messages
 
@@ -33,6 +35,7 @@ class Prompt:
         signature: the DSPy signature; its instructions and fields make the prompt.
         demos: worked examples, as DSPy keeps them.
         twin: answers the same question by counting words, from inputs to output values.
+        scorer: how sure the twin is, from inputs to a score by output field.
 
     `messages(inputs)` equals what DSPy writes with JudgeAdapter (asserted when compiled).
     """
@@ -42,8 +45,10 @@ class Prompt:
         signature: type[dspy.Signature],
         demos: Sequence[Mapping[str, Any]] = (),
         twin: Twin | None = None,
+        scorer: Scorer | None = None,
     ) -> None:
         self.twin = twin
+        self.scorer = scorer
         self.name = signature.__name__
         self.input_names = tuple(signature.input_fields)
         self._outputs: dict[str, FieldInfo] = dict(signature.output_fields)

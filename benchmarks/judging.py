@@ -38,8 +38,9 @@ class SupportPairs:
 
     async def judge(self, item: Item) -> Judged:
         """One label."""
-        label, call = await self._judge.label(*item.payload)
-        return Judged({"label": str(label)}, (call,))
+        sentence, passage = item.payload
+        verdict, call = await self._judge.verdict(sentence=sentence, passage=passage)
+        return Judged(verdict.as_row(), (call,))
 
 
 class Client:

@@ -1,14 +1,19 @@
 """One question asked of a model: a DSPy signature, a module, typed labels, a lexical twin."""
 
 from .assigner import NuggetAssigner
+from .files import JudgeFile, read_judge_file
 from .importance import NuggetImportance
+from .items import ItemJudge
 from .labels import CitationSupport, NuggetMatch, NuggetSupport
 from .nuggetizer import Nuggetizer
 from .relevance import RelevanceJudge
 from .support import SupportJudge
+from .verdicts import Verdict
 
 __all__ = [
     "CitationSupport",
+    "ItemJudge",
+    "JudgeFile",
     "NuggetAssigner",
     "NuggetImportance",
     "NuggetMatch",
@@ -16,4 +21,6 @@ __all__ = [
     "Nuggetizer",
     "RelevanceJudge",
     "SupportJudge",
+    "Verdict",
+    "read_judge_file",
 ]

@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 import dspy
 
 from ..backends.adapter import KeyedBy
-from ..backends.prompt import Twin
-from ..records.judgements import Provenance
+from ..backends.prompt import Scorer, Twin
+from ..records.cells import NUGGET_KEY
 from . import lexical
-from .base import Judge
-from .labels import NuggetMatch, NuggetSupport
+from .items import ItemJudge
+from .labels import NUGGET_GAINS, NuggetMatch, NuggetSupport
+from .verdicts import Verdict
 
 WINDOW = 10  # nuggets in one call, arXiv:2411.09607
 
@@ -48,42 +49,51 @@ class MatchNuggets(dspy.Signature):  # type: ignore[misc]
     )
 
 
-class NuggetAssigner(Judge):
+class NuggetAssigner(ItemJudge):
     """Labels nuggets a window at a time: `judge(question=, answer=, nuggets=[...]).verdicts`.
 
     Args:
         window: nuggets per call; 10 in arXiv:2411.09607. Part of the judge's identity.
         grades: 3 (support, partial_support, not_support) or 2 (support, not_support).
 
-    Returns from a call: `verdicts`, one label per nugget in the order given.
+    Returns from a call: `verdicts`, one label per nugget in the order given, and their `scores`.
     """
 
     version = "1"
+    name = "assigner"
+    kind = "nuggets"
+    key = NUGGET_KEY
+    inputs = ("question", "answer", "nugget")
+    listed = "nugget"
+    predictor, output = "assign", "verdicts"
     twins: Mapping[str, Twin] = {"assign": lexical.assign_nuggets}
+    scorers: Mapping[str, Scorer] = {"assign": lexical.score_nuggets}
 
     def __init__(self, *args: Any, window: int = WINDOW, grades: Literal[2, 3] = 3, **options: Any):
         super().__init__(*args, **options)
         if window < 1:
             raise ValueError(f"window must be 1 or more, got {window}")
         self.window = window
-        self.assign = dspy.Predict(AssignNuggets if grades == 3 else MatchNuggets)
+        self.labels: type[NuggetSupport] | type[NuggetMatch] = NuggetSupport
+        self.assign = dspy.Predict(AssignNuggets)
         if grades == 2:
+            self.labels = NuggetMatch
+            self.assign = dspy.Predict(MatchNuggets)
             self.twins = {"assign": lexical.match_nuggets}
+        self.scale = tuple(label.value for label in self.labels)
+        self.gains = {name: NUGGET_GAINS[name] for name in self.scale}
 
     async def decide(  # type: ignore[override]
         self, *, question: str, answer: str, nuggets: Sequence[str]
     ) -> dspy.Prediction:
         """All windows, one after the other."""
-        verdicts: list[NuggetSupport] = []
+        found: list[Verdict] = []
         for start in range(0, len(nuggets), self.window):
             batch = nuggets[start : start + self.window]
-            verdicts += (await self.label(question, answer, batch))[0]
-        return dspy.Prediction(verdicts=verdicts)
-
-    async def label(
-        self, question: str, answer: str, nuggets: Sequence[str]
-    ) -> tuple[list[NuggetSupport], Provenance]:
-        """One window in one call; the labels stand in the order of the nuggets."""
-        numbered = {str(i): text for i, text in enumerate(nuggets, 1)}
-        reply = await self.ask("assign", question=question, answer=answer, nuggets=numbered)
-        return [reply.values["verdicts"][key] for key in numbered], reply.provenance
+            items = [{"question": question, "answer": answer, "nugget": text} for text in batch]
+            found += (await self.verdicts(items))[0]
+        return dspy.Prediction(
+            verdicts=[self.labels(verdict.label) for verdict in found],
+            scores=[verdict.score for verdict in found],
+            probabilities=[verdict.probabilities for verdict in found],
+        )

@@ -21,7 +21,7 @@ from ..backends.config import ModelConfig
 from ..backends.errors import JudgeError, JudgeOutputError
 from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
-from ..backends.prompt import Prompt, Twin
+from ..backends.prompt import Prompt, Scorer, Twin
 from ..records.judgements import Provenance, Reason
 
 
@@ -44,6 +44,8 @@ class Judge(dspy.Module):  # type: ignore[misc]
     __getattribute__ = object.__getattribute__
     version: ClassVar[str] = "1"  # raised when a prompt, parser or default changes scores
     twins: Mapping[str, Twin] = {}  # lexical twin by the name of the predictor
+    scorers: Mapping[str, Scorer] = {}  # and how sure it is
+    replicate: int = 0  # asks the same again, past the cache, for test-retest
 
     def __init__(
         self, model: str | ModelConfig | None = None, *, backend: Backend | None = None
@@ -61,7 +63,8 @@ class Judge(dspy.Module):  # type: ignore[misc]
         known = self._prompts.get(name)
         if known is not None and known[1] is predict.signature and known[2] == predict.demos:
             return known[0]
-        prompt = Prompt(predict.signature, predict.demos, self.twins.get(name))
+        twin, scorer = self.twins.get(name), self.scorers.get(name)
+        prompt = Prompt(predict.signature, predict.demos, twin, scorer)
         self._prompts[name] = (prompt, predict.signature, list(predict.demos))
         return prompt
 
@@ -72,7 +75,7 @@ class Judge(dspy.Module):  # type: ignore[misc]
     def ask(self, name: str, **inputs: Any) -> Awaitable[Reply]:
         """Ask one question. Raises, when awaited: JudgeError."""
         if self.backend is not None:
-            return self.backend.ask(self.prompt(name), inputs)
+            return self.backend.ask(self.prompt(name), inputs, self.replicate)
         return self._ask_dspy(name, inputs)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:

@@ -13,6 +13,9 @@ class NuggetSupport(Label):
     SUPPORT = "support"
 
 
+NUGGET_GAINS = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
+
+
 class NuggetMatch(Label):
     """The two-grade form: a nugget is in the answer or it is not."""
 

@@ -90,6 +90,16 @@ def assign_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def score_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The share that the grades of `assign_nuggets` go by, for each nugget."""
+    held = content_words(inputs["answer"])
+    return {
+        "verdicts": {
+            key: recall(content_words(nugget), held) for key, nugget in inputs["nuggets"].items()
+        }
+    }
+
+
 def match_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Two grades, at the same threshold as full support."""
     found = assign_nuggets(inputs)["verdicts"]
@@ -111,6 +121,11 @@ def judge_support(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {"verdict": CitationSupport.PARTIAL if partial else CitationSupport.NONE}
 
 
+def score_support(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The share that the grades of `judge_support` go by."""
+    return {"verdict": carried(inputs["sentence"], inputs["passage"])}
+
+
 def carried(sentence: str, passage: str) -> float:
     """Mean of the shares of words and of word pairs that the passage holds, in [0, 1]."""
     words = recall(all_words(sentence), all_words(passage))
@@ -122,6 +137,11 @@ def judge_relevance(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """0-3 by the share of the question's content words in the passage."""
     share = recall(content_words(inputs["question"]), content_words(inputs["passage"]))
     return {"grade": sum(share >= cut for cut in RELEVANCE_CUTS)}
+
+
+def score_relevance(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The share that the grades of `judge_relevance` go by."""
+    return {"grade": recall(content_words(inputs["question"]), content_words(inputs["passage"]))}
 
 
 def rate_importance(inputs: Mapping[str, Any]) -> dict[str, Any]:

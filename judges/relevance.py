@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import dspy
 from annotated_types import Ge, Le
 
-from ..backends.prompt import Twin
-from ..records.judgements import Provenance
+from ..backends.prompt import Scorer, Twin
+from ..records.cells import RELEVANCE_KEY
 from . import lexical
-from .base import Judge
+from .items import ItemJudge
 
 
 class JudgeRelevance(dspy.Signature):  # type: ignore[misc]
@@ -27,14 +27,22 @@ class JudgeRelevance(dspy.Signature):  # type: ignore[misc]
     grade: Annotated[int, Ge(0), Le(3)] = dspy.OutputField(desc="the grade")
 
 
-class RelevanceJudge(Judge):
+class RelevanceJudge(ItemJudge):
     """Grades one passage 0-3: `judge(question=, passage=).grade`.
 
     Source: arXiv:2406.06519 (UMBRELA), its four grades; 1 and more feeds nugget creation.
     """
 
     version = "1"
+    name = "relevance"
+    kind = "relevance"
+    key = RELEVANCE_KEY
+    inputs = ("question", "passage")
+    predictor, output = "judge", "grade"
+    scale = ("0", "1", "2", "3")
+    gains: Mapping[str, float] = {"0": 0.0, "1": 1 / 3, "2": 2 / 3, "3": 1.0}
     twins: Mapping[str, Twin] = {"judge": lexical.judge_relevance}
+    scorers: Mapping[str, Scorer] = {"judge": lexical.score_relevance}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -42,9 +50,7 @@ class RelevanceJudge(Judge):
 
     async def decide(self, *, question: str, passage: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""
-        return dspy.Prediction(grade=(await self.label(question, passage))[0])
-
-    async def label(self, question: str, passage: str) -> tuple[int, Provenance]:
-        """The grade and where it came from."""
-        reply = await self.ask("judge", passage=passage, question=question)
-        return reply.values["grade"], reply.provenance
+        found, _ = await self.verdict(question=question, passage=passage)
+        return dspy.Prediction(
+            grade=int(found.label), score=found.score, probabilities=found.probabilities
+        )

@@ -7,10 +7,11 @@ from typing import Any
 
 import dspy
 
-from ..backends.prompt import Twin
-from ..records.judgements import Provenance
+from ..backends.prompt import Scorer, Twin
+from ..records.cells import SUPPORT_KEY, SUPPORT_SCALE
+from ..records.support import SUPPORT_WEIGHTS
 from . import lexical
-from .base import Judge
+from .items import ItemJudge
 from .labels import CitationSupport
 
 
@@ -27,14 +28,22 @@ class JudgeSupport(dspy.Signature):  # type: ignore[misc]
     verdict: CitationSupport = dspy.OutputField(desc="how far the passage backs the sentence")
 
 
-class SupportJudge(Judge):
+class SupportJudge(ItemJudge):
     """Grades one citation: `judge(sentence=, passage=).verdict` is full, partial or none.
 
     Source: arXiv:2504.15205 (TREC 2024 support evaluation), its three grades.
     """
 
     version = "1"
+    name = "support"
+    kind = "support"
+    key = SUPPORT_KEY
+    inputs = ("sentence", "passage")
+    predictor, output = "judge", "verdict"
+    scale = SUPPORT_SCALE
+    gains: Mapping[str, float] = {str(label): gain for label, gain in SUPPORT_WEIGHTS.items()}
     twins: Mapping[str, Twin] = {"judge": lexical.judge_support}
+    scorers: Mapping[str, Scorer] = {"judge": lexical.score_support}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -42,9 +51,9 @@ class SupportJudge(Judge):
 
     async def decide(self, *, sentence: str, passage: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""
-        return dspy.Prediction(verdict=(await self.label(sentence, passage))[0])
-
-    async def label(self, sentence: str, passage: str) -> tuple[CitationSupport, Provenance]:
-        """The label and where it came from."""
-        reply = await self.ask("judge", passage=passage, sentence=sentence)
-        return reply.values["verdict"], reply.provenance
+        found, _ = await self.verdict(sentence=sentence, passage=passage)
+        return dspy.Prediction(
+            verdict=CitationSupport(found.label),
+            score=found.score,
+            probabilities=found.probabilities,
+        )

@@ -11,7 +11,7 @@ from ..backends.config import ModelConfig
 from ..backends.errors import EndpointUnusable, JudgeError
 from ..backends.gateway import Completion, Gateway, Transport
 from ..backends.loop import run_sync
-from ..judges import SupportJudge
+from ..judges import SupportJudge, Verdict
 from ..judges.labels import CitationSupport
 from ..records.judgements import Provenance
 from .config import Config
@@ -122,19 +122,21 @@ def _ask(model: ModelConfig, report: Report) -> Completion | None:
     watched = _Watched(open_transport(model)) if model.way in ("http", "litellm") else None
     backend = Gateway(model, watched) if watched else open_backend(model)
 
-    async def call() -> tuple[CitationSupport, Provenance]:
+    async def call() -> tuple[Verdict, Provenance]:
         try:
-            return await SupportJudge(backend=backend).label(SENTENCE, PASSAGE)
+            judge = SupportJudge(backend=backend)
+            return await judge.verdict(sentence=SENTENCE, passage=PASSAGE)
         finally:
             report.requests += backend.budget.usage.requests
             await backend.aclose()
 
     began = time.monotonic()
-    label, where = run_sync(call())
+    verdict, where = run_sync(call())
     report.latency_s = time.monotonic() - began
-    if not report.answers and label is not CitationSupport.FULL:
+    label = verdict.label
+    if not report.answers and label != CitationSupport.FULL:
         report.trouble.append(f"a plain case was labelled {label}: expect little of this model")
-    report.answers, report.label, report.answered_by = True, str(label), where.model
+    report.answers, report.label, report.answered_by = True, label, where.model
     report.prompt_tokens += where.prompt_tokens
     report.completion_tokens += where.completion_tokens
     report.cost = (

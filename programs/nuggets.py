@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping
-from typing import cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from ..judges import NuggetAssigner, NuggetImportance, Nuggetizer
 from ..metrics import count_words
 from ..records.assignments import (
     AssignedNugget,
     Assignment,
-    AssignmentLabel,
     assignment_row,
 )
 from ..records.judgements import Judged, Unjudged
@@ -146,8 +145,10 @@ class AssignStage:
 
     async def judge(self, item: Item) -> Judged:
         """The labels of one window, in order."""
-        labels, call = await self._assigner.label(*item.payload)
-        return Judged({"labels": [str(label) for label in labels]}, (call,))
+        question, answer, texts = item.payload
+        asked = [{"question": question, "answer": answer, "nugget": text} for text in texts]
+        verdicts, call = await self._assigner.verdicts(asked, item.ids[0])
+        return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, (call,))
 
     def finish(self, journal: Journal, results: Results, board: Scoreboard) -> None:
         """Write assignments.jsonl and note each answer's scores."""
@@ -159,19 +160,20 @@ class AssignStage:
                     board.add(answer.run_id, answer.topic_id, unjudged_nugget_values())
                     results.cells_without_bank.append((answer.run_id, answer.topic_id))
                     continue
-                labels: list[str | None] = []
+                verdicts: list[dict[str, Any]] = []
                 for _, window in windows:
                     outcome = journal.outcome(number)
                     number += 1
                     ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
                     place = {"nuggets": [nugget.id for nugget in window]}
                     results.judged(self.name, ids, outcome, n=len(window), place=place)
-                    judged = outcome.values["labels"] if isinstance(outcome, Judged) else None
-                    labels += judged or [None] * len(window)
+                    judged = outcome.values["verdicts"] if isinstance(outcome, Judged) else None
+                    verdicts += judged or [{"label": None}] * len(window)
                 if not answer.text.strip():
-                    labels = ["not_support"] * len(bank.nuggets)
+                    verdicts = [{"label": "not_support"}] * len(bank.nuggets)
                     results.count("answers without text (all nuggets not_support)")
-                rows.write(assignment_row(_assignment(answer, bank, labels)))
+                rows.write(assignment_row(_assignment(answer, bank, verdicts)))
+                labels = [verdict["label"] for verdict in verdicts]
                 importances = [nugget.importance for nugget in bank.nuggets]
                 length = count_words(answer.text)
                 values = nugget_values(labels, importances, length)
@@ -197,10 +199,12 @@ def _bank(topic: Topic, kept: list[list[str]]) -> NuggetBank:
     return NuggetBank(topic_id=topic.id, query=topic.text, nuggets=nuggets)
 
 
-def _assignment(answer: Answer, bank: NuggetBank, labels: list[str | None]) -> Assignment:
+def _assignment(
+    answer: Answer, bank: NuggetBank, verdicts: Sequence[Mapping[str, Any]]
+) -> Assignment:
     assigned = tuple(
-        AssignedNugget(nugget=nugget, label=cast(AssignmentLabel | None, label))
-        for nugget, label in zip(bank.nuggets, labels, strict=True)
+        AssignedNugget(nugget=nugget, **verdict)
+        for nugget, verdict in zip(bank.nuggets, verdicts, strict=True)
     )
     return Assignment(
         run_id=answer.run_id,

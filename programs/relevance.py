@@ -36,8 +36,8 @@ class RelevanceStage:
     async def judge(self, item: Item) -> Judged:
         """One grade."""
         question, passage = item.payload
-        grade, call = await self._judge.label(question, passage)
-        return Judged({"grade": grade}, (call,))
+        verdict, call = await self._judge.verdict(item.ids[0], question=question, passage=passage)
+        return Judged({**verdict.as_row(), "label": int(verdict.label)}, (call,))
 
     def inputs(self, item: Item) -> dict[str, object]:
         """What the judge's prompt is rendered from."""
@@ -51,11 +51,11 @@ class RelevanceStage:
             for number, (topic_id, passage_id) in enumerate(self._pairs()):
                 outcome = journal.outcome(number)
                 ids = {"topic_id": topic_id, "passage_id": passage_id}
-                grade = int(outcome.values["grade"]) if isinstance(outcome, Judged) else None
+                found = dict(outcome.values) if isinstance(outcome, Judged) else {}
+                grade = found.pop("label", None)
                 grades.setdefault(topic_id, {})[passage_id] = grade
                 results.judged(self.name, ids, outcome)
-                label = RelevanceLabel(topic_id=topic_id, passage_id=passage_id, grade=grade)
-                rows.write(relevance_row(label))
+                rows.write(relevance_row(RelevanceLabel(**ids, grade=grade, **found)))
         return grades
 
     def _pairs(self) -> Iterator[tuple[str, str]]:

@@ -63,8 +63,9 @@ class SupportStage:
 
     async def judge(self, item: Item) -> Judged:
         """One label."""
-        label, call = await self._judge.label(*item.payload)
-        return Judged({"label": str(label)}, (call,))
+        sentence, passage = item.payload
+        verdict, call = await self._judge.verdict(item.ids[0], sentence=sentence, passage=passage)
+        return Judged(verdict.as_row(), (call,))
 
     def inputs(self, item: Item) -> dict[str, object]:
         """What the judge's prompt is rendered from."""
@@ -92,9 +93,12 @@ class SupportStage:
                             outcome = _no_passage(name)
                         place = {"sentence": sentence.id, "citation": name}
                         results.judged(self.name, ids, outcome, place=place)
-                        label = outcome.values["label"] if isinstance(outcome, Judged) else None
+                        found = dict(outcome.values) if isinstance(outcome, Judged) else {}
+                        label = found.pop("label", None)
                         labels[-1].append(label)
-                        rows.write(support_row(*at, citation=name, rank=rank, label=label))
+                        rows.write(
+                            support_row(*at, citation=name, rank=rank, label=label, leaning=found)
+                        )
                 values = citation_values(labels, all_citations=self._most != 1)
                 board.add(answer.run_id, answer.topic_id, values)
 

@@ -10,13 +10,13 @@ from .answers import count_words
 from .fields import Line, as_int, read_lines, show, stem
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS, nugget_row, read_nuggets
 from .problems import Problems
-from .rows import Nugget, Row
+from .rows import Leaning, Nugget, Row
 
 AssignmentLabel = Literal["support", "partial_support", "not_support"]
 ASSIGNMENT_LABELS: tuple[AssignmentLabel, ...] = get_args(AssignmentLabel)
 
 
-class AssignedNugget(Row):
+class AssignedNugget(Leaning):
     """A nugget with its label in one answer; `label` None: not judged."""
 
     nugget: Nugget
@@ -73,7 +73,10 @@ def placed_assignments(lines: Iterable[Line]) -> Iterator[tuple[Line, Assignment
             continue
         seen[run_id, topic_id] = line.number
         text = line.optional_text("answer_text")
-        nuggets = [AssignedNugget(nugget=n, label=_label(item)) for n, item in read_nuggets(items)]
+        nuggets = [
+            AssignedNugget(nugget=n, label=_label(item), **item.leaning())
+            for n, item in read_nuggets(items)
+        ]
         yield (
             line,
             Assignment(
@@ -96,7 +99,7 @@ def assignment_row(assignment: Assignment) -> dict[str, Any]:
         "response_length": assignment.response_length,
         "run_id": assignment.run_id,
         "nuggets": [
-            {**nugget_row(assigned.nugget), "assignment": assigned.label}
+            {**nugget_row(assigned.nugget), "assignment": assigned.label, **assigned.known()}
             for assigned in assignment.nuggets
         ],
     }

@@ -33,7 +33,8 @@ class LabelFile:
     `scale` runs from worst to best. `cells` are keyed by the values of `key_names`, in that
     order. `n_unlabelled` cells are in the file without a label: not judged, or annotators
     without a majority. `annotations` holds each annotator's label where the file names them;
-    the cell then has the label that more than half of its annotators gave.
+    the cell then has the label that more than half of its annotators gave. `scores` and
+    `probabilities` are there for the cells of which a judge gave them.
     """
 
     kind: LabelKind
@@ -42,6 +43,8 @@ class LabelFile:
     key_names: tuple[str, ...]
     n_unlabelled: int = 0
     annotations: dict[Cell, dict[str, str]] = field(default_factory=dict, repr=False)
+    scores: dict[Cell, float] = field(default_factory=dict, repr=False)
+    probabilities: dict[Cell, dict[str, float]] = field(default_factory=dict, repr=False)
 
 
 class Cells:
@@ -49,12 +52,26 @@ class Cells:
 
     def __init__(self, problems: Problems) -> None:
         self.labels: dict[Cell, str | None] = {}
+        self.scores: dict[Cell, float] = {}
+        self.probabilities: dict[Cell, dict[str, float]] = {}
         self.problems = problems
 
-    def add(self, path: Path, number: int, cell: Cell, label: str | None) -> None:
+    def add(
+        self,
+        path: Path,
+        number: int,
+        cell: Cell,
+        label: str | None,
+        score: float | None = None,
+        probabilities: dict[str, float] | None = None,
+    ) -> None:
         """Add the label that stands in this line; None: the cell is there without one."""
         if cell not in self.labels:
             self.labels[cell] = label
+            if score is not None:
+                self.scores[cell] = score
+            if probabilities is not None:
+                self.probabilities[cell] = probabilities
         elif self.labels[cell] == label:
             what = f"cell {' '.join(cell)} occurs twice with label {show(label)}"
             self.problems.keep(path, number, "duplicate_cell", f"{what}; counted once")
@@ -65,7 +82,8 @@ class Cells:
     def file(self, kind: LabelKind, scale: tuple[str, ...], key: tuple[str, ...]) -> LabelFile:
         """What was added, with the cells without a label counted."""
         cells = {cell: label for cell, label in self.labels.items() if label is not None}
-        return LabelFile(kind, scale, cells, key, n_unlabelled=len(self.labels) - len(cells))
+        n_unlabelled, leaning = len(self.labels) - len(cells), (self.scores, self.probabilities)
+        return LabelFile(kind, scale, cells, key, n_unlabelled, {}, *leaning)
 
 
 def grade_scale(labels: Iterable[str | None]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,23 @@ class Line:
             return None
         return replace(self, row=value, prefix=f"{self.name(field)}.")
 
+    def leaning(self) -> dict[str, Any]:
+        """A judge's `score` and `probabilities`, if there; what is no such thing is not used."""
+        found: dict[str, Any] = {}
+        score, chances = self.row.get("score"), self.row.get("probabilities")
+        if score is not None and (number := as_share(score)) is not None:
+            found["score"] = number
+        elif score is not None:
+            what = f"field {self.name('score')!r} is {show(score)}, wanted 0 to 1; not used"
+            self.keep("score", what)
+        if isinstance(chances, dict) and None not in map(as_share, chances.values()):
+            found["probabilities"] = {label: as_share(p) for label, p in chances.items()}
+        elif chances is not None:
+            wanted = "wanted label -> 0 to 1; not used"
+            what = f"field {self.name('probabilities')!r} is {show(chances)}, {wanted}"
+            self.keep("probabilities", what)
+        return found
+
     def missing(self, *fields: str) -> None:
         """Note, as an error, that none of these fields is there."""
         has = ", ".join(map(str, self.row)) or "nothing"
@@ -179,6 +197,16 @@ def as_int(value: object) -> int | None:
         return int(value) if value.is_integer() else None
     if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
         return int(float(value))
+    return None
+
+
+def as_share(value: object) -> float | None:
+    """A number from 0 to 1, also as text (of a CSV file); None for all else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    with suppress(ValueError):
+        number = float(value)
+        return number if 0 <= number <= 1 else None
     return None
 
 

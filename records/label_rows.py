@@ -79,7 +79,7 @@ def labels_of_rows(path: Path, lines: Iterable[Line], problems: Problems) -> Lab
             continue
         label, annotator = _label(line, kind), line.optional_id("annotator")
         if annotator is None:
-            cells.add(path, line.number, cell, label)
+            cells.add(path, line.number, cell, label, **line.leaning())
         elif annotator in annotations.setdefault(cell, {}):
             what = f"annotator {annotator!r} labels cell {' '.join(cell)} again, wanted once"
             line.error("duplicate_annotation", what)

@@ -78,7 +78,7 @@ def _nuggets(lines: Iterable[Line], problems: Problems) -> LabelFile:
     for line, found in placed_assignments(lines):
         for assigned in found.nuggets:
             cell = (found.topic_id, found.run_id, assigned.nugget.id)
-            cells.add(line.path, line.number, cell, assigned.label)
+            cells.add(line.path, line.number, cell, assigned.label, **assigned.known())
     return cells.file("nuggets", NUGGET_SCALE, NUGGET_KEY)
 
 
@@ -88,7 +88,7 @@ def _support(lines: Iterable[Line], problems: Problems) -> LabelFile:
         for sentence in found.sentences:
             for citation in sentence.citations:
                 cell = (found.topic_id, found.run_id, str(sentence.id), citation.passage_id)
-                cells.add(line.path, line.number, cell, citation.label)
+                cells.add(line.path, line.number, cell, citation.label, **citation.known())
     return cells.file("support", SUPPORT_SCALE, SUPPORT_KEY)
 
 
@@ -96,7 +96,8 @@ def _relevance(lines: Iterable[Line], problems: Problems) -> LabelFile:
     cells = Cells(problems)
     for line, found in placed_relevance(lines):
         grade = None if found.grade is None else str(found.grade)
-        cells.add(line.path, line.number, (found.topic_id, found.passage_id), grade)
+        cell = (found.topic_id, found.passage_id)
+        cells.add(line.path, line.number, cell, grade, **found.known())
     return cells.file("relevance", grade_scale(cells.labels.values()), RELEVANCE_KEY)
 
 

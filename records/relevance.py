@@ -8,14 +8,14 @@ from typing import Any
 
 from .fields import Line, as_int, read_lines, show
 from .problems import Problems
-from .rows import Row
+from .rows import Leaning
 
 TOPIC_FIELDS = ("topic_id", "qid")
 PASSAGE_FIELDS = ("passage_id", "docid")
 GRADE_FIELDS = ("grade", "judgment", "relevance")
 
 
-class RelevanceLabel(Row):
+class RelevanceLabel(Leaning):
     """The grade of a passage for a topic; None: not judged."""
 
     topic_id: str
@@ -46,7 +46,8 @@ def placed_relevance(lines: Iterable[Line]) -> Iterator[tuple[Line, RelevanceLab
         grade, pair = _grade(line), (topic_id, passage_id)
         if pair not in seen:
             seen[pair] = grade
-            yield line, RelevanceLabel(topic_id=topic_id, passage_id=passage_id, grade=grade)
+            ids = {"topic_id": topic_id, "passage_id": passage_id}
+            yield line, RelevanceLabel(**ids, grade=grade, **line.leaning())
         elif seen[pair] == grade:
             what = f"{passage_id!r} of topic {topic_id!r} occurs twice with one grade"
             line.keep("duplicate_grade", what)
@@ -57,7 +58,8 @@ def placed_relevance(lines: Iterable[Line]) -> Iterator[tuple[Line, RelevanceLab
 
 def relevance_row(label: RelevanceLabel) -> dict[str, Any]:
     """A line of `relevance.jsonl`."""
-    return label.model_dump()
+    ids = {"topic_id": label.topic_id, "passage_id": label.passage_id}
+    return {**ids, "grade": label.grade, **label.known()}
 
 
 def _grade(line: Line) -> int | None:

@@ -6,6 +6,7 @@ import hashlib
 import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,6 +15,21 @@ class Row(BaseModel):
     """A frozen record; an unknown field is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Leaning(Row):
+    """How sure a judge was of a label, where it said so.
+
+    `score` in [0, 1]: how far it leans to the best label; `probabilities`: of each label.
+    """
+
+    score: float | None = None
+    probabilities: dict[str, float] | None = None
+
+    def known(self) -> dict[str, Any]:
+        """What the judge said, ready for JSON; empty where it gave only a label."""
+        both = {"score": self.score, "probabilities": self.probabilities}
+        return {name: value for name, value in both.items() if value is not None}
 
 
 class Topic(Row):

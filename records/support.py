@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from .fields import Line, as_int, read_lines, show
 from .problems import Problems
-from .rows import Row
+from .rows import Leaning, Row
 
 SupportLabel = Literal["full", "partial", "none"]
 
@@ -36,7 +37,7 @@ _SPELLINGS: dict[str, SupportLabel | None] = {
 }
 
 
-class SupportCitation(Row):
+class SupportCitation(Leaning):
     """A citation with its label; `rank` is its 0-based place, `label` None: not judged."""
 
     passage_id: str
@@ -117,7 +118,13 @@ def support_rows(labels: SupportLabels) -> Iterator[dict[str, Any]]:
         if not sentence.citations:
             yield support_row(*place, citation=None, rank=None, label="none")
         for cited in sentence.citations:
-            yield support_row(*place, citation=cited.passage_id, rank=cited.rank, label=cited.label)
+            yield support_row(
+                *place,
+                citation=cited.passage_id,
+                rank=cited.rank,
+                label=cited.label,
+                leaning=cited.known(),
+            )
 
 
 def support_row(
@@ -128,6 +135,7 @@ def support_row(
     citation: str | None,
     rank: int | None,
     label: SupportLabel | None,
+    leaning: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """A line of `support.jsonl`; a sentence without citations has neither one nor a rank."""
     return {
@@ -138,6 +146,7 @@ def support_row(
         "rank": rank,
         "label": label,
         "weight": None if label is None else SUPPORT_WEIGHTS[label],
+        **leaning,
     }
 
 
@@ -195,7 +204,11 @@ def _sentences(items: list[Line]) -> tuple[SupportSentence, ...]:
             passage_id = citation.id("docid", "reference", "passage_id", "citation")
             if passage_id is not None:
                 label = _label(citation, "label", "support")
-                citations.append(SupportCitation(passage_id=passage_id, rank=rank, label=label))
+                citations.append(
+                    SupportCitation(
+                        passage_id=passage_id, rank=rank, label=label, **citation.leaning()
+                    )
+                )
         sentences[number] = SupportSentence(id=number, text=text, citations=tuple(citations))
     return tuple(sentences.values())
 
@@ -243,7 +256,9 @@ class _Group:
                 line.bad("rank", written, f"a whole number, once in sentence {number}")
                 return
             label = _label(line, "label")
-            ranked[rank] = SupportCitation(passage_id=passage_id, rank=rank, label=label)
+            ranked[rank] = SupportCitation(
+                passage_id=passage_id, rank=rank, label=label, **line.leaning()
+            )
 
     def labels(self) -> SupportLabels:
         sentences = tuple(

@@ -1,0 +1,78 @@
+"""Judge files: what fitting a judge to labels found, as JSON data that holds no code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue, ValidationError
+
+from ..records.problems import InputError
+from ..records.rows import Row
+from .correction import Correction
+
+FORMAT: Literal["nuggetjudge-judge-1"] = "nuggetjudge-judge-1"
+
+
+class FittedPrompt(Row):
+    """The instructions and worked examples of one predictor."""
+
+    instructions: str = Field(min_length=1)
+    demos: tuple[dict[str, JsonValue], ...] = ()
+
+
+class JudgeFile(Row):
+    """A fitted judge. `judges.NAME.state` in a config loads it.
+
+    `words` are the weights of the lexical score by word stem. `fitted` says how the file came
+    about: method, labels, split, model, figures before and after; nothing reads it but people.
+    """
+
+    format: Literal["nuggetjudge-judge-1"] = FORMAT
+    judge: str
+    version: str
+    scale: tuple[str, ...]
+    model: str
+    prompts: dict[str, FittedPrompt] = Field(default_factory=dict)
+    words: dict[str, float] | None = None
+    correction: Correction | None = None
+    fitted: dict[str, JsonValue] = Field(default_factory=dict)
+
+    def check(self, judge: str, version: str, scale: Sequence[str], model: str) -> None:
+        """Raise ValueError unless this is a file for that judge, answered by that model."""
+        if self.judge != judge:
+            raise ValueError(f"it is a file of the {self.judge} judge, wanted {judge}")
+        if self.version != version:
+            what = f"it was fitted to version {self.version} of the {judge} judge"
+            raise ValueError(f"{what}, this is {version}; fit it again")
+        if self.scale != tuple(scale):
+            what = f"its labels are {', '.join(self.scale)}"
+            raise ValueError(f"{what}, those of the judge {', '.join(scale)}")
+        if self.model != model and (self.correction is not None or self.words is not None):
+            what = f"its cut-offs were fitted to scores of {self.model}"
+            raise ValueError(f"{what}, which say nothing of {model}; fit it again")
+
+    def text(self) -> str:
+        """The file's content, the same for equal files."""
+        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+
+
+def read_judge_file(path: Path) -> JudgeFile:
+    """Read a judge file. Raises: InputError with file, line and what was wanted."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        row: Any = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg})") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    if not isinstance(row, dict) or row.get("format") != FORMAT:
+        raise InputError(f"{path}: not a judge file, wanted format {FORMAT!r}")
+    try:
+        return JudgeFile.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(f"{path}: {where}: {first['msg']}, got {first['input']!r:.80}") from None

@@ -1,0 +1,108 @@
+"""A judge of items: each gets one label of a scale, alone or several in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+from ..backends.gateway import Reply
+from ..backends.prompt import Scorer
+from ..records.cells import LabelKind
+from ..records.judgements import Provenance
+from .base import Judge
+from .correction import Correction
+from .files import JudgeFile
+from .verdicts import Verdict
+
+
+class ItemJudge(Judge):
+    """What running, measuring and fitting need to know of a judge that labels items.
+
+    Attributes:
+        name: as in a config, e.g. "support".
+        kind, key: what its label files hold, and the ids that name an item in them.
+        inputs: what one item is judged by, in the words of its label files.
+        listed: the input of which one call takes up to `window`; the items of a call share all
+            others. None: one item a call.
+        predictor, output: the question asked, and the field of the reply that holds the labels.
+        scale: the labels, worst to best. gains: what each is worth, in [0, 1].
+        is_ordered: whether the labels have an order; if not, only unweighted figures apply.
+        correction: how scores become labels, from fitting; None: the model's labels stand.
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[LabelKind]
+    key: tuple[str, ...]
+    inputs: tuple[str, ...]
+    listed: ClassVar[str | None] = None
+    predictor: ClassVar[str]
+    output: ClassVar[str]
+    scale: tuple[str, ...]
+    gains: Mapping[str, float]
+    is_ordered: bool = True
+    window: int = 1
+    correction: Correction | None = None
+
+    async def verdicts(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict], Provenance]:
+        """One call for items that share every input but `listed`; verdicts in their order.
+
+        Args:
+            items: the `inputs` of each.
+            topic_id: whose strictness a fitted judge takes into account.
+
+        Raises: JudgeError when there is no judgement; ValueError for more items than a call takes.
+        """
+        if not 0 < len(items) <= self.window:
+            raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
+        asked: dict[str, Any] = dict(items[0])
+        keys: list[str | None] = [None]
+        if self.listed is not None:
+            del asked[self.listed]
+            numbered = {str(i): item[self.listed] for i, item in enumerate(items, 1)}
+            asked[f"{self.listed}s"] = numbered
+            keys = list(numbered)
+        reply = await self.ask(self.predictor, **asked)
+        return [self._verdict(reply, key, topic_id) for key in keys], reply.provenance
+
+    async def verdict(
+        self, topic_id: str | None = None, **inputs: str
+    ) -> tuple[Verdict, Provenance]:
+        """The verdict on one item. See `verdicts`."""
+        found, provenance = await self.verdicts([inputs], topic_id)
+        return found[0], provenance
+
+    def fitted(self, state: JudgeFile) -> Self:
+        """A copy of this judge with the prompts and correction of a judge file.
+
+        Raises: ValueError if the file is of another judge, version or scale, or has cut-offs
+            for scores of another model.
+        """
+        state.check(self.name, self.version, self.scale, self._model())
+        twin: Self = self.deepcopy()
+        for name, prompt in state.prompts.items():
+            predict = getattr(twin, name)
+            predict.signature = predict.signature.with_instructions(prompt.instructions)
+            predict.demos = [dict(demo) for demo in prompt.demos]
+        twin.correction = state.correction
+        if state.words is not None:
+            twin.scorers = {self.predictor: self.weighted_scorer(state.words)}
+        return twin
+
+    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
+        """The lexical score under fitted word weights. Raises: ValueError if it has none."""
+        raise ValueError(f"the {self.name} judge has no lexical score to weight")
+
+    def _model(self) -> str:
+        return self.backend.config.model if self.backend is not None else ""
+
+    def _verdict(self, reply: Reply, key: str | None, topic_id: str | None) -> Verdict:
+        label, score, chances = reply.at(self.output, key)
+        if chances is not None:
+            chances = {name: chances[name] for name in self.scale}
+            score = sum(p * i for i, p in enumerate(chances.values())) / (len(self.scale) - 1)
+        verdict = Verdict(str(label), score, chances)
+        if self.correction is None:
+            return verdict
+        return self.correction.verdict(verdict, self.scale, topic_id)

@@ -1,0 +1,132 @@
+"""Intervals from topics drawn again with replacement: topics are what a test collection samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESAMPLES = 1000
+LEVEL = 0.95
+
+
+class Draws(TypedDict):
+    """How intervals are drawn: by how many samples, from which seed, at which level."""
+
+    resamples: int
+    seed: int
+    level: float
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure with its interval at `level`, and over how many topics it was drawn.
+
+    `low` and `high` are None where the figure is undefined, there are fewer than 2 topics, it is
+    undefined in most of the drawn samples, or none was drawn.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n_topics: int
+    level: float = LEVEL
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """Items by topic, and how often each topic is drawn.
+
+    Attributes:
+        topic_of: (n_items,) the place of each item's topic among the topics in sorted order.
+        n_topics: how many topics there are; 0: not known, so that nothing is drawn.
+        draws: (resamples, max(n_topics, 1)) counts, see `topic_draws`.
+        level: of the intervals, in (0, 1).
+    """
+
+    topic_of: NDArray[np.int64] = field(repr=False)
+    n_topics: int
+    draws: NDArray[np.int64] = field(repr=False)
+    level: float = LEVEL
+
+    def counts(self, codes: NDArray[np.int64], n_codes: int) -> NDArray[np.float64]:
+        """How often each code occurs in each sample: (n_items,) codes -> (resamples, n_codes)."""
+        n_topics = self.draws.shape[1]
+        found = np.bincount(self.topic_of * n_codes + codes, minlength=n_topics * n_codes)
+        return self.draws.astype(np.float64) @ found.reshape(n_topics, n_codes)
+
+    def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over the items of each sample: (n_items, ...) -> (resamples, ...)."""
+        by_topic = np.zeros((self.draws.shape[1], *values.shape[1:]))
+        np.add.at(by_topic, self.topic_of, values)
+        return np.tensordot(self.draws.astype(np.float64), by_topic, axes=1)
+
+    def interval(self, value: float | None, drawn: NDArray[np.float64]) -> Interval:
+        """As the function `interval`, for these topics."""
+        return interval(value, drawn, self.n_topics, level=self.level)
+
+
+def resampling(
+    topics: Sequence[str] | None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> Resampling:
+    """Group items by their topics and draw the topics; the order of items changes nothing.
+
+    Args:
+        topics: the topic of each item; None: not known, every interval is empty.
+        resamples: how many samples are drawn; 0: none, every interval is empty.
+
+    Raises: ValueError if resamples is negative or level outside (0, 1).
+
+    >>> sample = resampling(["t2", "t1", "t2"], resamples=500)
+    >>> sample.topic_of.tolist(), sample.n_topics
+    ([1, 0, 1], 2)
+    """
+    if resamples < 0 or not 0 < level < 1:
+        raise ValueError(f"wanted resamples >= 0 and 0 < level < 1, got {resamples} and {level}")
+    if not topics:
+        return Resampling(np.zeros(0, np.int64), 0, np.zeros((0, 1), np.int64), level)
+    names, topic_of = np.unique(np.asarray(topics), return_inverse=True)
+    if resamples:
+        draws = topic_draws(len(names), resamples=resamples, seed=seed)
+    else:
+        draws = np.zeros((0, len(names)), np.int64)
+    return Resampling(topic_of.astype(np.int64), len(names), draws, level)
+
+
+def topic_draws(n_topics: int, *, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.int64]:
+    """How often each topic is drawn: (resamples, n_topics) counts; each row sums to n_topics.
+
+    Source: Efron, "Bootstrap methods" (1979), with the topic as the unit (cluster bootstrap).
+    Raises: ValueError if n_topics or resamples is below 1.
+    """
+    if n_topics < 1 or resamples < 1:
+        raise ValueError(f"wanted 1 or more, got {n_topics} topics and {resamples} resamples")
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=resamples)
+
+
+def interval(
+    value: float | None, drawn: NDArray[np.float64], n_topics: int, *, level: float = LEVEL
+) -> Interval:
+    """The percentile interval of a figure.
+
+    Args:
+        value: the figure on all topics; None: undefined.
+        drawn: (resamples,) the figure on each drawn sample; nan where it is undefined there.
+        n_topics: how many topics were drawn from.
+
+    >>> interval(0.5, np.array([0.25, 0.5, 0.75]), n_topics=20, level=0.5)
+    Interval(value=0.5, low=0.375, high=0.625, n_topics=20, level=0.5)
+    """
+    defined = drawn[~np.isnan(drawn)]
+    if value is None or n_topics < 2 or not len(defined) or 2 * len(defined) < len(drawn):
+        return Interval(value, None, None, n_topics, level)
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value, float(low), float(high), n_topics, level)
