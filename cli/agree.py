@@ -1,14 +1,22 @@
-"""`judge agree`: a judge against people."""
+"""`judge agree`: a judge against people, and people against each other."""
 
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from .terminal import shown
+
+
+class Form(StrEnum):
+    """How plots are written."""
+
+    svg = "svg"
+    png = "png"
 
 
 def agree(
@@ -17,9 +25,13 @@ def agree(
         typer.Argument(exists=True, help="Labels (or scores) taken as the truth, or a folder."),
     ],
     judged: Annotated[
-        Path,
-        typer.Argument(exists=True, help="Labels (or scores) to compare, or a results folder."),
-    ],
+        Path | None,
+        typer.Argument(
+            exists=True,
+            help="Labels (or scores) to compare, or a results folder; "
+            "without it the annotators of HUMAN are compared.",
+        ),
+    ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -30,14 +42,28 @@ def agree(
         str | None,
         typer.Option(help="What to compare of folders: nuggets, support, relevance, scores."),
     ] = None,
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Samples of topics behind the intervals; 0: no intervals.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 0,
+    level: Annotated[
+        float, typer.Option(min=0.5, max=0.9999, help="Of the intervals: 0.95 for 95%.")
+    ] = 0.95,
+    plots: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="Draw a confusion matrix, or scores, into this folder."),
+    ] = None,
+    plot_format: Annotated[Form, typer.Option(help="How plots are written.")] = Form.svg,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Compare two files of labels cell by cell, or two files of scores by Kendall's tau.
+    """Compare two files of labels cell by cell, two files of scores by rank, or annotators.
 
     Example: judge agree human.jsonl results/assignments.jsonl --json
     """
     from ..programs.agree import agree as compare
+    from ..programs.agree_plots import write_plots
     from ..records.problems import InputError, Problems
+    from .agree_text import annotators_text, labels_text, scores_text
     from .score import list_problems
 
     wanted: dict[str, list[str]] = {}
@@ -47,54 +73,20 @@ def agree(
             raise InputError(f"--where {text}: wanted FIELD=VALUE")
         wanted.setdefault(name, []).append(value)
     problems = Problems()
-    found = compare(human, judged, problems, wanted, kind)
+    found = compare(
+        human, judged, problems, wanted, kind, resamples=resamples, seed=seed, level=level
+    )
+    written = [] if plots is None else write_plots(found, plots, plot_format.value)
     if as_json:
         from .tables import write_objects
 
         write_objects([found])
+    elif judged is None:
+        sys.stdout.write(shown(annotators_text(found)))
     elif found["kind"] == "scores":
-        sys.stdout.write(shown(_taus_text(found)))
+        sys.stdout.write(shown(scores_text(found)))
     else:
-        sys.stdout.write(shown(_labels_text(found)))
+        sys.stdout.write(shown(labels_text(found)))
+    for path in written:
+        sys.stderr.write(f"{shown(str(path))}\n")
     list_problems(problems)
-
-
-def _labels_text(found: dict[str, Any]) -> str:
-    scale = found["scale"]
-    width = max(*map(len, scale), 9) + 2
-    lines = [
-        f"n {found['n']:,}  (only human {found['n_human_only']:,}, "
-        f"only judged {found['n_judged_only']:,}, "
-        f"unjudged {found['n_judged_unlabelled']:,})",
-        "Cohen kappa  " + "  ".join(f"{k} {_f(v)}" for k, v in found["cohen_kappa"].items()),
-        f"accuracy {_f(found['accuracy'])}  macro F1 {_f(found['macro_f1'])}",
-        "",
-        "human \\ judged".ljust(width + 6) + "".join(label.rjust(width) for label in scale),
-    ]
-    for label, row in zip(scale, found["confusion"], strict=True):
-        lines.append(label.ljust(width + 6) + "".join(f"{n:,}".rjust(width) for n in row))
-    lines += ["", "label".ljust(width + 6) + "precision  recall  kappa against the rest"]
-    for label in scale:
-        figures = (found["precision"][label], found["recall"][label], found["one_vs_rest"][label])
-        one, two, three = map(_f, figures)
-        lines.append(f"{label.ljust(width + 6)}{one:>9}{two:>8}{three:>8}")
-    return "\n".join([*lines, *_aliases(found)]) + "\n"
-
-
-def _taus_text(found: dict[str, Any]) -> str:
-    lines = ["Kendall tau-b".ljust(26) + "   runs (n)   per topic (n)    all cells (n)"]
-    for measure, t in found["measures"].items():
-        runs = f"{_f(t['run_level'])} ({t['n_runs']})"
-        topics = f"{_f(t['topic_mean'])} ({t['n_topics']})"
-        cells = f"{_f(t['pooled'])} ({t['n_cells']})"
-        lines.append(f"{measure.ljust(26)}{runs:>11}{topics:>16}{cells:>17}")
-    return "\n".join([*lines, *_aliases(found)]) + "\n"
-
-
-def _aliases(found: dict[str, Any]) -> list[str]:
-    n = len(found["run_aliases"])
-    return ["", f"{n} run names were matched without their team prefix."] if n else []
-
-
-def _f(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

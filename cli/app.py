@@ -10,8 +10,9 @@ from types import FrameType
 
 import typer
 
-from . import agree, cache, configs, doctor, run, score
+from . import agree, cache, compare, configs, doctor, run, score
 from .exits import INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
+from .next import next_
 from .terminal import shown
 
 app = typer.Typer(
@@ -25,6 +26,8 @@ app = typer.Typer(
 app.command(cls=run.RunCommand)(run.run)
 app.command()(score.score)
 app.command()(agree.agree)
+app.command()(compare.compare)
+app.command("next")(next_)
 app.command()(doctor.doctor)
 app.command()(cache.cache)
 app.command()(configs.init)

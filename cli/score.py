@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,28 +16,93 @@ def score(
     path: Annotated[
         Path,
         typer.Argument(
-            exists=True, help="A results folder, nugget assignments, or support assignments."
+            exists=True,
+            help="A results folder, nugget or support assignments; with --labels any labels.",
         ),
     ],
     topics: Annotated[
         Path | None, typer.Option(exists=True, help="Topics that every run must answer.")
     ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, help="Human labels of a random part of the items: also correct the scores."
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="FIELD=VALUE that rows of --labels must have; of one field repeated, either."
+        ),
+    ] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Measure to correct; may be repeated; else all.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="Run that others are compared with; else the best.")
+    ] = None,
+    half_width: Annotated[
+        float | None,
+        typer.Option(help="Say how many labels an interval of this half-width takes."),
+    ] = None,
+    level: Annotated[
+        float, typer.Option(min=0.5, max=0.9999, help="Of the intervals: 0.95 for 95%.")
+    ] = 0.95,
     as_json: Annotated[
         bool, typer.Option("--json", help="Score rows, one JSON object a line.")
     ] = False,
 ) -> None:
-    """Score stored judgements again, without a model. Example: judge score results/demo --json"""
+    """Score stored judgements again, without a model, and correct the scores with human labels.
+
+    Examples: judge score results/demo --json
+    / judge score results/demo --labels human.csv --half-width 0.02
+    """
     from ..programs.score import score_path
     from ..records.problems import Problems
-    from .tables import leaderboard, write_rows
+    from .tables import leaderboard, write_objects, write_rows
 
     problems = Problems()
-    rows = score_path(path, problems, topics=topics)
-    if as_json:
-        write_rows(rows)
+    if labels is None:
+        rows = score_path(path, problems, topics=topics)
+        if as_json:
+            write_rows(rows)
+        else:
+            sys.stdout.write(leaderboard(rows))
     else:
-        sys.stdout.write(leaderboard(rows))
+        from ..programs.corrected import corrected_scores
+        from .corrected_text import corrected_rows, corrected_text
+
+        found = corrected_scores(
+            path,
+            labels,
+            problems,
+            where=_conditions(where or ()),
+            topics=topics,
+            measures=measure or (),
+            against=against,
+            half_width=half_width,
+            level=level,
+        )
+        if as_json:
+            write_rows(found.plain)
+            write_objects(corrected_rows(found))
+        else:
+            sys.stdout.write(leaderboard(found.plain) + "\n" * bool(found.plain))
+            sys.stdout.write(corrected_text(found))
     list_problems(problems)
+
+
+def _conditions(texts: Sequence[str]) -> dict[str, list[str]]:
+    """FIELD=VALUE, repeated, as the values wanted of each field."""
+    from ..records.problems import InputError
+
+    wanted: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"--where {text}: wanted FIELD=VALUE")
+        wanted.setdefault(name, []).append(value)
+    return wanted
 
 
 def list_problems(problems: object) -> None:

@@ -1,19 +1,23 @@
 """Measures: pure functions, numbers in and numbers out, without a model and without files.
 
 `nugget_scores` and `support_scores` score one answer on one topic, `mean_over_topics` one run,
-`ranking_scores` a retrieval run; `agreement` compares labels item by item and `taus` the orders
-that two judges put systems in. Scores come as a `Value`: the number, the judgements behind it,
-those missing, and the bounds that the missing leave. scipy, scikit-learn and ir_measures are
-imported by the functions that need them, so importing this package costs next to nothing.
+`ranking_scores` a retrieval run; `agreement` compares labels item by item, `reliability` those of
+several annotators, and `taus` the orders that two judges put systems in. Scores come as a
+`Value`: the number, the judgements behind it, those missing, and the bounds that the missing
+leave. scipy, scikit-learn and ir_measures are imported by the functions that need them, so
+importing this package costs next to nothing; the modules that give intervals hold arrays and are
+imported by name: `bootstrap`, `label_intervals`, `tau_intervals`.
 """
 
 from .agreement import Agreement, agreement
-from .correlation import Taus, kendall_tau, taus
+from .correlation import kendall_tau, spearman, tau_ap, top_k_tau
 from .length import RAG24_MAX_WORDS, RAG26_MAX_WORDS, count_words
 from .means import mean_over_topics
 from .nuggets import NUGGET_MEASURES, nugget_scores, weighted_recall
 from .ranking import RankingScores, ranking_scores
+from .reliability import PairwiseKappa, Reliability, pairwise_kappa, reliability
 from .support import SUPPORT_MEASURES, support_scores
+from .taus import Coefficient, Taus, taus
 from .value import Value
 
 __all__ = [
@@ -22,7 +26,10 @@ __all__ = [
     "RAG26_MAX_WORDS",
     "SUPPORT_MEASURES",
     "Agreement",
+    "Coefficient",
+    "PairwiseKappa",
     "RankingScores",
+    "Reliability",
     "Taus",
     "Value",
     "agreement",
@@ -30,8 +37,13 @@ __all__ = [
     "kendall_tau",
     "mean_over_topics",
     "nugget_scores",
+    "pairwise_kappa",
     "ranking_scores",
+    "reliability",
+    "spearman",
     "support_scores",
+    "tau_ap",
     "taus",
+    "top_k_tau",
     "weighted_recall",
 ]

@@ -1,5 +1,7 @@
 """How far a judge's labels agree with the truth, item by item."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -24,6 +26,8 @@ class Agreement:
         precision: label -> share right of those judged so; undefined if never judged so.
         recall: label -> share found of those truly so; undefined if never true.
         one_vs_rest: label -> unweighted kappa of that label against all others.
+        alpha, fleiss_kappa, randolph_kappa, ac1: of the two sides as two annotators, who have no
+            marginals of their own; see `Reliability`.
     """
 
     n: int
@@ -37,6 +41,10 @@ class Agreement:
     precision: dict[str, float | None]
     recall: dict[str, float | None]
     one_vs_rest: dict[str, float | None]
+    alpha: dict[str, float | None]
+    fleiss_kappa: float | None
+    randolph_kappa: float | None
+    ac1: float | None
 
     def as_dict(self) -> dict[str, Any]:
         """The same fields, ready for JSON: lists for tuples."""
@@ -58,7 +66,7 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
     Raises: ValueError if the lengths differ, the scale repeats a label or has fewer than 2, or a
         label is not on it; it names the index.
     Source: Cohen, "A coefficient of agreement for nominal scales" (1960); "Weighted kappa" (1968).
-        Computed by scikit-learn.
+        Computed by scikit-learn; the last four as in `reliability`.
 
     >>> result = agreement(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"], ["no", "yes"])
     >>> result.confusion, result.accuracy, result.cohen_kappa["unweighted"]
@@ -66,9 +74,9 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
     >>> result.recall, agreement(["no"], ["no"], ["no", "yes"]).recall
     ({'no': 1.0, 'yes': 0.5}, {'no': 1.0, 'yes': None})
     """
-    _check(truth, judged, scale)
-    code = {label: i for i, label in enumerate(scale)}
-    cells = Counter((code[t], code[j]) for t, j in zip(truth, judged, strict=True))
+    from .reliability import chance_corrected
+
+    code, cells = _cells(truth, judged, scale)
     codes = range(len(scale))
     confusion = tuple(tuple(cells[row, column] for column in codes) for row in codes)
     n = len(truth)
@@ -81,19 +89,42 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
         judged_counts={label: sum(row[i] for row in confusion) for label, i in code.items()},
         confusion=confusion,
         accuracy=sum(confusion[i][i] for i in codes) / n if n else None,
-        cohen_kappa={
-            "unweighted": _kappa(cells, codes, None),
-            "linear": _kappa(cells, codes, "linear"),
-            "quadratic": _kappa(cells, codes, "quadratic"),
-        },
+        cohen_kappa=_kappas(cells, codes),
         macro_f1=sum(defined_f1) / len(defined_f1) if defined_f1 else None,
         precision=dict(zip(scale, precision, strict=True)),
         recall=dict(zip(scale, recall, strict=True)),
         one_vs_rest={label: _kappa(_against_rest(cells, i), (0, 1)) for label, i in code.items()},
+        **chance_corrected([truth, judged], scale),
     )
 
 
+def cohen_kappas(
+    first: Sequence[str], second: Sequence[str], scale: Sequence[str]
+) -> dict[str, float | None]:
+    """Cohen's kappa of n pairs of labels: unweighted, linear, quadratic; as in `Agreement`.
+
+    >>> cohen_kappas(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"], ["no", "yes"])
+    {'unweighted': 0.5, 'linear': 0.5, 'quadratic': 0.5}
+    """
+    _, cells = _cells(first, second, scale)
+    return _kappas(cells, range(len(scale)))
+
+
+def _cells(
+    truth: Sequence[str], judged: Sequence[str], scale: Sequence[str]
+) -> tuple[dict[str, int], _Cells]:
+    """The place of each label on the scale, and how often each pair of places occurs."""
+    _check(truth, judged, scale)
+    code = {label: i for i, label in enumerate(scale)}
+    return code, Counter((code[t], code[j]) for t, j in zip(truth, judged, strict=True))
+
+
 _Cells = Mapping[tuple[int, int], int]  # (truth code, judged code) -> how many pairs
+
+
+def _kappas(cells: _Cells, codes: Collection[int]) -> dict[str, float | None]:
+    weights = {"unweighted": None, "linear": "linear", "quadratic": "quadratic"}
+    return {name: _kappa(cells, codes, weight) for name, weight in weights.items()}
 
 
 def _kappa(cells: _Cells, codes: Collection[int], weights: str | None = None) -> float | None:

@@ -1,40 +1,9 @@
-"""Whether a judge puts systems in the same order as the truth does: Kendall's tau."""
+"""Whether two lists of scores put the same items in the same order."""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
-
-_Key = TypeVar("_Key", str, tuple[str, str])
-
-
-@dataclass(frozen=True)
-class Taus:
-    """Kendall's tau-b at three levels, each in [-1, 1], or None where undefined.
-
-    Attributes:
-        run_level: tau of the run scores: does the judge give the same leaderboard?
-        n_runs: runs with a score on both sides. n_runs_unmatched: on one side alone, left out.
-        topic_mean: mean of the taus within each topic, over topics where tau is defined.
-        n_topics: topics in that mean. n_topics_undefined: with fewer than 2 runs, or all runs
-            equal on one side.
-        pooled: tau of all (run, topic) cells together; topic difficulty counts here.
-        n_cells: cells with a value on both sides. n_cells_unmatched: on one side alone, left out.
-    """
-
-    run_level: float | None
-    n_runs: int
-    n_runs_unmatched: int
-    topic_mean: float | None
-    n_topics: int
-    n_topics_undefined: int
-    pooled: float | None
-    n_cells: int
-    n_cells_unmatched: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """The same fields, ready for JSON."""
-        return asdict(self)
+from collections.abc import Sequence
 
 
 def kendall_tau(truth: Sequence[float], judged: Sequence[float]) -> float | None:
@@ -54,66 +23,104 @@ def kendall_tau(truth: Sequence[float], judged: Sequence[float]) -> float | None
     >>> kendall_tau([1, 2], [5, 5]) is None
     True
     """
+    if not _has_order(truth, judged):
+        return None
+    from scipy.stats import kendalltau
+
+    return _bounded(kendalltau(truth, judged).statistic)
+
+
+def top_k_tau(truth: Sequence[float], judged: Sequence[float], k: int) -> float | None:
+    """Tau-b over the k items that the truth ranks highest: is the top of the order right?
+
+    Items tied in truth with the k-th are all taken, so that the order of the lists changes
+    nothing; there may be more than k of them (`n_top`).
+
+    Returns: None where `kendall_tau` of them is, or there are fewer than k items.
+    Raises: ValueError as `kendall_tau`, and if k is below 1.
+
+    >>> top_k_tau([4, 3, 2, 1], [3, 4, 1, 2], k=2)
+    -1.0
+    """
+    _has_order(truth, judged)
+    chosen = _top(truth, k)
+    return kendall_tau([truth[i] for i in chosen], [judged[i] for i in chosen]) if chosen else None
+
+
+def n_top(truth: Sequence[float], k: int) -> int:
+    """How many items `top_k_tau` takes: k and those tied with the k-th; 0 if there are fewer.
+
+    >>> n_top([4, 3, 3, 1], k=2), n_top([4, 3], k=5)
+    (3, 0)
+    """
+    return len(_top(truth, k))
+
+
+def tau_ap(truth: Sequence[float], judged: Sequence[float]) -> float | None:
+    """AP correlation: as tau, but errors near the top of the judged order weigh more; in [-1, 1].
+
+    The mean, over the items below the first of the judged order, of (right - wrong) / all among
+    the items judged above: right if the truth puts them above too, else wrong. So it is not
+    symmetric: the judged order is the one walked through.
+
+    Ties: an item is compared with those judged strictly higher, and is left out if there is none
+    (those tied at the top). A pair that the judge tells apart and the truth does not is wrong. So
+    it reaches 1 if the ties are the same on both sides, and the mean of both directions is
+    tau_ap,b of Urbano and Marrero, "The treatment of ties in AP correlation" (2017).
+
+    Returns, raises: as `kendall_tau`.
+    Source: Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for information
+        retrieval" (2008), Equation 3: 2 / (n - 1) sum_i(C(i) / (i - 1)) - 1.
+
+    >>> tau_ap([4, 3, 2, 1], [4, 3, 1, 2]) > tau_ap([4, 3, 2, 1], [3, 4, 2, 1])
+    True
+    """
+    if not _has_order(truth, judged):
+        return None
+    import numpy as np
+
+    x, y = np.asarray(truth, np.float64), np.asarray(judged, np.float64)
+    is_above = y[None, :] > y[:, None]
+    n_above = is_above.sum(axis=1)
+    n_right = (is_above & (x[None, :] > x[:, None])).sum(axis=1)
+    below_first = n_above > 0
+    return float(np.mean(2 * n_right[below_first] / n_above[below_first] - 1))
+
+
+def spearman(truth: Sequence[float], judged: Sequence[float]) -> float | None:
+    """Spearman's rank correlation, in [-1, 1]; tied items share the mean of their ranks.
+
+    Returns, raises: as `kendall_tau`. Computed by scipy.
+
+    >>> spearman([1, 2, 3], [10, 30, 20])
+    0.5
+    """
+    if not _has_order(truth, judged):
+        return None
+    from scipy.stats import spearmanr
+
+    return _bounded(spearmanr(truth, judged).statistic)
+
+
+def _has_order(truth: Sequence[float], judged: Sequence[float]) -> bool:
+    """Whether both sides tell some items apart."""
     if len(truth) != len(judged):
         raise ValueError(f"{len(truth)} true scores for {len(judged)} judged ones")
     for name, scores in (("truth", truth), ("judged", judged)):
         for i, score in enumerate(scores):
             if not math.isfinite(score):
                 raise ValueError(f"{name}[{i}] is {score!r}, wanted a finite number")
-    if len(set(truth)) < 2 or len(set(judged)) < 2:
-        return None
-    from scipy.stats import kendalltau
-
-    tau = float(kendalltau(truth, judged).statistic)
-    return max(-1.0, min(1.0, tau))
+    return len(set(truth)) > 1 and len(set(judged)) > 1
 
 
-def taus(
-    truth: Mapping[tuple[str, str], float],
-    judged: Mapping[tuple[str, str], float],
-    *,
-    truth_runs: Mapping[str, float],
-    judged_runs: Mapping[str, float],
-) -> Taus:
-    """Kendall's tau of one measure at run level, as the mean over topics, and over all cells.
-
-    Args:
-        truth, judged: (run id, topic id) -> score. Leave out cells without a value.
-        truth_runs, judged_runs: run id -> the run's score over all topics, as its owner defines
-            it (see `mean_over_topics`); it is not computed from the cells here.
-
-    Cells and runs that only one side has are left out and counted. Raises: ValueError for a
-    score that is not finite. Source: arXiv:2411.09607 and arXiv:2504.15205 report the three.
-
-    >>> truth = {("a", "t1"): 0.1, ("b", "t1"): 0.2, ("a", "t2"): 0.8, ("b", "t2"): 0.9}
-    >>> judged = {("a", "t1"): 0.3, ("b", "t1"): 0.4, ("a", "t2"): 0.6, ("b", "t2"): 0.5}
-    >>> means = {"a": 0.45, "b": 0.55}, {"a": 0.45, "b": 0.45}
-    >>> found = taus(truth, judged, truth_runs=means[0], judged_runs=means[1])
-    >>> found.run_level, found.topic_mean, found.n_topics, round(found.pooled, 4)
-    (None, 0.0, 2, 0.6667)
-    """
-    cells = sorted(truth.keys() & judged.keys())
-    by_topic: dict[str, list[tuple[str, str]]] = {}
-    for cell in cells:
-        by_topic.setdefault(cell[1], []).append(cell)
-    per_topic = [_tau_of(keys, truth, judged) for keys in by_topic.values()]
-    defined = [tau for tau in per_topic if tau is not None]
-    runs = sorted(truth_runs.keys() & judged_runs.keys())
-    return Taus(
-        run_level=_tau_of(runs, truth_runs, judged_runs),
-        n_runs=len(runs),
-        n_runs_unmatched=len(truth_runs.keys() ^ judged_runs.keys()),
-        topic_mean=math.fsum(defined) / len(defined) if defined else None,
-        n_topics=len(defined),
-        n_topics_undefined=len(per_topic) - len(defined),
-        pooled=_tau_of(cells, truth, judged),
-        n_cells=len(cells),
-        n_cells_unmatched=len(truth.keys() ^ judged.keys()),
-    )
+def _top(truth: Sequence[float], k: int) -> list[int]:
+    if k < 1:
+        raise ValueError(f"wanted k >= 1, got {k}")
+    if len(truth) < k:
+        return []
+    least = sorted(truth, reverse=True)[k - 1]
+    return [i for i, score in enumerate(truth) if score >= least]
 
 
-def _tau_of(
-    keys: Iterable[_Key], truth: Mapping[_Key, float], judged: Mapping[_Key, float]
-) -> float | None:
-    pairs = [(truth[key], judged[key]) for key in keys]
-    return kendall_tau([t for t, _ in pairs], [j for _, j in pairs])
+def _bounded(value: float) -> float:
+    return max(-1.0, min(1.0, float(value)))  # rounding may step over the ends by one bit

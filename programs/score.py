@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..metrics import NUGGET_MEASURES, count_words
+from ..metrics import NUGGET_MEASURES, Value, count_words
 from ..records.assignments import read_assignments
 from ..records.candidates import read_candidates
 from ..records.kinds import file_kind
@@ -14,9 +14,15 @@ from ..records.relevance import read_relevance
 from ..records.rows import ScoreRow
 from ..records.support import read_support
 from ..records.topics import read_topics
+from .expected import (
+    EXPECTED_NUGGET_MEASURES,
+    expected_nugget_values,
+    expected_support_values,
+    has_probabilities,
+)
 from .manifest import read_manifest
 from .ranking import ranking_rows
-from .scoreboard import Scoreboard, nugget_values, support_values, unjudged_nugget_values
+from .scoreboard import Scoreboard, nugget_values, support_values
 
 
 def score_path(
@@ -26,7 +32,8 @@ def score_path(
 
     Args:
         path: nugget assignments (nuggetizer's layout), support labels (RAGDoll's layout or ours),
-            or a folder that `judge run` wrote.
+            or a folder that `judge run` wrote. Where a judge gave probabilities of its labels,
+            each measure is there a second time as `MEASURE_expected`, taken from those.
         topics: file of the topics that every run must answer; else, for a folder the topics of
             its run, for a file those that any run in it answers.
         all_citations: give the `_all` support measures too.
@@ -58,10 +65,12 @@ def _score_folder(folder: Path, problems: Problems, topics: list[str] | None) ->
             ranking = _ranking(path, Path(manifest["config"]["data"]["candidates"]), problems)
         found = True
     if (path := folder / "assignments.jsonl").is_file():
-        _add_assignments(path, problems, board, True)
-        board.leave_out(NUGGET_MEASURES, manifest["topics_without_nuggets"])
+        measures: tuple[str, ...] = NUGGET_MEASURES
+        if _add_assignments(path, problems, board, True):
+            measures += EXPECTED_NUGGET_MEASURES
+        board.leave_out(measures, manifest["topics_without_nuggets"])
         for run_id, topic_id in manifest["cells_without_bank"]:
-            board.add(run_id, topic_id, unjudged_nugget_values())
+            board.add(run_id, topic_id, dict.fromkeys(measures, Value(None, 0, 1, 0.0, 1.0)))
         found = True
     if (path := folder / "support.jsonl").is_file():
         every = manifest["config"]["support"]["citations"] != "first"
@@ -87,20 +96,33 @@ def _ranking(path: Path, candidates: Path, problems: Problems) -> list[ScoreRow]
 
 def _add_assignments(
     path: Path, problems: Problems, board: Scoreboard, all_citations: bool
-) -> None:
+) -> bool:
+    """Add the values of every answer; whether there are expected ones among them."""
+    is_expected = False
     for row in read_assignments(path, problems):
+        is_expected |= has_probabilities(row)
         labels = [assigned.label for assigned in row.nuggets]
         importances = [assigned.nugget.importance for assigned in row.nuggets]
         length = count_words(row.answer_text) if row.answer_text else row.response_length
         board.add(row.run_id, row.topic_id, nugget_values(labels, importances, length))
+    for row in read_assignments(path, Problems()) if is_expected else ():
+        board.add(row.run_id, row.topic_id, expected_nugget_values(row))
+    return is_expected
 
 
-def _add_support(path: Path, problems: Problems, board: Scoreboard, all_citations: bool) -> None:
+def _add_support(path: Path, problems: Problems, board: Scoreboard, all_citations: bool) -> bool:
+    """Add the values of every answer; whether there are expected ones among them."""
+    is_expected = False
     for row in read_support(path, problems):
+        is_expected |= has_probabilities(row)
         board.add(row.run_id, row.topic_id, support_values(row, all_citations=all_citations))
+    for row in read_support(path, Problems()) if is_expected else ():
+        values = expected_support_values(row, all_citations=all_citations)
+        board.add(row.run_id, row.topic_id, values)
+    return is_expected
 
 
-_READERS: dict[str, Callable[[Path, Problems, Scoreboard, bool], None]] = {
+_READERS: dict[str, Callable[[Path, Problems, Scoreboard, bool], bool]] = {
     "assignments": _add_assignments,
     "support": _add_support,
 }

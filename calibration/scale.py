@@ -1,0 +1,122 @@
+"""From a score to the probability of each human label: Platt, cumulative logit, isotonic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from ..judges.correction import NEAREST, Correction, IsotonicCurve, OrdinalCurve
+from .ordinal import Codes, Floats, OrdinalFit, fit_ordinal
+from .threshold import checked, fit_cuts
+
+ScaleMethod = Literal["platt", "ordinal", "isotonic"]
+FAR = 1000.0  # logits; the threshold of a label that nobody gave
+
+
+def fit_scale(
+    scores: Sequence[float] | Floats,
+    labels: Sequence[int] | Codes,
+    k: int,
+    method: ScaleMethod = "ordinal",
+    *,
+    objective: str | None = None,
+) -> Correction:
+    """The curve from a judge's score to the probabilities of the k labels.
+
+    Args:
+        scores: (n,) in [0, 1]. A judge that gives labels alone scores their place on its scale,
+            j / (k - 1).
+        labels: (n,) codes 0..k-1, the lowest first, 2 or more of which occur.
+        method: "platt": the sigmoid, for k = 2, with Platt's targets, which leave room for labels
+            of the other kind; "ordinal": cumulative logit, one slope for all labels; "isotonic":
+            any curves that do not fall, one for each P(label >= j), which wants more labels
+            (some hundreds). Sigmoids take the score as log-odds where that is likelier.
+        objective: as `fit_cuts`: which cuts to choose on the score. None: the median label.
+
+    Raises: ValueError for lengths that differ, no items, a score outside [0, 1], a label that is
+        not a code, labels or scores that are all equal, or "platt" for other than two labels.
+    Source: Platt, "Probabilistic outputs for support vector machines" (1999); McCullagh (1980);
+        Zadrozny and Elkan, "Transforming classifier scores into accurate multiclass probability
+        estimates" (2002), computed by scikit-learn.
+
+    >>> found = fit_scale([0.1, 0.3, 0.5, 0.9], [0, 1, 0, 1], 2, "isotonic")
+    >>> found.curve.places, found.curve.shares
+    ((0.1, 0.3, 0.5, 0.9), ((0.0, 0.5, 0.5, 1.0),))
+    """
+    x, codes = checked_shares(scores, labels, k)
+    log_odds = False
+    if method == "isotonic":
+        curve: OrdinalCurve | IsotonicCurve = _isotonic(x, codes, k)
+    else:
+        if method == "platt" and k != 2:
+            raise ValueError(f"platt is for two labels, got {k}; take ordinal")
+        fit = _platt if method == "platt" else fit_present
+        plain, odds = fit(x, codes), fit(as_log_odds(x), codes)
+        log_odds = odds.evidence > plain.evidence
+        curve = ordinal_curve(odds if log_odds else plain, codes, k)
+    place = as_log_odds(x) if log_odds else x
+    cuts = None if objective is None else fit_cuts(place, codes, k, objective=objective)[0]
+    return Correction(cuts=cuts, curve=curve, log_odds=log_odds)
+
+
+def checked_shares(
+    scores: Sequence[float] | Floats, labels: Sequence[int] | Codes, k: int
+) -> tuple[Floats, Codes]:
+    """Scores and labels as arrays. Raises: ValueError as `fit_scale` says."""
+    x, codes = checked(scores, labels, k)
+    for i in np.flatnonzero((x < 0) | (x > 1)):
+        raise ValueError(f"scores[{i}] is {x[i]}, wanted 0 to 1")
+    if len(np.unique(codes)) < 2:
+        raise ValueError(f"all {len(codes)} labels are {codes[0]}: nothing to tell apart")
+    if np.ptp(x) == 0:
+        raise ValueError(f"all {len(x)} scores are {x[0]}: they tell no item from another")
+    return x, codes
+
+
+def as_log_odds(scores: Floats) -> Floats:
+    """The places of a correction with `log_odds`."""
+    inside = np.clip(scores, NEAREST, 1 - NEAREST)
+    odds: Floats = np.log(inside / (1 - inside))
+    return odds
+
+
+def fit_present(
+    x: Floats, codes: Codes, topics: Codes | None = None, *, spread: float = 1.0
+) -> OrdinalFit:
+    """`fit_ordinal` over the labels that occur."""
+    _, ranks = np.unique(codes, return_inverse=True)
+    return fit_ordinal(x, ranks, topics, spread=spread)
+
+
+def ordinal_curve(fit: OrdinalFit, codes: Codes, k: int) -> OrdinalCurve:
+    """The curve of `fit_present` for all k labels; one that nobody gave has probability 0."""
+    padded = np.concatenate([[-FAR], fit.thresholds, [FAR]])
+    thresholds = padded[np.searchsorted(np.unique(codes), np.arange(1, k))]
+    return OrdinalCurve(slope=fit.slope, thresholds=tuple(thresholds.tolist()))
+
+
+def _platt(x: Floats, codes: Codes) -> OrdinalFit:
+    """Platt's sigmoid: each item counts a little as one of the other kind."""
+    n_low, n_high = np.bincount(codes)
+    target = np.where(codes == 1, (n_high + 1) / (n_high + 2), 1 / (n_low + 2))
+    return fit_ordinal(
+        np.tile(x, 2), np.repeat([1, 0], len(x)), weights=np.concatenate([target, 1 - target])
+    )
+
+
+def _isotonic(x: Floats, codes: Codes, k: int) -> IsotonicCurve:
+    from sklearn.isotonic import IsotonicRegression
+
+    fits = [
+        IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(x, codes >= j)
+        for j in range(1, k)
+    ]
+    # Each is straight between its own knots, so the knots of all hold all of them exactly.
+    places = np.unique(np.concatenate([fit.X_thresholds_ for fit in fits]))
+    shares = np.clip([fit.predict(places) for fit in fits], 0, 1)
+    shares = np.maximum.accumulate(np.minimum.accumulate(shares, axis=0), axis=1)  # last bits
+    return IsotonicCurve(
+        places=tuple(places.tolist()), shares=tuple(tuple(row.tolist()) for row in shares)
+    )

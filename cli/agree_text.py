@@ -1,0 +1,141 @@
+"""What `judge agree` prints for people: figures with their intervals, at most 100 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_NAME = 30  # columns of a figure's name
+_CELL = 22  # columns of a figure with its interval
+
+_COEFFICIENTS = {
+    "tau_b": "Kendall tau-b",
+    "tau_ap": "tau_ap",
+    "spearman": "Spearman",
+    "tau_top_5": "tau-b, top 5",
+    "tau_top_10": "tau-b, top 10",
+    "tau_top_15": "tau-b, top 15",
+    "tau_top_20": "tau-b, top 20",
+}
+_LEVELS = {"run_level": "runs", "topic_mean": "per topic", "pooled": "all cells"}
+
+
+def labels_text(found: Mapping[str, Any]) -> str:
+    """Two files of labels: agreement, the annotators' beside it, confusion, and each label."""
+    scale, intervals, annotators = found["scale"], found["intervals"], found["annotators"]
+    counted = f"n {found['n']:,}"
+    if found["n_topics"]:
+        counted += f" on {found['n_topics']:,} topics"
+    only = f"only human {found['n_human_only']:,}, only judged {found['n_judged_only']:,}"
+    lines = [f"{counted}  ({only}, unjudged {found['n_judged_unlabelled']:,})", ""]
+    columns: dict[str, Mapping[str, Any]] = {"judge": _flat(intervals)}
+    if annotators:
+        judge, among = annotators["judge"]["intervals"], annotators["among"]["intervals"]
+        columns = {
+            "judge, majority": columns["judge"],
+            "judge, each": _kappas(judge),
+            "annotators": _flat(among),
+        }
+    lines += _table(columns, intervals["accuracy"])
+    if annotators:
+        lines += ["", *_who(annotators)]
+    width = max(*map(len, scale), 9) + 2
+    lines += [
+        "",
+        "human \\ judged".ljust(width + 6) + "".join(label.rjust(width) for label in scale),
+    ]
+    for label, row in zip(scale, found["confusion"], strict=True):
+        lines.append(label.ljust(width + 6) + "".join(f"{n:,}".rjust(width) for n in row))
+    lines += ["", "label".ljust(width + 6) + "precision  recall  kappa against the rest"]
+    for label in scale:
+        one, two = (_number(found[name][label]) for name in ("precision", "recall"))
+        kappa = _interval(intervals["one_vs_rest"][label])
+        lines.append(f"{label.ljust(width + 6)}{one:>9}{two:>8}   {kappa}")
+    return "\n".join([*lines, *_aliases(found)]) + "\n"
+
+
+def annotators_text(found: Mapping[str, Any]) -> str:
+    """One file of labels: the agreement among its annotators."""
+    annotators = found["annotators"]
+    intervals = annotators["among"]["intervals"]
+    table = _table({"annotators": _flat(intervals)}, intervals["observed"])
+    return "\n".join([*_who(annotators), "", *table]) + "\n"
+
+
+def scores_text(found: Mapping[str, Any]) -> str:
+    """Two files of scores: a block of coefficients for each measure."""
+    blocks = [_measure(name, values) for name, values in found["measures"].items()]
+    lines = [line for block in blocks for line in (*block, "")][:-1]
+    return "\n".join([*lines, *_aliases(found)]) + "\n"
+
+
+def _measure(measure: str, values: Mapping[str, Any]) -> list[str]:
+    lines = [_row("", [f"{name} (n)" for name in _LEVELS.values()])]
+    for key, name in _COEFFICIENTS.items():
+        levels = {
+            level: found[key] for level, found in values["coefficients"].items() if key in found
+        }
+        cells = [
+            f"{_interval(values['intervals'][level][key])} ({found['n']:,})"
+            for level, found in levels.items()
+        ]
+        if not key.startswith("tau_top_") or any(found["n"] for found in levels.values()):
+            lines.append(_row(name, cells))
+    return [measure, *lines]
+
+
+def _row(name: str, cells: Sequence[str]) -> str:
+    return (name.ljust(14) + "".join(cell.ljust(29) for cell in cells)).rstrip()
+
+
+def _who(annotators: Mapping[str, Any]) -> list[str]:
+    among = annotators["among"]
+    return [
+        f"{among['n_annotators']} annotators, {among['n_items']:,} items on "
+        f"{annotators['n_topics']:,} topics, {among['n_labels']:,} labels; "
+        f"{among['n_pairable']:,} items with 2 or more labels,",
+        f"{among['n_evenly']:,} with {among['labels_each']} (Fleiss, Randolph); "
+        f"{among['pairwise_kappa']['n_pairs']} pairs of annotators with a Cohen kappa",
+    ]
+
+
+def _flat(intervals: Mapping[str, Any]) -> dict[str, Any]:
+    """Figures by the names they are printed under."""
+    share = intervals.get("accuracy") or intervals["observed"]
+    flat = {"share of equal labels": share}
+    if "macro_f1" in intervals:
+        flat["macro F1"] = intervals["macro_f1"]
+    flat |= _kappas(intervals.get("cohen_kappa") or intervals["pairwise_kappa"])
+    flat |= {f"Krippendorff alpha, {k}": found for k, found in intervals["alpha"].items()}
+    for key, name in (("fleiss_kappa", "Fleiss"), ("randolph_kappa", "Randolph")):
+        flat[f"{name} kappa"] = intervals[key]
+    return flat | {"Gwet AC1": intervals["ac1"]}
+
+
+def _kappas(intervals: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"Cohen kappa, {name}": found for name, found in intervals.items()}
+
+
+def _table(columns: Mapping[str, Mapping[str, Any]], one: Mapping[str, Any]) -> list[str]:
+    names = list(next(iter(columns.values())))
+    title = "" if one["low"] is None else f"[{100 * one['level']:g}% interval, by topic]"
+    lines = [(title.ljust(_NAME) + "".join(name.ljust(_CELL) for name in columns)).rstrip()]
+    for name in names:
+        cells = [_interval(c[name]) if name in c else "" for c in columns.values()]
+        lines.append((name.ljust(_NAME) + "".join(c.ljust(_CELL) for c in cells)).rstrip())
+    return lines
+
+
+def _interval(found: Mapping[str, Any]) -> str:
+    if found["low"] is None:
+        return _number(found["value"])
+    return f"{_number(found['value'])} [{_number(found['low'])}, {_number(found['high'])}]"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _aliases(found: Mapping[str, Any]) -> Sequence[str]:
+    n = len(found["run_aliases"])
+    return ["", f"{n} run names were matched without their team prefix."] if n else []

@@ -1,0 +1,216 @@
+"""`judge compare`: two runs, a leaderboard, or two judges."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .terminal import cell, shown
+
+SHOWN_FLIPS = 3  # the others are in the file of --flips
+_FLIP_CHARS = 200  # of each text of a flip that is printed
+
+
+def compare(
+    one: Annotated[
+        Path, typer.Argument(exists=True, help="A results folder, judgements, or scores by topic.")
+    ],
+    other: Annotated[
+        Path | None,
+        typer.Argument(exists=True, help="The other judge's, or with other runs; else one's runs."),
+    ] = None,
+    way: Annotated[
+        str | None, typer.Option("--as", help="runs or judges, where it is not as it seems.")
+    ] = None,
+    runs: Annotated[str | None, typer.Option(help="Runs to compare, as one,two; else all.")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Measure to compare by; may be repeated.")
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Judgements of folders: nuggets, support or relevance.")
+    ] = None,
+    flips: Annotated[
+        Path | None, typer.Option(help="JSONL file to write the labels that differ to.")
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option(min=1, help="Samples drawn for p and interval.")
+    ] = 10000,
+    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn.")] = 0,
+    level: Annotated[float, typer.Option(help="Of intervals; p counts below 1 - level.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Test runs against each other by topic, or show where two judges differ.
+
+    Examples: judge compare results/demo --runs complete,thin
+    / judge compare results/lexical results/gpt --flips flips.jsonl
+    """
+    from ..programs.compare import compare as compare_files
+    from ..records.problems import InputError, Problems
+    from .score import list_problems
+
+    if flips is not None and flips.exists():
+        raise InputError(f"{flips}: is there already; name another file")
+    problems = Problems()
+    found = compare_files(
+        one,
+        other,
+        problems,
+        way=way,
+        runs=[name for name in (runs or "").split(",") if name],
+        measures=measure or (),
+        kind=kind,
+        resamples=resamples,
+        seed=seed,
+        level=level,
+    )
+    if flips is not None:
+        if found["compared"] == "runs":
+            raise InputError(f"--flips {flips}: runs are compared, wanted two judges")
+        _write_flips(flips, found["flips"])
+    if as_json:
+        from .tables import write_objects
+
+        write_objects([found])
+    elif found["compared"] == "judges":
+        sys.stdout.write(shown(_judges_text(found, flips)))
+    else:
+        sys.stdout.write(shown(_runs_text(found)))
+    list_problems(problems)
+
+
+def _write_flips(path: Path, rows: list[dict[str, Any]]) -> None:
+    import orjson
+
+    path.write_bytes(b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
+
+
+def _runs_text(found: dict[str, Any]) -> str:
+    blocks = [
+        _leaderboard_text(name, given, found["level"])
+        for name, given in found["measures"].items()
+        if len(given["runs"]) > 2
+    ]
+    pairs = [(name, given) for name, given in found["measures"].items() if len(given["runs"]) == 2]
+    if pairs:
+        blocks.insert(0, _pair_text(pairs, found["level"]))
+    return "\n".join(blocks)
+
+
+def _pair_text(pairs: list[tuple[str, dict[str, Any]]], level: float) -> str:
+    first, second = (cell(run["run_id"]) for run in pairs[0][1]["runs"])
+    lines = [
+        f"{first} less {second}, by topic, {level:.0%} intervals",
+        f"{'measure':<25}{'first':>8}{'second':>8}{'difference':>12}{'interval':>22}{'p':>8}"
+        f"{'effect':>8}  won/tied/lost",
+    ]
+    for name, given in pairs:
+        (row,), (one, other) = given["pairs"], given["runs"]
+        interval = f"[{_f(row['low'], '+')} {_f(row['high'], '+')}]"
+        lines.append(
+            f"{cell(name):<25}{_f(one['mean']):>8}{_f(other['mean']):>8}"
+            f"{_f(row['difference'], '+'):>12}{interval:>22}{_p(row['p']):>8}"
+            f"{_f(row['effect_size'], '+', 2):>8}  {row['wins']}/{row['ties']}/{row['losses']}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
+    runs, pairs = given["runs"], given["pairs"]
+    next_of = {row["run_id"]: row for row in pairs if row["are_neighbours"]}
+    width = min(60, max(len(cell(run["run_id"])) for run in runs))
+    alpha = 1 - level
+    lines = [
+        f"{cell(name)}: {len(runs)} runs, {given['n_topics']} topics",
+        f"{'run':<{width}}{'mean':>8}   less the next{'interval':>19}{'p':>8}{'Holm':>8}{'HSD':>8}",
+    ]
+    for run in runs:
+        text = f"{cell(run['run_id']):<{width}}{_f(run['mean']):>8}"
+        if row := next_of.get(run["run_id"]):
+            interval = f"[{_f(row['low'], '+')} {_f(row['high'], '+')}]"
+            mark = {True: "", False: "  =", None: "  ?"}[row["is_told_apart"]]
+            text += (
+                f"{_f(row['difference'], '+'):>16}{interval:>19}{_p(row['p']):>8}"
+                f"{_p(row['p_holm']):>8}{_p(row['p_hsd']):>8}{mark}"
+            )
+        lines.append(text)
+    n_holm = sum(row["p_holm"] is not None and row["p_holm"] < alpha for row in pairs)
+    n_hsd = sum(bool(row["is_told_apart"]) for row in pairs)
+    n_near = sum(row["is_told_apart"] is False for row in next_of.values())
+    lines += [
+        f"=  not told apart from the next one (HSD p >= {alpha:.2g}): {n_near} of {len(next_of)}",
+        f"Pairs told apart: {n_hsd:,} by HSD, {n_holm:,} by Holm, of {len(pairs):,}",
+    ]
+    floor = len(pairs) * 2 / 2 ** given["n_topics"]
+    if floor >= alpha:
+        lines.append(
+            f"{given['n_topics']} topics are too few for Holm's correction: "
+            f"no p of {len(pairs):,} pairs could pass it."
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _judges_text(found: dict[str, Any], flips: Path | None) -> str:
+    agreement = found["agreement"]
+    n = agreement["n"]
+    lines = [f"{found['kind']}: {n:,} cells with both labels, {found['n_flips']:,} differ"]
+    intervals = agreement["intervals"]
+    kappas = {f"kappa, {name}": row for name, row in intervals["cohen_kappa"].items()}
+    for name, row in ({"accuracy": intervals["accuracy"]} | kappas).items():
+        drawn = f"[{_f(row['low'])} {_f(row['high'])}], {row['n_topics']} topics"
+        lines.append(f"{name:<25}{_f(row['value']):>7} {drawn}")
+    lines.append("")
+    for row in found["flip_counts"]:
+        lines.append(f"{row['n']:>8,}  {cell(row['label'])} -> {cell(row['other_label'])}")
+    for row in found["flips"][:SHOWN_FLIPS]:
+        lines += ["", *(f"  {name}: {_short(value)}" for name, value in row.items())]
+    if found["n_flips"] > SHOWN_FLIPS:
+        where = f"all in {flips}" if flips else "--flips FILE writes all"
+        lines += ["", f"... and {found['n_flips'] - SHOWN_FLIPS:,} more; {where}"]
+    lines += ["", *_ranking_lines(found["ranking"]), *_cost_lines(found["cost"])]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _ranking_lines(ranking: dict[str, Any] | None) -> list[str]:
+    if not ranking:
+        return ["No runs to rank by these labels."]
+    lines = [f"{'ranking by':<25}{'tau-b':>7}{'runs':>6}   neighbours that swap"]
+    for name, row in ranking.items():
+        swaps = ", ".join(f"{cell(a)} / {cell(b)}" for a, b in row["swaps"][:SHOWN_FLIPS])
+        more = len(row["swaps"]) - SHOWN_FLIPS
+        swaps = (swaps + (f" and {more} more" if more > 0 else "")) or "none"
+        lines.append(f"{cell(name):<25}{_f(row['tau_b']):>7}{row['n_runs']:>6}   {swaps}")
+    return lines
+
+
+def _cost_lines(cost: dict[str, Any] | None) -> list[str]:
+    if cost is None:
+        return []
+    lines = ["", f"{'cost':<25}{'one':>14}{'other':>14}   ratio a judgement"]
+    for name, ratio in cost["ratio_per_judgement"].items():
+        one, other = (_amount(cost[side][name], name) for side in ("one", "other"))
+        lines.append(f"{name:<25}{one:>14}{other:>14}   {_f(ratio, digits=2)}")
+    return lines
+
+
+def _amount(value: float | None, name: str) -> str:
+    if value is None:
+        return "unknown"
+    return f"${value:.4f}" if name == "dollars" else f"{value:,}"
+
+
+def _short(value: object) -> str:
+    text = cell(str(value))
+    return text if len(text) <= _FLIP_CHARS else text[: _FLIP_CHARS - 3] + "..."
+
+
+def _f(value: float | None, sign: str = "", digits: int = 4) -> str:
+    return "-" if value is None else f"{value:{sign}.{digits}f}"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return "<.0001" if value < 0.0001 else f"{value:.4f}"

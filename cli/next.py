@@ -1,0 +1,63 @@
+"""`judge next`: what people should label next."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .terminal import cell, shown
+
+
+def next_(
+    results: Annotated[
+        list[Path],
+        typer.Argument(exists=True, help="Results folders or label files, one a judge."),
+    ],
+    out: Annotated[Path, typer.Option(help="File to fill in: .csv or .jsonl.")],
+    n: Annotated[int, typer.Option("--n", min=1, help="Cells to label.")] = 100,
+    labels: Annotated[
+        Path | None, typer.Option(exists=True, help="What people labelled already; left out.")
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Judgements of folders: nuggets, support or relevance.")
+    ] = None,
+    random_share: Annotated[
+        float, typer.Option(help="Share of them drawn at random, for corrected scores.")
+    ] = 0.5,
+    show_labels: Annotated[
+        bool, typer.Option("--show-labels", help="Add the judges' labels; people follow them.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn.")] = 0,
+) -> None:
+    """Choose cells for people to label and write them as a label file to fill in.
+
+    Example: judge next results/demo --n 100 --out to-label.csv
+    """
+    from ..programs.label_sheet import write_sheet
+    from ..programs.next_labels import next_labels
+    from ..records.problems import Problems
+    from .score import list_problems
+
+    problems = Problems()
+    sheet = next_labels(
+        results,
+        n,
+        problems,
+        labels=labels,
+        kind=kind,
+        random_share=random_share,
+        seed=seed,
+        show_labels=show_labels,
+    )
+    write_sheet(out, sheet.rows, problems)
+    lines = [f"{count:>8,}  {name}" for name, count in sheet.n_by.items()]
+    left = f"of {sheet.n_cells:,} judged cells, {sheet.n_labelled:,} labelled before"
+    lines += [
+        f"{len(sheet.rows):>8,}  {left}",
+        f"Labels of {sheet.kind}: {', '.join(map(cell, sheet.scale))}. Written: {out}",
+    ]
+    sys.stdout.write(shown("\n".join(lines) + "\n"))
+    list_problems(problems)

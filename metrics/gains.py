@@ -1,0 +1,65 @@
+"""What a label earns in each measure, and what a nugget weighs: the measures as weighted means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+# arXiv:2411.09607: the six nugget scores; arXiv:2504.15205: the two support scores.
+_NUGGET = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
+_NUGGET_STRICT = {"not_support": 0.0, "partial_support": 0.0, "support": 1.0}
+_SUPPORT = {"none": 0.0, "partial": 0.5, "full": 1.0}
+_SUPPORT_HARD = {"none": 0.0, "partial": 0.0, "full": 1.0}
+
+NUGGET_WEIGHTS: dict[str, dict[str | None, float]] = {
+    "A": {"vital": 1.0, "okay": 1.0, None: 1.0},
+    "V": {"vital": 1.0, "okay": 0.0, None: 0.0},
+    "W": {"vital": 1.0, "okay": 0.5, None: 0.0},
+}
+NUGGET_GAINS: dict[str, dict[str, float]] = {
+    measure: gains
+    for family in NUGGET_WEIGHTS
+    for measure, gains in ((family, _NUGGET), (f"{family}_strict", _NUGGET_STRICT))
+}
+SUPPORT_GAINS: dict[str, dict[str, float]] = {
+    f"support_{share}{suffix}": gains
+    for suffix, gains in (("", _SUPPORT), ("_all", _SUPPORT), ("_hard", _SUPPORT_HARD))
+    for share in ("precision", "recall")
+}
+
+
+def scale_gains(scale: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Measures of labels on any ordered scale, by name, each with what a label earns.
+
+    `mean_gain`: the place on the scale, 0 for the worst label and 1 for the best, in equal steps.
+    `at_least_LABEL`: 1 for that label and better ones; one for each label but the worst.
+
+    Raises: ValueError for a scale of fewer than 2 labels.
+
+    >>> scale_gains(["no", "neutral", "yes"])["mean_gain"]
+    {'no': 0.0, 'neutral': 0.5, 'yes': 1.0}
+    """
+    if len(scale) < 2:
+        raise ValueError(f"the scale {list(scale)} has no two labels")
+    top = len(scale) - 1
+    measures = {"mean_gain": {label: i / top for i, label in enumerate(scale)}}
+    for at, cut in enumerate(scale[1:], start=1):
+        measures[f"at_least_{cut}"] = {label: float(i >= at) for i, label in enumerate(scale)}
+    return measures
+
+
+def expected_gain(probabilities: Mapping[str, float], gains: Mapping[str, float]) -> float | None:
+    """What an item earns on average under a judge's probabilities of its labels.
+
+    Args:
+        probabilities: label -> a value >= 0; they count as shares of their sum.
+        gains: label -> what it earns.
+
+    Returns: sum(p gain) / sum(p); None if the sum is 0 or a label with p > 0 has no gain.
+
+    >>> expected_gain({"full": 0.6, "partial": 0.4}, SUPPORT_GAINS["support_precision"])
+    0.8
+    """
+    given = {label: p for label, p in probabilities.items() if p > 0}
+    if not given or not given.keys() <= gains.keys():
+        return None
+    return sum(p * gains[label] for label, p in given.items()) / sum(given.values())

@@ -1,0 +1,104 @@
+"""Pictures of agreement: a confusion matrix, and runs scored by people against a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
+
+from ..records.problems import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PlotFormat = Literal["svg", "png"]
+_LEVELS = {"run_level": "runs", "topic_mean": "per topic", "pooled": "all cells"}
+_SETTINGS: Any = {"svg.hashsalt": "nuggetjudge", "svg.fonttype": "none", "text.parse_math": False}
+_METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {"Software": None}}
+
+
+def write_plots(found: Mapping[str, Any], folder: Path, form: PlotFormat = "svg") -> list[Path]:
+    """Draw what `agree` found into a folder: `confusion`, or `scores-MEASURE` for each measure.
+
+    The same figures give the same bytes with the same matplotlib. A measure's name in a file's
+    name is percent-encoded where it has other characters than letters, digits and `_.-~@()=`.
+
+    Returns: the files written; none for the annotators of one file.
+    Raises: InputError if matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError('plots need matplotlib: pip install "nuggetjudge[plots]"') from None
+    with matplotlib.rc_context(_SETTINGS):
+        figures: dict[str, Figure] = {}
+        if found["kind"] == "scores":
+            for measure, values in found["measures"].items():
+                figures[f"scores-{quote(measure, safe='@()=')}"] = _scatter(measure, values)
+        elif "confusion" in found:
+            figures["confusion"] = _confusion(found)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = [folder / f"{name}.{form}" for name in figures]
+        for path, figure in zip(paths, figures.values(), strict=True):
+            figure.savefig(path, format=form, metadata=_METADATA[form], dpi=150)
+    return paths
+
+
+def _confusion(found: Mapping[str, Any]) -> Figure:
+    """Counts, shaded by their share of the row: where each true label went."""
+    from matplotlib.figure import Figure
+
+    labels, counts = [_text(label) for label in found["scale"]], found["confusion"]
+    shares = [[n / max(sum(row), 1) for n in row] for row in counts]
+    side = 2.2 + 0.9 * len(labels)
+    figure = Figure(figsize=(side + 0.8, side), layout="constrained")
+    axes = figure.add_subplot()
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    axes.set_xticks(range(len(labels)), labels, rotation=30, ha="right")
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_xlabel("judged")
+    axes.set_ylabel("human")
+    for i, row in enumerate(counts):
+        for j, n in enumerate(row):
+            color = "white" if shares[i][j] > 0.6 else "black"
+            axes.text(j, i, f"{n:,}", ha="center", va="center", color=color)
+    kappa = _figure(found["intervals"]["cohen_kappa"]["unweighted"])
+    axes.set_title(f"kappa {kappa}, n {found['n']:,}", fontsize=10)
+    return figure
+
+
+def _scatter(measure: str, values: Mapping[str, Any]) -> Figure:
+    """A point a run, the line where both scores are equal, and tau-b at three levels."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.6, 4.6), layout="constrained")
+    axes = figure.add_subplot()
+    scores = values["run_scores"].values()
+    human, judged = [s["human"] for s in scores], [s["judged"] for s in scores]
+    axes.scatter(human, judged, s=16, color="tab:blue")
+    if human:
+        ends = min(*human, *judged), max(*human, *judged)
+        axes.plot(ends, ends, color="grey", linewidth=0.8, linestyle="--")
+    axes.set_xlabel(f"{_text(measure)}, human")
+    axes.set_ylabel(f"{_text(measure)}, judged")
+    lines = ["Kendall tau-b"]
+    for level, name in _LEVELS.items():
+        n = values["coefficients"][level]["tau_b"]["n"]
+        lines.append(f"{name} {_figure(values['intervals'][level]['tau_b'])}, n {n:,}")
+    axes.text(0.03, 0.97, "\n".join(lines), transform=axes.transAxes, va="top", fontsize=8)
+    return figure
+
+
+def _figure(interval: Mapping[str, Any]) -> str:
+    if interval["value"] is None:
+        return "-"
+    bounds = ""
+    if interval["low"] is not None:
+        bounds = f" [{interval['low']:.3f}, {interval['high']:.3f}]"
+    return f"{interval['value']:.3f}{bounds}"
+
+
+def _text(text: str) -> str:
+    """Without characters that XML cannot hold."""
+    return "".join(c if c.isprintable() else "?" for c in text)

@@ -1,0 +1,177 @@
+"""What a person needs to judge a cell: its texts, and what a judge wrote about it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from ..records.assignments import placed_assignments
+from ..records.cells import Cell, LabelKind
+from ..records.fields import Line, as_int, read_lines
+from ..records.kinds import file_kind
+from ..records.label_rows import KEY_FIELDS, csv_lines
+from ..records.lines import is_json
+from ..records.nuggets import read_nuggets
+from ..records.problems import InputError, Problems
+from .collection import load_collection
+from .manifest import config_of, input_hashes, read_manifest
+
+# The file of a results folder that holds judgements of a kind.
+JUDGED_FILES = {
+    "nuggets": "assignments.jsonl",
+    "support": "support.jsonl",
+    "relevance": "relevance.jsonl",
+}
+# What a person is shown, in this order, each with the names that files have for it.
+TEXTS = {
+    "question": ("question", "query", "topic"),
+    "answer_text": ("answer_text",),
+    "sentence": ("sentence", "text"),
+    "nugget": ("nugget",),
+    "passage": ("passage",),
+}
+SHOWN = {
+    "nuggets": ("question", "answer_text", "nugget"),
+    "support": ("question", "sentence", "passage"),
+    "relevance": ("question", "passage"),
+}
+# What a judge or a person wrote beside a label.
+REMARKS = {"rationale": ("rationale", "reasoning"), "raw": ("raw", "raw_output", "prediction")}
+
+Texts = dict[str, str]
+
+
+def judged_file(path: Path, kind: str) -> Path:
+    """The file with judgements of this kind in a results folder; a file is itself.
+
+    Raises: InputError if the folder has none, or there is no such kind.
+    """
+    if not path.is_dir():
+        return path
+    if kind not in JUDGED_FILES:
+        raise InputError(f"{path}: labels of {kind}, wanted one of {', '.join(JUDGED_FILES)}")
+    if not (path / JUDGED_FILES[kind]).is_file():
+        raise InputError(f"{path}: has no {JUDGED_FILES[kind]}")
+    return path / JUDGED_FILES[kind]
+
+
+def kind_of_folder(path: Path) -> str:
+    """The first of nuggets, support and relevance that a results folder has judgements of."""
+    for kind, name in JUDGED_FILES.items():
+        if (path / name).is_file():
+            return kind
+    raise InputError(f"{path}: has none of {', '.join(JUDGED_FILES.values())}")
+
+
+def cell_texts(
+    path: Path, kind: LabelKind, cells: Collection[Cell], problems: Problems
+) -> dict[Cell, Texts]:
+    """The names of `TEXTS` and `REMARKS` that are known of these cells, each with its text.
+
+    They come from the judgements themselves and, for a results folder, from the input files that
+    its manifest names, if those are there and have not changed; if not, that is listed.
+    """
+    wanted = set(cells)
+    found: dict[Cell, Texts] = {cell: {} for cell in cells}
+    for cell, texts in _of_file(judged_file(path, kind)):
+        if cell in wanted:
+            _add(found[cell], texts)
+    needed = set(SHOWN.get(kind, ())) - {"answer_text"}  # which may well be empty
+    if path.is_dir() and any(needed - texts.keys() for texts in found.values()):
+        for cell, texts in _of_inputs(path, kind, wanted, problems):
+            _add(found[cell], texts)
+    return found
+
+
+def _of_file(path: Path) -> Iterator[tuple[Cell, Texts]]:
+    """The texts beside the labels of a file; its readers have reported on it before."""
+    quiet = Problems()
+    kind = file_kind(path)
+    if kind == "qrels":
+        return
+    lines = read_lines(path, quiet) if is_json(path) else csv_lines(path, quiet, {})
+    if kind == "assignments":
+        for line, answer in placed_assignments(lines):
+            texts = {"question": answer.query, "answer_text": answer.answer_text}
+            for nugget, item in read_nuggets(line.objects("nuggets") or []):
+                yield (
+                    (answer.topic_id, answer.run_id, nugget.id),
+                    {**texts, "nugget": nugget.text, **_named(item, REMARKS)},
+                )
+    elif kind == "support":
+        yield from _of_support(lines)
+    else:
+        for line in lines:
+            ids = [line.first(*names) for names in KEY_FIELDS.values()]
+            yield (
+                tuple(str(named[1]).strip() for named in ids if named),
+                {**_named(line, TEXTS), **_named(line, REMARKS)},
+            )
+
+
+def _of_support(lines: Iterator[Line]) -> Iterator[tuple[Cell, Texts]]:
+    for line in lines:
+        named = [line.first(*names) for names in (("topic_id", "narrative_id", "qid"), ("run_id",))]
+        answer = [str(value[1]).strip() for value in named if value]
+        question = _named(line, {"question": TEXTS["question"]})
+        if "sentences" not in line.row:
+            ids = [line.first(name) for name in ("sentence", "citation")]
+            texts = _named(line, {"sentence": ("text",), "passage": ("passage",)} | REMARKS)
+            yield (*answer, *(str(value[1]).strip() for value in ids if value)), texts
+            continue
+        for position, item in enumerate(line.objects("sentences") or []):
+            _, number = item.first("sentenceID", "sentence_id") or ("", position)
+            texts = question | _named(item, {"sentence": ("text", "sentence")})
+            for citation in item.objects("citations") or []:
+                name = citation.first("docid", "reference", "passage_id", "citation")
+                cell = (*answer, str(as_int(number)), str(name[1]).strip() if name else "")
+                yield cell, {**texts, **_named(citation, REMARKS)}
+
+
+def _of_inputs(
+    folder: Path, kind: LabelKind, wanted: Collection[Cell], problems: Problems
+) -> Iterator[tuple[Cell, Texts]]:
+    """The texts of a results folder's cells in the files that were judged."""
+    try:
+        config = config_of(folder)
+        known = read_manifest(folder).get("inputs", {})
+        now = input_hashes(config)
+        if changed := [path for path in known if now.get(path) != known[path]]:
+            raise InputError(f"{changed[0]}: is not the file that was judged, or not there")
+        data = load_collection(config.data, config.run.limit)
+    except InputError as error:
+        problems.skip(folder, 0, "no_texts", f"texts are left out: {str(error).splitlines()[0]}")
+        return
+    if kind == "support":
+        for answer, passages in data.cited_answers():
+            question = data.topics[answer.topic_id].question
+            for sentence in answer.sentences:
+                for citation in sentence.citations:
+                    name = citation.passage_id
+                    cell: Cell = (answer.topic_id, answer.run_id, str(sentence.id), name)
+                    if cell in wanted and name in passages:
+                        texts = {"question": question, "sentence": sentence.text}
+                        yield cell, {**texts, "passage": passages[name].text}
+    else:
+        for cell in wanted:
+            texts = {}
+            if topic := data.topics.get(cell[0]):
+                texts["question"] = topic.question
+            if kind == "relevance" and (passage := data.passages.get(cell[1])):
+                texts["passage"] = passage.text
+            yield cell, texts
+
+
+def _named(line: Line, names: dict[str, tuple[str, ...]]) -> Texts:
+    """The text fields of an object, under our names."""
+    found = {}
+    for name, fields in names.items():
+        if (given := line.first(*fields)) and isinstance(given[1], str) and given[1].strip():
+            found[name] = given[1]
+    return found
+
+
+def _add(known: Texts, texts: Texts) -> None:
+    for name, text in texts.items():
+        if text.strip():
+            known.setdefault(name, text)

@@ -1,0 +1,122 @@
+"""Human labels joined to the items that a judge labelled, and refused where they do not fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+from ..records.cells import Cell, LabelFile
+from ..records.fields import shorten
+from ..records.labels import read_labels
+from ..records.problems import InputError, Problems
+from .judged_items import JudgedItems, read_items
+from .run_names import run_aliases
+
+# Below this the counts of labels are too small to wonder at one that people never gave.
+_MANY = 50
+
+
+def human_labels(
+    path: Path,
+    labels: Path,
+    problems: Problems,
+    where: Mapping[str, Sequence[str]],
+    topics: Path | None = None,
+) -> tuple[JudgedItems, list[str | None]]:
+    """The judged items of `path` and, for each, its label in `labels`; None: not labelled.
+
+    Labels of runs that were not judged, and of citations beyond those that were, are left out
+    and mentioned. Run names with and without a team prefix (`team.run`) are matched where that
+    is unambiguous.
+
+    Raises: InputError if the labels are of other things, topics or items, have values that the
+        judge does not give, are all the same, or name one cell twice with two labels.
+    """
+    cells, first = _read(labels, problems, where)
+    items = read_items(path, first.kind, problems, topics)
+    if items.key_names != first.key_names:
+        keys = " and ".join(", ".join(names) for names in (items.key_names, first.key_names))
+        raise InputError(f"{path} and {labels}: labels of different things ({keys})")
+    if "run_id" in items.key_names:
+        cells = _with_judged_runs(cells, items, labels, problems)
+    _check_labels(cells, items, labels, problems)
+    _check_items(cells, items, path, labels, problems)
+    return items, [cells.get(cell) for cell in items.cells]
+
+
+def _read(
+    path: Path, problems: Problems, where: Mapping[str, Sequence[str]]
+) -> tuple[dict[Cell, str], LabelFile]:
+    """The labels of the rows that have one of the values in each field."""
+    picks = [dict(zip(where, values, strict=True)) for values in product(*where.values())]
+    files = [read_labels(path, problems, pick) for pick in picks]
+    cells: dict[Cell, str] = {}
+    for file in files:
+        for cell, label in file.cells.items():
+            if cells.setdefault(cell, label) != label:
+                what = f"cell {' '.join(cell)} has {label!r} and {cells[cell]!r}, wanted one label"
+                problems.error(path, 0, "duplicate_cell", what)
+    problems.raise_errors()
+    return cells, files[0]
+
+
+def _with_judged_runs(
+    cells: Mapping[Cell, str], items: JudgedItems, labels: Path, problems: Problems
+) -> dict[Cell, str]:
+    at = items.key_names.index("run_id")
+    judged = set(items.runs)
+    names = {run: run for run in judged}
+    names |= run_aliases(judged, {cell[at] for cell in cells})
+    found, others = {}, Counter[str]()
+    for cell, label in cells.items():
+        if (name := names.get(cell[at])) is None:
+            others[cell[at]] += 1
+        else:
+            found[(*cell[:at], name, *cell[at + 1 :])] = label
+    if others:
+        what = f"{others.total()} labels of {len(others)} runs that were not judged"
+        problems.skip(labels, 1, "other_runs", f"{what}, as {shorten(min(others))!r}")
+    return found
+
+
+def _check_labels(
+    cells: Mapping[Cell, str], items: JudgedItems, labels: Path, problems: Problems
+) -> None:
+    given = Counter(cells.values())
+    if unknown := sorted(given.keys() - set(items.scale)):
+        what = f"people gave {', '.join(unknown)}, the judge gives {', '.join(items.scale)}"
+        raise InputError(f"{labels}: labels of another scale: {what}")
+    if len(given) < 2:
+        what = f"all {len(cells)} labels are {next(iter(given))!r}" if given else "no label is left"
+        raise InputError(f"{labels}: {what}, wanted two values at least")
+    judged = Counter(label for label in items.labels if label is not None)
+    for label in items.scale:
+        if judged[label] >= _MANY and not given[label] and len(cells) >= _MANY:
+            what = f"people gave {label!r} to none of {len(cells)} items, the judge to"
+            what += f" {judged[label]} of its {judged.total()}; is it the same scale?"
+            problems.keep(labels, 1, "label_never_given", what)
+
+
+def _check_items(
+    cells: Mapping[Cell, str], items: JudgedItems, path: Path, labels: Path, problems: Problems
+) -> None:
+    """Refuse labels of topics or items that the judge was not given."""
+    topic_at = items.key_names.index("topic_id")
+    counted = {topic for measure in items.measures for topic in measure.topics}
+    topics = (set(items.topics) & counted) or set(items.topics)
+    missing = cells.keys() - set(items.cells)
+    if other := sorted({cell[topic_at] for cell in cells} - topics):
+        n = sum(cell[topic_at] in other for cell in cells)
+        what = f"{n} labels are of {len(other)} topics that are not judged in {path}"
+        raise InputError(f"{labels}: {what}, as {shorten(other[0])!r}")
+    if missing and items.kind == "support":
+        sentences = {cell[:-1] for cell in items.cells}
+        if later := [cell for cell in missing if cell[:-1] in sentences]:
+            what = f"{len(later)} labels of citations that were not judged"
+            problems.skip(labels, 1, "other_citations", f"{what}, as {' '.join(later[0])}")
+            missing = missing - set(later)
+    if missing:
+        what = f"{len(missing)} labels are of items that are not in {path}"
+        raise InputError(f"{labels}: {what}, as {shorten(' '.join(min(missing)))!r}")

@@ -1,0 +1,85 @@
+"""Rows that carry the texts of one item each: what a judge reads and, where known, its label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .cells import Cell
+from .fields import Line, as_int, read_lines, show
+from .label_rows import KEY_FIELDS, csv_lines
+from .lines import is_json
+from .problems import Problems
+from .rows import Row
+
+BETWEEN = "\n\n"  # the texts of an input that is a list
+
+
+class ItemRow(Row):
+    """One item: `line` in its file, its ids by name (as label files have them), and its texts."""
+
+    line: int
+    ids: dict[str, str]
+    inputs: dict[str, str]
+
+    @property
+    def cell(self) -> Cell:
+        """The values of its ids, in the order of a label file's key."""
+        return tuple(self.ids.values())
+
+
+def item_lines(
+    path: Path, problems: Problems, fields: Mapping[str, str] | None = None
+) -> Iterator[Line]:
+    """The objects of a JSONL file or the rows of a CSV file with a header.
+
+    Args:
+        fields: our name of a field -> the name that this file has for it; a field that is not
+            there is left to whoever needs it.
+    """
+    lines = read_lines(path, problems) if is_json(path) else csv_lines(path, problems, {})
+    for line in lines:
+        mapped = {ours: line.row[theirs] for ours, theirs in (fields or {}).items()
+                  if theirs in line.row}  # fmt: skip
+        yield replace(line, row={**line.row, **mapped})
+
+
+def has_inputs(line: Line, inputs: Sequence[str]) -> bool:
+    """Whether this row carries all the texts that a judge reads."""
+    return all(line.row.get(name) is not None for name in inputs)
+
+
+def read_items(lines: Iterable[Line], inputs: Sequence[str]) -> Iterator[ItemRow]:
+    """The items of these rows, lazily.
+
+    An item is named by those of `KEY_FIELDS` that its row has; an input is text, a number, or a
+    list of texts, which are joined by an empty line.
+
+    Errors noted: a row without an id or an input, an input of another type.
+    """
+    for line in lines:
+        ids = {name: line.optional_id(*names) for name, names in KEY_FIELDS.items()}
+        known = {name: value for name, value in ids.items() if value is not None}
+        texts = {name: _text(line, name) for name in inputs}
+        found = {name: text for name, text in texts.items() if text is not None}
+        if not known:
+            line.missing(*KEY_FIELDS)
+        elif len(found) == len(inputs):
+            yield ItemRow(line=line.number, ids=known, inputs=found)
+
+
+def _text(line: Line, name: str) -> str | None:
+    value: Any = line.row.get(name)
+    if value is None:
+        line.missing(name)
+        return None
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return BETWEEN.join(value)
+    if isinstance(value, str):
+        return value
+    if as_int(value) is not None or isinstance(value, float):
+        return str(value)
+    line.error("bad_field", f"field {line.name(name)!r} is {show(value)}, wanted text")
+    return None

@@ -1,0 +1,122 @@
+"""Topic shifts: planted ones are found, and pooling beats both extremes at few labels."""
+
+import time
+
+import numpy as np
+import pytest
+
+from nuggetjudge.calibration.topic import add_topics, fit_topics
+from nuggetjudge.judges.correction import Correction
+from nuggetjudge.judges.verdicts import Verdict
+
+SLOPE, THRESHOLDS, SPREAD = 6.0, (2.0, 4.0), 1.2
+
+
+def simulated(n_topics, n, seed):
+    """Scores, labels 0-2, topics, and each topic's shift in logits."""
+    rng = np.random.default_rng(seed)
+    shifts = rng.normal(0, SPREAD, n_topics)
+    scores, at = rng.random(n_topics * n), np.repeat(np.arange(n_topics), n)
+    labels = np.digitize(SLOPE * scores + shifts[at] + rng.logistic(size=len(at)), THRESHOLDS)
+    return scores, labels, np.array([f"t{t:03}" for t in at]), shifts
+
+
+@pytest.fixture(scope="module")
+def population():
+    scores, labels, topics, _ = simulated(60, 60, seed=0)
+    return fit_topics(scores, labels, topics, 3)
+
+
+def test_planted_slope_thresholds_and_spread_are_found(population):
+    assert population.curve.slope == pytest.approx(SLOPE, rel=0.1)
+    assert population.curve.thresholds == pytest.approx(THRESHOLDS, abs=0.4)
+    assert population.spread * population.curve.slope == pytest.approx(SPREAD, rel=0.2)
+
+
+def test_topics_that_do_not_differ_are_hardly_moved():
+    rng = np.random.default_rng(1)
+    scores, topics = rng.random(2000), np.repeat([f"t{i}" for i in range(20)], 100)
+    labels = (rng.logistic(size=2000) < 6 * scores - 3).astype(int)
+    found = fit_topics(scores, labels, topics, 2)
+    assert max(abs(shift) for shift in found.topics.values()) < 0.03  # of the score's range
+
+
+def test_a_fit_to_3600_labels_of_60_topics_takes_less_than_two_seconds():
+    scores, labels, topics, _ = simulated(60, 60, seed=0)
+    start = time.process_time()
+    fit_topics(scores, labels, topics, 3)
+    assert time.process_time() - start < 2
+
+
+def error(found, shifts, slope):
+    return np.mean([(found.topics[f"t{t:03}"] * slope - u) ** 2 for t, u in enumerate(shifts)])
+
+
+def test_with_5_labels_pooled_shifts_are_nearer_than_none_and_than_unpooled(population):
+    scores, labels, topics, shifts = simulated(150, 5, seed=7)
+    slope = population.curve.slope
+    pooled = add_topics(population, scores, labels, topics)
+    loose = population.model_copy(update={"spread": 4.0 / slope})  # next to no pooling
+    alone = add_topics(loose, scores, labels, topics)
+    assert error(pooled, shifts, slope) < 0.8 * np.mean(shifts**2)
+    assert error(pooled, shifts, slope) < 0.8 * error(alone, shifts, slope)
+
+
+def test_with_many_labels_a_shift_is_found_whatever_the_pooling(population):
+    scores, labels, topics, shifts = simulated(10, 2000, seed=8)
+    slope = population.curve.slope
+    found = add_topics(population, scores, labels, topics)
+    assert [found.topics[f"t{t:03}"] * slope for t in range(10)] == pytest.approx(shifts, abs=0.4)
+
+
+def test_labels_of_the_judged_topics_make_more_labels_right(population):
+    scores, labels, topics, _ = simulated(100, 60, seed=9)
+    asked = np.tile(np.arange(60) < 10, 100)
+    found = add_topics(population, scores[asked], labels[asked], topics[asked])
+
+    def right(correction):
+        scale = ("0", "1", "2")
+        given = [
+            correction.verdict(Verdict("0", score), scale, topic).label
+            for score, topic in zip(scores[~asked], topics[~asked], strict=True)
+        ]
+        return np.mean(np.array(given, dtype=int) == labels[~asked])
+
+    assert right(found) > right(population) + 0.05
+
+
+def test_more_topics_leave_the_rest_as_it_was(population):
+    found = add_topics(population, [0.2, 0.8], [1, 2], ["new", "new"])
+    assert found.model_dump(exclude={"topics"}) == population.model_dump(exclude={"topics"})
+    assert found.topics.items() > population.topics.items()
+    assert found.topics["new"] > 0  # better labels than its scores promise
+
+
+def test_the_fit_does_not_depend_on_the_order_of_the_items():
+    scores, labels, topics, _ = simulated(8, 20, seed=2)
+    one = fit_topics(scores, labels, topics, 3)
+    order = np.random.default_rng(0).permutation(len(scores))
+    other = fit_topics(scores[order], labels[order], topics[order], 3)
+    assert other.cuts == pytest.approx(one.cuts, abs=1e-6)
+    assert other.topics == pytest.approx(one.topics, abs=1e-6)
+
+
+def test_one_topic_says_nothing_of_how_topics_differ():
+    with pytest.raises(ValueError, match="all labels are of topic a"):
+        fit_topics([0.1, 0.9], [0, 1], ["a", "a"], 2)
+
+
+def test_scores_that_fall_with_the_labels_are_refused():
+    scores = np.tile(np.linspace(0, 1, 20), 2)
+    with pytest.raises(ValueError, match="do not rise with labels"):
+        fit_topics(scores, (scores < 0.5).astype(int), np.repeat(["a", "b"], 20), 2)
+
+
+def test_a_correction_of_another_method_takes_no_topics():
+    with pytest.raises(ValueError, match="method topic"):
+        add_topics(Correction(cuts=(0.5,)), [0.5], [1], ["a"])
+
+
+def test_a_topic_is_wanted_for_each_score():
+    with pytest.raises(ValueError, match="got 1 for 2"):
+        fit_topics([0.1, 0.9], [0, 1], ["a"], 2)

@@ -1,0 +1,68 @@
+"""`judge score --labels`: what a user reads, what a machine reads, and how it refuses."""
+
+import json
+import random
+
+import pytest
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Judgements of 2 runs on 6 topics with 10 nuggets each, and labels of half of them."""
+    rng = random.Random(0)
+    labels = ["topic_id,run_id,nugget_id,label"]
+    with (tmp_path / "judged.jsonl").open("w") as stream:
+        for topic in range(6):
+            for run, share in (("good", 0.7), ("poor", 0.3)):
+                nuggets = []
+                for i in range(10):
+                    truth = "support" if rng.random() < share else "not_support"
+                    other = "not_support" if truth == "support" else "support"
+                    said = other if rng.random() < 0.15 else truth
+                    nuggets.append({"id": f"n{i}", "text": f"n{i}", "importance": "vital"})
+                    nuggets[-1]["assignment"] = said
+                    if rng.random() < 0.6:
+                        labels.append(f"t{topic},{run},n{i},{truth}")
+                row = {"qid": f"t{topic}", "query": "q", "run_id": run, "answer_text": "a"}
+                stream.write(json.dumps({**row, "response_length": 1, "nuggets": nuggets}) + "\n")
+    (tmp_path / "human.csv").write_text("\n".join(labels) + "\n")
+    return tmp_path
+
+
+def test_the_table_stands_below_the_plain_scores(judge, files):
+    plain = judge("score", "judged.jsonl")
+    found = judge(
+        "score", "judged.jsonl", "--labels", "human.csv", "--measure", "V_strict",
+        "--half-width", 0.05,
+    )  # fmt: skip
+    assert found.code == 0, found.err
+    assert found.out.startswith(plain.out + "\nV_strict, 95% intervals; judge and people correlate")
+    table = found.out.removeprefix(plain.out).splitlines()
+    assert table[2].split()[:5] == ["run", "judged", "corrected", "topics", "like"]
+    assert [line.split()[0] for line in table[3:5]] == ["good", "poor"]
+    assert table[6].startswith("minus good")
+    assert table[7].startswith("poor")
+
+
+def test_json_gives_score_rows_and_then_corrected_ones(judge, files):
+    plain = judge("score", "judged.jsonl", "--json")
+    found = judge("score", "judged.jsonl", "--labels", "human.csv", "--json", "--level", 0.9)
+    assert found.out.startswith(plain.out)
+    rows = [row for row in found.rows if "row" in row]
+    assert [row["row"] for row in rows] == ["corrected"] * 12 + ["difference"] * 6
+    first = rows[0]
+    assert {"judged", "corrected", "human_only", "rho", "n_labels", "warnings"} <= first.keys()
+    assert (first["level"], first["run_id"], first["measure"]) == (0.9, "good", "A")
+    low, high = first["corrected"]["like_these"]
+    assert low < first["corrected"]["value"] < high
+    assert rows[-1]["against"] == "good"
+
+
+def test_labels_that_do_not_fit_end_with_2_and_print_nothing(judge, files):
+    (files / "few.csv").write_text("topic_id,run_id,nugget_id,label\nt0,good,n0,support\n")
+    ran = judge("score", "judged.jsonl", "--labels", "few.csv")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("judge: few.csv: all 1 labels are 'support', wanted two values")
+    ran = judge("score", "judged.jsonl", "--labels", "human.csv", "--where", "round")
+    assert (ran.code, ran.out) == (2, "")
+    assert "wanted FIELD=VALUE" in ran.err

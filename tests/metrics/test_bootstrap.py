@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from nuggetjudge.metrics.bootstrap import Interval, interval, resampling, topic_draws
+
+
+def test_each_sample_has_as_many_topics_as_there_are():
+    draws = topic_draws(7, resamples=200, seed=3)
+    assert draws.shape == (200, 7)
+    assert (draws.sum(axis=1) == 7).all()
+    assert (draws == topic_draws(7, resamples=200, seed=3)).all()
+    assert (draws != topic_draws(7, resamples=200, seed=4)).any()
+
+
+def test_a_topic_is_missing_from_a_sample_as_often_as_theory_says():
+    n = 10
+    missing = (topic_draws(n, resamples=20_000) == 0).mean()
+    assert missing == pytest.approx((1 - 1 / n) ** n, abs=0.005)
+
+
+# The standard error of a mean of 40 topics is known; the 95% interval is 2 x 1.96 of them wide.
+def test_the_interval_of_a_mean_is_as_wide_as_the_normal_one():
+    values = np.random.default_rng(0).normal(size=40)
+    draws = topic_draws(40, resamples=4000)
+    found = interval(float(values.mean()), draws @ values / 40, 40)
+    expected = 2 * 1.96 * values.std() / np.sqrt(40)
+    assert found.high - found.low == pytest.approx(expected, rel=0.05)
+    assert found.low < found.value < found.high
+
+
+def test_sums_and_counts_are_those_of_the_items_of_the_drawn_topics():
+    sample = resampling(["b", "a", "b", "c"], resamples=50)
+    values, codes = np.array([[1.0, 2.0], [4.0, 0.0], [8.0, 1.0], [16.0, 3.0]]), np.arange(4) % 2
+    a, b, c = sample.draws.T
+    sums = sample.sums(values)
+    assert (sums[:, 0] == 4 * a + 9 * b + 16 * c).all()
+    assert (sums[:, 1] == 3 * b + 3 * c).all()
+    assert (sample.counts(codes, 2) == np.column_stack([2 * b, a + c])).all()
+
+
+def test_what_has_no_interval_has_no_bounds():
+    drawn = np.array([0.4, 0.5, 0.6])
+    assert interval(0.5, drawn, 1) == Interval(0.5, None, None, 1)
+    assert interval(None, drawn, 9) == Interval(None, None, None, 9)
+    assert interval(0.5, np.array([]), 9) == Interval(0.5, None, None, 9)
+    assert interval(0.5, np.array([0.5, np.nan, np.nan]), 9) == Interval(0.5, None, None, 9)
+
+
+@pytest.mark.parametrize(("topics", "resamples"), [(None, 100), ([], 100), (["a", "b"], 0)])
+def test_nothing_is_drawn_without_topics_or_samples(topics, resamples):
+    sample = resampling(topics, resamples=resamples)
+    assert len(sample.draws) == 0
+    assert sample.n_topics == len(topics or [])
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="0 topics"):
+        topic_draws(0)
+    with pytest.raises(ValueError, match="got -1"):
+        resampling(["a"], resamples=-1)
+    with pytest.raises(ValueError, match=r"and 1\.0"):
+        resampling(["a"], level=1.0)

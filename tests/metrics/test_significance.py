@@ -1,0 +1,135 @@
+"""P-values of paired runs are those counted by hand, by Fisher and by scipy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import permutation_test
+
+from nuggetjudge.metrics.significance import holm, paired_tests, randomised_hsd
+
+# Darwin's maize, 15 pairs, eighths of an inch. Fisher, "The design of experiments" (1935), section
+# 21: 863 of the 32,768 ways to set the signs give a sum of 314 or more, and as many -314 or less.
+DARWIN = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
+
+
+def test_p_is_the_one_that_fisher_counted():
+    (test,) = paired_tests([DARWIN], resamples=100)
+    assert test.is_exact
+    assert test.p == 2 * 863 / 32768
+    assert (test.wins, test.ties, test.losses, test.n_topics) == (13, 0, 2, 15)
+
+
+# Of 8 sign flips of 1, 2, 3 two reach 6. Of 16 flips of .1 .2 .3 -.1 (sum .5) these reach .5:
+# none flipped to minus (.7), one of the two .1 (.5 each); and the same three mirrored.
+@pytest.mark.parametrize(("row", "p"), [([1, 2, 3], 2 / 8), ([0.1, 0.2, 0.3, -0.1], 6 / 16)])
+def test_p_is_the_share_of_sign_flips_counted_by_hand(row, p):
+    assert paired_tests([row])[0].p == p
+
+
+@pytest.mark.parametrize("n_topics", [2, 9, 13])
+def test_exact_p_equals_scipys(n_topics):
+    rows = np.random.default_rng(n_topics).normal(0.4, 1, size=(4, n_topics))
+    for row, test in zip(rows, paired_tests(rows, resamples=10), strict=True):
+        wanted = permutation_test(
+            (row,),
+            lambda x, axis: x.mean(axis=axis),
+            permutation_type="samples",
+            n_resamples=np.inf,
+            vectorized=True,
+        )
+        assert test.p == pytest.approx(wanted.pvalue, abs=1e-12)
+
+
+def test_a_sampled_p_is_near_the_exact_one_and_never_0():
+    row = np.random.default_rng(1).normal(0.3, 1, size=15)
+    exact = paired_tests([row])[0].p
+    sampled = paired_tests([[*row, 0.0]], resamples=20_000)[0]  # a tie changes no sum
+    assert not sampled.is_exact
+    assert sampled.p == pytest.approx(exact, abs=0.01)
+    assert paired_tests([[1.0] * 40], resamples=999)[0].p == 1 / 1000  # (0 + 1) / (999 + 1)
+
+
+def test_under_no_difference_p_is_below_5_percent_in_about_5_percent():
+    rows = np.random.default_rng(7).normal(size=(2000, 12))
+    share = np.mean([test.p < 0.05 for test in paired_tests(rows, resamples=10)])
+    assert 0.03 < share < 0.07
+
+
+def test_effect_size_is_in_standard_deviations_of_the_differences():
+    assert paired_tests([[1, 2, 3]])[0].effect_size == 2.0  # mean 2, deviation 1
+    assert paired_tests([[2, 2, 2]])[0].effect_size is None
+
+
+def test_a_topic_that_a_pair_lacks_is_left_out():
+    with_gap, without = paired_tests([[1, np.nan, 2, 3]])[0], paired_tests([[1, 2, 3]])[0]
+    assert (with_gap.p, with_gap.n_topics) == (without.p, 3)
+    assert with_gap.difference.value == without.difference.value == 2.0
+
+
+def test_what_is_undefined_is_none_and_equal_runs_have_p_1():
+    (empty,) = paired_tests(np.empty((1, 0)))
+    assert (empty.p, empty.difference.value, empty.n_topics) == (None, None, 0)
+    (equal,) = paired_tests([[0.0, 0.0, 0.0]])
+    assert (equal.p, equal.effect_size, equal.ties) == (1.0, None, 3)
+    (single,) = paired_tests([[0.5]])
+    assert (single.p, single.difference.low, single.effect_size) == (1.0, None, None)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=8))
+@settings(max_examples=40, deadline=None)
+def test_the_other_way_round_only_the_signs_change(row):
+    one, other = paired_tests([row, [-x for x in row]], resamples=50)
+    assert one.p == other.p
+    assert one.difference.value == -other.difference.value
+    assert (one.wins, one.losses) == (other.losses, other.wins)
+    assert 0 < one.p <= 1
+
+
+def test_the_same_seed_gives_the_same_figures():
+    rows = np.random.default_rng(0).normal(size=(3, 30))
+    assert paired_tests(rows, seed=4, resamples=200) == paired_tests(rows, seed=4, resamples=200)
+    assert paired_tests(rows, seed=4, resamples=200) != paired_tests(rows, seed=5, resamples=200)
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "message"),
+    [
+        ([1.0, 2.0], {}, "n_pairs, n_topics"),
+        ([[np.inf]], {}, "finite"),
+        ([[1.0]], {"resamples": 0}, "resamples >= 1"),
+        ([[1.0]], {"level": 1.0}, "level < 1"),
+    ],
+)
+def test_bad_arguments_are_refused(rows, more, message):
+    with pytest.raises(ValueError, match=message):
+        paired_tests(rows, **more)
+
+
+# By hand: .01 x 3, then .03 x 2, then .04 x 1, which may not be below the one before it.
+def test_holm_multiplies_by_how_many_are_left():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([]) == []
+
+
+# Three runs with 0, 1, 2 on two topics: the best and the worst mean are 2 apart only where both
+# topics are permuted alike, 1 way in 6; 1 apart or more always, for each topic has a 2 and a 0
+# that can at most cancel: of the 6 ways one gives 1, 1, 1 (a range of 0), so 5 in 6.
+def test_hsd_equals_the_permutations_counted_by_hand():
+    p = randomised_hsd([[0, 1, 2], [0, 1, 2]], resamples=60_000)
+    assert p[0, 2] == pytest.approx(1 / 6, abs=0.01)
+    assert p[0, 1] == p[1, 2] == pytest.approx(5 / 6, abs=0.01)
+    assert p[0, 0] == 1.0
+    assert (p == p.T).all()
+
+
+def test_hsd_of_two_runs_is_the_sign_flip_test():
+    table = np.random.default_rng(3).normal(size=(10, 2))
+    exact = paired_tests([table[:, 0] - table[:, 1]])[0].p
+    assert randomised_hsd(table, resamples=40_000)[0, 1] == pytest.approx(exact, abs=0.01)
+
+
+@pytest.mark.parametrize("table", [[1.0], [[np.nan, 1.0]], np.empty((0, 2))])
+def test_hsd_wants_all_runs_on_all_topics(table):
+    with pytest.raises(ValueError, match="finite"):
+        randomised_hsd(table)
