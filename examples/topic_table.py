@@ -104,7 +104,7 @@ def measure(row: Row, data: Path, draws: int = DRAWS) -> Measured | None:
     fitted = {}
     for topic in np.unique(topics):
         rest = weighted.at(topics != topic)
-        fitted[topic] = fit_topics(rest.scores, rest.labels, rest.topics, 2)
+        fitted[topic] = fit_topics(rest.scores, rest.labels, rest.topics.tolist(), 2)
     pooled = {
         m: [_pooled(weighted, fitted, m, seed) for seed in range(draws if m else 1)]
         for m in (0, *LABELLED)
@@ -147,7 +147,7 @@ def _pooled(items: Scored, fitted: dict[str, Correction], m: int, seed: int) -> 
         order = rng.permutation(np.flatnonzero(items.topics == topic))
         if m:
             few = items.at(order[:m])
-            correction = add_topics(correction, few.scores, few.labels, few.topics)
+            correction = add_topics(correction, few.scores, few.labels, few.topics.tolist())
         rest = items.at(order[m:])
         assert correction.cuts is not None
         places = [correction.place(score, topic) for score in rest.scores]

@@ -13,6 +13,7 @@ from ..records.cells import NUGGET_KEY
 from . import lexical
 from .items import ItemJudge
 from .labels import NUGGET_GAINS, NuggetMatch, NuggetSupport
+from .overlap import weighted_overlap
 from .verdicts import Verdict
 
 WINDOW = 10  # nuggets in one call, arXiv:2411.09607
@@ -64,6 +65,7 @@ class NuggetAssigner(ItemJudge):
     kind = "nuggets"
     key = NUGGET_KEY
     inputs = ("question", "answer", "nugget")
+    held = "answer"
     listed = "nugget"
     predictor, output = "assign", "verdicts"
     twins: Mapping[str, Twin] = {"assign": lexical.assign_nuggets}
@@ -82,6 +84,15 @@ class NuggetAssigner(ItemJudge):
             self.twins = {"assign": lexical.match_nuggets}
         self.scale = tuple(label.value for label in self.labels)
         self.gains = {name: NUGGET_GAINS[name] for name in self.scale}
+
+    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
+        """See ItemJudge: the weighted overlap of each nugget and the answer."""
+
+        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
+            answer, nuggets = inputs["answer"], inputs["nuggets"].items()
+            return {"verdicts": {i: weighted_overlap(text, answer, words) for i, text in nuggets}}
+
+        return score
 
     async def decide(  # type: ignore[override]
         self, *, question: str, answer: str, nuggets: Sequence[str]

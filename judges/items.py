@@ -22,6 +22,7 @@ class ItemJudge(Judge):
         name: as in a config, e.g. "support".
         kind, key: what its label files hold, and the ids that name an item in them.
         inputs: what one item is judged by, in the words of its label files.
+        held: the input that the others are looked for in, whose words the lexical score weighs.
         listed: the input of which one call takes up to `window`; the items of a call share all
             others. None: one item a call.
         predictor, output: the question asked, and the field of the reply that holds the labels.
@@ -34,6 +35,7 @@ class ItemJudge(Judge):
     kind: ClassVar[LabelKind]
     key: tuple[str, ...]
     inputs: tuple[str, ...]
+    held: str | None = None
     listed: ClassVar[str | None] = None
     predictor: ClassVar[str]
     output: ClassVar[str]

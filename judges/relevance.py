@@ -12,6 +12,7 @@ from ..backends.prompt import Scorer, Twin
 from ..records.cells import RELEVANCE_KEY
 from . import lexical
 from .items import ItemJudge
+from .overlap import weighted_overlap
 
 
 class JudgeRelevance(dspy.Signature):  # type: ignore[misc]
@@ -38,6 +39,7 @@ class RelevanceJudge(ItemJudge):
     kind = "relevance"
     key = RELEVANCE_KEY
     inputs = ("question", "passage")
+    held = "passage"
     predictor, output = "judge", "grade"
     scale = ("0", "1", "2", "3")
     gains: Mapping[str, float] = {"0": 0.0, "1": 1 / 3, "2": 2 / 3, "3": 1.0}
@@ -47,6 +49,14 @@ class RelevanceJudge(ItemJudge):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.judge = dspy.Predict(JudgeRelevance)
+
+    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
+        """See ItemJudge: the weighted overlap of question and passage."""
+
+        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
+            return {"grade": weighted_overlap(inputs["question"], inputs["passage"], words)}
+
+        return score
 
     async def decide(self, *, question: str, passage: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""

@@ -13,6 +13,7 @@ from ..records.support import SUPPORT_WEIGHTS
 from . import lexical
 from .items import ItemJudge
 from .labels import CitationSupport
+from .overlap import weighted_overlap
 
 
 class JudgeSupport(dspy.Signature):  # type: ignore[misc]
@@ -39,6 +40,7 @@ class SupportJudge(ItemJudge):
     kind = "support"
     key = SUPPORT_KEY
     inputs = ("sentence", "passage")
+    held = "passage"
     predictor, output = "judge", "verdict"
     scale = SUPPORT_SCALE
     gains: Mapping[str, float] = {str(label): gain for label, gain in SUPPORT_WEIGHTS.items()}
@@ -48,6 +50,14 @@ class SupportJudge(ItemJudge):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.judge = dspy.Predict(JudgeSupport)
+
+    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
+        """See ItemJudge: the weighted overlap of sentence and passage."""
+
+        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
+            return {"verdict": weighted_overlap(inputs["sentence"], inputs["passage"], words)}
+
+        return score
 
     async def decide(self, *, sentence: str, passage: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""

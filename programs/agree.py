@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 from ..metrics.bootstrap import LEVEL, RESAMPLES, Draws
-from ..records.cells import LabelFile
 from ..records.kinds import file_kind
 from ..records.labels import read_labels
 from ..records.problems import InputError, Problems
-from .agree_labels import agree_annotators, agree_labels, joint_scale
+from .agree_labels import agree_annotators, agree_labels
 from .agree_scores import agree_scores
 
 # The file of a results folder that holds judgements of a kind.
@@ -61,7 +58,7 @@ def agree(
     if judged is None:
         if human.is_dir():
             raise InputError(f"{human}: a folder, wanted a file of labels or a second folder")
-        labels = _chosen(human, problems, where or {})
+        labels = read_labels(human, problems, where)
         problems.raise_errors()
         return agree_annotators(labels, human, draws)
     if human.is_dir() or judged.is_dir():
@@ -69,32 +66,10 @@ def agree(
         human, judged = _in_folder(human, kind), _in_folder(judged, kind)
     if file_kind(human) == "scores":
         return agree_scores(human, judged, problems, draws)
-    truth = _chosen(human, problems, where or {})
+    truth = read_labels(human, problems, where)
     other = read_labels(judged, problems)
     problems.raise_errors()
     return agree_labels(truth, other, human, judged, draws)
-
-
-def _chosen(path: Path, problems: Problems, where: Mapping[str, Sequence[str]]) -> LabelFile:
-    """The labels of the rows that have one of the values in each field."""
-    picks = [dict(zip(where, values, strict=True)) for values in product(*where.values())]
-    first, *more = [read_labels(path, problems, pick) for pick in picks]
-    if not more:
-        return first
-    scale, cells, annotations = first.scale, dict(first.cells), dict(first.annotations)
-    for found in more:
-        scale = joint_scale(scale, found.scale)
-        for cell, label in found.cells.items():
-            if cells.setdefault(cell, label) != label:
-                names = " and ".join(", ".join(f"{k}={v}" for k, v in p.items()) for p in picks)
-                what = f"cell {' '.join(cell)} has different labels in {names}, wanted one label"
-                problems.error(path, 0, "duplicate_cell", what)
-        for cell, labels in found.annotations.items():
-            annotations[cell] = {**annotations.get(cell, {}), **labels}
-    n_unlabelled = first.n_unlabelled + sum(found.n_unlabelled for found in more)
-    return replace(
-        first, scale=scale, cells=cells, annotations=annotations, n_unlabelled=n_unlabelled
-    )
 
 
 def _kind_of_both(human: Path, judged: Path, where: Mapping[str, Sequence[str]]) -> str:
@@ -108,7 +83,7 @@ def _kind_of_both(human: Path, judged: Path, where: Mapping[str, Sequence[str]])
     path = judged if human.is_dir() else human
     if file_kind(path) == "scores":
         return "scores"
-    return _chosen(path, Problems(), {} if human.is_dir() else where).kind
+    return read_labels(path, Problems(), {} if human.is_dir() else where).kind
 
 
 def _in_folder(path: Path, kind: str) -> Path:

@@ -14,6 +14,7 @@ ProgramName = Literal["relevance", "nuggets", "support"]
 JudgeName = Literal["nuggetizer", "importance", "assigner", "support", "relevance"]
 
 NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
+FITTED = ("assigner", "support", "relevance")  # they label items, so labels can fit them
 WINDOWED = ("nuggetizer", "importance", "assigner")
 
 
@@ -61,6 +62,7 @@ class JudgeConfig(_Section):
     model: str = "default"
     window: Whole | None = Field(default=None, ge=1, description="nuggets or passages in one call")
     grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
+    state: Path | None = Field(default=None, description="judge file, as judge calibrate writes it")
 
 
 class NuggetsConfig(_Section):
@@ -116,6 +118,8 @@ class Config(_Section):
                 raise ValueError(f"judges.{name}.window: it judges one thing at a time")
             if judge.grades is not None and name != "assigner":
                 raise ValueError(f"judges.{name}.grades: only the assigner has a choice of grades")
+            if judge.state is not None and name not in FITTED:
+                raise ValueError(f"judges.{name}.state: only {', '.join(FITTED)} can be fitted")
             if judge.model != "default" and judge.model not in self.models:
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")

@@ -102,6 +102,10 @@ def _resolve_paths(data: dict[str, Any], base: Path) -> None:
                 section[name] = [_pattern(base, value)]
             elif isinstance(value, list):
                 section[name] = [_pattern(base, v) if isinstance(v, str) else v for v in value]
+    judges = data.get("judges")
+    for entry in judges.values() if isinstance(judges, dict) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("state"), str):
+            entry["state"] = str(base / entry["state"])
     models = data.get("models")
     for entry in models.values() if isinstance(models, dict) else ():
         if isinstance(entry, dict) and isinstance(entry.get("recording"), str):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import product
 from pathlib import Path
 
-from ..records.cells import Cell, LabelFile
+from ..records.cells import Cell
 from ..records.fields import shorten
 from ..records.labels import read_labels
 from ..records.problems import InputError, Problems
@@ -34,7 +33,9 @@ def human_labels(
     Raises: InputError if the labels are of other things, topics or items, have values that the
         judge does not give, are all the same, or name one cell twice with two labels.
     """
-    cells, first = _read(labels, problems, where)
+    first = read_labels(labels, problems, where)
+    problems.raise_errors()
+    cells = first.cells
     items = read_items(path, first.kind, problems, topics)
     if items.key_names != first.key_names:
         keys = " and ".join(", ".join(names) for names in (items.key_names, first.key_names))
@@ -44,22 +45,6 @@ def human_labels(
     _check_labels(cells, items, labels, problems)
     _check_items(cells, items, path, labels, problems)
     return items, [cells.get(cell) for cell in items.cells]
-
-
-def _read(
-    path: Path, problems: Problems, where: Mapping[str, Sequence[str]]
-) -> tuple[dict[Cell, str], LabelFile]:
-    """The labels of the rows that have one of the values in each field."""
-    picks = [dict(zip(where, values, strict=True)) for values in product(*where.values())]
-    files = [read_labels(path, problems, pick) for pick in picks]
-    cells: dict[Cell, str] = {}
-    for file in files:
-        for cell, label in file.cells.items():
-            if cells.setdefault(cell, label) != label:
-                what = f"cell {' '.join(cell)} has {label!r} and {cells[cell]!r}, wanted one label"
-                problems.error(path, 0, "duplicate_cell", what)
-    problems.raise_errors()
-    return cells, files[0]
 
 
 def _with_judged_runs(

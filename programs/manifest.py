@@ -38,7 +38,8 @@ def input_files(config: Config) -> list[Path]:
     data = config.data
     named = (data.topics, data.candidates, data.qrels, data.nuggets, *data.passages)
     recordings = (model.recording for model in config.models.values())
-    found = [path for path in (*named, *recordings) if path is not None]
+    states = (judge.state for judge in config.judges.values())
+    found = [path for path in (*named, *recordings, *states) if path is not None]
     return found + expand_runs(data.runs)
 
 

@@ -14,13 +14,16 @@ from ..backends.budget import Budget
 from ..backends.cache import ReplyCache
 from ..backends.gateway import Backend
 from ..judges import (
+    ItemJudge,
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
     RelevanceJudge,
     SupportJudge,
+    read_judge_file,
 )
 from ..judges.base import Judge
+from ..records.problems import InputError
 from .config import Config, JudgeName
 
 J = TypeVar("J", bound=Judge)
@@ -74,6 +77,7 @@ class Panel:
                 "prompts": {n: p.prompt_hash() for n, p in judge.prompts().items()},
                 "window": getattr(judge, "window", None),
                 "limit": getattr(judge, "limit", None),
+                "state": _hash(self._config.judge(name).state),
                 "model": {**model.identity(), "recording": _hash(model.recording)},
             }
         return found
@@ -103,10 +107,26 @@ class Panel:
             window = self._config.judge(name).window
             if window is not None:
                 options["window"] = window
-            self._judges[name] = kind(backend=self._backends[alias], **options)
+            built = kind(backend=self._backends[alias], **options)
+            state = self._config.judge(name).state
+            self._judges[name] = built if state is None else _fitted(built, state)
         judge = self._judges[name]
         assert isinstance(judge, kind)
         return judge
+
+
+def _fitted(judge: J, path: Path) -> J:
+    """The judge as a judge file has it. Raises: InputError if the file does not fit it."""
+    assert isinstance(judge, ItemJudge)  # the config allows no other
+    try:
+        fitted = judge.fitted(read_judge_file(path))
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    correction = fitted.correction
+    if correction is not None and not set(correction.labels or ()) <= set(judge.scale):
+        got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)
+        raise InputError(f"{path}: it gives the labels {got}, a run wants {wanted}")
+    return fitted
 
 
 def _hash(path: Path | None) -> str | None:

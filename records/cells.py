@@ -34,7 +34,8 @@ class LabelFile:
     order. `n_unlabelled` cells are in the file without a label: not judged, or annotators
     without a majority. `annotations` holds each annotator's label where the file names them;
     the cell then has the label that more than half of its annotators gave. `scores` and
-    `probabilities` are there for the cells of which a judge gave them.
+    `probabilities` are there for the cells of which a judge gave them; `rationales` and `lines`
+    (the first in the file) for messages and for people.
     """
 
     kind: LabelKind
@@ -45,6 +46,8 @@ class LabelFile:
     annotations: dict[Cell, dict[str, str]] = field(default_factory=dict, repr=False)
     scores: dict[Cell, float] = field(default_factory=dict, repr=False)
     probabilities: dict[Cell, dict[str, float]] = field(default_factory=dict, repr=False)
+    lines: dict[Cell, int] = field(default_factory=dict, repr=False, compare=False)
+    rationales: dict[Cell, str] = field(default_factory=dict, repr=False, compare=False)
 
 
 class Cells:
@@ -54,6 +57,8 @@ class Cells:
         self.labels: dict[Cell, str | None] = {}
         self.scores: dict[Cell, float] = {}
         self.probabilities: dict[Cell, dict[str, float]] = {}
+        self.lines: dict[Cell, int] = {}
+        self.rationales: dict[Cell, str] = {}
         self.problems = problems
 
     def add(
@@ -66,6 +71,7 @@ class Cells:
         probabilities: dict[str, float] | None = None,
     ) -> None:
         """Add the label that stands in this line; None: the cell is there without one."""
+        self.lines.setdefault(cell, number)
         if cell not in self.labels:
             self.labels[cell] = label
             if score is not None:
@@ -82,8 +88,17 @@ class Cells:
     def file(self, kind: LabelKind, scale: tuple[str, ...], key: tuple[str, ...]) -> LabelFile:
         """What was added, with the cells without a label counted."""
         cells = {cell: label for cell, label in self.labels.items() if label is not None}
-        n_unlabelled, leaning = len(self.labels) - len(cells), (self.scores, self.probabilities)
-        return LabelFile(kind, scale, cells, key, n_unlabelled, {}, *leaning)
+        return LabelFile(
+            kind,
+            scale,
+            cells,
+            key,
+            n_unlabelled=len(self.labels) - len(cells),
+            scores=self.scores,
+            probabilities=self.probabilities,
+            lines=self.lines,
+            rationales=self.rationales,
+        )
 
 
 def grade_scale(labels: Iterable[str | None]) -> tuple[str, ...]:

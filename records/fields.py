@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +11,8 @@ from typing import Any
 
 from .lines import json_records
 from .problems import Problems
+
+Where = Mapping[str, Sequence[str]]  # field -> the values of which a row must have one
 
 ENVELOPE = "castorini.cli."  # `schema_version` of the tools that wrap their rows in `artifacts`
 _INTEGER = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?")
@@ -139,17 +141,15 @@ class Line:
         self.error("bad_field", what)
 
 
-def read_lines(
-    path: Path, problems: Problems, where: Mapping[str, str] | None = None
-) -> Iterator[Line]:
+def read_lines(path: Path, problems: Problems, where: Where | None = None) -> Iterator[Line]:
     """The objects of a JSONL file (or of one JSON document), `castorini.cli` envelopes opened.
 
     Args:
-        where: take only objects whose top-level fields have these values, compared as text.
+        where: take only objects whose top-level fields have one of these values, as text.
     """
     for number, row in json_records(path, problems):
         for line in _opened(Line(path, number, row, problems)):
-            if all(str(line.row.get(field)) == value for field, value in (where or {}).items()):
+            if all(str(line.row.get(field)) in values for field, values in (where or {}).items()):
                 yield line
 
 

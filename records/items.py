@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .cells import Cell
-from .fields import Line, as_int, read_lines, show
+from .fields import Line, Where, as_int, read_lines, show
 from .label_rows import KEY_FIELDS, csv_lines
 from .lines import is_json
 from .problems import Problems
@@ -31,42 +31,48 @@ class ItemRow(Row):
 
 
 def item_lines(
-    path: Path, problems: Problems, fields: Mapping[str, str] | None = None
+    path: Path,
+    problems: Problems,
+    fields: Mapping[str, str] | None = None,
+    where: Where | None = None,
 ) -> Iterator[Line]:
     """The objects of a JSONL file or the rows of a CSV file with a header.
 
     Args:
         fields: our name of a field -> the name that this file has for it; a field that is not
             there is left to whoever needs it.
+        where: take only rows whose fields (as the file names them) have one of these values.
     """
-    lines = read_lines(path, problems) if is_json(path) else csv_lines(path, problems, {})
+    read = read_lines if is_json(path) else csv_lines
+    lines = read(path, problems, where or {})
     for line in lines:
         mapped = {ours: line.row[theirs] for ours, theirs in (fields or {}).items()
                   if theirs in line.row}  # fmt: skip
         yield replace(line, row={**line.row, **mapped})
 
 
-def has_inputs(line: Line, inputs: Sequence[str]) -> bool:
-    """Whether this row carries all the texts that a judge reads."""
-    return all(line.row.get(name) is not None for name in inputs)
-
-
-def read_items(lines: Iterable[Line], inputs: Sequence[str]) -> Iterator[ItemRow]:
+def read_items(
+    lines: Iterable[Line], inputs: Sequence[str], *, partly: bool = False
+) -> Iterator[ItemRow]:
     """The items of these rows, lazily.
 
     An item is named by those of `KEY_FIELDS` that its row has; an input is text, a number, or a
     list of texts, which are joined by an empty line.
+
+    Args:
+        partly: an item need not have all inputs.
 
     Errors noted: a row without an id or an input, an input of another type.
     """
     for line in lines:
         ids = {name: line.optional_id(*names) for name, names in KEY_FIELDS.items()}
         known = {name: value for name, value in ids.items() if value is not None}
-        texts = {name: _text(line, name) for name in inputs}
+        wanted = [name for name in inputs if not partly or line.row.get(name) is not None]
+        texts = {name: _text(line, name) for name in wanted}
         found = {name: text for name, text in texts.items() if text is not None}
         if not known:
             line.missing(*KEY_FIELDS)
-        elif len(found) == len(inputs):
+        elif len(found) == len(wanted):
             yield ItemRow(line=line.number, ids=known, inputs=found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from .cells import (
     LabelKind,
     known_scale,
 )
-from .fields import Line, as_id, as_int
+from .fields import Line, Where, as_id, as_int
 from .lines import raw_lines
 from .problems import InputError, Problems
 from .support import support_label
@@ -40,7 +40,7 @@ _KINDS: dict[tuple[str, ...], LabelKind] = {
 }
 
 
-def csv_lines(path: Path, problems: Problems, where: Mapping[str, str]) -> Iterator[Line]:
+def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
     """The rows of a CSV file with a header, an empty field as None, chosen by `where`.
 
     Raises: InputError naming the line where the file stops being CSV.
@@ -52,7 +52,7 @@ def csv_lines(path: Path, problems: Problems, where: Mapping[str, str]) -> Itera
             if "" in row or None in row.values():
                 wanted = len(reader.fieldnames or ())
                 line.error("bad_csv", f"the row has more or fewer columns, wanted {wanted}")
-            elif all(row.get(name) == value for name, value in where.items()):
+            elif all(row.get(name) in values for name, values in where.items()):
                 yield replace(line, row={name: value or None for name, value in row.items()})
     except csv.Error as error:
         raise InputError(f"{path}:{max(reader.reader.line_num, 1)}: not CSV ({error})") from None
@@ -78,6 +78,10 @@ def labels_of_rows(path: Path, lines: Iterable[Line], problems: Problems) -> Lab
             line.missing("label")
             continue
         label, annotator = _label(line, kind), line.optional_id("annotator")
+        cells.lines.setdefault(cell, line.number)
+        if remark := line.optional_text("rationale").strip():
+            said = cells.rationales.get(cell)
+            cells.rationales[cell] = f"{said}\n{remark}" if said else remark
         if annotator is None:
             cells.add(path, line.number, cell, label, **line.leaning())
         elif annotator in annotations.setdefault(cell, {}):

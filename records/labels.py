@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from .assignments import placed_assignments
@@ -17,7 +17,7 @@ from .cells import (
     LabelFile,
     grade_scale,
 )
-from .fields import Line, read_lines
+from .fields import Line, Where, read_lines
 from .kinds import file_kind
 from .label_rows import csv_lines, labels_of_rows
 from .lines import is_json
@@ -27,9 +27,7 @@ from .relevance import placed_relevance
 from .support import placed_support
 
 
-def read_labels(
-    path: Path, problems: Problems, where: Mapping[str, str] | None = None
-) -> LabelFile:
+def read_labels(path: Path, problems: Problems, where: Where | None = None) -> LabelFile:
     """Read the labels of any file that has some, told by content.
 
     Takes nugget assignments, support files, relevance judgements, qrels, and label files: JSONL
@@ -40,7 +38,7 @@ def read_labels(
     are one cell, and mentioned; with two labels they are an error.
 
     Args:
-        where: read only rows whose top-level fields have these values, as `condition=post_edited`.
+        where: read only rows whose top-level fields have one of these values.
 
     Raises: InputError if the file holds no labels, or `where` cannot be applied or leaves none.
     Errors noted: an id or label missing, a cell with two labels, an annotator twice in a cell.
@@ -59,7 +57,7 @@ def read_labels(
     else:
         raise InputError(f"{path}: it holds {kind}, wanted labels, assignments, support or qrels")
     if where and not found.cells and not found.n_unlabelled:
-        chosen = ", ".join(f"{name}={value}" for name, value in where.items())
+        chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no labels with {chosen}")
     return found
 

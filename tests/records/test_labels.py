@@ -138,11 +138,11 @@ def test_labels_of_no_known_scale_are_ordered_by_name_and_that_is_said(write, pr
 def test_where_chooses_rows_and_says_when_there_are_none(write, problems):
     row = {"topic_id": "1", "passage_id": "p", "label": 1}
     path = write({**row, "half": 1}, {**row, "passage_id": "q", "half": 2})
-    assert list(read_labels(path, problems, {"half": "2"}).cells) == [("1", "q")]
+    assert list(read_labels(path, problems, {"half": ["2"]}).cells) == [("1", "q")]
     with pytest.raises(InputError, match="no labels with half=3"):
-        read_labels(path, problems, {"half": "3"})
+        read_labels(path, problems, {"half": ["3"]})
     with pytest.raises(InputError, match="qrels have no field 'half'"):
-        read_labels(write("1 0 a 3", name="q.txt"), problems, {"half": "1"})
+        read_labels(write("1 0 a 3", name="q.txt"), problems, {"half": ["1"]})
 
 
 def test_a_file_without_labels_is_an_input_error(write, problems):
@@ -158,7 +158,7 @@ def test_real_label_files_have_the_published_numbers_of_cells(shared_data, probl
     answers = read_labels(shared_data / "rag24_support/answers.jsonl", problems)
     assert {cell: answers.cells[cell] for cell in pairs.cells} == pairs.cells
     post_edited = read_labels(
-        shared_data / "rag24_support/pairs.jsonl", problems, {"condition": "post_edited"}
+        shared_data / "rag24_support/pairs.jsonl", problems, {"condition": ["post_edited"]}
     )
     rows = (shared_data / "rag24_support/pairs.jsonl").read_text().splitlines()
     assert len(post_edited.cells) == sum(
