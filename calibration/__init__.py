@@ -1,1 +1,6 @@
-"""Judges fitted to human labels. Nothing is here yet; `judge agree` measures without fitting."""
+"""Judges fitted to human labels: on some topics, and tested on others."""
+
+from .fitting import Calibration, Settings
+from .session import calibrate
+
+__all__ = ["Calibration", "Settings", "calibrate"]

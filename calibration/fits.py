@@ -1,0 +1,56 @@
+"""The methods that fit numbers, not prompts: from scores and labels to a correction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from ..judges import Verdict
+from ..judges.correction import Correction
+from .scale import fit_scale
+from .threshold import fit_cuts
+from .topic import fit_topics
+
+FitMethod = Literal["threshold", "topic", "platt", "ordinal", "isotonic"]
+FIT_METHODS: tuple[FitMethod, ...] = get_args(FitMethod)
+
+
+def score_of(verdict: Verdict, scale: Sequence[str]) -> float:
+    """The judge's score; of one that gives labels only, the label's place on its scale."""
+    if verdict.score is not None:
+        return verdict.score
+    return list(scale).index(verdict.label) / (len(scale) - 1)
+
+
+def fit(
+    method: FitMethod,
+    verdicts: Sequence[Verdict],
+    labels: Sequence[str],
+    topics: Sequence[str],
+    *,
+    judge_scale: Sequence[str],
+    scale: Sequence[str],
+    objective: str,
+) -> Correction:
+    """Fit one method.
+
+    Args:
+        verdicts: n of the judge as it is, without a correction.
+        labels: n of people, on `scale`, worst to best; topics: n ids.
+        objective: what cuts are chosen by, see `threshold.fit_cuts`.
+
+    Raises: ValueError if the method cannot be fitted to these items; it says why.
+    """
+    scores = np.array([score_of(verdict, judge_scale) for verdict in verdicts])
+    codes = np.array([list(scale).index(label) for label in labels], dtype=np.int64)
+    k = len(scale)
+    if method == "threshold":
+        found = Correction(cuts=fit_cuts(scores, codes, k, objective=objective)[0])
+    elif method == "topic":
+        found = fit_topics(scores, codes, topics, k, objective=objective)
+    else:
+        found = fit_scale(scores, codes, k, method, objective=objective)
+    own = None if tuple(scale) == tuple(judge_scale) else tuple(scale)
+    return found.model_copy(update={"labels": own})

@@ -1,0 +1,206 @@
+"""`nuggetjudge.calibrate`: labels and a config in, a judge file and a report out."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..backends.budget import Budget, price_of
+from ..backends.cache import ReplyCache
+from ..backends.gateway import Backend
+from ..backends.loop import run_sync
+from ..judges import JudgeFile
+from ..judges.files import FORMAT
+from ..programs.config import Config
+from ..programs.config_file import load_config
+from ..programs.panel import Panel
+from ..programs.run import dotted
+from ..records.problems import InputError, Problems
+from .examples import read_examples
+from .fitting import PROMPT_METHODS, Calibration, Settings, fitted_and_tested, limited
+
+_SETTINGS = {field.name for field in dataclasses.fields(Settings)} - {"method"}
+
+
+def calibrate(
+    labels: str | Path,
+    judge: str,
+    method: str,
+    *,
+    config: str | Path | None = None,
+    model: str | dict[str, Any] | None = None,
+    out: str | Path | None = None,
+    prompt_model: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    where: Mapping[str, Sequence[str]] | None = None,
+    scale: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    **settings: Any,
+) -> Calibration:
+    """Fit a judge to human labels on some topics, and measure on others whether it helped.
+
+    Args:
+        labels, judge, out, prompt_model, fields, where, scale, limit: see `calibrate_file`.
+        method: threshold, topic, platt, ordinal, isotonic; few-shot, bootstrap, mipro, simba, gepa.
+        config, model: as in `nuggetjudge.run`.
+        settings: those of `Settings` (objective, folds, seed, ...), and the names of `data:` and
+            `run:` as in `nuggetjudge.run` (topics, passages, max_calls, ...).
+
+    Returns: the judge file, also written to `out`, and the report, ready for JSON.
+    Raises: InputError for bad labels or settings; EndpointUnusable.
+    """
+    own = {name: settings.pop(name) for name in _SETTINGS & settings.keys()}
+    if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
+        settings["models.default"], model = model, None
+    resolved = load_config(Path(config) if config else None, dotted(settings), model=model)
+    own.setdefault("concurrency", resolved.run.concurrency)
+    return calibrate_file(
+        Path(labels),
+        judge,
+        resolved,
+        Settings(method=method, **own),
+        out=Path(out) if out is not None else None,
+        prompt_model=prompt_model,
+        fields=fields,
+        where=where,
+        scale=scale,
+        limit=limit,
+    )
+
+
+def calibrate_file(
+    labels: Path,
+    judge: str,
+    config: Config,
+    settings: Settings,
+    *,
+    out: Path | None = None,
+    prompt_model: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    where: Mapping[str, Sequence[str]] | None = None,
+    scale: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    problems: Problems | None = None,
+) -> Calibration:
+    """Fit a judge to the labels of a file.
+
+    Args:
+        labels: see `examples.read_examples`, as are fields, where and scale.
+        judge: assigner, support, relevance, or the YAML file of a judge of your own.
+        config: models, the judge's section (a `state` is where the fit goes on from), what the
+            run may spend, and where topics, runs, passages and nuggets are.
+        out: the judge file to write; None: none is written. What a prompt method tried goes to
+            the same name with .log.jsonl.
+        prompt_model: the entry of `models:` that writes instructions.
+        limit: take so many labels, drawn evenly over the topics.
+
+    Raises: InputError for bad labels, before anything is fitted or asked.
+    """
+    problems = problems if problems is not None else Problems()
+    _check_out(out)
+    budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
+    cache = _open_cache(config)
+    panel = Panel(config, cache=cache, budget=budget)
+    try:
+        fitted = panel.item_judge(judge)
+        _check_price(config, panel)
+        examples = read_examples(
+            labels,
+            fitted,
+            problems,
+            data=config.data,
+            fields=fields,
+            where=where,
+            scale=scale,
+        )
+        writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
+        found = fitted_and_tested(
+            fitted,
+            limited(examples, limit, settings.seed),
+            settings,
+            prompt_model=writer,
+            log=log_of(out) if settings.method in PROMPT_METHODS else None,
+        )
+    finally:
+        run_sync(panel.aclose())
+        if cache is not None:
+            cache.close()
+    source = {"file": labels.name, "sha256": hashlib.sha256(labels.read_bytes()).hexdigest()}
+    report = {**found.report, "labels": source}
+    file = found.file.model_copy(update={"fitted": {**found.file.fitted, "labels": source}})
+    if out is not None:
+        write_judge_file(out, file)
+    return Calibration(file, report)
+
+
+def write_judge_file(path: Path, file: JudgeFile) -> None:
+    """Write a judge file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(file.text(), encoding="utf-8")
+    part.replace(path)
+
+
+def log_of(out: Path | None) -> Path | None:
+    """Where a prompt method notes what it tried."""
+    return out.with_name(f"{out.name.removesuffix('.json')}.log.jsonl") if out else None
+
+
+def _check_out(out: Path | None) -> None:
+    """Refuse to replace anything but a judge file."""
+    if out is None or not out.exists():
+        return
+    if out.is_dir() or FORMAT not in out.read_text(encoding="utf-8", errors="replace")[:200]:
+        raise InputError(f"{out}: is there and no judge file; name another --out")
+
+
+def _open_cache(config: Config) -> ReplyCache | None:
+    ways = {model.way for model in config.models.values()}
+    if config.run.cache is False or not ways & {"http", "litellm"}:
+        return None
+    return ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)
+
+
+def _check_price(config: Config, panel: Panel) -> None:
+    if config.run.max_cost is not None:
+        for alias, model in panel.models():
+            if price_of(model) is None:
+                what = f"the price of model {model.model!r} is not known"
+                raise InputError(f"max_cost: {what}; set models.{alias}.price, or use max_calls")
+
+
+def scale_of(texts: Sequence[str]) -> dict[str, str] | None:
+    """`["0=none", "1=full"]`, worst to best, as a map; a label without `=` keeps its name.
+
+    Raises: InputError for an empty or repeated label, or fewer than 2 different ones.
+    """
+    if not texts:
+        return None
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, ours = (part.strip().lower() for part in text.partition("="))
+        if not name or (equals and not ours) or name in found:
+            raise InputError(f"--scale {','.join(texts)}: wanted LABEL or LABEL=OURS, each once")
+        found[name] = ours or name
+    if len(set(found.values())) < 2:
+        raise InputError(f"--scale {','.join(texts)}: wanted 2 labels or more, worst to best")
+    return found
+
+
+def options_of(texts: Sequence[str]) -> dict[str, Any]:
+    """`["max_labeled_demos=4"]` as a map; the values are read as YAML."""
+    from ..records.yaml_text import NotYaml, read_yaml
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InputError(f"--option {text}: wanted NAME=VALUE")
+        try:
+            found[name] = read_yaml(value)[0]
+        except NotYaml as error:
+            raise InputError(f"--option {text}: the value is {error}") from None
+    return found
