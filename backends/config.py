@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means without an api_base
+TOP_LOGPROBS = 20  # alternatives of a token: OpenAI's limit and vLLM's default limit
 _HTTP_PREFIXES = ("openai/", "hosted_vllm/")
 
 # What the other settings say, and what would send a request or a key elsewhere.
@@ -68,8 +69,10 @@ class ModelConfig(BaseModel):
     reply_schema: Literal["json_schema", "json_object", "none"] = Field(
         default="json_schema", alias="schema", description="how the endpoint constrains a reply"
     )
-    logprobs: bool = Field(
-        default=False, description="whether the endpoint returns log-probabilities"
+    logprobs: bool | Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=False,
+        description="ask for log-probabilities, to get each label's probability; a number: so many "
+        f"alternatives a token, {TOP_LOGPROBS} by default",
     )
     context_length: int | None = Field(
         default=None, ge=1, description="tokens of prompt and reply; a longer one is not asked"
@@ -149,6 +152,11 @@ class ModelConfig(BaseModel):
                     return self.model.removeprefix(prefix)
         return self.model
 
+    @property
+    def top_logprobs(self) -> int | None:
+        """How many alternatives of each token are asked for; None: no log-probabilities are."""
+        return (TOP_LOGPROBS if self.logprobs is True else self.logprobs) or None
+
     def api_key(self) -> SecretStr | None:
         """The key, read when it is needed; only from the variable that belongs to this endpoint.
 
@@ -174,6 +182,7 @@ class ModelConfig(BaseModel):
             "top_p": self.top_p,
             "max_tokens": self.max_tokens,
             "seed": self.seed,
+            "logprobs": self.top_logprobs,
             "extra_body": self.extra_body,
             "recording": str(self.recording) if self.recording else None,
         }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -17,6 +18,7 @@ from .cache import ReplyCache
 from .config import ModelConfig
 from .errors import EndpointError, EndpointLost, JudgeError, JudgeOutputError
 from .limits import Limiter
+from .logprobs import Token, label_probabilities
 from .prompt import Prompt
 from .secrecy import secrets_of
 from .wire import Wire
@@ -28,7 +30,7 @@ _ASK_AGAIN = (Reason.UNPARSEABLE, Reason.INCOMPLETE)
 
 
 class Completion(NamedTuple):
-    """One reply as an endpoint gave it."""
+    """One reply as an endpoint gave it; `tokens` where it gave log-probabilities."""
 
     text: str
     finish_reason: str = "stop"
@@ -37,7 +39,7 @@ class Completion(NamedTuple):
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
-    has_logprobs: bool = False
+    tokens: Sequence[Token] = ()
 
 
 class Reply(NamedTuple):
@@ -150,13 +152,24 @@ class Gateway:
                 if (kept := self._kept(key, prompt, inputs)) is not None:
                     return kept
         if self._transport is None:
-            raise JudgeError(Reason.ERROR, "offline, and the reply is not in the cache")
+            raise EndpointLost(Reason.ERROR, "offline, and the reply is not in the cache")
         return await self._lead(self._transport, key, wire.body(user), prompt, inputs)
 
     async def aclose(self) -> None:
         """See Backend.aclose."""
         if self._transport is not None:
             await self._transport.aclose()
+
+    def varied(self, **settings: Any) -> Gateway:
+        """The same endpoint, cache, budget and limits, asked with other settings.
+
+        Args:
+            settings: fields of ModelConfig that go into a request, as `temperature=1.0`.
+        """
+        twin = copy.copy(self)
+        twin.config = self.config.model_copy(update=settings)
+        twin._flying, twin._wires = {}, {}
+        return twin
 
     async def _lead(
         self,
@@ -215,7 +228,8 @@ class Gateway:
                 completion.completion_tokens,
                 job.requests,
             )
-            return Reply(values, where), _line(completion)
+            chances, completion = self._weighed(completion, prompt, inputs)
+            return Reply(values, where, {}, chances), _line(completion)
         raise AssertionError("unreachable: the last round returns or raises")
 
     def _blanked(
@@ -304,11 +318,22 @@ class Gateway:
         try:
             completion = Completion(*orjson.loads(line))
             values = _read(completion, prompt, inputs)
-        except (ValueError, TypeError, JudgeOutputError):
+            chances, _ = self._weighed(completion, prompt, inputs)
+        except (ValueError, TypeError, AttributeError, LookupError, JudgeOutputError):
             return None  # not one of ours: ask instead
         self.budget.usage.cache_hits += 1
         where = Provenance(completion.model, completion.finish_reason, cache_hit=True)
-        return Reply(values, where)
+        return Reply(values, where, {}, chances)
+
+    def _weighed(
+        self, completion: Completion, prompt: Prompt, inputs: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], Completion]:
+        """The labels' probabilities, and the reply without the tokens that they do not need."""
+        if not completion.tokens:
+            return {}, completion
+        places = self._wire(prompt, inputs).places
+        chances, tokens = label_probabilities(completion.text, completion.tokens, places)
+        return chances, completion._replace(tokens=tokens)
 
     def _wire(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Wire:
         name = (id(prompt), prompt.map_keys(inputs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import weakref
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -16,6 +17,7 @@ from .config import ModelConfig
 from .connections import Connections
 from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
+from .logprobs import read_tokens
 from .secrecy import Secrets, secrets_of
 
 BUSY = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
@@ -79,6 +81,9 @@ class HttpTransport:
         text = self._secrets.blank(text)
         said = text[:300]
         where = f"HTTP {status} from {self._config.endpoint_id}: {said}"
+        if self._config.logprobs and status in (400, 403, 422) and "logprobs" in said:
+            hint = "Set models.*.logprobs to false, or to a smaller number"
+            return EndpointUnusable(f"{where}\n{hint}")
         if status in (401, 402, 403) or code == "insufficient_quota":
             return EndpointUnusable(
                 f"{where}\nCheck the key: models.*.api_key_env names its variable"
@@ -105,7 +110,7 @@ def _let_go(connections: Connections) -> None:
 
 def _completion(raw: bytes, secrets: Secrets) -> Completion:
     try:
-        reply: dict[str, Any] = orjson.loads(raw)
+        reply = _loaded(raw)
         choice = reply["choices"][0]
         message = choice["message"]
         usage = reply.get("usage") or {}
@@ -118,11 +123,23 @@ def _completion(raw: bytes, secrets: Secrets) -> Completion:
             count_of(usage.get("prompt_tokens")),
             count_of(details.get("cached_tokens")),
             count_of(usage.get("completion_tokens")),
-            bool(choice.get("logprobs")),
+            read_tokens(found) if (found := choice.get("logprobs")) else (),
         )
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         start = secrets.blank(raw.decode("utf-8", "replace"))[:80]
         raise EndpointError(f"not a chat completion: {start!r}", retryable=True) from None
+
+
+def _loaded(raw: bytes) -> dict[str, Any]:
+    """The reply's JSON, also where log-probabilities hold -Infinity or half a surrogate pair."""
+    try:
+        return orjson.loads(raw)  # type: ignore[no-any-return]
+    except ValueError:
+        if b'"logprobs"' not in raw:
+            raise
+        lenient = json.loads(raw, parse_constant=lambda _: None)
+        text = json.dumps(lenient, ensure_ascii=False)
+        return orjson.loads(text.encode("utf-8", "replace"))  # type: ignore[no-any-return]
 
 
 def _text(value: Any) -> str:

@@ -14,6 +14,7 @@ from .config import ModelConfig
 from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
 from .http import BUSY, TOO_LONG, count_of, is_too_long, seconds_of
+from .logprobs import Token, read_tokens
 from .secrecy import secrets_of
 
 # Read by LiteLLM at import: no price table from the network, no `.env` of the working directory.
@@ -73,7 +74,7 @@ class LiteLLMTransport:
             count_of(getattr(usage, "prompt_tokens", 0)),
             count_of(getattr(details, "cached_tokens", 0)),
             count_of(getattr(usage, "completion_tokens", 0)),
-            bool(getattr(choice, "logprobs", None)),
+            _tokens(getattr(choice, "logprobs", None)),
         )
 
     async def aclose(self) -> None:
@@ -84,6 +85,7 @@ class LiteLLMTransport:
         status = getattr(error, "status_code", None) or 0
         if isinstance(error, kinds.UnsupportedParamsError):
             hint = "Set models.*.schema to json_object or none, models.*.temperature to null"
+            hint += ", models.*.logprobs to false"
             return EndpointUnusable(f"{said}\n{hint}")
         if isinstance(error, kinds.ContentPolicyViolationError):
             return EndpointError(said, retryable=False, status=status, reason=Reason.REFUSED)
@@ -121,6 +123,15 @@ def _import() -> Any:
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).handlers.clear()  # some write to stdout; now the root's handle it
     return litellm
+
+
+def _tokens(logprobs: Any) -> list[Token]:
+    """What LiteLLM's own record of log-probabilities holds; [] where a provider filled it oddly."""
+    try:
+        rows = logprobs.content or ()
+        return read_tokens({"content": [row.model_dump(warnings=False) for row in rows]})
+    except Exception:  # a judgement counts without them
+        return []
 
 
 def _after(error: Exception) -> float | None:

@@ -9,11 +9,16 @@ from typing import Any
 import orjson
 
 from .config import ModelConfig
+from .logprobs import label_places
 from .prompt import Prompt
 
 
 class Wire:
-    """The fixed bytes of a request around the user message, and the cache key's fixed part."""
+    """The fixed bytes of a request around the user message, and the cache key's fixed part.
+
+    Log-probabilities are asked for where the model gives them and the reply holds labels, at
+    `places`; empty: none are asked for.
+    """
 
     def __init__(
         self, config: ModelConfig, prompt: Prompt, keys: tuple[tuple[str, ...], ...]
@@ -26,6 +31,9 @@ class Wire:
         for name in ("temperature", "top_p", "max_tokens", "seed"):
             if (value := getattr(config, name)) is not None:
                 body[name] = value
+        self.places = label_places(prompt.schema(keys)) if config.logprobs else {}
+        if self.places:
+            body |= {"logprobs": True, "top_logprobs": config.top_logprobs}
         if config.reply_schema == "json_schema":
             form = {"name": prompt.name, "strict": True, "schema": prompt.schema(keys)}
             body["response_format"] = {"type": "json_schema", "json_schema": form}

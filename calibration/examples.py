@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
+import numpy as np
+
 from ..judges import ItemJudge
-from ..programs.cell_texts import cell_texts
-from ..programs.collection import Collection as Data
-from ..programs.collection import load_collection
 from ..programs.config import DataConfig
-from ..records.cells import Cell, LabelFile
-from ..records.items import item_lines, read_items
-from ..records.kinds import file_kind
-from ..records.label_rows import labels_of_rows
-from ..records.labels import read_labels
-from ..records.passages import read_passages
+from ..records.cells import Cell
 from ..records.problems import InputError, Problems
-from ..records.rows import Passage
-from ..records.topics import read_topics
+from ..records.support import support_label
+from .label_texts import labels_and_texts
 
 FEWEST = 20  # labelled items, below which no figure means anything
 
@@ -39,13 +34,15 @@ class Example:
 class Examples:
     """All labelled items of a file, in the order of their cells.
 
-    `scale`: the labels of people, worst to best. `n_without_text` cells had a label and no text
-    to judge; `n_unlabelled` no label.
+    `scale`: the labels of people, worst to best. `judge_labels`: what each label of the judge is
+    on that scale; None: there is no telling. `n_without_text` cells had a label and no text to
+    judge; `n_unlabelled` no label.
     """
 
     items: tuple[Example, ...]
     scale: tuple[str, ...]
     key_names: tuple[str, ...]
+    judge_labels: Mapping[str, str] | None
     n_without_text: int = 0
     n_unlabelled: int = 0
 
@@ -64,6 +61,8 @@ def read_examples(
     fields: Mapping[str, str] | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
     scale: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
 ) -> Examples:
     """Labels of any layout, each with the texts of its item.
 
@@ -73,20 +72,25 @@ def read_examples(
         data: where texts are that the file lacks: topics, runs, passages, nuggets.
         fields: our name of a field -> its name in the file, for label rows.
         where: only rows whose fields have one of these values.
-        scale: the labels of people, worst to best -> what each is called here. None: those of
-            the judge.
+        scale: the labels of people, worst to best -> what each is called here; neighbours may
+            share a name. None: those of the judge.
+        limit: at most so many items, drawn at random within topics as evenly as they allow.
 
     Raises: InputError, before anything is fitted, for labels outside the scale, two labels for
         one cell, ids that the data do not know, fewer than 20 labelled items, one label only or
         one topic only; with file and line where there is one.
     """
-    labels, texts = _labels_and_texts(path, judge, problems, data, fields or {}, where or {})
-    if labels.kind not in (judge.kind, "other") and not texts:
-        raise InputError(f"{path}: labels of {labels.kind}, not what {judge.name} judges")
-    names = dict(scale) if scale is not None else {label: label for label in judge.scale}
-    at = labels.key_names.index("topic_id") if "topic_id" in labels.key_names else None
-    if at is None:
-        raise InputError(f"{path}: the labels name no topic_id, and the split goes by topic")
+    names = _names(judge, scale)
+    labels, texts = labels_and_texts(
+        path,
+        judge,
+        problems,
+        data=data or DataConfig(),
+        fields=fields or {},
+        where=where or {},
+        scale=tuple(names),
+    )
+    at = labels.key_names.index("topic_id")
     found, n_without = [], 0
     for cell, label in sorted(labels.cells.items()):
         line = labels.lines.get(cell, 1)
@@ -104,9 +108,87 @@ def read_examples(
             found.append(Example(cell, cell[at], inputs, names[label], remark))
     problems.raise_errors()
     steps = tuple(dict.fromkeys(names.values()))
-    examples = Examples(tuple(found), steps, labels.key_names, n_without, labels.n_unlabelled)
+    examples = _limited(
+        Examples(
+            tuple(found),
+            steps,
+            labels.key_names,
+            _judge_labels(judge.scale, names, steps),
+            n_without,
+            labels.n_unlabelled,
+        ),
+        limit,
+        seed,
+    )
     _check(path, examples)
     return examples
+
+
+def of_topics(items: Sequence[Example], topics: Iterable[str]) -> list[Example]:
+    """The items of these topics, in their order."""
+    chosen = set(topics)
+    return [item for item in items if item.topic_id in chosen]
+
+
+def _names(judge: ItemJudge, scale: Mapping[str, str] | None) -> dict[str, str]:
+    """What each label of people is called here.
+
+    Raises: InputError for fewer than 2 names, and a name on both sides of another.
+    """
+    if scale is None:
+        return {label: label for label in judge.scale}
+    names = {theirs.strip().lower(): ours.strip().lower() for theirs, ours in scale.items()}
+    steps = [name for name, _ in groupby(names.values())]
+    if len(set(steps)) < 2:
+        raise InputError(f"scale {_told(scale)}: wanted 2 labels or more, worst to best")
+    if len(set(steps)) < len(steps):
+        raise InputError(f"scale {_told(scale)}: a label stands on both sides of another")
+    if judge.kind == "support":  # whose readers know 2, FS and full for one label
+        known = {support_label(theirs): ours for theirs, ours in names.items()}
+        names |= {label: ours for (label, is_one), ours in known.items() if is_one and label}
+    return names
+
+
+def _told(scale: Mapping[str, str]) -> str:
+    return ",".join(f"{theirs}={ours}" for theirs, ours in scale.items())
+
+
+def _judge_labels(
+    judge_scale: Sequence[str], names: Mapping[str, str], steps: Sequence[str]
+) -> dict[str, str] | None:
+    """What each label of the judge is on the scale of people; None where there is no telling.
+
+    A label that both have is itself, others are called as people's of that name if people have
+    them all; else, on a scale of two, the judge's best label is the better one and the rest the
+    other.
+    """
+    found = {}
+    for label in judge_scale:
+        if label in steps:
+            found[label] = label
+        elif set(judge_scale) <= names.keys():
+            found[label] = names[label]
+        elif len(steps) == 2:
+            found[label] = steps[label == judge_scale[-1]]
+        else:
+            return None
+    return found
+
+
+def _limited(examples: Examples, n: int | None, seed: int) -> Examples:
+    if n is None or n >= len(examples.items):
+        return examples
+    rng = np.random.default_rng(seed)
+    ranked: list[tuple[int, int]] = []
+    by_topic: dict[str, list[int]] = {}
+    for place, item in enumerate(examples.items):
+        by_topic.setdefault(item.topic_id, []).append(place)
+    for places in by_topic.values():
+        order = rng.permutation(len(places))
+        ranked += [(rank, places[i]) for rank, i in enumerate(order)]
+    chosen = {place for _, place in sorted(ranked)[:n]}
+    items = tuple(item for place, item in enumerate(examples.items) if place in chosen)
+    return replace(examples, items=items)
 
 
 def _check(path: Path, examples: Examples) -> None:
@@ -121,110 +203,3 @@ def _check(path: Path, examples: Examples) -> None:
     if len(examples.topics) < 2:
         what = f"all labels are of topic {examples.topics[0]!r}"
         raise InputError(f"{path}: {what}, wanted 2 or more topics, for fit and test share none")
-
-
-def _labels_and_texts(
-    path: Path,
-    judge: ItemJudge,
-    problems: Problems,
-    data: DataConfig | None,
-    fields: Mapping[str, str],
-    where: Mapping[str, Sequence[str]],
-) -> tuple[LabelFile, dict[Cell, dict[str, str]]]:
-    is_rows = bool(fields) or file_kind(path) == "labels"
-    more = data is not None and (data.topics or data.runs or data.passages or data.nuggets)
-    if not is_rows:
-        labels = read_labels(path, problems, where)
-        problems.raise_errors()
-        texts = cell_texts(path, labels.kind, labels.cells, problems)
-        for found in texts.values():
-            if "answer_text" in found:
-                found.setdefault("answer", found["answer_text"])
-    else:
-        lines = list(item_lines(path, problems, fields, where))
-        labels = labels_of_rows(path, lines, problems)
-        items = read_items(lines, judge.inputs, partly=True)
-        texts = {item.cell: dict(item.inputs) for item in items}
-        problems.raise_errors()
-    if data is not None and more:
-        known = _complete(path, labels, texts, data, problems)
-        if is_rows:
-            _check_ids(path, labels, known, problems)
-    wanted = set(judge.inputs)
-    lost = [cell for cell in labels.cells if not wanted <= texts.get(cell, {}).keys()]
-    if lost and (len(lost) == len(labels.cells) or (is_rows and not more)):
-        lacking = " and ".join(n for n in judge.inputs if n not in texts.get(lost[0], {}))
-        what = f"cell {' '.join(lost[0])} comes without its {lacking}"
-        how = "name --topics, --runs, --passages or --nuggets, or --field for other names"
-        raise InputError(f"{path}:{labels.lines.get(lost[0], 1)}: {what}; {how}")
-    return labels, texts
-
-
-def _complete(
-    path: Path,
-    labels: LabelFile,
-    texts: dict[Cell, dict[str, str]],
-    data: DataConfig,
-    problems: Problems,
-) -> dict[str, Collection[str]]:
-    """Add to each cell the texts that the data have; return the ids that they know, by name."""
-    names = labels.key_names
-    ids = {cell: dict(zip(names, cell, strict=True)) for cell in labels.cells}
-    if data.runs or data.nuggets:
-        held = load_collection(data)
-        problems.rows += held.problems.rows
-    else:
-        topics = read_topics(data.topics, problems) if data.topics else {}
-        wanted = {own.get("passage_id", "") for own in ids.values()}
-        held = Data(topics, [], passages=_passages(data, wanted, problems))
-    problems.raise_errors()
-    answers = {
-        (answer.topic_id, answer.run_id): {str(s.id): s.text for s in answer.sentences}
-        for answer in held.answers()
-    }
-    banks = (held.banks or {}).values()
-    nuggets = {(bank.topic_id, n.id): n.text for bank in banks for n in bank.nuggets}
-    for cell, own in ids.items():
-        known, topic_id = texts.setdefault(cell, {}), own.get("topic_id", "")
-        sentences = answers.get((topic_id, own.get("run_id", "")), {})
-        topic, passage = held.topics.get(topic_id), held.passages.get(own.get("passage_id", ""))
-        found = {
-            "question": topic.question if topic is not None else None,
-            "passage": passage.text if passage is not None else None,
-            "nugget": nuggets.get((topic_id, own.get("nugget_id", ""))),
-            "answer": " ".join(text for text in sentences.values() if text),
-            "sentence": sentences.get(own.get("sentence_id", "")),
-        }
-        for name, text in found.items():
-            if text:
-                known.setdefault(name, text)
-    return {
-        "topic_id": held.topics,
-        "passage_id": held.passages,
-        "nugget_id": {nugget for _, nugget in nuggets},
-        "run_id": {run for _, run in answers},
-    }
-
-
-def _check_ids(
-    path: Path, labels: LabelFile, known: Mapping[str, Collection[str]], problems: Problems
-) -> None:
-    """An id that the data should know, for they have others of its kind, is an error."""
-    for cell in labels.cells:
-        for name, value in zip(labels.key_names, cell, strict=True):
-            if known.get(name) and value not in known[name]:
-                what = f"{name} {value!r} is not in the data, wanted one of {len(known[name])}"
-                problems.error(path, labels.lines.get(cell, 1), "unknown_id", what)
-
-
-def _passages(data: DataConfig, wanted: set[str], problems: Problems) -> dict[str, Passage]:
-    found: dict[str, Passage] = {}
-    for file in data.passages:
-        found |= read_passages(file, problems, wanted)
-    return found
-
-
-def of_topics(items: Sequence[Example], topics: Iterable[str]) -> list[Example]:
-    """The items of these topics, in their order."""
-    chosen = set(topics)
-    return [item for item in items if item.topic_id in chosen]

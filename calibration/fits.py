@@ -46,6 +46,8 @@ def fit(
     scores = np.array([score_of(verdict, judge_scale) for verdict in verdicts])
     codes = np.array([list(scale).index(label) for label in labels], dtype=np.int64)
     k = len(scale)
+    if len(set(labels)) < 2:
+        raise ValueError(f"all {len(labels)} labels to fit on are {labels[0]!r}")
     if method == "threshold":
         found = Correction(cuts=fit_cuts(scores, codes, k, objective=objective)[0])
     elif method == "topic":

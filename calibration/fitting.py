@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -11,20 +12,23 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from ..backends.errors import JudgeError
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import ItemJudge, JudgeFile, Verdict
-from ..judges.calls import judge_items
+from ..judges.calls import calls, judge_items
 from ..judges.correction import Correction
 from ..judges.files import FittedPrompt
 from ..judges.overlap import word_weights
-from ..metrics.bootstrap import LEVEL, RESAMPLES, Draws
+from ..metrics.bootstrap import LEVEL, RESAMPLES, Draws, resampling
 from ..metrics.probability import probability_scores, reliability_curve
+from ..records.cells import Cell
 from ..records.problems import InputError
 from .examples import Example, Examples, of_topics
 from .figures import as_row, figures_of
 from .fits import FIT_METHODS, FitMethod, fit, score_of
 from .split import SHARES, Split, split_topics, topic_folds
+from .threshold import objective_named
 from .topic import add_topics
 
 PROMPT_METHODS = ("few-shot", "bootstrap", "mipro", "simba", "gepa")
@@ -43,8 +47,8 @@ class Settings:
         shares: of the topics for train, dev and test.
         folds: instead of one split, test each topic once by a fit to the other folds, and fit
             the judge file to all labels. Not for prompts.
-        topic_labels: labels of each test topic that the method topic may use; the figures rest
-            on the others.
+        topic_labels: labels of each test topic that the method topic may use, half of them at
+            most; the figures rest on the others.
         weigh_words: whether the lexical score weighs words by how rare they are in the training
             topics' texts.
         options: of the optimiser.
@@ -69,10 +73,11 @@ class Settings:
 
 
 class Calibration(NamedTuple):
-    """A fitted judge, and what was measured of it, ready for JSON."""
+    """A fitted judge, what was measured of it, ready for JSON, and its new prompt as a diff."""
 
     file: JudgeFile
     report: dict[str, Any]
+    diff: str = ""
 
 
 class _Tested(NamedTuple):
@@ -82,6 +87,21 @@ class _Tested(NamedTuple):
     before: list[Verdict]
     after: list[Verdict]
     without: list[Verdict]  # the method topic, had it had no labels of these topics
+
+
+class _Asked(NamedTuple):
+    """The verdicts on the items that were judged, and why the others were not, counted."""
+
+    verdicts: Mapping[Cell, Verdict]
+    unjudged: Counter[str]
+    first_reason: str
+
+
+class _Fit(NamedTuple):
+    """A judge file, and the verdicts that its correction is for; items without were not judged."""
+
+    file: JudgeFile
+    verdicts: Mapping[Cell, Verdict]
 
 
 def fitted_and_tested(
@@ -102,105 +122,127 @@ def fitted_and_tested(
 
     Raises: InputError if the method cannot be fitted to these labels.
     """
-    if settings.method not in ALL_METHODS:
-        raise InputError(f"method {settings.method!r}: wanted one of {', '.join(ALL_METHODS)}")
-    if settings.method in FIT_METHODS and not judge.is_ordered:
-        what = f"the labels of {judge.name} have no order"
-        raise InputError(f"{what}, so {settings.method} has nothing to go by; try bootstrap")
+    method = settings.method
     try:
-        if settings.method in FIT_METHODS:
-            return _Fitting(judge, examples, settings).result()
-        return _with_prompts(judge, examples, settings, prompt_model, log)
-    except ValueError as error:
-        raise InputError(f"{settings.method}: {error}") from None
+        splits = _splits(judge, examples, settings)
+        if method in FIT_METHODS:
+            return _Fitting(judge, examples, settings, splits).result()
+        return _with_prompts(judge, examples, settings, splits, prompt_model, log)
+    except (ValueError, JudgeError, ModuleNotFoundError) as error:
+        raise InputError(f"{method}: {error}") from None
+
+
+def _splits(judge: ItemJudge, examples: Examples, settings: Settings) -> list[Split]:
+    """Who is fitted and tested on what; all that can be refused is refused before anyone is asked.
+
+    Raises: InputError, ValueError.
+    """
+    method, k = settings.method, len(examples.scale)
+    if method not in ALL_METHODS:
+        raise InputError(f"method {method!r}: wanted one of {', '.join(ALL_METHODS)}")
+    objective = _objective(examples, settings, judge)
+    objective_named(_coded(objective, examples.scale), k)
+    if not judge.is_ordered and (method in FIT_METHODS or objective in ("linear", "quadratic")):
+        what = f"the labels of {judge.name} have no order"
+        raise InputError(f"{what}, so {method} by {objective} has nothing to go by")
+    if method == "platt" and k != 2:
+        raise ValueError(f"it is for two labels, got {k}; take ordinal")
+    if settings.options and method in FIT_METHODS:
+        raise InputError(f"options are for prompts, and {method} leaves them as they are")
+    if settings.topic_labels < 0 or settings.seed < 0:
+        raise ValueError("wanted topic_labels and seed of 0 or more")
+    resampling(None, **settings.draws)
+    if settings.folds is None:
+        return [split_topics(examples.topics, shares=settings.shares, seed=settings.seed)]
+    if method in PROMPT_METHODS:
+        raise InputError("folds are for methods that fit numbers; a prompt is fitted once")
+    return topic_folds(examples.topics, settings.folds, seed=settings.seed)
 
 
 class _Fitting:
     """A method that fits numbers to the scores of the judge as it is."""
 
-    def __init__(self, judge: ItemJudge, examples: Examples, settings: Settings) -> None:
+    def __init__(
+        self, judge: ItemJudge, examples: Examples, settings: Settings, splits: list[Split]
+    ) -> None:
         self._judge = judge
         self._examples = examples
         self._settings = settings
-        self._method = cast(FitMethod, settings.method)
-        self._objective = _coded(_objective(examples, settings, judge), examples.scale)
+        self._splits = splits
         self._raw = judge.deepcopy()
         self._raw.correction = None
-        self._before = _verdicts(judge, examples.items, settings)
+        self._asked = _judged(self._raw, examples.items, settings)
 
     def result(self) -> Calibration:
         """The fit, tested."""
-        settings, topics = self._settings, self._examples.topics
-        if settings.folds is not None:
-            splits = topic_folds(topics, settings.folds, seed=settings.seed)
-            file, _ = self._fit(topics)
-            parts = [self._test(split, *self._fit(split.train))[0] for split in splits]
-            test = _Tested(*(list(chain(*of)) for of in zip(*parts, strict=True)))
-        else:
-            splits = [split_topics(topics, shares=settings.shares, seed=settings.seed)]
-            split = splits[0]
-            test, file = self._test(split, *self._fit((*split.train, *split.dev)))
-        report = _report(self._judge, self._examples, settings, splits, test)
-        report["n_unjudged"] = sum(verdict is None for verdict in self._before)
+        splits, tested = self._splits, []
+        for split in splits:
+            fit = self._fit((*split.train, *split.dev))
+            test, file = self._test(split, fit)
+            tested.append(test)
+        if self._settings.folds is not None:
+            file = self._fit(self._examples.topics).file
+        test = _Tested(*(list(chain(*parts)) for parts in zip(*tested, strict=True)))
+        report = _report(
+            self._judge, self._examples, self._settings, splits, test, self._asked.unjudged
+        )
         return Calibration(_described(file, report), report)
 
-    def _fit(self, topics: Iterable[str]) -> tuple[JudgeFile, ItemJudge]:
-        """A judge file fitted to these topics, and the judge whose scores it is for."""
+    def _fit(self, topics: Iterable[str]) -> _Fit:
+        """A judge file fitted to these topics."""
         items = of_topics(self._examples.items, topics)
-        words, scorer = None, self._raw
+        words, verdicts = self._judge.fitted_words, self._asked.verdicts
         if self._settings.weigh_words and self._judge.model_name == "lexical" and self._judge.held:
             words = word_weights(item.inputs[self._judge.held] for item in items)
             scorer = self._raw.fitted(_file(self._raw, words=words))
-        known = [
-            (item, verdict)
-            for item, verdict in zip(items, _verdicts(scorer, items, self._settings), strict=True)
-            if verdict is not None
-        ]
+            verdicts = _judged(scorer, self._examples.items, self._settings).verdicts
+        known = [item for item in items if item.cell in verdicts]
+        if not known:
+            why = f"none of the {len(items)} items to fit on was judged"
+            raise InputError(f"{why}; the first: {self._asked.first_reason}")
+        objective = _objective(self._examples, self._settings, self._judge)
         correction = fit(
-            self._method,
-            [verdict for _, verdict in known],
-            [item.label for item, _ in known],
-            [item.topic_id for item, _ in known],
+            cast(FitMethod, self._settings.method),
+            [verdicts[item.cell] for item in known],
+            [item.label for item in known],
+            [item.topic_id for item in known],
             judge_scale=self._judge.scale,
             scale=self._examples.scale,
-            objective=self._objective,
+            objective=_coded(objective, self._examples.scale),
         )
-        return _file(self._raw, words=words, correction=correction), scorer
+        return _Fit(_file(self._raw, words=words, correction=correction), verdicts)
 
-    def _test(self, split: Split, file: JudgeFile, scorer: ItemJudge) -> tuple[_Tested, JudgeFile]:
+    def _test(self, split: Split, fit: _Fit) -> tuple[_Tested, JudgeFile]:
         """Both judges on the test topics; the file with what it learnt of them (method topic)."""
-        places = {item.cell: i for i, item in enumerate(self._examples.items)}
         items = of_topics(self._examples.items, split.test)
-        raw = dict(
-            zip((i.cell for i in items), _verdicts(scorer, items, self._settings), strict=True)
-        )
-        known = [
-            item
-            for item in items
-            if raw[item.cell] is not None and self._before[places[item.cell]] is not None
-        ]
-        correction = without = file.correction
+        known = [item for item in items if item.cell in fit.verdicts]
+        correction = without = fit.file.correction
         assert correction is not None
         assert without is not None
-        if self._method == "topic" and self._settings.topic_labels:
+        if self._settings.method == "topic" and self._settings.topic_labels:
             few, known = _draw_few(known, self._settings)
-            scale, codes = self._judge.scale, list(self._examples.scale)
-            correction = add_topics(
-                correction,
-                [score_of(cast(Verdict, raw[item.cell]), scale) for item in few],
-                [codes.index(item.label) for item in few],
-                [item.topic_id for item in few],
-            )
+            codes = self._examples.scale.index
+            if few:
+                correction = add_topics(
+                    correction,
+                    [score_of(fit.verdicts[item.cell], self._judge.scale) for item in few],
+                    [codes(item.label) for item in few],
+                    [item.topic_id for item in few],
+                )
         tested = _Tested(
             known,
-            [cast(Verdict, self._before[places[item.cell]]) for item in known],
-            [self._apply(correction, raw[item.cell], item) for item in known],
-            [self._apply(without, raw[item.cell], item) for item in known],
+            [self._apply(self._judge.correction, self._asked.verdicts, item) for item in known],
+            [self._apply(correction, fit.verdicts, item) for item in known],
+            [self._apply(without, fit.verdicts, item) for item in known],
         )
-        return tested, file.model_copy(update={"correction": correction})
+        return tested, fit.file.model_copy(update={"correction": correction})
 
-    def _apply(self, correction: Correction, verdict: Verdict | None, item: Example) -> Verdict:
-        assert verdict is not None
+    def _apply(
+        self, correction: Correction | None, verdicts: Mapping[Cell, Verdict], item: Example
+    ) -> Verdict:
+        verdict = verdicts[item.cell]
+        if correction is None:
+            return verdict
         return correction.verdict(verdict, self._judge.scale, item.topic_id)
 
 
@@ -208,17 +250,18 @@ def _with_prompts(
     judge: ItemJudge,
     examples: Examples,
     settings: Settings,
+    splits: list[Split],
     prompt_model: Backend | None,
     log: Path | None,
 ) -> Calibration:
     from .optimisers import optimise
+    from .prompt_diff import prompt_diff
 
-    if settings.folds is not None:
-        raise InputError("folds are for methods that fit numbers; a prompt is fitted once")
-    split = split_topics(examples.topics, shares=settings.shares, seed=settings.seed)
-    train, dev = (of_topics(examples.items, part) for part in (split.train, split.dev))
-    test = of_topics(examples.items, split.test)
-    before = _verdicts(judge, test, settings)
+    (split,) = splits
+    train, dev, test = (
+        of_topics(examples.items, part) for part in (split.train, split.dev, split.test)
+    )
+    before, unjudged, _ = _judged(judge, test, settings)
     found = optimise(
         judge,
         train,
@@ -228,44 +271,47 @@ def _with_prompts(
         options=settings.options,
         prompt_model=prompt_model,
         log=log,
+        threads=settings.concurrency,
+        keep_calls=len(calls(judge, [(item.topic_id, item.inputs) for item in test])),
     )
     file = _file(judge, prompts=found.prompts, correction=judge.correction)
-    after = _verdicts(judge.fitted(file), test, settings)
-    both = [t for t in zip(test, before, after, strict=True) if t[1] and t[2]]
+    after, lost, _ = _judged(judge.fitted(file), test, settings)
+    both = [item for item in test if item.cell in before and item.cell in after]
     tested = _Tested(
-        [item for item, _, _ in both],
-        [cast(Verdict, old) for _, old, _ in both],
-        [cast(Verdict, new) for _, _, new in both],
+        both,
+        [before[item.cell] for item in both],
+        [after[item.cell] for item in both],
         [],
     )
-    report = _report(judge, examples, settings, [split], tested)
-    report["n_unjudged"] = sum(verdict is None for verdict in (*before, *after))
+    report = _report(judge, examples, settings, splits, tested, unjudged + lost)
     report["optimiser"] = {
-        "dev_gain_before": found.dev_gain_before,
-        "dev_gain_after": found.dev_gain_after,
-        "n_candidates": found.n_candidates,
-        "stopped_by": found.stopped_by,
-        "calls": found.calls,
+        name: value for name, value in asdict(found).items() if name != "prompts"
     }
-    return Calibration(_described(file, report), report)
+    diff = prompt_diff(judge, found.prompts)
+    return Calibration(_described(file, report), report, diff)
 
 
-def _verdicts(
-    judge: ItemJudge, items: Sequence[Example], settings: Settings
-) -> list[Verdict | None]:
-    """The verdict on each item; None: not judged."""
+def _judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> _Asked:
+    """Ask the judge about each item."""
     asked = [(item.topic_id, item.inputs) for item in items]
     found = run_sync(judge_items(judge, asked, concurrency=settings.concurrency))
-    return [outcome if isinstance(outcome, Verdict) else None for outcome, _ in found]
+    verdicts, reasons, first = {}, Counter[str](), ""
+    for item, (outcome, _) in zip(items, found, strict=True):
+        if isinstance(outcome, Verdict):
+            verdicts[item.cell] = outcome
+        else:
+            reasons[str(outcome.reason)] += 1
+            first = first or f"{outcome.reason}: {outcome.detail}"
+    return _Asked(verdicts, reasons, first)
 
 
 def _draw_few(items: Sequence[Example], settings: Settings) -> tuple[list[Example], list[Example]]:
-    """So many items of each topic, drawn at random, and the others."""
+    """So many items of each topic, at most half of them, drawn at random; and the others."""
     rng = np.random.default_rng(settings.seed)
     few: set[tuple[str, ...]] = set()
     for topic in sorted({item.topic_id for item in items}):
         own = [item.cell for item in items if item.topic_id == topic]
-        most = min(settings.topic_labels, len(own) - 1)
+        most = min(settings.topic_labels, len(own) // 2)
         few.update(own[i] for i in rng.permutation(len(own))[:most])
     return [i for i in items if i.cell in few], [i for i in items if i.cell not in few]
 
@@ -276,13 +322,15 @@ def _report(
     settings: Settings,
     splits: Sequence[Split],
     tested: _Tested,
+    unjudged: Counter[str],
 ) -> dict[str, Any]:
     truth = [item.label for item in tested.items]
     topics = [item.topic_id for item in tested.items]
     if not truth:
-        raise InputError("no test item was judged both before and after, so nothing is known")
+        raise InputError("no item of the test topics was judged both before and after")
     scale, objective = examples.scale, _objective(examples, settings, judge)
-    before = _on_scale([v.label for v in tested.before], judge.scale, scale)
+    ours = examples.judge_labels
+    before = None if ours is None else [ours[verdict.label] for verdict in tested.before]
     after = [verdict.label for verdict in tested.after]
     measured = partial(figures_of, is_ordered=judge.is_ordered, draws=settings.draws)
     figures = measured(truth, before, after, topics, scale)
@@ -295,6 +343,8 @@ def _report(
         "n_labels": len(examples.items),
         "n_without_text": examples.n_without_text,
         "n_unlabelled": examples.n_unlabelled,
+        "n_unjudged": unjudged.total(),
+        "unjudged": dict(sorted(unjudged.items())),
         "n_test": len(truth),
         "n_test_topics": len(set(topics)),
         "topics": [
@@ -305,7 +355,7 @@ def _report(
         "verdict": figures[_main_figure(objective, scale)].verdict,
         "main_figure": _main_figure(objective, scale),
     }
-    if settings.method == "topic":
+    if settings.method == "topic" and settings.topic_labels:
         labels = [verdict.label for verdict in tested.without]
         without = measured(truth, before, labels, topics, scale)
         report["topic_labels"] = settings.topic_labels
@@ -336,20 +386,6 @@ def _chances(tested: _Tested, truth: Sequence[str], scale: Sequence[str]) -> dic
     return found
 
 
-def _on_scale(
-    labels: Sequence[str], judge_scale: Sequence[str], scale: Sequence[str]
-) -> list[str] | None:
-    """The judge's own labels on the scale of people; None where there is no telling how.
-
-    On a scale of two labels the judge's best label is the better one, all others the other.
-    """
-    if set(labels) <= set(scale):
-        return list(labels)
-    if len(scale) == 2:
-        return [scale[label == judge_scale[-1]] for label in labels]
-    return None
-
-
 def _objective(examples: Examples, settings: Settings, judge: ItemJudge) -> str:
     default = "linear" if len(examples.scale) > 2 and judge.is_ordered else "kappa"
     return settings.objective or default
@@ -366,9 +402,11 @@ def _coded(objective: str, scale: Sequence[str]) -> str:
 
 
 def _main_figure(objective: str, scale: Sequence[str]) -> str:
-    if objective == f"one_vs_rest:{scale[-1]}":
-        return "best_vs_rest" if len(scale) > 2 else "kappa"
-    return "kappa" if objective.startswith("one_vs_rest") else objective
+    """The figure that the verdict goes by: that of the objective where there is one."""
+    if len(scale) > 2 and objective == f"one_vs_rest:{scale[-1]}":
+        return "best_vs_rest"
+    has_own = objective in ("accuracy", "macro_f1") or (":" not in objective and len(scale) > 2)
+    return objective if has_own else "kappa"
 
 
 def _file(
@@ -393,20 +431,3 @@ def _described(file: JudgeFile, report: Mapping[str, Any]) -> JudgeFile:
     """The file with how it came about; the curves stay in the report."""
     kept = {name: value for name, value in report.items() if name != "probabilities"}
     return file.model_copy(update={"fitted": kept})
-
-
-def limited(examples: Examples, n: int | None, seed: int = 0) -> Examples:
-    """At most n items, drawn at random within topics as evenly as they allow."""
-    if n is None or n >= len(examples.items):
-        return examples
-    rng = np.random.default_rng(seed)
-    ranked: list[tuple[int, int]] = []
-    by_topic: dict[str, list[int]] = {}
-    for place, item in enumerate(examples.items):
-        by_topic.setdefault(item.topic_id, []).append(place)
-    for places in by_topic.values():
-        order = rng.permutation(len(places))
-        ranked += [(rank, places[i]) for rank, i in enumerate(order)]
-    chosen = {place for _, place in sorted(ranked)[:n]}
-    items = tuple(item for place, item in enumerate(examples.items) if place in chosen)
-    return replace(examples, items=items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,13 @@ from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import JudgeFile
 from ..judges.files import FORMAT
-from ..programs.config import Config
+from ..programs.config import ITEM_JUDGES, Config
 from ..programs.config_file import load_config
 from ..programs.panel import Panel
 from ..programs.run import dotted
 from ..records.problems import InputError, Problems
 from .examples import read_examples
-from .fitting import PROMPT_METHODS, Calibration, Settings, fitted_and_tested, limited
+from .fitting import PROMPT_METHODS, Calibration, Settings, fitted_and_tested
 
 _SETTINGS = {field.name for field in dataclasses.fields(Settings)} - {"method"}
 
@@ -101,11 +102,16 @@ def calibrate_file(
     """
     problems = problems if problems is not None else Problems()
     _check_out(out)
+    if judge not in ITEM_JUDGES and not Path(judge).is_file():
+        known = ", ".join(ITEM_JUDGES)
+        raise InputError(f"judge {judge!r}: wanted {known}, or the YAML file of your own")
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
     cache = _open_cache(config)
     panel = Panel(config, cache=cache, budget=budget)
     try:
         fitted = panel.item_judge(judge)
+        if fitted.model_name == "lexical" and not fitted.twins:
+            raise InputError(f"{judge}: without a `lexical:` section it needs a model (--model)")
         _check_price(config, panel)
         examples = read_examples(
             labels,
@@ -115,11 +121,13 @@ def calibrate_file(
             fields=fields,
             where=where,
             scale=scale,
+            limit=limit,
+            seed=settings.seed,
         )
         writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
         found = fitted_and_tested(
             fitted,
-            limited(examples, limit, settings.seed),
+            examples,
             settings,
             prompt_model=writer,
             log=log_of(out) if settings.method in PROMPT_METHODS else None,
@@ -133,7 +141,7 @@ def calibrate_file(
     file = found.file.model_copy(update={"fitted": {**found.file.fitted, "labels": source}})
     if out is not None:
         write_judge_file(out, file)
-    return Calibration(file, report)
+    return Calibration(file, report, found.diff)
 
 
 def write_judge_file(path: Path, file: JudgeFile) -> None:
@@ -150,11 +158,24 @@ def log_of(out: Path | None) -> Path | None:
 
 
 def _check_out(out: Path | None) -> None:
-    """Refuse to replace anything but a judge file."""
-    if out is None or not out.exists():
+    """Refuse, before anything is asked, what cannot be written, and to replace other files."""
+    if out is None:
         return
-    if out.is_dir() or FORMAT not in out.read_text(encoding="utf-8", errors="replace")[:200]:
-        raise InputError(f"{out}: is there and no judge file; name another --out")
+    try:
+        if out.exists():
+            if not out.is_file() or not _is_judge_file(out):
+                raise InputError(f"{out}: is there and no judge file; name another --out")
+            return
+        folder = next(parent for parent in out.absolute().parents if parent.exists())
+    except (OSError, ValueError) as error:
+        raise InputError(f"{out}: cannot be written ({error})") from None
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"{out}: cannot be written, for {folder} is no folder to write in")
+
+
+def _is_judge_file(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        return FORMAT in stream.read(200)
 
 
 def _open_cache(config: Config) -> ReplyCache | None:
@@ -173,9 +194,9 @@ def _check_price(config: Config, panel: Panel) -> None:
 
 
 def scale_of(texts: Sequence[str]) -> dict[str, str] | None:
-    """`["0=none", "1=full"]`, worst to best, as a map; a label without `=` keeps its name.
+    """`["0=none", "1=none", "2=full"]`, worst to best, as a map; without `=` the name is kept.
 
-    Raises: InputError for an empty or repeated label, or fewer than 2 different ones.
+    Raises: InputError for an empty or repeated label.
     """
     if not texts:
         return None
@@ -185,8 +206,6 @@ def scale_of(texts: Sequence[str]) -> dict[str, str] | None:
         if not name or (equals and not ours) or name in found:
             raise InputError(f"--scale {','.join(texts)}: wanted LABEL or LABEL=OURS, each once")
         found[name] = ours or name
-    if len(set(found.values())) < 2:
-        raise InputError(f"--scale {','.join(texts)}: wanted 2 labels or more, worst to best")
     return found
 
 

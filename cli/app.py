@@ -10,9 +10,10 @@ from types import FrameType
 
 import typer
 
-from . import agree, cache, compare, configs, doctor, run, score
+from . import agree, cache, calibrate, compare, configs, doctor, run, score
 from .exits import INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
 from .next import next_
+from .probe import probe
 from .terminal import shown
 
 app = typer.Typer(
@@ -26,8 +27,10 @@ app = typer.Typer(
 app.command(cls=run.RunCommand)(run.run)
 app.command()(score.score)
 app.command()(agree.agree)
+app.command()(calibrate.calibrate)
 app.command()(compare.compare)
 app.command("next")(next_)
+app.command()(probe)
 app.command()(doctor.doctor)
 app.command()(cache.cache)
 app.command()(configs.init)

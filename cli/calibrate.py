@@ -17,7 +17,10 @@ File = Path | None
 
 def calibrate(
     labels: Annotated[
-        Path, typer.Argument(exists=True, help="Human labels: rows, assignments, support, qrels.")
+        Path,
+        typer.Argument(
+            exists=True, dir_okay=False, help="Human labels: rows, assignments, support, qrels."
+        ),
     ],
     judge: Annotated[
         str, typer.Option(help="assigner, support, relevance, or the YAML file of your own.")
@@ -54,7 +57,7 @@ def calibrate(
     ] = None,
     scale: Annotated[
         str | None,
-        typer.Option(help="Labels of people, worst to best, e.g. 0=none,1=full."),
+        typer.Option(help="Labels of people, worst to best, e.g. 0=none,1=none,2=full."),
     ] = None,
     objective: Annotated[
         str | None,
@@ -76,7 +79,7 @@ def calibrate(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Use so many labels, even over topics.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the split, and of all that draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the split, and of all that draws.")] = 0,
     resamples: Annotated[int, typer.Option(min=0, help="Draws of topics for intervals.")] = 1000,
     level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     option: Annotated[
@@ -147,7 +150,7 @@ def calibrate(
         prompt_model=prompt_model,
         fields=pairs_of("--field", field or ()),
         where=values_of("--where", where or ()),
-        scale=scale_of(scale.split(",") if scale else ()),
+        scale=scale_of(scale.split(",") if scale is not None else ()),
         limit=limit,
         problems=problems,
     )
@@ -156,9 +159,7 @@ def calibrate(
     else:
         sys.stdout.write(shown(report_text(found.report, out)))
         if diff:
-            from ..calibration.prompt_diff import prompt_diff
-
-            sys.stdout.write(shown(prompt_diff(found.file)))
+            sys.stdout.write(shown(found.diff or "The prompt is as it was.\n"))
     list_problems(problems)
     if found.report["n_unjudged"]:
         raise typer.Exit(INCOMPLETE)

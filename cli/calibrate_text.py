@@ -30,7 +30,7 @@ def report_text(report: Mapping[str, Any], out: Path | None) -> str:
         lines.append(_row(names[name], figure))
     if "without_topic_labels" in report:
         n = report["topic_labels"]
-        lines += ["", f"without the {n} labels of each test topic"]
+        lines += ["", f"without the labels of the test topics, {n} of each at most"]
         for name, figure in report["without_topic_labels"].items():
             lines.append(_row(names[name], figure))
     for side, scores in report.get("probabilities", {}).items():
@@ -39,7 +39,8 @@ def report_text(report: Mapping[str, Any], out: Path | None) -> str:
         lines += ["", _optimiser(report["optimiser"])]
     lines += ["", _verdict(report, names)]
     if report["n_unjudged"]:
-        lines.append(f"{report['n_unjudged']:,} items were not judged and are left out.")
+        why = ", ".join(f"{reason} {n:,}" for reason, n in report["unjudged"].items())
+        lines.append(f"{report['n_unjudged']:,} items were not judged and are left out: {why}.")
     if out is not None:
         lines.append(f"Judge file: {out}")
     return "\n".join(lines) + "\n"
@@ -92,6 +93,8 @@ def _verdict(report: Mapping[str, Any], names: Mapping[str, str]) -> str:
     figure = report["figures"][report["main_figure"]]
     if figure["before"] is None:
         return f"The judge's own labels are of another scale, so {name} has nothing before it."
+    if (figure["difference"] or {}).get("low") is None:
+        return f"There is no telling whether it helped: {name} has no interval on these topics."
     return {
         "better": f"It helped: {name} is higher on topics that the fit never saw.",
         "worse": f"It did not help: {name} is lower on topics that the fit never saw.",

@@ -24,13 +24,21 @@ def init(
     sys.stderr.write(f"Written. Try: judge run {folder / 'judge.yaml'}\n")
 
 
-def schema() -> None:
+def schema(
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Of the YAML file of a judge of your own.")
+    ] = False,
+) -> None:
     """Print the JSON Schema of config files, for editors. Example: judge schema > judge.json"""
     import orjson
+    from pydantic import BaseModel
 
-    from ..programs.config import Config
-
-    text = orjson.dumps(Config.model_json_schema(by_alias=True), option=orjson.OPT_INDENT_2)
+    kind: type[BaseModel]
+    if judge:
+        from ..judges.own import OwnJudgeDefinition as kind
+    else:
+        from ..programs.config import Config as kind
+    text = orjson.dumps(kind.model_json_schema(by_alias=True), option=orjson.OPT_INDENT_2)
     sys.stdout.write(text.decode() + "\n")
 
 

@@ -13,14 +13,15 @@ from typer.core import TyperCommand
 from .exits import GATE_FAILED, INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
 from .terminal import cell, shown
 
-PROGRAMS = ("relevance", "nuggets", "support")
+PROGRAMS = ("relevance", "nuggets", "support", "items")
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
 File = Path | None
 
 
 def run(
     what: Annotated[
-        str, typer.Argument(help="A config file, or programs: nuggets, support, relevance.")
+        str,
+        typer.Argument(help="A config file, or programs: nuggets, support, relevance; or items."),
     ],
     topics: Annotated[File, typer.Option(help="Topics, TSV or JSONL.")] = None,
     runs: Annotated[
@@ -34,6 +35,17 @@ def run(
     ] = None,
     qrels: Annotated[File, typer.Option(help="Relevance grades of the candidates.")] = None,
     nuggets: Annotated[File, typer.Option(help="A nugget bank, instead of making one.")] = None,
+    items: Annotated[
+        File, typer.Option(help="Items to label: ids and texts, JSONL or CSV.")
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="Who labels items: a YAML file, or support, assigner, relevance."),
+    ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(help="INPUT=NAME where items name an input or id otherwise; may be repeated."),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -90,6 +102,9 @@ def run(
         "data.candidates": candidates,
         "data.qrels": qrels,
         "data.nuggets": nuggets,
+        "data.items": items,
+        "items.judge": judge,
+        "items.fields": _fields(field) if field else None,
         "run.out": out,
         "run.limit": limit,
         "run.max_cost": max_cost,
@@ -155,6 +170,14 @@ class RunCommand(TyperCommand):
                 hint = "Quote patterns (--runs 'runs/*') or repeat --runs for each file."
                 error.message = f"{shown(text)}. {hint}"  # type: ignore[attr-defined]
             raise
+
+
+def _fields(pairs: list[str]) -> dict[str, str]:
+    from ..records.problems import InputError
+
+    if wrong := [pair for pair in pairs if not all(pair.partition("="))]:
+        raise InputError(f"--field {wrong[0]}: wanted INPUT=NAME, e.g. claim=sentence")
+    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def _gate(text: str) -> tuple[str, float]:

@@ -6,6 +6,7 @@ from .importance import NuggetImportance
 from .items import ItemJudge
 from .labels import CitationSupport, NuggetMatch, NuggetSupport
 from .nuggetizer import Nuggetizer
+from .own import OwnJudge, OwnJudgeDefinition, read_own_judge
 from .relevance import RelevanceJudge
 from .support import SupportJudge
 from .verdicts import Verdict
@@ -19,8 +20,11 @@ __all__ = [
     "NuggetMatch",
     "NuggetSupport",
     "Nuggetizer",
+    "OwnJudge",
+    "OwnJudgeDefinition",
     "RelevanceJudge",
     "SupportJudge",
     "Verdict",
     "read_judge_file",
+    "read_own_judge",
 ]

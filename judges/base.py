@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import dspy
 from dspy.utils.exceptions import (
@@ -42,7 +42,7 @@ class Judge(dspy.Module):  # type: ignore[misc]
 
     # DSPy's own looks at each access for a call of forward(), which costs more than the prompt.
     __getattribute__ = object.__getattribute__
-    version: ClassVar[str] = "1"  # raised when a prompt, parser or default changes scores
+    version: str = "1"  # raised when a prompt, parser or default changes scores
     twins: Mapping[str, Twin] = {}  # lexical twin by the name of the predictor
     scorers: Mapping[str, Scorer] = {}  # and how sure it is
     replicate: int = 0  # asks the same again, past the cache, for test-retest

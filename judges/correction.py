@@ -120,6 +120,15 @@ class Correction(Row):
             raise ValueError("shifts of topics move nothing without cuts or a curve")
         return self
 
+    @property
+    def n_labels(self) -> int | None:
+        """k; None where there are neither cuts nor a curve nor labels."""
+        if self.labels is not None:
+            return len(self.labels)
+        if self.cuts is not None:
+            return len(self.cuts) + 1
+        return self.curve.n_labels if self.curve is not None else None
+
     def place(self, score: float, topic_id: str | None = None) -> float:
         """Where the score of an item of that topic lies for the cuts and the curve."""
         if self.log_odds:

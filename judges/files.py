@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from ..records.problems import InputError
 from ..records.rows import Row
 from .correction import Correction
 
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 FORMAT: Literal["nuggetjudge-judge-1"] = "nuggetjudge-judge-1"
 
 
@@ -36,9 +37,19 @@ class JudgeFile(Row):
     scale: tuple[str, ...]
     model: str
     prompts: dict[str, FittedPrompt] = Field(default_factory=dict)
-    words: dict[str, float] | None = None
     correction: Correction | None = None
     fitted: dict[str, JsonValue] = Field(default_factory=dict)
+    words: dict[str, Weight] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        found = self.correction
+        if found is not None and found.n_labels not in (None, len(found.labels or self.scale)):
+            labels = ", ".join(self.scale)
+            raise ValueError(
+                f"correction: it is for {found.n_labels} labels, the scale is {labels}"
+            )
+        return self
 
     def check(self, judge: str, version: str, scale: Sequence[str], model: str) -> None:
         """Raise ValueError unless this is a file for that judge, answered by that model."""
@@ -66,6 +77,8 @@ def read_judge_file(path: Path) -> JudgeFile:
         row: Any = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg})") from None
+    except RecursionError:
+        raise InputError(f"{path}: not a judge file, its JSON is nested too deeply") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if not isinstance(row, dict) or row.get("format") != FORMAT:
@@ -74,5 +87,5 @@ def read_judge_file(path: Path) -> JudgeFile:
         return JudgeFile.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{path}: {where}: {first['msg']}, got {first['input']!r:.80}") from None
+        told = [*map(str, first["loc"]), first["msg"].removeprefix("Value error, ")]
+        raise InputError(f"{path}: {': '.join(told)}, got {first['input']!r:.80}") from None

@@ -11,7 +11,7 @@ from ..records.cells import LabelKind
 from ..records.judgements import Provenance
 from .base import Judge
 from .correction import Correction
-from .files import JudgeFile
+from .files import FittedPrompt, JudgeFile
 from .verdicts import Verdict
 
 
@@ -31,7 +31,7 @@ class ItemJudge(Judge):
         correction: how scores become labels, from fitting; None: the model's labels stand.
     """
 
-    name: ClassVar[str]
+    name: str
     kind: ClassVar[LabelKind]
     key: tuple[str, ...]
     inputs: tuple[str, ...]
@@ -44,6 +44,8 @@ class ItemJudge(Judge):
     is_ordered: bool = True
     window: int = 1
     correction: Correction | None = None
+    fitted_prompts: Mapping[str, FittedPrompt] = {}  # of the judge file it was made with,
+    fitted_words: Mapping[str, float] | None = None  # and its word weights
 
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
@@ -58,15 +60,18 @@ class ItemJudge(Judge):
         """
         if not 0 < len(items) <= self.window:
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
+        reply = await self.ask(self.predictor, **self.asked(items))
+        numbers = [str(i) if self.listed else None for i in range(1, len(items) + 1)]
+        return [self._verdict(reply, key, topic_id) for key in numbers], reply.provenance
+
+    def asked(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+        """The inputs of the call for these items: what they share, the listed ones numbered."""
         asked: dict[str, Any] = dict(items[0])
-        keys: list[str | None] = [None]
         if self.listed is not None:
             del asked[self.listed]
             numbered = {str(i): item[self.listed] for i, item in enumerate(items, 1)}
             asked[f"{self.listed}s"] = numbered
-            keys = list(numbered)
-        reply = await self.ask(self.predictor, **asked)
-        return [self._verdict(reply, key, topic_id) for key in keys], reply.provenance
+        return asked
 
     async def verdict(
         self, topic_id: str | None = None, **inputs: str
@@ -81,14 +86,24 @@ class ItemJudge(Judge):
         Raises: ValueError if the file is of another judge, version or scale, or has cut-offs
             for scores of another model.
         """
-        state.check(self.name, self.version, self.scale, self._model())
+        state.check(self.name, self.version, self.scale, self.model_name)
         twin: Self = self.deepcopy()
+        questions = dict(twin.named_predictors())
         for name, prompt in state.prompts.items():
-            predict = getattr(twin, name)
-            predict.signature = predict.signature.with_instructions(prompt.instructions)
+            if (predict := questions.get(name)) is None:
+                raise ValueError(f"it has a prompt for {name!r}, the judge asks {self.predictor}")
+            known = predict.signature.fields
+            for field in (field for demo in prompt.demos for field in demo):
+                if field not in known:
+                    raise ValueError(f"an example has {field!r}, wanted {', '.join(known)}")
+            asked = predict.signature.with_instructions(prompt.instructions)
+            asked.__name__ = predict.signature.__name__  # DSPy calls the new one StringSignature
+            predict.signature = asked
             predict.demos = [dict(demo) for demo in prompt.demos]
+        twin.fitted_prompts = dict(state.prompts)
         twin.correction = state.correction
         if state.words is not None:
+            twin.fitted_words = state.words
             twin.scorers = {self.predictor: self.weighted_scorer(state.words)}
         return twin
 
@@ -96,7 +111,9 @@ class ItemJudge(Judge):
         """The lexical score under fitted word weights. Raises: ValueError if it has none."""
         raise ValueError(f"the {self.name} judge has no lexical score to weight")
 
-    def _model(self) -> str:
+    @property
+    def model_name(self) -> str:
+        """The model that answers, as its config names it; "" for DSPy's own LM."""
         return self.backend.config.model if self.backend is not None else ""
 
     def _verdict(self, reply: Reply, key: str | None, topic_id: str | None) -> Verdict:

@@ -12,14 +12,10 @@ from ..records.labels import read_labels
 from ..records.problems import InputError, Problems
 from .agree_labels import agree_annotators, agree_labels
 from .agree_scores import agree_scores
+from .judged_files import JUDGED_FILES, have_order, judged_file, kinds_in, scale_of
 
-# The file of a results folder that holds judgements of a kind.
-_FILES = {
-    "nuggets": "assignments.jsonl",
-    "support": "support.jsonl",
-    "relevance": "relevance.jsonl",
-    "scores": "scores.jsonl",
-}
+SCORES = "scores"
+WEIGHTED = ("linear", "quadratic", "ordinal", "interval")  # kappas and alphas
 
 
 def agree(
@@ -40,20 +36,21 @@ def agree(
             of `judge run`, of which the file is taken that is like the other.
         judged: the other file or folder; None: compare the annotators of `human`.
         where: read only those rows of `human` whose fields have one of these values.
-        kind: what to compare of folders: nuggets, support, relevance or scores. Of two folders
-            it is otherwise the first of nuggets, support, relevance that both have.
+        kind: what to compare of folders: nuggets, support, relevance, items or scores. Of two
+            folders it is otherwise the first of these judgements that both have.
         resamples, seed, level: of the intervals, which draw topics; 0 resamples: no intervals.
 
     Returns: for labels, the fields of `Agreement`, how many cells only one side has, `intervals`,
         and `annotators`: None, or `among` (the fields of `Reliability`) and `judge` (its mean
-        kappa with each of them); for scores, `measures` with the fields of `Taus`, `intervals`
-        and `run_scores` of each measure that both sides have; for one file, `annotators`. Run
+        kappa with each of them); weighted figures are None where a judge says that its labels
+        have no order. For scores, `measures` with the fields of `Taus`, `intervals` and
+        `run_scores` of each measure that both sides have; for one file, `annotators`. Run
         names with and without a team prefix (`team.run`) are matched where that is unambiguous,
         and `run_aliases` lists them.
     Raises: InputError if nothing can be compared.
     """
-    if kind is not None and kind not in _FILES:
-        raise InputError(f"--kind {kind}: wanted one of {', '.join(_FILES)}")
+    if kind not in (None, *JUDGED_FILES, SCORES):
+        raise InputError(f"--kind {kind}: wanted one of {', '.join((*JUDGED_FILES, SCORES))}")
     draws: Draws = {"resamples": resamples, "seed": seed, "level": level}
     if judged is None:
         if human.is_dir():
@@ -61,35 +58,48 @@ def agree(
         labels = read_labels(human, problems, where)
         problems.raise_errors()
         return agree_annotators(labels, human, draws)
+    scale, is_ordered = scale_of(human, judged), have_order(human, judged)
     if human.is_dir() or judged.is_dir():
         kind = kind or _kind_of_both(human, judged, where or {})
         human, judged = _in_folder(human, kind), _in_folder(judged, kind)
-    if file_kind(human) == "scores":
+    if file_kind(human) == SCORES:
         return agree_scores(human, judged, problems, draws)
-    truth = read_labels(human, problems, where)
-    other = read_labels(judged, problems)
+    truth = read_labels(human, problems, where, scale)
+    other = read_labels(judged, problems, scale=scale)
     problems.raise_errors()
-    return agree_labels(truth, other, human, judged, draws)
+    found = agree_labels(truth, other, human, judged, draws)
+    return found if is_ordered else _without_order(found)
+
+
+def _without_order(found: Any, *, is_weighted: bool = False) -> Any:
+    """What was found, without the figures that go by how far apart two labels are."""
+    if isinstance(found, dict):
+        lost = ("value", "low", "high") if is_weighted else ()
+        return {
+            name: None if name in lost else _without_order(inner, is_weighted=name in WEIGHTED)
+            for name, inner in found.items()
+        }
+    if isinstance(found, list):
+        return [_without_order(inner) for inner in found]
+    return None if is_weighted else found
 
 
 def _kind_of_both(human: Path, judged: Path, where: Mapping[str, Sequence[str]]) -> str:
     if human.is_dir() and judged.is_dir():
-        for kind in ("nuggets", "support", "relevance"):
-            if all((folder / _FILES[kind]).is_file() for folder in (human, judged)):
+        of_other = kinds_in(judged)
+        for kind in kinds_in(human):
+            if kind in of_other:
                 return kind
         raise InputError(
             f"{human} and {judged}: no judgements of one kind; for scores --kind scores"
         )
     path = judged if human.is_dir() else human
-    if file_kind(path) == "scores":
-        return "scores"
+    if file_kind(path) == SCORES:
+        return SCORES
     return read_labels(path, Problems(), {} if human.is_dir() else where).kind
 
 
 def _in_folder(path: Path, kind: str) -> Path:
-    if not path.is_dir():
-        return path
-    name = _FILES.get(kind)
-    if name is None or not (path / name).is_file():
-        raise InputError(f"{path}: has no {name or kind} to compare with")
-    return path / name
+    if kind != SCORES or not path.is_dir():
+        return judged_file(path, kind)
+    return path / "scores.jsonl"

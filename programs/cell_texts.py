@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from ..records.assignments import placed_assignments
@@ -14,14 +14,10 @@ from ..records.lines import is_json
 from ..records.nuggets import read_nuggets
 from ..records.problems import InputError, Problems
 from .collection import load_collection
+from .items import load_items
+from .judged_files import ITEMS, about_items, judged_file
 from .manifest import config_of, input_hashes, read_manifest
 
-# The file of a results folder that holds judgements of a kind.
-JUDGED_FILES = {
-    "nuggets": "assignments.jsonl",
-    "support": "support.jsonl",
-    "relevance": "relevance.jsonl",
-}
 # What a person is shown, in this order, each with the names that files have for it.
 TEXTS = {
     "question": ("question", "query", "topic"),
@@ -41,32 +37,17 @@ REMARKS = {"rationale": ("rationale", "reasoning"), "raw": ("raw", "raw_output",
 Texts = dict[str, str]
 
 
-def judged_file(path: Path, kind: str) -> Path:
-    """The file with judgements of this kind in a results folder; a file is itself.
-
-    Raises: InputError if the folder has none, or there is no such kind.
-    """
-    if not path.is_dir():
-        return path
-    if kind not in JUDGED_FILES:
-        raise InputError(f"{path}: labels of {kind}, wanted one of {', '.join(JUDGED_FILES)}")
-    if not (path / JUDGED_FILES[kind]).is_file():
-        raise InputError(f"{path}: has no {JUDGED_FILES[kind]}")
-    return path / JUDGED_FILES[kind]
-
-
-def kind_of_folder(path: Path) -> str:
-    """The first of nuggets, support and relevance that a results folder has judgements of."""
-    for kind, name in JUDGED_FILES.items():
-        if (path / name).is_file():
-            return kind
-    raise InputError(f"{path}: has none of {', '.join(JUDGED_FILES.values())}")
+def shown_texts(path: Path, kind: LabelKind, found: Iterable[Texts]) -> tuple[str, ...]:
+    """The texts that a person is shown of cells, in order, of those that are known."""
+    return _wanted(path, kind) or tuple(n for n in TEXTS if any(n in texts for texts in found))
 
 
 def cell_texts(
     path: Path, kind: LabelKind, cells: Collection[Cell], problems: Problems
 ) -> dict[Cell, Texts]:
     """The names of `TEXTS` and `REMARKS` that are known of these cells, each with its text.
+
+    Of judged items it is the inputs of their judge instead of `TEXTS`.
 
     They come from the judgements themselves and, for a results folder, from the input files that
     its manifest names, if those are there and have not changed; if not, that is listed.
@@ -76,11 +57,16 @@ def cell_texts(
     for cell, texts in _of_file(judged_file(path, kind)):
         if cell in wanted:
             _add(found[cell], texts)
-    needed = set(SHOWN.get(kind, ())) - {"answer_text"}  # which may well be empty
+    needed = {*_wanted(path, kind)} - {"answer_text"}  # which may well be empty
     if path.is_dir() and any(needed - texts.keys() for texts in found.values()):
         for cell, texts in _of_inputs(path, kind, wanted, problems):
             _add(found[cell], texts)
     return found
+
+
+def _wanted(path: Path, kind: LabelKind) -> tuple[str, ...]:
+    about = about_items(path)
+    return tuple(about["inputs"]) if about is not None else SHOWN.get(kind, ())
 
 
 def _of_file(path: Path) -> Iterator[tuple[Cell, Texts]]:
@@ -138,6 +124,10 @@ def _of_inputs(
         now = input_hashes(config)
         if changed := [path for path in known if now.get(path) != known[path]]:
             raise InputError(f"{changed[0]}: is not the file that was judged, or not there")
+        if ITEMS in config.program:
+            items = load_items(config)
+            yield from ((row.cell, row.inputs) for row in items.rows() if row.cell in wanted)
+            return
         data = load_collection(config.data, config.run.limit)
     except InputError as error:
         problems.skip(folder, 0, "no_texts", f"texts are left out: {str(error).splitlines()[0]}")

@@ -17,7 +17,8 @@ from ..records.labels import read_labels
 from ..records.problems import InputError, Problems
 from ..records.support import read_support
 from .agree import agree
-from .cell_texts import REMARKS, cell_texts, judged_file
+from .cell_texts import REMARKS, cell_texts
+from .judged_files import judged_file, scale_of
 from .manifest import read_manifest
 from .scoreboard import Scoreboard, citation_values, nugget_values
 
@@ -57,7 +58,8 @@ def compare_judges(
     if kind == "scores":
         raise InputError(f"{one} and {other}: scores have no cells; judge agree compares them")
     # `agree` has read both and listed what is wrong with them.
-    files = [read_labels(judged_file(path, kind), Problems()) for path in (one, other)]
+    scale = scale_of(one, other)
+    files = [read_labels(judged_file(path, kind), Problems(), scale=scale) for path in (one, other)]
     aliases = agreement["run_aliases"]
     truth, judged = files[0].cells, _renamed(files[1], aliases)
     place = {label: i for i, label in enumerate(agreement["scale"])}

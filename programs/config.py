@@ -10,11 +10,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ..backends.config import ModelConfig
 
-ProgramName = Literal["relevance", "nuggets", "support"]
-JudgeName = Literal["nuggetizer", "importance", "assigner", "support", "relevance"]
+ProgramName = Literal["relevance", "nuggets", "support", "items"]
+JudgeName = Literal["nuggetizer", "importance", "assigner", "support", "relevance", "item"]
 
 NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
-FITTED = ("assigner", "support", "relevance")  # they label items, so labels can fit them
+ITEM_JUDGES: tuple[JudgeName, ...] = ("assigner", "support", "relevance")  # built in
+FITTED: tuple[JudgeName, ...] = (*ITEM_JUDGES, "item")  # they label items, so labels can fit them
 WINDOWED = ("nuggetizer", "importance", "assigner")
 
 
@@ -54,6 +55,7 @@ class DataConfig(_Section):
     candidates: Path | None = Field(default=None, description="passages to make nuggets from")
     qrels: Path | None = Field(default=None, description="relevance grades of the candidates")
     nuggets: Path | None = Field(default=None, description="a nugget bank: none is made then")
+    items: Path | None = Field(default=None, description="items with their ids and texts")
 
 
 class JudgeConfig(_Section):
@@ -79,6 +81,27 @@ class SupportConfig(_Section):
     citations: Literal["first", "all"] | Annotated[Whole, Field(ge=1)] = Field(
         default="first", description="citations of a sentence that are judged: first, all or k"
     )
+
+
+class ItemsConfig(_Section):
+    """Who labels the items of `data.items`, and by which of their fields."""
+
+    judge: str | None = Field(
+        default=None, description="assigner, support, relevance, or the YAML file of your own"
+    )
+    fields: dict[str, str] = Field(
+        default_factory=dict, description="input of the judge, or id -> its name in the items"
+    )
+
+    @property
+    def name(self) -> JudgeName:
+        """The section under `judges:` that is about this judge."""
+        return next((name for name in ITEM_JUDGES if name == self.judge), "item")
+
+    @property
+    def own(self) -> Path | None:
+        """The file of a judge of your own."""
+        return Path(self.judge) if self.judge is not None and self.name == "item" else None
 
 
 class RunSection(_Section):
@@ -109,10 +132,13 @@ class Config(_Section):
     judges: dict[JudgeName, JudgeConfig] = Field(default_factory=dict)
     nuggets: NuggetsConfig = NuggetsConfig()
     support: SupportConfig = SupportConfig()
+    items: ItemsConfig = ItemsConfig()
     run: RunSection = RunSection()
 
     @model_validator(mode="after")
     def _models_exist(self) -> Config:
+        if "items" in self.program and len(self.program) > 1:
+            raise ValueError("program: items are no runs with topics to answer, run them alone")
         for name, judge in self.judges.items():
             if judge.window is not None and name not in WINDOWED:
                 raise ValueError(f"judges.{name}.window: it judges one thing at a time")

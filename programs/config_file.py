@@ -11,20 +11,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..records.problems import InputError
-from .config import Config
-from .yaml_text import Keys, NotYaml, read_yaml, unfit_values
+from ..records.yaml_text import Keys, NotYaml, plain_error, read_yaml, unfit_values
+from .config import ITEM_JUDGES, Config
 
-_PATHS = ("topics", "candidates", "qrels", "nuggets")
+_PATHS = ("topics", "candidates", "qrels", "nuggets", "items")
 _OF_ONE_MODEL = ("price", "recording", "engine")  # what another model does not take over
-_PLAINLY = {  # what pydantic says in the terms of its own types
-    "extra_forbidden": "no such setting",
-    "model_type": "wanted a section of settings",
-    "dict_type": "wanted a section of settings",
-    "path_type": "wanted a path",
-    "int_parsing": "wanted a whole number",
-    "int_type": "wanted a whole number",
-}
-_INNER = ("literal[", "constrained-", "[key]")  # steps that pydantic adds to a place
 
 
 def load_config(
@@ -102,6 +93,9 @@ def _resolve_paths(data: dict[str, Any], base: Path) -> None:
                 section[name] = [_pattern(base, value)]
             elif isinstance(value, list):
                 section[name] = [_pattern(base, v) if isinstance(v, str) else v for v in value]
+    items = data.get("items")
+    if isinstance(items, dict) and isinstance(judge := items.get("judge"), str):
+        items["judge"] = judge if judge in ITEM_JUDGES else str(base / judge)
     judges = data.get("judges")
     for entry in judges.values() if isinstance(judges, dict) else ():
         if isinstance(entry, dict) and isinstance(entry.get("state"), str):
@@ -143,14 +137,7 @@ def _put_model(data: dict[str, Any], model: str) -> None:
 
 
 def _explain(error: Any, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]) -> str:
-    loc: Keys = tuple(str(k) for k in error["loc"] if not str(k).startswith(_INNER))
-    what = _PLAINLY.get(error["type"], error["msg"].removeprefix("Value error, "))
-    if not loc and ": " in what:  # found by a check of the whole config, which names the place
-        name, _, what = what.partition(": ")
-        loc = tuple(name.split("."))
-    elif not isinstance(error["input"], dict) and error["type"] != "extra_forbidden":
-        what = f"{what}, got {error['input']!r}"
-    return _told(loc, what, path, lines, flags)
+    return _told(*plain_error(error), path, lines, flags)
 
 
 def _told(

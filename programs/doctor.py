@@ -6,10 +6,9 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..backends import open_backend, open_transport
+from ..backends import open_backend
 from ..backends.config import ModelConfig
 from ..backends.errors import EndpointUnusable, JudgeError
-from ..backends.gateway import Completion, Gateway, Transport
 from ..backends.loop import run_sync
 from ..judges import SupportJudge, Verdict
 from ..judges.labels import CitationSupport
@@ -81,9 +80,8 @@ def examine(alias: str, model: ModelConfig) -> Report:
     ways = ("json_schema", "json_object", "none")
     tries = [w for w in ways if ways.index(w) >= ways.index(model.reply_schema)]
     for way in tries:
-        settings = model.model_dump(by_alias=True) | {"schema": way, "retries": 0, "reasks": 0}
         try:
-            _ask(ModelConfig.model_validate(settings), report)
+            _ask(_as_tried(model, reply_schema=way, logprobs=False), report)
         except EndpointUnusable as error:
             if "response_format" not in str(error) or way == tries[-1]:
                 raise
@@ -102,25 +100,14 @@ def examine(alias: str, model: ModelConfig) -> Report:
     return report
 
 
-class _Watched:
-    """A transport that remembers its last reply."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self.last: Completion | None = None
-
-    async def send(self, body: bytes) -> Completion:
-        self.last = await self._transport.send(body)
-        return self.last
-
-    async def aclose(self) -> None:
-        await self._transport.aclose()
+def _as_tried(model: ModelConfig, **changes: Any) -> ModelConfig:
+    """These settings for a single request."""
+    return model.model_copy(update={"retries": 0, "reasks": 0, **changes})
 
 
-def _ask(model: ModelConfig, report: Report) -> Completion | None:
-    """Ask about a plain case and note what it took; the reply as it came, if one was sent for."""
-    watched = _Watched(open_transport(model)) if model.way in ("http", "litellm") else None
-    backend = Gateway(model, watched) if watched else open_backend(model)
+def _ask(model: ModelConfig, report: Report) -> Verdict:
+    """Ask about a plain case and note what it took."""
+    backend = open_backend(model)
 
     async def call() -> tuple[Verdict, Provenance]:
         try:
@@ -144,18 +131,16 @@ def _ask(model: ModelConfig, report: Report) -> Completion | None:
         if report.cost is None
         else (report.cost + backend.budget.usage.cost)
     )
-    return watched.last if watched else None
+    return verdict
 
 
 def _gives_logprobs(model: ModelConfig, report: Report) -> bool:
-    extra = {**model.extra_body, "logprobs": True, "top_logprobs": 5}
-    settings = model.model_dump(by_alias=True)
-    settings |= {"schema": report.schema, "extra_body": extra, "retries": 0, "reasks": 0}
+    """Whether a reply's log-probabilities told how probable its label was."""
     try:
-        reply = _ask(ModelConfig.model_validate(settings), report)
+        verdict = _ask(_as_tried(model, reply_schema=report.schema), report)
     except (JudgeError, EndpointUnusable):
         return False
-    return reply is not None and reply.has_logprobs
+    return verdict.probabilities is not None
 
 
 def _word(value: bool | None) -> str:

@@ -10,6 +10,7 @@ from ..records.cells import Cell
 from ..records.fields import shorten
 from ..records.labels import read_labels
 from ..records.problems import InputError, Problems
+from .judged_files import scale_of
 from .judged_items import JudgedItems, read_items
 from .run_names import run_aliases
 
@@ -33,7 +34,7 @@ def human_labels(
     Raises: InputError if the labels are of other things, topics or items, have values that the
         judge does not give, are all the same, or name one cell twice with two labels.
     """
-    first = read_labels(labels, problems, where)
+    first = read_labels(labels, problems, where, scale_of(path))
     problems.raise_errors()
     cells = first.cells
     items = read_items(path, first.kind, problems, topics)

@@ -19,16 +19,12 @@ from ..records.problems import InputError, Problems
 from ..records.relevance import read_relevance
 from ..records.support import SupportSentence, read_support
 from ..records.topics import read_topics
+from .item_scores import ItemScale, read_labelled
+from .judged_files import ITEMS, judged_file
 from .manifest import read_manifest
 
 Floats = NDArray[np.float64]
 ALL = "all"  # the run of items that belong to none, such as passages of a pool
-
-_FILES = {
-    "nuggets": "assignments.jsonl",
-    "support": "support.jsonl",
-    "relevance": "relevance.jsonl",
-}
 
 
 @dataclass(frozen=True)
@@ -92,9 +88,9 @@ def read_items(
         manifest = read_manifest(path)
         wanted = manifest["data"]["topic_ids"] if wanted is None else wanted
         left_out, without_bank = manifest["topics_without_nuggets"], manifest["cells_without_bank"]
-        if kind not in _FILES or not (path / _FILES[kind]).is_file():
-            raise InputError(f"{path}: has no judgements like the labels ({kind})")
-        path = path / _FILES[kind]
+        path = judged_file(path, kind)
+        if about := manifest.get(ITEMS):
+            return _items(path, ItemScale(**about), problems, wanted)
     written = file_kind(path)
     if written == "assignments":
         found = _nuggets(path, problems, wanted, left_out, without_bank)
@@ -238,6 +234,23 @@ def _citation_weights(
     if at == 0:
         weights |= {"support_precision": 1 / n_citing, "support_recall": 1 / n_sentences}
     return weights
+
+
+def _items(path: Path, scale: ItemScale, problems: Problems, wanted: Sequence[str]) -> JudgedItems:
+    """The items of the program of that name, in the measures of its scores."""
+    items = list(read_labelled(path, scale, problems))
+    problems.raise_errors()
+    topics = [scale.topic_of(item.cell) for item in items]
+    if None in topics:
+        raise InputError(f"{path}: its items have no topic_id, and intervals go by topic")
+    runs = [scale.run_of(item.cell) for item in items]
+    sizes = Counter(zip(runs, topics, strict=True))
+    found = _Collected([ALL])
+    for item, run, topic in zip(items, runs, topics, strict=True):
+        weights = {ALL: 1 / sizes[run, topic]}
+        found.add(item.cell, run, item.label, item.probabilities, weights)
+    families = dict.fromkeys(scale.measures, ALL)
+    return found.items("other", scale.labels, scale.key, families, scale.measures, {ALL: wanted})
 
 
 def _labels(path: Path, problems: Problems, wanted: Sequence[str] | None) -> JudgedItems:

@@ -36,10 +36,10 @@ def fingerprint_of(config: Config, inputs: Mapping[str, str]) -> str:
 def input_files(config: Config) -> list[Path]:
     """Every file that a run reads."""
     data = config.data
-    named = (data.topics, data.candidates, data.qrels, data.nuggets, *data.passages)
+    named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages)
     recordings = (model.recording for model in config.models.values())
     states = (judge.state for judge in config.judges.values())
-    found = [path for path in (*named, *recordings, *states) if path is not None]
+    found = [p for p in (*named, config.items.own, *recordings, *states) if p is not None]
     return found + expand_runs(data.runs)
 
 
@@ -129,6 +129,7 @@ def manifest_of(
         },
         "cells_without_bank": results.cells_without_bank,
         "topics_without_nuggets": results.topics_without_nuggets,
+        "items": results.items,
         "problems": collection.problems.counts(),
         "counts": dict(sorted(results.counts.items())),
         "judged": dict(results.n_judged),

@@ -17,8 +17,9 @@ from ..records.kinds import file_kind
 from ..records.labels import read_labels
 from ..records.problems import InputError, Problems
 from .agree_labels import joint_scale
-from .cell_texts import SHOWN, TEXTS, cell_texts, judged_file, kind_of_folder
+from .cell_texts import cell_texts, shown_texts
 from .influence import WEIGHING, influence
+from .judged_files import judged_file, kind_of_folder, scale_of
 from .manifest import read_manifest
 from .run_names import run_aliases
 
@@ -87,9 +88,11 @@ def next_labels(
     first = results[0]
     if first.is_dir():
         first = judged_file(first, kind or kind_of_folder(first))
-    files = [read_labels(first, problems)]
-    files += [read_labels(judged_file(path, files[0].kind), problems) for path in results[1:]]
-    human = read_labels(labels, problems) if labels is not None else None
+    scale = scale_of(*results)
+    files = [read_labels(first, problems, scale=scale)]
+    more = [judged_file(path, files[0].kind) for path in results[1:]]
+    files += [read_labels(path, problems, scale=scale) for path in more]
+    human = read_labels(labels, problems, scale=scale) if labels is not None else None
     problems.raise_errors()
     for path, file in zip([*results, labels], [*files, human], strict=True):
         if file is not None and file.key_names != files[0].key_names:
@@ -257,7 +260,8 @@ def _judge_columns(results: Sequence[Path], files: Sequence[LabelFile]) -> dict[
     columns: dict[str, LabelFile] = {}
     for path, file in zip(results, files, strict=True):
         judges = read_manifest(path).get("judges", {}) if path.is_dir() else {}
-        judge = judges.get("assigner" if file.kind == "nuggets" else file.kind)
+        of_kind = "assigner" if file.kind == "nuggets" else file.kind
+        judge = next(iter(judges.values())) if len(judges) == 1 else judges.get(of_kind)
         name = f"judge: {judge['model']['model'] if judge else path.name}"
         columns[f"{name} ({path})" if name in columns else name] = file
     return columns
@@ -272,7 +276,7 @@ def _rows(
     problems: Problems,
 ) -> list[dict[str, Any]]:
     texts = cell_texts(results[0], file.kind, picked, problems)
-    names = SHOWN.get(file.kind) or tuple(n for n in TEXTS if any(n in t for t in texts.values()))
+    names = shown_texts(results[0], file.kind, texts.values())
     return [
         {
             **dict(zip(file.key_names, cell, strict=True)),

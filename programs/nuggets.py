@@ -19,6 +19,7 @@ from ..records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget
 from .collection import Collection
 from .config import NuggetsConfig
 from .engine import Item
+from .expected import EXPECTED_NUGGET_MEASURES, NOT_JUDGED, add_expected_nuggets
 from .journal import Journal
 from .results import Results
 from .scoreboard import Scoreboard, nugget_values, unjudged_nugget_values
@@ -152,7 +153,7 @@ class AssignStage:
 
     def finish(self, journal: Journal, results: Results, board: Scoreboard) -> None:
         """Write assignments.jsonl and note each answer's scores."""
-        number = 0
+        number, is_expected = 0, False
         with results.open("assignments.jsonl") as rows:
             for answer, windows in self._cells():
                 bank = self._banks[answer.topic_id]
@@ -174,10 +175,16 @@ class AssignStage:
                     results.count("answers without text (all nuggets not_support)")
                 rows.write(assignment_row(_assignment(answer, bank, verdicts)))
                 labels = [verdict["label"] for verdict in verdicts]
+                is_expected |= any("probabilities" in verdict for verdict in verdicts)
                 importances = [nugget.importance for nugget in bank.nuggets]
                 length = count_words(answer.text)
                 values = nugget_values(labels, importances, length)
                 board.add(answer.run_id, answer.topic_id, values)
+        if is_expected:
+            add_expected_nuggets(results.unpublished("assignments.jsonl"), board)
+            unjudged = dict.fromkeys(EXPECTED_NUGGET_MEASURES, NOT_JUDGED)
+            for run_id, topic_id in results.cells_without_bank:
+                board.add(run_id, topic_id, unjudged)
 
     def _cells(self) -> Iterator[tuple[Answer, list[tuple[int, tuple[Nugget, ...]]]]]:
         for answer in self._collection.answers():

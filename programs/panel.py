@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,19 +12,21 @@ import orjson
 from ..backends import open_backend
 from ..backends.budget import Budget
 from ..backends.cache import ReplyCache
+from ..backends.config import ModelConfig
 from ..backends.gateway import Backend
 from ..judges import (
     ItemJudge,
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
+    OwnJudge,
     RelevanceJudge,
     SupportJudge,
     read_judge_file,
 )
 from ..judges.base import Judge
 from ..records.problems import InputError
-from .config import Config, JudgeName
+from .config import ITEM_JUDGES, Config, JudgeName
 
 J = TypeVar("J", bound=Judge)
 
@@ -66,6 +68,33 @@ class Panel:
         """Grades passages."""
         return self._judge("relevance", RelevanceJudge)
 
+    def item_judge(self, name: str) -> ItemJudge:
+        """A judge of items by its name, or by the YAML file that says what it is.
+
+        Raises: InputError for another name, or a broken file.
+        """
+        if name in ITEM_JUDGES:
+            judge: ItemJudge = getattr(self, name)
+            return judge
+        return self._judge("item", OwnJudge, definition=Path(name))
+
+    def backend(self, alias: str) -> Backend:
+        """What answers for an entry of `models:`. Raises: InputError if there is none."""
+        if alias not in self._backends:
+            if alias != "default" and alias not in self._config.models:
+                raise InputError(f"no model {alias!r} under models:")
+            self._backends[alias] = open_backend(
+                self._config.models.get(alias, ModelConfig(model="lexical")),
+                cache=self._cache,
+                budget=self._budget,
+                offline=self._config.run.offline,
+            )
+        return self._backends[alias]
+
+    def models(self) -> Iterator[tuple[str, ModelConfig]]:
+        """The entries that were opened so far, by alias."""
+        return ((alias, backend.config) for alias, backend in self._backends.items())
+
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""
         found: dict[str, Any] = {}
@@ -96,18 +125,11 @@ class Panel:
 
     def _judge(self, name: JudgeName, kind: type[J], **options: Any) -> J:
         if name not in self._judges:
-            alias, model = self._config.model_of(name)
-            if alias not in self._backends:
-                self._backends[alias] = open_backend(
-                    model,
-                    cache=self._cache,
-                    budget=self._budget,
-                    offline=self._config.run.offline,
-                )
+            alias, _ = self._config.model_of(name)
             window = self._config.judge(name).window
             if window is not None:
                 options["window"] = window
-            built = kind(backend=self._backends[alias], **options)
+            built = kind(backend=self.backend(alias), **options)
             state = self._config.judge(name).state
             self._judges[name] = built if state is None else _fitted(built, state)
         judge = self._judges[name]

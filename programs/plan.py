@@ -12,16 +12,26 @@ from ..records.problems import InputError
 from ..records.rows import Nugget, NuggetBank
 from .collection import Collection
 from .config import Config, JudgeName, ProgramName
+from .items import ItemCollection, ItemStage
 from .nuggets import AssignStage, BankStage
 from .panel import Panel
 from .relevance import RelevanceStage
 from .support import SupportStage
 
-JUDGES: dict[ProgramName, tuple[JudgeName, ...]] = {
+_JUDGES: dict[ProgramName, tuple[JudgeName, ...]] = {
     "relevance": ("relevance",),
     "nuggets": ("relevance", "nuggetizer", "importance", "assigner"),
     "support": ("support",),
 }
+
+
+def judges_of(config: Config) -> list[JudgeName]:
+    """The judges that the programs of a run may ask."""
+    if "items" in config.program:
+        return [config.items.name]
+    return [name for program in config.program for name in _JUDGES[program]]
+
+
 # Assumed where a number is only known once it was judged.
 NUGGET_TOKENS, LABEL_TOKENS = 14, 10
 
@@ -41,7 +51,9 @@ class Estimate:
 def check_data(config: Config, collection: Collection) -> None:
     """Raise InputError if a program cannot run on this data; list what it will leave out."""
     if not config.program:
-        raise InputError("no program: name relevance, nuggets or support (program:)")
+        raise InputError("no program: name relevance, nuggets, support or items (program:)")
+    if isinstance(collection, ItemCollection):
+        return  # checked as it was read
     if "relevance" in config.program and not collection.candidates:
         raise InputError("relevance grades candidates: name a file (data.candidates, --candidates)")
     if {"nuggets", "support"} & set(config.program) and not collection.n_answers:
@@ -86,6 +98,12 @@ def estimate(config: Config, collection: Collection, panel: Panel) -> list[Estim
     Exact in calls where the nuggets are given; where they are to be made, `keep` nuggets a topic
     are assumed, and all candidates where grades are to be made too.
     """
+    if isinstance(collection, ItemCollection):
+        judge = panel.item_judge(config.items.judge or "")
+        items = ItemStage(collection, judge)
+        prompt = judge.prompt(judge.predictor)
+        sizes = (_size(prompt, items.inputs(item)) for item in items.items())
+        return [_sum(config, config.items.name, sizes, LABEL_TOKENS * judge.window)]
     found: list[Estimate] = []
     makes_bank = "nuggets" in config.program and collection.banks is None
     must_grade = makes_bank and not collection.qrels

@@ -17,7 +17,9 @@ from ..records.judgements import Outcome, Unjudged
 from ..records.problems import InputError, Problems
 
 # What judgements are written to; a results folder has those of its programs.
-JUDGEMENT_FILES = ("relevance.jsonl", "nuggets.jsonl", "assignments.jsonl", "support.jsonl")
+JUDGEMENT_FILES = (
+    *("relevance.jsonl", "nuggets.jsonl", "assignments.jsonl", "support.jsonl", "labels.jsonl"),
+)
 MANIFEST = "manifest.json"
 RESULT_FILES = (
     *JUDGEMENT_FILES,
@@ -59,11 +61,16 @@ class Results:
         self.answered_by: set[str] = set()
         self.topics_without_nuggets: list[str] = []
         self.cells_without_bank: list[tuple[str, str]] = []  # (run, topic): the bank failed
+        self.items: dict[str, Any] | None = None  # what the labels of judged items mean
         self._unjudged = self.part("unjudged.jsonl").open("wb")
 
     def part(self, name: str) -> Path:
         """Where to write a file until it gets this name."""
         self._names.append(name)
+        return self.folder / f"{name}.part"
+
+    def unpublished(self, name: str) -> Path:
+        """Where a file that was written stands until it gets its name."""
         return self.folder / f"{name}.part"
 
     @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,17 +14,19 @@ from ..backends.loop import run_sync
 from ..metrics import NUGGET_MEASURES
 from ..records.nuggets import bank_row
 from ..records.problems import InputError
-from ..records.rows import NuggetBank
+from ..records.rows import NuggetBank, ScoreRow
 from ..records.scores import write_scores
 from .collection import Collection, load_collection
 from .config import Config, JudgeName
 from .config_file import load_config
 from .engine import Stage, run_stage
+from .expected import EXPECTED_NUGGET_MEASURES
+from .items import ItemCollection, ItemStage, load_items
 from .journal import Journal
 from .manifest import check_folder, fingerprint_of, input_hashes, is_finished, manifest_of
 from .nuggets import AssignStage, BankStage
 from .panel import Panel
-from .plan import JUDGES, Estimate, check_data, estimate
+from .plan import Estimate, check_data, estimate, judges_of
 from .progress import ProgressBar
 from .ranking import ranking_rows
 from .relevance import RelevanceStage
@@ -46,8 +48,8 @@ def run(
         quiet: draw no progress bar.
         settings: `program`; `model`, the name of a model or of an entry under `models:`, or a
             whole entry as a dict; the names of `data:` (topics, runs, passages, candidates,
-            qrels, nuggets) and of `run:` (out, concurrency, max_cost, limit, ...), or any dotted
-            name as `**{"support.citations": "all"}`.
+            qrels, nuggets, items), of `items:` (judge, fields) and of `run:` (out, concurrency,
+            max_cost, limit, ...), or any dotted name as `**{"support.citations": "all"}`.
 
     Returns: scores, judgements and counts, read back from the folder.
     Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
@@ -66,12 +68,14 @@ def run(
 
 def dotted(settings: dict[str, Any]) -> dict[str, Any]:
     """Flat settings (`topics`, `out`) under their names in the config."""
-    from .config import DataConfig, RunSection
+    from .config import DataConfig, ItemsConfig, RunSection
 
     found: dict[str, Any] = {}
     for name, value in settings.items():
         if name in DataConfig.model_fields:
             found[f"data.{name}"] = value
+        elif name in ItemsConfig.model_fields:
+            found[f"items.{name}"] = str(value) if isinstance(value, Path) else value
         elif name in RunSection.model_fields:
             found[f"run.{name}"] = value
         else:
@@ -82,7 +86,7 @@ def dotted(settings: dict[str, Any]) -> dict[str, Any]:
 def judge_collection(config: Config, *, quiet: bool = True) -> Result:
     """Run a checked config. See `run`."""
     inputs = input_hashes(config)
-    collection = load_collection(config.data, config.run.limit)
+    collection = load_data(config)
     check_data(config, collection)
     cache = open_cache(config)
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
@@ -98,16 +102,22 @@ def judge_collection(config: Config, *, quiet: bool = True) -> Result:
 
 def plan(config: Config) -> list[Estimate]:
     """What a run would ask, for `--dry-run`; asks nothing and writes nothing."""
-    collection = load_collection(config.data, config.run.limit)
+    collection = load_data(config)
     check_data(config, collection)
     offline = config.model_copy(update={"run": config.run.model_copy(update={"offline": True})})
     return estimate(config, collection, Panel(offline, cache=None, budget=Budget()))
 
 
+def load_data(config: Config) -> Collection:
+    """What the programs of a config judge. Raises: InputError with all that is wrong with it."""
+    if "items" in config.program:
+        return load_items(config)
+    return load_collection(config.data, config.run.limit)
+
+
 def open_cache(config: Config) -> ReplyCache | None:
     """The reply cache that a config names; None where nothing would be kept in it."""
-    judges = [name for program in config.program for name in JUDGES[program]]
-    ways = {config.model_of(name)[1].way for name in judges}
+    ways = {config.model_of(name)[1].way for name in judges_of(config)}
     if config.run.cache is False or not ways & {"http", "litellm"}:
         return None
     folder = config.run.cache if isinstance(config.run.cache, Path) else None
@@ -146,7 +156,7 @@ class _Session:
             with Results(folder) as results:
                 await self._programs(results, board)
                 results.list_problems(self._collection.problems)
-                rows = chain(self._ranking_rows, board.rows())
+                rows = chain(self._more_rows, board.rows())
                 scores = results.part("scores.jsonl"), results.part("scores.eval.txt")
                 write_scores(*scores, rows)
                 self._check_inputs()
@@ -173,8 +183,11 @@ class _Session:
 
     async def _programs(self, results: Results, board: Scoreboard) -> None:
         programs = self._config.program
+        self._more_rows: Iterable[ScoreRow] = ()
+        if isinstance(self._collection, ItemCollection):
+            await self._items(self._collection, results)
+            return
         board.ensure_runs(self._collection.run_ids)
-        self._ranking_rows: list[Any] = []
         grades, unjudged = self._collection.qrels, list[str]()
         if "relevance" in programs or self._must_grade():
             relevance = await self._stage(
@@ -183,7 +196,7 @@ class _Session:
             judged = relevance[0].finish(relevance[1], results)
             relevance[1].close()
             if "relevance" in programs:
-                self._ranking_rows = ranking_rows(judged, self._collection.candidates)
+                self._more_rows = ranking_rows(judged, self._collection.candidates)
             if self._must_grade():
                 grades = {
                     topic: {name: grade for name, grade in given.items() if grade is not None}
@@ -200,6 +213,13 @@ class _Session:
             support, journal = await self._stage(stage, ("support",))
             support.finish(journal, results, board)
             journal.close()
+
+    async def _items(self, collection: ItemCollection, results: Results) -> None:
+        name = self._config.items.name
+        judge = self._panel.item_judge(self._config.items.judge or "")
+        stage, journal = await self._stage(ItemStage(collection, judge), (name,))
+        self._more_rows = stage.finish(journal, results).rows(collection.topics)
+        journal.close()
 
     async def _banks(
         self, grades: Mapping[str, Mapping[str, int]], unjudged: Sequence[str], results: Results
@@ -228,7 +248,7 @@ class _Session:
     ) -> None:
         without = [topic for topic in self._collection.topics if topic not in banks]
         results.topics_without_nuggets = without
-        board.leave_out((*NUGGET_MEASURES, LENGTH), without)
+        board.leave_out((*NUGGET_MEASURES, *EXPECTED_NUGGET_MEASURES, LENGTH), without)
         for topic in without:
             what = f"topic {topic!r} has no nuggets, it is left out of the nugget scores"
             where = self._config.data.nuggets or self._config.data.candidates or "nuggets"
@@ -269,11 +289,10 @@ class _Session:
     def _check_prices(self) -> None:
         if self._config.run.max_cost is None:
             return
-        for program in self._config.program:
-            for judge in JUDGES[program]:
-                alias, model = self._config.model_of(judge)
-                if price_of(model) is None:
-                    raise InputError(
-                        f"max_cost: the price of model {model.model!r} is not known; "
-                        f"set models.{alias}.price, or use max_tokens"
-                    )
+        for judge in judges_of(self._config):
+            alias, model = self._config.model_of(judge)
+            if price_of(model) is None:
+                raise InputError(
+                    f"max_cost: the price of model {model.model!r} is not known; "
+                    f"set models.{alias}.price, or use max_tokens"
+                )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..metrics import NUGGET_MEASURES, Value, count_words
+from ..metrics import NUGGET_MEASURES, count_words
 from ..records.assignments import read_assignments
 from ..records.candidates import read_candidates
 from ..records.kinds import file_kind
@@ -16,10 +16,13 @@ from ..records.support import read_support
 from ..records.topics import read_topics
 from .expected import (
     EXPECTED_NUGGET_MEASURES,
-    expected_nugget_values,
-    expected_support_values,
+    NOT_JUDGED,
+    add_expected_nuggets,
+    add_expected_support,
     has_probabilities,
 )
+from .item_scores import ItemScale, ItemScores, read_labelled
+from .judged_files import ITEMS, JUDGED_FILES
 from .manifest import read_manifest
 from .ranking import ranking_rows
 from .scoreboard import Scoreboard, nugget_values, support_values
@@ -60,6 +63,8 @@ def _score_folder(folder: Path, problems: Problems, topics: list[str] | None) ->
     board.ensure_runs(manifest["data"]["run_ids"])
     ranking: list[ScoreRow] = []
     found = False
+    if about := manifest.get(ITEMS):
+        return _item_rows(folder / JUDGED_FILES[ITEMS], ItemScale(**about), topics, problems)
     if (path := folder / "relevance.jsonl").is_file():
         if "relevance" in manifest["config"]["program"]:
             ranking = _ranking(path, Path(manifest["config"]["data"]["candidates"]), problems)
@@ -70,7 +75,7 @@ def _score_folder(folder: Path, problems: Problems, topics: list[str] | None) ->
             measures += EXPECTED_NUGGET_MEASURES
         board.leave_out(measures, manifest["topics_without_nuggets"])
         for run_id, topic_id in manifest["cells_without_bank"]:
-            board.add(run_id, topic_id, dict.fromkeys(measures, Value(None, 0, 1, 0.0, 1.0)))
+            board.add(run_id, topic_id, dict.fromkeys(measures, NOT_JUDGED))
         found = True
     if (path := folder / "support.jsonl").is_file():
         every = manifest["config"]["support"]["citations"] != "first"
@@ -80,6 +85,16 @@ def _score_folder(folder: Path, problems: Problems, topics: list[str] | None) ->
     if not found:
         raise InputError(f"{folder}: no relevance.jsonl, assignments.jsonl or support.jsonl in it")
     return [*ranking, *board.rows()]
+
+
+def _item_rows(
+    path: Path, scale: ItemScale, topics: list[str], problems: Problems
+) -> list[ScoreRow]:
+    scores = ItemScores(scale)
+    for item in read_labelled(path, scale, problems):
+        scores.add(item)
+    problems.raise_errors()
+    return list(scores.rows(topics))
 
 
 def _ranking(path: Path, candidates: Path, problems: Problems) -> list[ScoreRow]:
@@ -105,8 +120,8 @@ def _add_assignments(
         importances = [assigned.nugget.importance for assigned in row.nuggets]
         length = count_words(row.answer_text) if row.answer_text else row.response_length
         board.add(row.run_id, row.topic_id, nugget_values(labels, importances, length))
-    for row in read_assignments(path, Problems()) if is_expected else ():
-        board.add(row.run_id, row.topic_id, expected_nugget_values(row))
+    if is_expected:
+        add_expected_nuggets(path, board)
     return is_expected
 
 
@@ -116,9 +131,8 @@ def _add_support(path: Path, problems: Problems, board: Scoreboard, all_citation
     for row in read_support(path, problems):
         is_expected |= has_probabilities(row)
         board.add(row.run_id, row.topic_id, support_values(row, all_citations=all_citations))
-    for row in read_support(path, Problems()) if is_expected else ():
-        values = expected_support_values(row, all_citations=all_citations)
-        board.add(row.run_id, row.topic_id, values)
+    if is_expected:
+        add_expected_support(path, board, all_citations=all_citations)
     return is_expected
 
 

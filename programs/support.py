@@ -11,6 +11,7 @@ from ..records.rows import Answer, Sentence
 from ..records.support import SupportLabel, support_row
 from .collection import Collection
 from .engine import Item
+from .expected import add_expected_support
 from .journal import Journal
 from .results import Results
 from .scoreboard import Scoreboard, citation_values
@@ -74,7 +75,7 @@ class SupportStage:
 
     def finish(self, journal: Journal, results: Results, board: Scoreboard) -> None:
         """Write support.jsonl and note each answer's scores."""
-        number = 0
+        number, is_expected = 0, False
         with results.open("support.jsonl") as rows:
             for answer, passages in self._collection.cited_answers():
                 ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
@@ -95,12 +96,16 @@ class SupportStage:
                         results.judged(self.name, ids, outcome, place=place)
                         found = dict(outcome.values) if isinstance(outcome, Judged) else {}
                         label = found.pop("label", None)
+                        is_expected |= "probabilities" in found
                         labels[-1].append(label)
                         rows.write(
                             support_row(*at, citation=name, rank=rank, label=label, leaning=found)
                         )
                 values = citation_values(labels, all_citations=self._most != 1)
                 board.add(answer.run_id, answer.topic_id, values)
+        if is_expected:
+            path = results.unpublished("support.jsonl")
+            add_expected_support(path, board, all_citations=self._most != 1)
 
     def _counted_claims(self, answer: Answer, results: Results) -> Iterator[Sentence]:
         for sentence in answer.sentences:

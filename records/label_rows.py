@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,11 +58,16 @@ def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
         raise InputError(f"{path}:{max(reader.reader.line_num, 1)}: not CSV ({error})") from None
 
 
-def labels_of_rows(path: Path, lines: Iterable[Line], problems: Problems) -> LabelFile:
+def labels_of_rows(
+    path: Path, lines: Iterable[Line], problems: Problems, scale: Sequence[str] | None = None
+) -> LabelFile:
     """The labels of rows with ids (`KEY_FIELDS`), `label` and, optionally, `annotator`.
 
     The ids that occur in any row make the key, and every row must have them. Labels are
     compared in lower case; support labels by what they mean.
+
+    Args:
+        scale: the labels, worst to best, where they are known; any other one is an error.
     """
     rows = list(lines)
     has = set().union(*(line.row for line in rows))
@@ -77,7 +82,7 @@ def labels_of_rows(path: Path, lines: Iterable[Line], problems: Problems) -> Lab
         if "label" not in line.row:
             line.missing("label")
             continue
-        label, annotator = _label(line, kind), line.optional_id("annotator")
+        label, annotator = _label(line, kind, scale), line.optional_id("annotator")
         cells.lines.setdefault(cell, line.number)
         if remark := line.optional_text("rationale").strip():
             said = cells.rationales.get(cell)
@@ -89,7 +94,7 @@ def labels_of_rows(path: Path, lines: Iterable[Line], problems: Problems) -> Lab
             line.error("duplicate_annotation", what)
         elif label is not None:
             annotations[cell][annotator] = label
-    return _file(path, kind, key, cells, annotations)
+    return _file(path, kind, key, cells, annotations, scale)
 
 
 def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:
@@ -98,13 +103,22 @@ def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:
     return cell if len(cell) == len(key) else None
 
 
-def _label(line: Line, kind: LabelKind) -> str | None:
+def _label(line: Line, kind: LabelKind, scale: Sequence[str] | None) -> str | None:
     """The label as text: true as "true", 2.0 as "2", support by its name; null is no label."""
     written = line.row["label"]
+    plain = _plain_label(line, written)
+    if plain is None or plain in (scale or ()):
+        return plain
     if kind == "support":
         support, is_known = support_label(written)
-        if is_known:
-            return support
+        plain = support if is_known else plain
+    if scale is not None and plain is not None and plain not in scale:
+        line.bad("label", written, f"one of {', '.join(scale)}")
+        return None
+    return plain
+
+
+def _plain_label(line: Line, written: object) -> str | None:
     if isinstance(written, bool):
         return str(written).lower()
     number = as_int(written)
@@ -120,6 +134,7 @@ def _file(
     key: tuple[str, ...],
     cells: Cells,
     annotations: dict[Cell, dict[str, str]],
+    scale: Sequence[str] | None,
 ) -> LabelFile:
     problems = cells.problems
     for cell, given in annotations.items():
@@ -129,12 +144,12 @@ def _file(
         cells.labels[cell] = _majority(path, cell, given, problems)
     given_labels = (label for given in annotations.values() for label in given.values())
     labels = {label for label in (*cells.labels.values(), *given_labels) if label is not None}
-    scale = known_scale(kind, labels)
-    if scale is None:
+    known = tuple(scale) if scale is not None else known_scale(kind, labels)
+    if known is None:
         what = f"labels {', '.join(sorted(labels)) or 'none'} are of no known scale"
         problems.keep(path, 1, "unknown_scale", f"{what}; ordered by name")
-        scale = tuple(sorted(labels))
-    file = cells.file(kind, scale, key)
+        known = tuple(sorted(labels))
+    file = cells.file(kind, known, key)
     return replace(file, annotations=annotations)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from .assignments import placed_assignments
@@ -27,7 +27,12 @@ from .relevance import placed_relevance
 from .support import placed_support
 
 
-def read_labels(path: Path, problems: Problems, where: Where | None = None) -> LabelFile:
+def read_labels(
+    path: Path,
+    problems: Problems,
+    where: Where | None = None,
+    scale: Sequence[str] | None = None,
+) -> LabelFile:
     """Read the labels of any file that has some, told by content.
 
     Takes nugget assignments, support files, relevance judgements, qrels, and label files: JSONL
@@ -39,6 +44,7 @@ def read_labels(path: Path, problems: Problems, where: Where | None = None) -> L
 
     Args:
         where: read only rows whose top-level fields have one of these values.
+        scale: what the labels of a label file are, worst to best, if that is known.
 
     Raises: InputError if the file holds no labels, or `where` cannot be applied or leaves none.
     Errors noted: an id or label missing, a cell with two labels, an annotator twice in a cell.
@@ -51,7 +57,7 @@ def read_labels(path: Path, problems: Problems, where: Where | None = None) -> L
         found = _qrels(path, problems)
     elif kind == "labels":
         lines = read_lines if is_json(path) else csv_lines
-        found = labels_of_rows(path, lines(path, problems, where), problems)
+        found = labels_of_rows(path, lines(path, problems, where), problems, scale)
     elif kind in _READERS:
         found = _READERS[kind](read_lines(path, problems, where), problems)
     else:

@@ -6,8 +6,9 @@ import math
 import random
 import re
 from collections.abc import Mapping
+from typing import Any
 
-from mock_replies import WORDS, Body, Reply, label_sets, rng_of, schema_of
+from mock_replies import WORDS, Body, Reply, Shares, label_sets, rng_of, schema_of
 
 MASKED = -9999.0  # what OpenAI and vLLM write for a token that cannot be sampled
 TOKEN = re.compile(r"\s?[A-Za-z]+|\d|\s+|.", re.DOTALL)
@@ -25,22 +26,27 @@ def logprobs_of(reply: Reply, content: str, body: Body) -> Body:
     n_top = body.get("top_logprobs") or 0
     sets = label_sets(body)
     is_masked = schema_of(body) is not None or bool(body.get("structured_outputs"))
-    if reply.probabilities:
-        sets.insert(0, list(reply.probabilities))
-    starts: dict[int, tuple[str, list[str]]] = {}
+    given: Mapping[str, Any] = reply.probabilities or {}
+    is_by_key = any(isinstance(part, Mapping) for part in given.values())
+    asked: Shares = {} if is_by_key else given
+    if asked:
+        sets.insert(0, list(asked))
+    starts: dict[int, tuple[str, list[str], Shares]] = {}
     for match in VALUE.finditer(content):
         told = match["text"] or match["number"] or match["plain"]
+        if match["colon"] and is_by_key:
+            asked = given.get(told, {})
         labels = next((labels for labels in sets if told in labels), None)
         if labels and not match["colon"]:
-            starts[match.start(match.lastgroup or 0)] = (told, labels)
+            starts[match.start(match.lastgroup or 0)] = (told, labels, asked)
     rng = rng_of(body)
     tokens = []
     for match in TOKEN.finditer(content):
         told = match.group()
         shares = {told: 0.999}
         if match.start() in starts:
-            label, labels = starts[match.start()]
-            shares = _first_tokens(reply.probabilities or _spread(label, labels, rng))
+            label, labels, asked = starts[match.start()]
+            shares = _first_tokens(asked or _spread(label, labels, rng))
         best = sorted(shares.items(), key=lambda pair: -pair[1])
         top = [(token, math.log(share)) for token, share in best if share > 0]
         others = [f" {word}" for word in WORDS * 2]

@@ -12,18 +12,22 @@ from dataclasses import dataclass
 from typing import Any
 
 Body = dict[str, Any]
+Shares = Mapping[str, float]
 WORDS = ("tide", "bridge", "naïve", "wind", '"quoted"', "harbour", "leaf", "42", "strike", "λ")
 OPEN_DEPTH = 6  # a recursive schema is closed as soon as it can be below this depth
 
 
 @dataclass(frozen=True)
 class Reply:
-    """One message. `probabilities` (label -> share, summing to 1) shape the logprobs of labels."""
+    """One message. `probabilities` (label -> share, summing to 1) shape the logprobs of labels.
+
+    Under the keys of a map, each with its own, they are those of that key's label.
+    """
 
     content: str | None
     finish_reason: str = "stop"
     refusal: str | None = None
-    probabilities: Mapping[str, float] | None = None
+    probabilities: Shares | Mapping[str, Shares] | None = None
 
 
 Brain = Callable[[Body], "str | dict[str, Any] | list[Any] | Reply"]

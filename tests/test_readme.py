@@ -4,6 +4,8 @@ import contextlib
 import io
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +70,33 @@ def test_the_kappas_of_the_lexical_judge_are_those_of_the_commands(shared_data, 
     assert found["n"] == 7149
     assert found["one_vs_rest"]["support"] == pytest.approx(0.536, abs=5e-4)
     assert "kappa .536, n 7,149" in README
+
+
+def test_the_judge_of_ones_own_is_judged_measured_and_calibrated_as_shown(tmp_path):
+    shown = block_after("prints, the middle one in part:").split("\n")
+    commands = block_after("what answers without a model\n```").split("\n")
+    assert commands.pop(0) == "cd examples/collection"
+    home = tmp_path / "collection"
+    shutil.copytree(ROOT / "examples/collection", home)
+    definition = block_after("and tested on others:").replace(
+        "    # what answers without a model", ""
+    )
+    assert definition + "\n" == (home / "grounded.yaml").read_text(encoding="utf-8")
+    printed: list[str] = []
+    for command in commands:
+        assert command.startswith("judge ")
+        done = subprocess.run(
+            [sys.executable, "-m", "nuggetjudge", *shlex.split(command)[1:]],
+            cwd=home,
+            env={**os.environ, "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        printed += done.stdout.split("\n")
+    for line in shown:
+        assert line in printed
+    assert shown[-1].startswith("It helped")
 
 
 def test_every_page_that_is_linked_exists():

@@ -10,14 +10,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import judges, metrics, records
+    from . import calibration, judges, metrics, records
+    from .calibration.session import calibrate
     from .programs.result import Result
     from .programs.run import run
 
 __version__ = "0.1.0"
-__all__ = ["Result", "__version__", "judges", "metrics", "records", "run"]
+__all__ = [
+    "Result",
+    "__version__",
+    "calibrate",
+    "calibration",
+    "judges",
+    "metrics",
+    "records",
+    "run",
+]
 
-_FOLDERS = ("judges", "metrics", "records", "backends", "programs")
+_FOLDERS = ("calibration", "judges", "metrics", "records", "backends", "programs")
 
 
 def __getattr__(name: str) -> Any:
@@ -26,4 +36,8 @@ def __getattr__(name: str) -> Any:
     if name in ("run", "Result"):
         module = importlib.import_module(f".programs.{name.lower()}", __name__)
         return getattr(module, name)
+    if name == "calibrate":
+        from .calibration.session import calibrate
+
+        return calibrate
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -132,6 +132,7 @@ def test_the_identity_holds_what_can_change_a_reply_and_nothing_about_the_drivin
     one = ModelConfig(model="openai/x", api_base=LOCAL)
     driven = ModelConfig(model="openai/x", api_base=LOCAL, concurrency=1, rpm=5, retries=0)
     assert one.identity() == driven.identity()
-    for change in ({"temperature": 1}, {"schema": "none"}, {"seed": 3}, {"endpoint": "e"}):
+    changes = [{"temperature": 1}, {"schema": "none"}, {"seed": 3}, {"endpoint": "e"}]
+    for change in (*changes, {"logprobs": True}, {"logprobs": 5}):
         changed = ModelConfig(**{"model": "openai/x", "api_base": LOCAL} | change)
         assert changed.identity() != one.identity()

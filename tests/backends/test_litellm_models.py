@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mock_server import MockServer, NotChatShape, Status, Supports
+from mock_server import MockServer, NotChatShape, Reply, Status, Supports
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.config import ModelConfig
@@ -69,6 +69,14 @@ def failure(gateway: Any, ask: Any) -> JudgeError:
     with pytest.raises(JudgeError) as caught:
         ask(gateway)
     return caught.value
+
+
+def test_log_probabilities_weigh_the_label(model_server, open_litellm, ask):
+    told = {"full": 0.5, "partial": 0.3, "none": 0.2}
+    model_server.brain = lambda body: Reply('{"verdict": "partial"}', probabilities=told)
+    assert ask(open_litellm(logprobs=True)).probabilities == {"verdict": pytest.approx(told)}
+    asked = [(r.body["logprobs"], r.body["top_logprobs"]) for r in model_server.requests]
+    assert asked == [(True, 20)]
 
 
 def test_the_schema_and_the_very_same_messages_go_out(model_server, open_litellm, ask, support):

@@ -1,6 +1,7 @@
 """Recorded replies answer the messages they were recorded for, and no others."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ def write(folder: Path, *rows: Any) -> Path:
     return path
 
 
-def opened(path: Path, **more: Any) -> Gateway:
-    config = ModelConfig(model="rec", engine="recorded", recording=path)
+def opened(path: Path, settings: Any = {}, **more: Any) -> Gateway:  # noqa: B006
+    config = ModelConfig(model="rec", engine="recorded", recording=path, **settings)
     backend = open_backend(config, **more)
     assert isinstance(backend, Gateway)
     return backend
@@ -50,6 +51,26 @@ def test_replies_of_the_server_can_be_recorded_and_played(
     path = write(tmp_path, row(told, json.dumps(live.values)))
     inputs = {"passage": "Rain fell all day.", "sentence": "It rained."}
     assert run_sync(opened(path).ask(support, inputs)).values == live.values
+
+
+def test_recorded_log_probabilities_weigh_the_labels(tmp_path, support):
+    text = '{"verdict": "partial"}'
+    parts = [{"token": label, "logprob": math.log(p)} for label, p in
+             (("full", 0.2), ("part", 0.7), ("none", 0.1))]  # fmt: skip
+    tokens = [
+        {"token": '{"verdict": "', "logprob": 0.0, "top_logprobs": []},
+        {**parts[1], "top_logprobs": parts},
+        {"token": 'ial"}', "logprob": 0.0, "top_logprobs": []},
+    ]
+    told = row(support.messages(INPUTS), text, logprobs={"content": tokens})
+    path = write(tmp_path, told)
+    found = run_sync(opened(path, settings={"logprobs": True}).ask(support, INPUTS))
+    wanted = pytest.approx({"full": 0.2, "partial": 0.7, "none": 0.1})
+    assert found.probabilities == {"verdict": wanted}
+    assert run_sync(opened(path).ask(support, INPUTS)).probabilities == {}  # not asked for
+    refused = {"refusal": "no", "text": "", "logprobs": {"content": None}}
+    with pytest.raises(JudgeOutputError, match="no"):
+        run_sync(opened(write(tmp_path, told | refused)).ask(support, INPUTS))
 
 
 def test_the_order_of_a_messages_keys_does_not_matter(tmp_path, support):
@@ -98,6 +119,8 @@ def test_a_recording_needs_no_cache_and_works_offline(tmp_path, support, cache):
         ([{"messages": [], "text": None}], "wanted str, got NoneType"),
         ([{"messages": [], "text": "a", "prompt_tokens": "7"}], "prompt_tokens: wanted int"),
         ([{"messages": [], "text": "a", "latency": 1}], ":1: not a recorded reply"),
+        ([{"messages": [], "text": "a", "logprobs": [1]}], ":1: not a recorded reply (logprobs:"),
+        ([{"messages": [], "text": "a", "logprobs": {"content": [1]}}], "(logprobs: wanted"),
         ([row([]), row([], "other")], ":2: a second reply to the same messages"),
     ],
 )

@@ -46,6 +46,8 @@ def test_each_part_of_a_question_moves_its_key_and_nothing_else_does():
         key(max_tokens=100),
         key(seed=1),
         key(seed=0),
+        key(logprobs=True),
+        key(logprobs=5),
         key(schema="json_object"),
         key(schema="none"),
         key(extra_body={"min_p": 0.1}),
@@ -61,7 +63,7 @@ def test_each_part_of_a_question_moves_its_key_and_nothing_else_does():
         assert different[one] != different[other], (one, other)
     assert {len(each) for each in different} == {20}
     assert key(concurrency=1, rpm=5, tpm=9, timeout_s=1, deadline_s=2, retries=0) == key()
-    assert key(price={"input": 1, "output": 2}, logprobs=True, context_length=99) == key()
+    assert key(price={"input": 1, "output": 2}, context_length=99) == key()
     assert key(api_base=BASE["api_base"] + "/") == key()
     assert key(Prompt(signature)) == key()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
@@ -15,6 +15,15 @@ DEEPEST = 50  # levels; the deepest setting of ours has six
 _TAG = "tag:yaml.org,2002:"
 _TAGS = {_TAG + name for name in ("str", "int", "float", "bool", "null", "map", "seq")}
 _INT64 = 2**63
+_PLAINLY = {  # what pydantic says in the terms of its own types
+    "extra_forbidden": "no such setting",
+    "model_type": "wanted a section of settings",
+    "dict_type": "wanted a section of settings",
+    "path_type": "wanted a path",
+    "int_parsing": "wanted a whole number",
+    "int_type": "wanted a whole number",
+}
+_INNER = ("literal[", "constrained-", "[key]")  # steps that pydantic adds to a place
 
 
 class NotYaml(Exception):
@@ -25,22 +34,35 @@ class NotYaml(Exception):
         self.line = line
 
 
-def read_yaml(text: str) -> tuple[Any, dict[Keys, int]]:
+class _Words(yaml.SafeLoader):
+    """Takes true and false alone for truth values, as YAML 1.2 does."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012  as in PyYAML
+        first: [(tag, shape) for tag, shape in known if tag != f"{_TAG}bool" or first in "tTfF"]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+def read_yaml(text: str, *, words: bool = False) -> tuple[Any, dict[Keys, int]]:
     """The value of a YAML text, and the line of each setting in it.
 
     Anchors, tags of other types and deep nesting are refused, for a few lines of them can make
     a value that is endless.
 
+    Args:
+        words: yes, no, on and off are words and not truth values.
+
     Raises: NotYaml.
     """
+    loader = _Words if words else yaml.SafeLoader
     lines: dict[Keys, int] = {}
     try:
         _check_events(text)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=loader)
         if node is None:
             return None, lines
-        _note_lines(node, (), lines, yaml.SafeLoader(""))
-        return yaml.safe_load(text), lines
+        _note_lines(node, (), lines, loader(""))
+        return yaml.load(text, Loader=loader), lines
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise NotYaml(line, f"not YAML ({error.reason})") from None
@@ -71,6 +93,28 @@ def unfit_values(value: Any, at: Keys = ()) -> Iterator[tuple[Keys, str]]:
         yield at, f"wanted a text, a number, a list or a section, got a {type(value).__name__}"
     elif isinstance(value, str) and (what := _unfit_text(value)):
         yield at, f"the text {what}"
+
+
+def plain_error(error: Any) -> tuple[Keys, str]:
+    """Where a pydantic error is, and what is wrong there, in words of ours.
+
+    Args:
+        error: an item of `ValidationError.errors()`. A check of a whole section may name the
+            place before a colon.
+    """
+    loc: Keys = tuple(str(k) for k in error["loc"] if not str(k).startswith(_INNER))
+    what = _PLAINLY.get(error["type"], error["msg"].removeprefix("Value error, "))
+    if not loc and ": " in what:
+        name, _, what = what.partition(": ")
+        loc = tuple(name.split("."))
+    elif not isinstance(error["input"], dict) and error["type"] != "extra_forbidden":
+        what = f"{what}, got {error['input']!r}"
+    return loc, what
+
+
+def line_of(loc: Keys, lines: Mapping[Keys, int]) -> int:
+    """The line of a setting, or of the innermost section around it that is there; else 1."""
+    return next((lines[loc[:end]] for end in range(len(loc), 0, -1) if loc[:end] in lines), 1)
 
 
 def _unfit_text(text: str) -> str:

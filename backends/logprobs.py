@@ -1,0 +1,213 @@
+"""How probable was each label of a reply? Read from the log-probabilities of its tokens.
+
+A label may begin within a token (`": "full`) and be cut anywhere (`part`, `ial`), and so may those
+that the model could have given instead. So the reply's tokens are followed from where the label
+begins to the one that tells the labels apart, and each alternative on the way counts for the
+labels that it begins or holds. Texts are compared in plain form: bytes, written as one character
+each since a token may end within a character, in lower case without white space, `_` and `-`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+import orjson
+
+# A token in plain form, and the probability of each text that might have stood there, itself too.
+Token = tuple[str, dict[str, float]]
+Place = tuple[str, ...]  # an output field, or a field and a key of its map
+
+LEAST = 1e-9  # a less probable alternative is not kept; masked tokens (-9999, -inf) are among them
+LEAST_ON_LABELS = 0.5  # of the probability; with less, a label was not what the model was about
+MOST_GRADES = 101  # a wider range of whole numbers is a count, not a scale
+
+_LOWER, _GAPS = bytes(range(256)).lower(), b" \t\r\n_-"
+_PIECE = re.compile(  # of valid JSON: a key or string, a bracket, another value
+    r'("(?:[^"\\]++|\\.)*+")(\s*+:)?|[{}\[\]]|[^\s{}\[\],:"]++'
+)
+
+
+def read_tokens(logprobs: Any) -> list[Token]:
+    """The tokens of `choices[].logprobs` in OpenAI's shape; [] for what is none, or broken."""
+    try:
+        return [_token(row) for row in logprobs["content"]]
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+        return []
+
+
+def label_places(schema: Mapping[str, Any]) -> dict[Place, dict[str, str]]:
+    """Where a reply's JSON schema wants labels: their plain forms, by output field or key of a map.
+
+    Labels are enums and whole numbers from 0 up, of at most MOST_GRADES values. Labels that
+    differ in case, white space, `_` and `-` only cannot be told apart and are left out.
+    """
+    parts: dict[Place, Any] = {}
+    for name, part in schema["properties"].items():
+        parts[(name,)] = part
+        parts |= {(name, key): inner for key, inner in part.get("properties", {}).items()}
+    return {place: labels for place, part in parts.items() if (labels := _labels(part))}
+
+
+def label_probabilities(
+    text: str, tokens: Sequence[Token], places: Mapping[Place, Mapping[str, str]]
+) -> tuple[dict[str, Any], list[Token]]:
+    """Probabilities of the labels in a reply that was parsed.
+
+    The probability that fell on no label (`"unknown`, or alternatives that the endpoint did not
+    list) is taken out: each label's share of the rest is given.
+
+    Args:
+        text: the reply. tokens: of `read_tokens`; thoughts before the reply may be among them.
+        places: of `label_places`.
+
+    Returns: by output field {label: probability}, the sum 1, or for a map that by key; without
+        the fields and keys of which nothing is known: the endpoint listed no alternatives, the
+        tokens do not spell the reply, or less than LEAST_ON_LABELS is on labels. And the tokens
+        without what was not needed, from which the same comes out again.
+    """
+    plain = _plain(text.encode("utf-8", "replace"))
+    begin = "".join(token for token, _ in tokens).rfind(plain) if places else -1
+    if begin < 0:
+        return {}, []
+    starts = list(accumulate((len(token) for token, _ in tokens), initial=0))[:-1]
+    found: dict[str, Any] = {}
+    used: set[int] = set()
+    at, done = begin, 0
+    for place, start in _values(text):
+        if place not in places:
+            continue
+        at, done = at + len(_plain(text[done:start].encode("utf-8", "replace"))), start
+        first = _index(starts, at)
+        chances, end = _chances(tokens, first, at - starts[first], places[place])
+        used.update(range(first, end))
+        if chances is not None and len(place) == 1:
+            found[place[0]] = chances
+        elif chances is not None:
+            found.setdefault(place[0], {})[place[1]] = chances
+    kept = range(_index(starts, begin), len(tokens))
+    return found, [(tokens[i][0], tokens[i][1] if i in used else {}) for i in kept]
+
+
+def _chances(
+    tokens: Sequence[Token], i: int, skip: int, labels: Mapping[str, str]
+) -> tuple[dict[str, float] | None, int]:
+    """What the labels share of the tokens from i on, and the first token that was not needed.
+
+    Token i begins with `skip` characters that stand before the label.
+    """
+    lead, said, alive = tokens[i][0][:skip], "", dict(labels)
+    steps: list[tuple[dict[str, float], dict[str, str]]] = []
+    while len(alive) > 1 and i < len(tokens):
+        token, others = tokens[i]
+        chances: dict[str, float] = {}
+        for other, p in others.items():
+            if other.startswith(lead) or lead.startswith(other):
+                spelled = said + other[len(lead) :]
+                chances[spelled] = chances.get(spelled, 0.0) + p
+        said += token[len(lead) :]
+        left = {label: form for label, form in alive.items() if _fits(said, form)}
+        if not left or (not others and len(left) < len(alive)):
+            return None, i
+        if others:
+            steps.append((chances, alive))
+        lead, alive, i = "", left, i + 1
+    if len(alive) > 1:
+        return None, i
+    shares = dict.fromkeys(alive, 1.0)
+    for chances, could in reversed(steps):
+        shares = _shared(chances, could, shares)
+    total = math.fsum(shares.values())
+    if total < LEAST_ON_LABELS:
+        return None, i
+    return {label: share / total for label, share in shares.items()}, i
+
+
+def _shared(
+    chances: Mapping[str, float], could: Mapping[str, str], later: Mapping[str, float]
+) -> dict[str, float]:
+    """What each label gets of one token's alternatives; `later`, of those after the actual one.
+
+    An alternative that leaves the same labels open as the actual token goes to them by `later`,
+    any other that leaves several open by what they have got without it, evenly if that is nothing.
+    """
+    shares = dict.fromkeys(could, 0.0)
+    unsettled: list[tuple[list[str], float]] = []
+    for spelled, p in chances.items():
+        fitting = [label for label, form in could.items() if _fits(spelled, form)]
+        if fitting == list(later):
+            for label in fitting:
+                shares[label] += p * later[label]
+        elif len(fitting) == 1:
+            shares[fitting[0]] += p
+        elif fitting:
+            unsettled.append((fitting, p))
+    settled = dict(shares)
+    for fitting, p in unsettled:
+        total = sum(settled[label] for label in fitting)
+        for label in fitting:
+            shares[label] += p * (settled[label] / total if total else 1 / len(fitting))
+    return shares
+
+
+def _fits(spelled: str, form: str) -> bool:
+    """Whether a reply that goes on with `spelled` may hold the label, or holds it."""
+    if len(spelled) <= len(form):
+        return form.startswith(spelled)
+    # A string brings its closing quote; a number must not go on.
+    after = spelled[len(form)]
+    return spelled.startswith(form) and (form[-1] == '"' or not (after.isalnum() or after == "."))
+
+
+def _values(text: str) -> Iterator[tuple[Place, int]]:
+    """Each string, number or literal in the reply's JSON: where it belongs, where it starts."""
+    path: list[Any] = []  # the key at each depth, None in a list
+    for match in _PIECE.finditer(text, text.find("{")):
+        piece = match[0]
+        if piece in ("{", "["):
+            path.append(None)
+        elif piece in ("}", "]"):
+            path.pop()
+        elif match[2]:
+            path[-1] = orjson.loads(match[1])
+        elif path:  # else the end of a code fence
+            yield tuple(path), match.start()
+
+
+def _index(starts: Sequence[int], at: int) -> int:
+    """The first token that starts at this character, else the one that holds it."""
+    i = bisect_left(starts, at)
+    return i if i < len(starts) and starts[i] == at else i - 1
+
+
+def _labels(part: Mapping[str, Any]) -> dict[str, str]:
+    low, high = part.get("minimum", -1), part.get("maximum", math.inf)
+    is_scale = part.get("type") == "integer" and low >= 0 and high - low < MOST_GRADES
+    values = part.get("enum", range(low, high + 1) if is_scale else ())
+    labels = {str(value): _plain(orjson.dumps(value)) for value in values}
+    return labels if len(set(labels.values())) == len(values) > 1 else {}
+
+
+def _token(row: Any) -> Token:
+    text, own = _text_and_chance(row)
+    others: dict[str, float] = {}
+    for other in row.get("top_logprobs") or ():
+        name, p = _text_and_chance(other)
+        others[name] = others.get(name, 0.0) + p
+    if others:
+        others.setdefault(text, own)  # drawn from below the listed ones
+    return text, {name: p for name, p in others.items() if p >= LEAST}
+
+
+def _text_and_chance(row: Any) -> tuple[str, float]:
+    raw, logprob = row.get("bytes"), row["logprob"]
+    text = bytes(raw) if isinstance(raw, list) and raw else row["token"].encode()
+    return _plain(text), 0.0 if logprob is None else math.exp(min(logprob, 0.0))
+
+
+def _plain(text: bytes) -> str:
+    return text.translate(_LOWER, _GAPS).decode("latin-1")

@@ -1,0 +1,241 @@
+"""`judge probe`: what the instrument itself moves."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .exits import INCOMPLETE
+from .terminal import cell, shown
+
+
+def probe(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            exists=True,
+            help="A results folder, nugget assignments, or rows (JSONL, CSV) of items with texts.",
+        ),
+    ],
+    judge: Annotated[
+        str, typer.Option("--judge", help="assigner, support, relevance, or a YAML file.")
+    ],
+    model: Annotated[
+        str | None, typer.Option(help="A model, or a name under models:; else the folder's.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(exists=True, help="A config file with the judge and its model.")
+    ] = None,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE for any setting.")
+    ] = None,
+    conditions: Annotated[
+        str | None,
+        typer.Option(help="Of batch,order,labels,input,replicates,schema; else all."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Items at most, drawn by topic.")] = 200,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Orders of items, orders of labels, and replicates.")
+    ] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn.")] = 0,
+    fields: Annotated[
+        list[str] | None, typer.Option("--field", help="OURS=THEIRS, the name of a field in rows.")
+    ] = None,
+    max_calls: Annotated[int | None, typer.Option(help="Requests to send at most.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Dollars to spend at most.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Tokens to use at most.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Folder of the reply cache.")] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Answer from the reply cache alone.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print calls, tokens and cost; ask nothing.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the rows, and for the labels by condition.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Rows, one JSON object a condition.")
+    ] = False,
+) -> None:
+    """Judge the same items again with one thing about the judge changed, and show what moves.
+
+    Example: judge probe results/demo --judge assigner --conditions batch,replicates
+
+    Exit: 0 complete, 2 usage or input, 3 some not judged.
+    """
+    from ..programs.probe import Options, plan_probe
+    from ..programs.probe import probe as ask
+    from ..programs.probe_files import check_probe_folder, probe_lines, write_probe
+    from ..records.problems import Problems
+    from .score import list_problems
+    from .tables import plan_table, write_objects
+
+    flags = {
+        "run.max_calls": max_calls,
+        "run.max_cost": max_cost,
+        "run.max_tokens": max_tokens,
+        "run.cache": str(cache) if cache is not None else None,
+        "run.offline": offline or None,
+    }
+    settings = {name: value for name, value in flags.items() if value is not None}
+    resolved = _config(source, judge, config, settings, sets, model)
+    options = Options(
+        kinds=_kinds(conditions),
+        limit=limit,
+        seed=seed,
+        repeats=repeats,
+        fields=dict(_pair(text) for text in fields or ()),
+    )
+    problems = Problems()
+    if dry_run:
+        estimates, skipped = plan_probe(source, judge, resolved, problems, options)
+        if as_json:
+            write_objects(vars(estimate) for estimate in estimates)
+        else:
+            sys.stdout.write(plan_table(estimates) + _skipped_text(skipped))
+        list_problems(problems)
+        return
+    if out is not None:
+        check_probe_folder(out)
+    if "default" not in resolved.models and not resolved.judges:
+        sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
+
+    def told(line: str) -> None:
+        if not quiet:
+            sys.stderr.write(shown(f"{line}\n"))
+
+    found = ask(source, judge, resolved, problems, options, told=told)
+    if out is not None:
+        asked = {"source": str(source), "conditions": options.kinds, "limit": limit}
+        write_probe(out, found, asked | {"seed": seed, "repeats": repeats})
+    if as_json:
+        write_objects(probe_lines(found))
+    else:
+        sys.stdout.write(probe_text(found))
+    list_problems(problems)
+    sys.stderr.write(shown(_spent_text(found, out)))
+    if found.n_unjudged:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _config(
+    source: Path,
+    judge: str,
+    config: Path | None,
+    settings: dict[str, Any],
+    sets: list[str] | None,
+    model: str | None,
+) -> Any:
+    """The config file, or what a results folder was judged with, under the flags."""
+    from ..programs.config import ITEM_JUDGES
+    from ..programs.config_file import load_config
+    from ..programs.manifest import config_of
+
+    name: Any = judge if judge in ITEM_JUDGES else "item"
+    if config is None and source.is_dir():
+        known = config_of(source).model_dump(mode="json", by_alias=True)
+        own = {name: known["judges"][name]} if name in known["judges"] else {}
+        settings = {"models": known["models"], "judges": own, **settings}
+    resolved = load_config(config, settings, sets or (), model)
+    if model is not None and name in resolved.judges:  # the one that is named now answers
+        section = resolved.judges[name].model_copy(update={"model": "default"})
+        judges = {**resolved.judges, name: section}
+        resolved = resolved.model_copy(update={"judges": judges})
+    return resolved
+
+
+def _kinds(text: str | None) -> Any:
+    from ..programs.probe_conditions import KINDS
+    from ..records.problems import InputError
+
+    if text is None:
+        return KINDS
+    names = [name.strip() for name in text.split(",")]
+    if unknown := [name for name in names if name not in KINDS]:
+        raise InputError(f"--conditions {unknown[0]!r}: wanted some of {', '.join(KINDS)}")
+    return tuple(kind for kind in KINDS if kind in names)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    from ..records.problems import InputError
+
+    ours, equals, theirs = text.partition("=")
+    if not (ours and equals and theirs):
+        raise InputError(f"--field {text}: wanted OURS=THEIRS, such as sentence=claim")
+    return ours, theirs
+
+
+def probe_text(found: Any) -> str:
+    """What a probe found as a table of 100 columns; `--json` has all figures."""
+    base = found.rows[0]
+    who = f"{found.judge['judge']}, {found.judge['model']['model']}"
+    best = cell(found.judge["scale"][-1])
+    level = f"{base['share_best']:.1%} {best}, " if base["share_best"] is not None else ""
+    gain = f"mean gain {base['mean_gain']:.3f}" if base["mean_gain"] is not None else ""
+    lines = [
+        f"{cell(who)}: {len(found.items):,} items; base: {base['what']}",
+        f"base: {base['n_judged']:,} judged, {base['n_unjudged']:,} unjudged; {level}{gain}",
+        "",
+        f"{'condition':<16}{'n':>5}{'lost':>5}{'changed':>8}{'kappa':>7}{'interval':>15}"
+        f"{'linear':>7}{'best':>8}{'interval':>16}{'runs':>7}{'tau-b':>6}",
+    ]
+    for row in found.rows[1:]:
+        kappa, runs = row["kappa"], row["runs"] or {}
+        agreed, linear, shift = kappa["unweighted"], kappa.get("linear", {}), row["best"] or {}
+        lines.append(
+            f"{_short(row['condition'], 16):<16}{row['n']:>5}{row['n_unjudged']:>5}"
+            f"{_f(row['changed']['value']):>8}{_f(agreed['value']):>7}{_interval(agreed):>15}"
+            f"{_f(linear.get('value')):>7}{_f(shift.get('value'), '+'):>8}"
+            f"{_interval(shift, '+'):>16}{_f(runs.get('largest')):>7}"
+            f"{_f(runs.get('tau_b'), digits=2):>6}"
+        )
+    lines += ["", f"{'condition':<16}{'calls':>8}{'x base':>8}{'tokens':>12}{'x base':>8}  what"]
+    for row in found.rows:
+        if cost := row["cost"]:
+            lines.append(
+                f"{_short(row['condition'], 16):<16}{cost['calls']:>8,}"
+                f"{cost['calls_of_base']:>8.2f}{cost['tokens']:>12,}"
+                f"{cost['tokens_of_base']:>8.2f}  {_short(row['what'], 46)}"
+            )
+    return shown("\n".join(lines) + "\n") + _skipped_text(found.skipped)
+
+
+def _skipped_text(skipped: Any) -> str:
+    return "".join(f"skipped {cell(each.name)}: {cell(each.reason)}\n" for each in skipped)
+
+
+def _spent_text(found: Any, out: Path | None) -> str:
+    usages = found.spent.values()
+    requests, hits, tokens = (
+        sum(getattr(usage, name) for usage in usages)
+        for name in ("requests", "cache_hits", "tokens")
+    )
+    costs = [usage.known_cost for usage in usages]
+    cost = "unknown" if None in costs else f"${sum(costs):.4f}"
+    lines = [f"{requests:,} requests, {hits:,} from the cache, {tokens:,} tokens, cost {cost}"]
+    if found.limit_reached:
+        lines.append(f"Stopped at {found.limit_reached}: the figures are partial.")
+    if found.n_unjudged:
+        where = f"listed in {out}/unjudged.jsonl" if out is not None else "--out lists them"
+        lines.append(f"{found.n_unjudged:,} labels are missing, never compared; {where}.")
+    return "\n".join(lines) + "\n"
+
+
+def _interval(row: dict[str, Any], sign: str = "") -> str:
+    if row.get("low") is None:
+        return "-"
+    return f"[{_f(row['low'], sign)} {_f(row['high'], sign)}]"
+
+
+def _f(value: float | None, sign: str = "", digits: int = 3) -> str:
+    return "-" if value is None else f"{value:{sign}.{digits}f}"
+
+
+def _short(text: str, most: int) -> str:
+    plain = cell(text)
+    return plain if len(plain) <= most else plain[: most - 3] + "..."

@@ -1,0 +1,265 @@
+"""A judge of your own: a YAML file says what it reads, what it is asked and its labels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import keyword
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import dspy
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from ..backends.prompt import Scorer
+from ..records.label_rows import KEY_FIELDS
+from ..records.problems import InputError
+from ..records.rows import Label, Row
+from ..records.yaml_text import NotYaml, line_of, plain_error, read_yaml, unfit_values
+from .items import ItemJudge
+from .overlap import weighted_overlap
+
+SHARE = "share_"  # in front of a label: the measure of how many items have it
+_BUILT_IN = ("nuggetizer", "importance", "assigner", "support", "relevance", "item", "items")
+# Fields that stand beside the inputs in files of items and labels.
+_FIELDS = {
+    *(name for names in KEY_FIELDS.values() for name in names),
+    *("label", "annotator", "rationale", "raw", "score", "probabilities", "probability"),
+    *("chosen_by", "other_label", "model", "backend", "self"),
+}
+
+
+def _word(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", text):
+        raise ValueError("wanted a lower-case word of letters, digits and _, up to 64")
+    return text
+
+
+Word = Annotated[str, AfterValidator(_word)]
+Text = Annotated[str, Field(pattern=r"\S")]
+Line = Annotated[str, Field(pattern=r"^[^\n\r]*\S[^\n\r]*$")]
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+
+
+def _with_gains(value: Any) -> Any:
+    """A list of labels as a map to no gains."""
+    if not isinstance(value, list):
+        return value
+    if len(value) != len(set(map(str, value))):
+        raise ValueError("a label stands there twice")
+    return dict.fromkeys(value)
+
+
+Labels = Annotated[
+    dict[Word, Share | None],
+    BeforeValidator(_with_gains),
+    Field(min_length=2),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "object", "additionalProperties": {"type": "number"}},
+                {"type": "array", "items": {"type": "string"}},
+            ]
+        }
+    ),
+]
+
+
+class LexicalRule(Row):
+    """How the judge answers without a model: by the overlap of one input with another."""
+
+    look_for: str = Field(description="the input whose words are looked for")
+    held: str = Field(alias="in", description="the input in which they are looked for")
+    cuts: tuple[Share, ...] = Field(description="overlap at which each label but the worst begins")
+
+
+class OwnJudgeDefinition(Row):
+    """What the YAML file of a judge says; data only.
+
+    `labels` run from worst to best. In a map each has its gain in [0, 1]; a list of ordered labels
+    has gains in equal steps, one of labels without an order has none.
+    """
+
+    name: Word = Field(description="lower-case word, as it stands in judge files")
+    question: Text = Field(description="instructions for the model, with the labels' meanings")
+    inputs: dict[Word, Line] = Field(min_length=1, description="field of an item -> what it holds")
+    labels: Labels = Field(description="worst to best: label -> gain, or a list")
+    ordered: StrictBool = Field(default=True, description="false: labels are names, not steps")
+    measure: Word | None = Field(
+        default=None, description="what the mean gain is called; else mean_gain"
+    )
+    lexical: LexicalRule | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _is_new(cls, name: str) -> str:
+        if name in _BUILT_IN:
+            raise ValueError("the name of a built-in judge")
+        return name
+
+    @field_validator("inputs")
+    @classmethod
+    def _are_free(cls, inputs: dict[str, str]) -> dict[str, str]:
+        for name in inputs:
+            if name in _FIELDS or keyword.iskeyword(name):
+                raise ValueError(f"the name {name!r} is taken for something else in files of items")
+            if hasattr(dspy.Signature, name) or hasattr(dspy.Prediction, name):
+                raise ValueError(f"the name {name!r} is one of DSPy's own")
+        return inputs
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        given = [gain for gain in self.labels.values() if gain is not None]
+        if given and len(given) < len(self.labels):
+            raise ValueError("labels: wanted a gain for each label, or for none")
+        if self.ordered and given and (sorted(given) != given or given[0] == given[-1]):
+            raise ValueError("labels: wanted gains that ascend from the worst label to the best")
+        if self.measure is not None and not self.gains:
+            raise ValueError("measure: labels without order and gains have no mean gain")
+        for name in (*self.labels, *([self.measure] if self.measure else [])):
+            if name == "length" or name.startswith(SHARE) or name.endswith(("_all", "_expected")):
+                at = "measure" if name == self.measure else f"labels.{name}"
+                raise ValueError(f"{at}: {name!r} is kept for measures that are made of others")
+        if self.lexical is not None:
+            self._check_lexical(self.lexical)
+        return self
+
+    def _check_lexical(self, rule: LexicalRule) -> None:
+        for at, name in (("look_for", rule.look_for), ("in", rule.held)):
+            if name not in self.inputs:
+                raise ValueError(f"lexical.{at}: no input {name!r}; there is {_all(self.inputs)}")
+        if not self.ordered:
+            raise ValueError("lexical: overlap puts labels in an order, and these have none")
+        if len(rule.cuts) != len(self.labels) - 1:
+            n = len(self.labels) - 1
+            raise ValueError(f"lexical.cuts: {len(rule.cuts)} for {n + 1} labels, wanted {n}")
+        if any(high < low for low, high in pairwise(rule.cuts)):
+            raise ValueError(f"lexical.cuts: {list(rule.cuts)}, wanted ascending ones")
+
+    @property
+    def scale(self) -> tuple[str, ...]:
+        """The labels, worst to best."""
+        return tuple(self.labels)
+
+    @property
+    def gains(self) -> dict[str, float]:
+        """What each label is worth; {} for labels without gains and order."""
+        given = {name: gain for name, gain in self.labels.items() if gain is not None}
+        if given or not self.ordered:
+            return given
+        return {name: i / (len(self.labels) - 1) for i, name in enumerate(self.labels)}
+
+    @property
+    def version(self) -> str:
+        """Hash of everything in the definition."""
+        text = json.dumps(self.model_dump(mode="json"))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+class OwnJudge(ItemJudge):
+    """Gives each item a label of its definition: `judge(claim=, source=).label`.
+
+    Args:
+        definition: what the judge is, or the YAML file that says it.
+        model, backend: as for `Judge`.
+
+    `key` are the ids of the items at hand; a judge does not know them by itself.
+    """
+
+    kind = "other"
+    predictor, output = "judge", "label"
+    key: tuple[str, ...] = ()
+
+    def __init__(self, definition: OwnJudgeDefinition | str | Path, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        if not isinstance(definition, OwnJudgeDefinition):
+            definition = read_own_judge(Path(definition))
+        self.definition = definition
+        self.name, self.version = definition.name, definition.version
+        self.inputs = tuple(definition.inputs)
+        self.scale, self.gains = definition.scale, definition.gains
+        self.is_ordered = definition.ordered
+        self.judge = dspy.Predict(_signature(definition))
+        if (rule := definition.lexical) is not None:
+            self.held = rule.held
+            self.scorers = {"judge": self.weighted_scorer({})}
+            self.twins = {"judge": self._twin}
+
+    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
+        """See ItemJudge: the weighted overlap of the two inputs of the lexical rule."""
+        if (rule := self.definition.lexical) is None:
+            return super().weighted_scorer(words)
+
+        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
+            return {"label": weighted_overlap(inputs[rule.look_for], inputs[rule.held], words)}
+
+        return score
+
+    async def decide(self, **inputs: str) -> dspy.Prediction:
+        """One call. Raises: ValueError for inputs that are not those of the definition."""
+        if inputs.keys() != set(self.inputs):
+            raise ValueError(f"wanted the inputs {_all(self.inputs)}, got {_all(inputs)}")
+        found, _ = await self.verdict(**inputs)
+        return dspy.Prediction(
+            label=found.label, score=found.score, probabilities=found.probabilities
+        )
+
+    def _twin(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        rule = self.definition.lexical
+        assert rule is not None
+        score = self.weighted_scorer({})(inputs)["label"]
+        return {"label": self.scale[sum(score >= cut for cut in rule.cuts)]}
+
+
+def read_own_judge(path: Path) -> OwnJudgeDefinition:
+    """Read the YAML file of a judge. Raises: InputError with file and line for all that is wrong.
+
+    `yes`, `no`, `on` and `off` are words there; only `true` and `false` are truth values.
+    """
+    try:
+        data, lines = read_yaml(path.read_text(encoding="utf-8"), words=True)
+    except FileNotFoundError:
+        wanted = "wanted assigner, support, relevance or the YAML file of a judge"
+        raise InputError(f"{path}: no such file; {wanted}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    except NotYaml as error:
+        raise InputError(f"{path}:{error.line}: {error}") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{path}:1: wanted settings such as name: and question:")
+    wrong = list(unfit_values(data))
+    if not wrong:
+        try:
+            return OwnJudgeDefinition.model_validate(data)
+        except ValidationError as error:
+            wrong = [plain_error(found) for found in error.errors(include_url=False)]
+    told = [f"{path}:{line_of(at, lines)}: {'.'.join(at)}: {what}" for at, what in wrong]
+    raise InputError("\n".join(dict.fromkeys(told)))
+
+
+def _signature(definition: OwnJudgeDefinition) -> type[dspy.Signature]:
+    members = {f"LABEL_{i}": name for i, name in enumerate(definition.scale)}
+    labels = Label("Label", members)  # type: ignore[call-arg]  # made as any enum is
+    fields = {
+        name: (str, dspy.InputField(desc=desc)) for name, desc in definition.inputs.items()
+    } | {"label": (labels, dspy.OutputField(desc="the label that fits"))}
+    found: type[dspy.Signature] = dspy.Signature(
+        fields, definition.question.strip(), signature_name=definition.name
+    )
+    return found
+
+
+def _all(names: Any) -> str:
+    return ", ".join(names) or "none"

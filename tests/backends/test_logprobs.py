@@ -1,0 +1,450 @@
+"""Probabilities of labels come out of the tokens of a reply, however they were cut.
+
+The expected numbers are worked out by hand from the alternatives written beside each token.
+"""
+
+import math
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nuggetjudge.backends.logprobs import label_places, label_probabilities, read_tokens
+
+Tokens = list[Any]  # a text, or (text, probability of each alternative, the text among them)
+VERDICT = ("full", "partial", "none")
+
+
+def enum(*labels: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(labels)}
+
+
+def grades(low: int, high: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
+def schema(**fields: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": fields}
+
+
+def row(text: bytes, p: float) -> dict[str, Any]:
+    told = math.log(p) if p else -9999.0
+    return {"token": text.decode("utf-8", "replace"), "bytes": list(text), "logprob": told}
+
+
+def raw(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def logprobs(tokens: Tokens) -> dict[str, Any]:
+    """In the shape of OpenAI's `choices[].logprobs`."""
+    rows = []
+    for token in tokens:
+        text, others = (token, {token: 1.0}) if isinstance(token, str | bytes) else token
+        top = [row(raw(other), p) for other, p in others.items()]
+        rows.append({**row(raw(text), others.get(text, 0.0)), "top_logprobs": top})
+    return {"content": rows, "refusal": None}
+
+
+def text_of(tokens: Tokens) -> str:
+    parts = (token if isinstance(token, str | bytes) else token[0] for token in tokens)
+    return b"".join(map(raw, parts)).decode()
+
+
+def probabilities(tokens: Tokens, text: str | None = None, **fields: Any) -> dict[str, Any]:
+    """Of a reply with these fields; the text is what the tokens spell."""
+    places = label_places(schema(**fields or {"verdict": enum(*VERDICT)}))
+    text = text_of(tokens) if text is None else text
+    found, kept = label_probabilities(text, read_tokens(logprobs(tokens)), places)
+    # What is kept says the same again, byte for byte, also after a cache has written and read it.
+    again, kept_again = label_probabilities(text, orjson.loads(orjson.dumps(kept)), places)
+    assert orjson.dumps(again) == orjson.dumps(found)
+    assert orjson.dumps(kept_again) == orjson.dumps(kept)
+    return found
+
+
+def verdict(*tokens: Any, labels: tuple[str, ...] = VERDICT) -> Any:
+    """Of a reply `{"verdict":` + tokens."""
+    told = ['{"', "verdict", '":', *tokens]
+    found = probabilities(told, verdict=enum(*labels)).get("verdict")
+    assert found is None or sum(found.values()) == pytest.approx(1.0, abs=1e-12)
+    return found
+
+
+def approx(**expected: float) -> Any:
+    return pytest.approx(expected, abs=1e-9)
+
+
+# --- one label, several tokenisations
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        [' "', ("full", {"full": 0.6, "partial": 0.3, "none": 0.1}), '"}'],
+        # The first pieces of a label are summed.
+        [
+            ' "',
+            ("full", {"full": 0.5, "f": 0.1, "part": 0.2, "p": 0.1, "no": 0.06, "none": 0.04}),
+            '"}',
+        ],
+        # The quote is in the token of the label.
+        [(' "full', {' "full': 0.6, ' "part': 0.3, ' "no': 0.1}), '"}'],
+        # So are the colon, the closing quote and the brace.
+        [(' "full"}', {' "full"}': 0.6, ' "partial': 0.2, ' "partial"': 0.1, ' "none"}': 0.1})],
+        # Other alternatives write no space before the quote, or begin with it alone.
+        [(' "full', {' "full': 0.3, '"full': 0.15, ' "part': 0.2, '"p': 0.025, ' "none': 0.075,
+                     ' "': 0.15, " ": 0.1}), '"}'],
+        # Letter by letter, the first decides.
+        ['"', ("f", {"f": 0.6, "p": 0.3, "n": 0.1}), ("u", {"u": 0.2, "x": 0.8}), "ll", '"', "}"],
+        # An alternative at the quote decides, what the quote leaves open the next token decides.
+        [(' "', {' "': 0.5, ' "full': 0.4, ' "part': 0.1}),
+         ("full", {"full": 0.4, "part": 0.4, "none": 0.2}), '"}'],
+        # A grammar masks all else, with -9999 or a logarithm of 0.
+        [' "', ("full", {"full": 0.54, "f": 0.06, "partial": 0.3, "none": 0.1, "Sure": 0.0}), '"}'],
+    ],
+)  # fmt: skip
+def test_a_label_is_as_probable_as_the_tokens_that_begin_it(tokens):
+    assert verdict(*tokens) == approx(full=0.6, partial=0.3, none=0.1)
+
+
+def test_a_label_that_the_model_did_not_prefer_stands_with_its_probability():
+    found = verdict(' "', ("none", {"full": 0.7, "none": 0.2, "partial": 0.1}), '"}')
+    assert found == approx(full=0.7, partial=0.1, none=0.2)
+
+
+def test_a_token_drawn_from_below_the_listed_ones_counts_by_its_own_log_probability():
+    told = logprobs(['{"verdict":"', ("none", {"full": 0.7, "partial": 0.2}), '"}'])
+    told["content"][1]["logprob"] = math.log(0.1)
+    places = label_places(schema(verdict=enum(*VERDICT)))
+    found, _ = label_probabilities('{"verdict":"none"}', read_tokens(told), places)
+    assert found == {"verdict": approx(full=0.7, partial=0.2, none=0.1)}
+
+
+def test_what_falls_on_no_label_is_taken_out():
+    found = verdict(' "', ("full", {"full": 0.45, "none": 0.15, "unknown": 0.4}), '"}')
+    assert found == approx(full=0.75, partial=0.0, none=0.25)
+
+
+def test_with_less_than_half_on_labels_nothing_is_known():
+    assert verdict(' "', ("full", {"full": 0.3, "none": 0.19, "unknown": 0.51}), '"}') is None
+    found = verdict(' "', ("full", {"full": 0.3, "none": 0.21, "unknown": 0.49}), '"}')
+    assert found == approx(full=0.3 / 0.51, partial=0.0, none=0.21 / 0.51)
+
+
+def test_a_word_that_only_begins_with_a_label_is_none():
+    found = verdict(' "', ("full", {"full": 0.6, "fully": 0.2, "none": 0.2}), '"}')
+    assert found == approx(full=0.75, partial=0.0, none=0.25)
+
+
+# --- labels that begin alike
+
+
+def test_a_shared_beginning_is_followed_to_the_token_that_splits_it():
+    found = verdict(
+        ' "',
+        ("part", {"part": 0.6, "par": 0.1, "p": 0.1, "none": 0.2}),
+        ("ly", {"ly": 0.25, "ial": 0.75}),
+        '"}',
+        labels=("partial", "partly", "none"),
+    )
+    assert found == approx(partial=0.6, partly=0.2, none=0.2)
+
+
+def test_what_falls_on_no_label_later_is_taken_out_too():
+    found = verdict(
+        ' "',
+        ("part", {"part": 0.8, "none": 0.2}),
+        ("ly", {"ly": 0.2, "ial": 0.6, "s": 0.2}),
+        '"}',
+        labels=("partial", "partly", "none"),
+    )  # on labels: .8 * .8 + .2 = .84
+    assert found == approx(partial=0.48 / 0.84, partly=0.16 / 0.84, none=0.2 / 0.84)
+
+
+def test_a_label_that_begins_another_ends_at_its_quote():
+    found = verdict(
+        ' "',
+        ("support", {"support": 0.8, "supported": 0.15, 'support"': 0.05}),
+        ('"', {'"': 0.75, "ed": 0.25}),
+        "}",
+        labels=("support", "supported"),
+    )
+    assert found == approx(support=0.8 * 0.75 + 0.05, supported=0.8 * 0.25 + 0.15)
+
+
+@pytest.mark.parametrize(
+    ("first", "none", "nonsense"),
+    [
+        ({"part": 0.5, "no": 0.5}, 0.25, 0.25),  # nothing tells them apart
+        ({"part": 0.5, "no": 0.3, "none": 0.15, "nonsense": 0.05}, 0.375, 0.125),
+    ],
+)
+def test_labels_left_open_on_a_path_not_taken_share_by_what_is_known_of_them(first, none, nonsense):
+    found = verdict(
+        ' "',
+        ("part", first),
+        ("ial", {"ial": 0.8, "ly": 0.2}),
+        '"}',
+        labels=("partial", "partly", "none", "nonsense"),
+    )
+    assert found == approx(partial=0.4, partly=0.1, none=none, nonsense=nonsense)
+
+
+def test_labels_that_differ_in_spelling_only_have_no_probabilities():
+    fields = {"verdict": enum("no one", "no-one", "all")}
+    assert label_places(schema(**fields)) == {}
+
+
+# --- grades
+
+
+def grade(*tokens: Any, high: int = 3) -> Any:
+    return probabilities(['{"', "grade", '":', *tokens], grade=grades(0, high)).get("grade")
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        [" ", ("2", {"2": 0.6, "3": 0.3, "1": 0.1}), "}"],
+        [(" 2", {" 2": 0.5, "2": 0.1, " 3": 0.2, "3": 0.1, " 1": 0.1}), "\n}"],
+        [(" ", {" ": 0.5, "2": 0.3, "3": 0.15, "1": 0.05}),
+         ("2", {"2": 0.6, "3": 0.3, "1": 0.1}), "}"],
+        [("2}", {"2}": 0.4, "2": 0.2, "3}": 0.3, "1": 0.1})],
+    ],
+)  # fmt: skip
+def test_a_whole_grade_is_read_at_its_digit(tokens):
+    expected = {"0": 0.0, "1": 0.1, "2": 0.6, "3": 0.3}
+    assert grade(*tokens) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_number_out_of_range_or_with_a_fraction_is_no_grade():
+    found = grade(("2}", {"2}": 0.6, "20": 0.1, "2.": 0.1, "7": 0.1, '"2"': 0.1}))
+    assert found == pytest.approx({"0": 0.0, "1": 0.0, "2": 1.0, "3": 0.0})
+
+
+def test_grades_of_two_digits_are_followed_to_the_second():
+    found = grade(" ", ("1", {"1": 0.6, "2": 0.4}), ("0", {"0": 0.5, "}": 0.5}), "}", high=10)
+    assert {name: p for name, p in found.items() if p} == pytest.approx(
+        {"1": 0.3, "10": 0.3, "2": 0.4}
+    )
+
+
+def test_numbers_without_two_bounds_and_wide_ranges_are_no_labels():
+    fields = {
+        "a": {"type": "integer"},
+        "b": grades(0, 101),
+        "c": grades(-1, 1),
+        "d": grades(0, 100),
+    }
+    assert list(label_places(schema(**fields))) == [("d",)]
+
+
+# --- several labels in one reply
+
+
+def test_each_key_of_a_map_has_its_own():
+    labels = enum("support", "not_support")
+    tokens = [
+        '{"verdicts": {"', "1", '": "', ("support", {"support": 0.9, "not": 0.1}),
+        '", "', "2", '": "', ("not", {"support": 0.25, "not": 0.75}), "_", "support", '"}}',
+    ]  # fmt: skip
+    verdicts = {"type": "object", "properties": {"1": labels, "2": labels}}
+    assert probabilities(tokens, verdicts=verdicts) == {
+        "verdicts": {
+            "1": approx(support=0.9, not_support=0.1),
+            "2": approx(support=0.25, not_support=0.75),
+        }
+    }
+
+
+def test_of_a_map_the_keys_of_which_nothing_is_known_are_left_out():
+    tokens = [
+        '{"v": {"a": "', ("full", {"full": 0.9, "none": 0.1}),
+        '", "b": "', ("none", {"full": 0.1, "none": 0.1, "other": 0.8}), '"}}',
+    ]  # fmt: skip
+    verdicts = {"type": "object", "properties": dict.fromkeys("ab", enum("full", "none"))}
+    assert probabilities(tokens, v=verdicts) == {"v": {"a": approx(full=0.9, none=0.1)}}
+
+
+def test_keys_and_rationales_that_hold_labels_mislead_nobody():
+    tokens = [
+        '{"why": "not \\"', ("none", {"none": 0.9, "full": 0.1}), '\\", verdict: \\"none\\"", ',
+        '"v": {"none": "', ("full", {"full": 0.8, "none": 0.2}),
+        '", "full": "', ("none", {"full": 0.4, "none": 0.6}), '"}, "grade": ',
+        ("1", {"1": 0.7, "0": 0.3}), "}",
+    ]  # fmt: skip
+    labels = enum("full", "none")
+    verdicts = {"type": "object", "properties": {"none": labels, "full": labels}}
+    fields = {"why": {"type": "string"}, "v": verdicts, "grade": grades(0, 1)}
+    assert probabilities(tokens, **fields) == {
+        "v": {"none": approx(full=0.8, none=0.2), "full": approx(full=0.4, none=0.6)},
+        "grade": pytest.approx({"0": 0.3, "1": 0.7}),
+    }
+
+
+def test_tokens_that_are_not_needed_are_kept_without_alternatives():
+    tokens = ["thinking, ", '{"why":"', ("wet", {"wet": 0.5, "dry": 0.5}), '","v":', '"',
+              ("full", {"full": 0.9, "none": 0.1, "x": 1e-10}), '"}']  # fmt: skip
+    places = label_places(schema(why={"type": "string"}, v=enum("full", "none")))
+    text = text_of(tokens[1:])
+    _, kept = label_probabilities(text, read_tokens(logprobs(tokens)), places)
+    needed = [(token, set(others)) for token, others in kept if others]
+    assert needed == [('"', {'"'}), ("full", {"full", "none"})]
+    assert "".join(token for token, _ in kept) == text
+
+
+# --- spellings, bytes, and what stands around a reply
+
+
+def test_labels_in_another_spelling_count():
+    found = verdict(
+        ' "',
+        ("Partial", {"Partial": 0.4, "PART": 0.2, "partial-": 0.1, "partial_": 0.1, "not": 0.2}),
+        (" Support", {" Support": 1.0}),
+        '"}',
+        labels=("partial_support", "not_support"),
+    )
+    assert found == approx(partial_support=0.8, not_support=0.2)
+
+
+def test_tokens_may_end_within_a_character():
+    ue, ss = "ü".encode(), "ß".encode()
+    tokens = [
+        '{"why": "', "🐝".encode()[:2], "🐝".encode()[2:], '", "v": "',
+        (b"gr" + ue[:1], {b"gr" + ue[:1]: 0.5, b"gro" + ss[:1]: 0.25, "groß": 0.25}),
+        ue[1:] + b"n", '"}',
+    ]  # fmt: skip
+    fields = {"why": {"type": "string"}, "v": enum("grün", "groß")}
+    assert probabilities(tokens, **fields) == {"v": pytest.approx({"grün": 0.5, "groß": 0.5})}
+
+
+def test_texts_stand_in_where_an_endpoint_gives_no_bytes():
+    told = logprobs(['{"why": "λ", "v": "', ("ja", {"ja": 0.8, "nein": 0.2}), '"}'])
+    for token in told["content"]:
+        for part in (token, *token["top_logprobs"]):
+            part["bytes"] = None
+    places = label_places(schema(why={"type": "string"}, v=enum("ja", "nein")))
+    found, _ = label_probabilities('{"why": "λ", "v": "ja"}', read_tokens(told), places)
+    assert found == {"v": approx(ja=0.8, nein=0.2)}
+
+
+FULL = ("full", {"full": 0.6, "partial": 0.3, "none": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        (["```json\n", '{"verdict": "', FULL, '"}', "\n```"], '```json\n{"verdict": "full"}\n```'),
+        (["<think>", '{"verdict": "none"}', "</think>", '{"verdict": "', FULL, '"}', "<|end|>"],
+         '{"verdict": "full"}'),
+        (['\n\n{"verdict": "', FULL, '"}', ""], '{"verdict": "full"}'),
+        (['{"verdict":', '"', FULL, '"}'], '{"verdict": "full"}'),  # tokens that lose their spaces
+        (['{\n  "verdict"', ': "', FULL, '"\n}'], '{\n  "verdict": "full"\n}'),
+    ],
+)  # fmt: skip
+def test_fences_thoughts_and_white_space_do_not_matter(tokens, text):
+    assert probabilities(tokens, text) == {"verdict": approx(full=0.6, partial=0.3, none=0.1)}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        (['{"verdict": "', "full", '"}'], '{"verdict": "none"}'),  # of another reply
+        (["token_id:5", "token_id:6"], '{"verdict": "full"}'),
+        ([], '{"verdict": "full"}'),
+        (['{"verdict": "', ("full", {}), '"}'], '{"verdict": "full"}'),  # no alternatives
+        (['{"verdict": "', ("full", {"full": 0.0, "none": 0.0}), '"}'], '{"verdict": "full"}'),
+        (['{"verdict": "', ("\\u0066ull", {"\\u0066ull": 0.9, "none": 0.1}), '"}'],
+         '{"verdict": "\\u0066ull"}'),
+    ],
+)  # fmt: skip
+def test_where_no_label_can_be_weighed_nothing_is_known(tokens, text):
+    assert probabilities(tokens, text) == {}
+
+
+# --- any tokenisation, any rubbish
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_a_models_probabilities_come_back_however_its_replies_are_cut(data):
+    """A model that says one of three replies, each cut anywhere: what is said is one of them."""
+    shares = data.draw(st.lists(st.integers(1, 99), min_size=3, max_size=3))
+    ends = {'full"}': shares[0], 'partial"}': shares[1], 'none"}': shares[2]}
+    texts = {'{"verdict": "' + end: share / sum(shares) for end, share in ends.items()}
+    said = data.draw(st.sampled_from(list(texts)))
+    tokens: Tokens = []
+    begun = ""
+    while begun != said:
+        alive = {text: p for text, p in texts.items() if text.startswith(begun)}
+        n = data.draw(st.integers(1, 9))
+        others: dict[str, float] = {}
+        for text, p in alive.items():
+            # All that can still be the same reply are cut alike; the rest anywhere.
+            is_open = text.startswith(said[: len(begun) + n])
+            size = n if is_open else data.draw(st.integers(_common(text, said) + 1, len(text)))
+            size -= 0 if is_open else len(begun)
+            piece = text[len(begun) : len(begun) + size]
+            others[piece] = others.get(piece, 0.0) + p / sum(alive.values())
+        tokens.append((said[len(begun) : len(begun) + n], others))
+        begun += tokens[-1][0]
+    expected = dict(zip(VERDICT, texts.values(), strict=True))
+    assert probabilities(tokens) == {"verdict": pytest.approx(expected, abs=1e-9)}
+
+
+def _common(one: str, other: str) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+
+
+RUBBISH = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["content", "token", "bytes", "logprob", "top_logprobs", "x"]), inner
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(found=RUBBISH, label=st.sampled_from(VERDICT))
+def test_rubbish_in_place_of_log_probabilities_raises_nothing(found, label):
+    text = f'{{"verdict": "{label}"}}'
+    places = label_places(schema(verdict=enum(*VERDICT)))
+    for tokens in (read_tokens(found), read_tokens({"content": found})):
+        assert label_probabilities(text, tokens, places)[0].get("verdict", {}).keys() <= set(
+            VERDICT
+        )
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.sampled_from(['{"verdict"', ': "', ' "', "full", "none", '"}', "", "f", "\xff"]),
+            st.dictionaries(
+                st.sampled_from(['"', "full", "fu", "no", "", "}", ' "']), st.floats(0, 1)
+            ),
+        )
+    )
+)
+def test_any_tokens_give_shares_that_sum_to_one_or_nothing(rows):
+    places = label_places(schema(verdict=enum(*VERDICT)))
+    tokens = read_tokens(logprobs(rows))
+    for end in ('"full"}', '"none"}'):
+        found, _ = label_probabilities('{"verdict": ' + end, tokens, places)
+        assert found == {} or sum(found["verdict"].values()) == pytest.approx(1.0)
+
+
+def test_a_reply_may_be_of_many_thousand_tokens():
+    filler = [("\n", {"\n": 0.5, " ": 0.5})] * 10_000
+    tokens = ['{"why": "', *["word "] * 10_000, '",', *filler, '"verdict":', *filler, ' "', FULL,
+              '"}']  # fmt: skip
+    fields = {"why": {"type": "string"}, "verdict": enum(*VERDICT)}
+    found = probabilities(tokens, **fields)
+    assert found == {"verdict": approx(full=0.6, partial=0.3, none=0.1)}

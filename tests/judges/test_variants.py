@@ -1,0 +1,74 @@
+"""The same judge with its labels or inputs in another order: the words stay, their order moves."""
+
+import json
+
+import pytest
+from mock_server import MockServer, input_of, schema_of
+
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
+from nuggetjudge.judges.variants import (
+    listed_labels,
+    shown_inputs,
+    with_first_input,
+    with_label_order,
+)
+
+ORDER = ("partial_support", "support", "not_support")
+
+
+def system_of(body):
+    return body["messages"][0]["content"]
+
+
+@pytest.fixture
+def assigned():
+    """A server that picks the first label it is offered, and an assigner that asks it."""
+
+    def brain(body):
+        offered = schema_of(body)["properties"]["verdicts"]["properties"]["1"]["enum"]
+        return {"verdicts": dict.fromkeys(input_of(body)["nuggets"], offered[0])}
+
+    with MockServer(brain) as server:
+        yield server, NuggetAssigner(ModelConfig(model="openai/mock", api_base=server.base_url))
+
+
+def test_labels_move_in_prompt_and_schema_and_keep_their_meaning(assigned):
+    server, judge = assigned
+    asked = {"question": "why", "answer": "so", "nuggets": ["a", "b"]}
+    twin = with_label_order(judge, ORDER)
+    assert listed_labels(twin) == ORDER
+    assert judge(**asked).verdicts == ["not_support", "not_support"]
+    assert twin(**asked).verdicts == ["partial_support", "partial_support"]
+    before, after = (request.body for request in server.requests)
+    assert '"partial_support" | "support" | "not_support"' in system_of(after)
+    assert after["response_format"]["json_schema"]["name"] == "AssignNuggets"
+    assert sorted(system_of(before)) == sorted(system_of(after))
+    assert twin.scale == judge.scale
+    assert listed_labels(judge) == ("not_support", "partial_support", "support")
+
+
+def test_an_input_moves_to_the_front_of_what_is_shown(assigned):
+    server, judge = assigned
+    twin = with_first_input(judge, "answer")
+    assert shown_inputs(twin) == ("answer", "question", "nuggets")
+    twin(question="why", answer="so", nuggets=["a"])
+    assert list(input_of(server.requests[0].body)) == ["answer", "question", "nuggets"]
+    assert twin.prompt("assign").map_keys({"nuggets": {"1": "a"}}) == (("1",),)
+
+
+def test_other_spellings_of_a_reordered_label_are_still_read():
+    twin = with_label_order(SupportJudge("lexical"), ("full", "none", "partial"))
+    row = twin.prompt("judge").parse(json.dumps({"verdict": " Full"}), None)
+    assert str(row["verdict"]) == "full"
+
+
+def test_what_has_no_such_order_is_refused():
+    grades = RelevanceJudge("lexical")
+    assert listed_labels(grades) == ()
+    with pytest.raises(ValueError, match="wanted the labels"):
+        with_label_order(grades, ("3", "2", "1", "0"))
+    with pytest.raises(ValueError, match="wanted the labels"):
+        with_label_order(SupportJudge("lexical"), ("full", "none"))
+    with pytest.raises(ValueError, match="one of passage, sentence"):
+        with_first_input(SupportJudge("lexical"), "answer")
