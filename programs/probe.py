@@ -152,7 +152,7 @@ def _opened(
             await backend.aclose()
 
     try:
-        yield panel.item_judge(config.items.name), reopen
+        yield panel.item_judge(str(config.items.judge)), reopen
     finally:
         run_sync(close())
         if cache is not None:

@@ -148,7 +148,7 @@ def test_a_broken_reply_is_asked_again_once_as_in_any_run(judge, judged, tide_se
         (["--judge", "support", "--field", "x"], "--field x: wanted OURS=THEIRS"),
         (["--judge", "relevance"], "has no relevance.jsonl"),
         (["--judge", "support", "--out", "out"], "which no probe wrote; name another --out"),
-        (["--judge", "mine.yaml"], "mine.yaml: cannot be read"),
+        (["--judge", "mine.yaml"], "mine.yaml: no such file"),
         (["--judge", "support", "--set", "models.default.rpm=no"], "models.default.rpm"),
     ],
 )
