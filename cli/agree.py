@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from .conditions import where_of
 from .terminal import shown
 
 
@@ -62,19 +63,20 @@ def agree(
     """
     from ..programs.agree import agree as compare
     from ..programs.agree_plots import write_plots
-    from ..records.problems import InputError, Problems
+    from ..records.problems import Problems
     from .agree_text import annotators_text, labels_text, scores_text
     from .score import list_problems
 
-    wanted: dict[str, list[str]] = {}
-    for text in where or ():
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise InputError(f"--where {text}: wanted FIELD=VALUE")
-        wanted.setdefault(name, []).append(value)
     problems = Problems()
     found = compare(
-        human, judged, problems, wanted, kind, resamples=resamples, seed=seed, level=level
+        human,
+        judged,
+        problems,
+        where_of(where or ()),
+        kind,
+        resamples=resamples,
+        seed=seed,
+        level=level,
     )
     written = [] if plots is None else write_plots(found, plots, plot_format.value)
     if as_json:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .conditions import pairs_of, values_of
+from .conditions import fields_of, where_of
 from .exits import INCOMPLETE
 from .terminal import shown
 
@@ -148,8 +148,8 @@ def calibrate(
         ),
         out=out,
         prompt_model=prompt_model,
-        fields=pairs_of("--field", field or ()),
-        where=values_of("--where", where or ()),
+        fields=fields_of(field or ()),
+        where=where_of(where or ()),
         scale=scale_of(scale.split(",") if scale is not None else ()),
         limit=limit,
         problems=problems,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+FEW_TOPICS = 5  # below which draws of topics are too much alike
 NAMES = {
     "kappa": "Cohen kappa",
     "linear": "linear kappa",
@@ -38,6 +39,11 @@ def report_text(report: Mapping[str, Any], out: Path | None) -> str:
     if "optimiser" in report:
         lines += ["", _optimiser(report["optimiser"])]
     lines += ["", _verdict(report, names)]
+    has_intervals = report["figures"][report["main_figure"]]["after"]["low"] is not None
+    if has_intervals and report["n_test_topics"] < FEW_TOPICS:
+        n, n_all = report["n_test_topics"], len(_topics_of(report))
+        more = f"; --folds {n_all} tests all {n_all}" if n < n_all else ""
+        lines.append(f"Intervals that are drawn over {n} topics are too narrow{more}.")
     if report["n_unjudged"]:
         why = ", ".join(f"{reason} {n:,}" for reason, n in report["unjudged"].items())
         lines.append(f"{report['n_unjudged']:,} items were not judged and are left out: {why}.")
@@ -56,6 +62,10 @@ def _topics(report: Mapping[str, Any]) -> str:
     return f"{n} (topics: {parts})"
 
 
+def _topics_of(report: Mapping[str, Any]) -> set[str]:
+    return {topic for part in report["topics"][0].values() for topic in part}
+
+
 def _row(name: str, figure: Mapping[str, Any]) -> str:
     columns = (_interval(figure[side]) for side in ("before", "after", "difference"))
     return f"  {name}".ljust(24) + "".join(column.rjust(24) for column in columns)
@@ -70,14 +80,15 @@ def _interval(found: Mapping[str, Any] | None) -> str:
 
 
 def _chances(side: str, scores: Mapping[str, Any]) -> str:
+    width = max(22, *(len(row["label"]) for row in scores["reliability"])) + 2
     lines = [
         f"probabilities {side}: Brier {scores['brier']:.3f}, log loss {scores['log_loss']:.3f}, "
         f"ECE {scores['ece']:.3f} (n {scores['n']:,})",
-        "  label".ljust(24) + "foretold".rjust(10) + "share".rjust(10) + "n".rjust(8),
+        "  label".ljust(width) + "foretold".rjust(10) + "share".rjust(10) + "n".rjust(8),
     ]
     for row in scores["reliability"]:
         told, share = f"{row['mean_probability']:.3f}", f"{row['share']:.3f}"
-        lines.append(f"  {row['label']}".ljust(24) + f"{told:>10}{share:>10}{row['n']:>8,}")
+        lines.append(f"  {row['label']}".ljust(width) + f"{told:>10}{share:>10}{row['n']:>8,}")
     return "\n".join(lines)
 
 

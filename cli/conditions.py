@@ -5,26 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def pairs_of(flag: str, texts: Sequence[str]) -> dict[str, str]:
-    """`["a=b"]` as a map. Raises: InputError for another form, or a name twice."""
+def fields_of(texts: Sequence[str]) -> dict[str, str]:
+    """`--field OURS=THEIRS`, repeated, as a map. Raises: InputError for another form."""
     from ..records.problems import InputError
 
     found: dict[str, str] = {}
-    for name, values in values_of(flag, texts).items():
-        if len(values) > 1:
-            raise InputError(f"{flag} {name}=...: given {len(values)} times, wanted once")
-        found[name] = values[0]
+    for text in texts:
+        ours, _, theirs = text.partition("=")
+        if not (ours and theirs):
+            raise InputError(f"--field {text}: wanted OURS=THEIRS, such as claim=sentence")
+        if ours in found:
+            raise InputError(f"--field {text}: {ours} is {found[ours]} before, wanted it once")
+        found[ours] = theirs
     return found
 
 
-def values_of(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
-    """`["a=b", "a=c"]` as a map to all values. Raises: InputError for another form."""
+def where_of(texts: Sequence[str]) -> dict[str, list[str]]:
+    """`--where FIELD=VALUE`, repeated, as the values wanted of each field.
+
+    Raises: InputError for another form.
+    """
     from ..records.problems import InputError
 
-    found: dict[str, list[str]] = {}
+    wanted: dict[str, list[str]] = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise InputError(f"{flag} {text}: wanted NAME=VALUE")
-        found.setdefault(name, []).append(value)
-    return found
+        if not (name and equals):
+            raise InputError(f"--where {text}: wanted FIELD=VALUE")
+        wanted.setdefault(name, []).append(value)
+    return wanted

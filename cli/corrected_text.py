@@ -8,7 +8,7 @@ from typing import Any
 
 from ..metrics.bootstrap import Interval
 from ..programs.corrected_rows import CorrectedDifference, CorrectedScore, CorrectedScores, Figure
-from .tables import _aligned as aligned
+from .tables import aligned as aligned
 
 _HEADER = ("topics like these", "these topics")
 

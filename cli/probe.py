@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .conditions import fields_of
 from .exits import INCOMPLETE
 from .terminal import cell, shown
 
@@ -89,7 +90,7 @@ def probe(
         limit=limit,
         seed=seed,
         repeats=repeats,
-        fields=dict(_pair(text) for text in fields or ()),
+        fields=fields_of(fields or ()),
     )
     problems = Problems()
     if dry_run:
@@ -159,15 +160,6 @@ def _kinds(text: str | None) -> Any:
     if unknown := [name for name in names if name not in KINDS]:
         raise InputError(f"--conditions {unknown[0]!r}: wanted some of {', '.join(KINDS)}")
     return tuple(kind for kind in KINDS if kind in names)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    from ..records.problems import InputError
-
-    ours, equals, theirs = text.partition("=")
-    if not (ours and equals and theirs):
-        raise InputError(f"--field {text}: wanted OURS=THEIRS, such as sentence=claim")
-    return ours, theirs
 
 
 def probe_text(found: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from .conditions import fields_of
 from .exits import GATE_FAILED, INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
 from .terminal import cell, shown
 
@@ -104,7 +105,7 @@ def run(
         "data.nuggets": nuggets,
         "data.items": items,
         "items.judge": judge,
-        "items.fields": _fields(field) if field else None,
+        "items.fields": fields_of(field) if field else None,
         "run.out": out,
         "run.limit": limit,
         "run.max_cost": max_cost,
@@ -170,14 +171,6 @@ class RunCommand(TyperCommand):
                 hint = "Quote patterns (--runs 'runs/*') or repeat --runs for each file."
                 error.message = f"{shown(text)}. {hint}"  # type: ignore[attr-defined]
             raise
-
-
-def _fields(pairs: list[str]) -> dict[str, str]:
-    from ..records.problems import InputError
-
-    if wrong := [pair for pair in pairs if not all(pair.partition("="))]:
-        raise InputError(f"--field {wrong[0]}: wanted INPUT=NAME, e.g. claim=sentence")
-    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def _gate(text: str) -> tuple[str, float]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from .conditions import where_of
 from .terminal import shown
 
 
@@ -76,7 +76,7 @@ def score(
             path,
             labels,
             problems,
-            where=_conditions(where or ()),
+            where=where_of(where or ()),
             topics=topics,
             measures=measure or (),
             against=against,
@@ -90,19 +90,6 @@ def score(
             sys.stdout.write(leaderboard(found.plain) + "\n" * bool(found.plain))
             sys.stdout.write(corrected_text(found))
     list_problems(problems)
-
-
-def _conditions(texts: Sequence[str]) -> dict[str, list[str]]:
-    """FIELD=VALUE, repeated, as the values wanted of each field."""
-    from ..records.problems import InputError
-
-    wanted: dict[str, list[str]] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise InputError(f"--where {text}: wanted FIELD=VALUE")
-        wanted.setdefault(name, []).append(value)
-    return wanted
 
 
 def list_problems(problems: object) -> None:

@@ -33,7 +33,7 @@ def leaderboard(rows: Sequence[ScoreRow]) -> str:
         runs.sort(key=lambda run: _sort_key(cells.get((run, measures[0])), run))
         header = ["run", *measures, "topics", "n", "unjudged"]
         table = [[run, *_cells(run, measures, cells)] for run in runs]
-        blocks.append(_aligned([header, *table]))
+        blocks.append(aligned([header, *table]))
     return "\n".join(blocks)
 
 
@@ -48,7 +48,7 @@ def plan_table(estimates: Sequence[Any]) -> str:
     costs = [e.cost for e in estimates]
     total = None if None in costs else sum(costs)
     sums = [sum(getattr(e, name) for e in estimates) for name in _COUNTED]
-    return _aligned([header, *rows, ["all", "", *(f"{n:,}" for n in sums), _money(total)]])
+    return aligned([header, *rows, ["all", "", *(f"{n:,}" for n in sums), _money(total)]])
 
 
 _COUNTED = ("calls", "prompt_tokens", "completion_tokens")
@@ -100,7 +100,7 @@ def _money(cost: float | None) -> str:
     return "unknown" if cost is None else f"${cost:.4f}"
 
 
-def _aligned(table: Sequence[Sequence[str]]) -> str:
+def aligned(table: Sequence[Sequence[str]]) -> str:
     table = [[cell(text) for text in row] for row in table]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = [
