@@ -1,6 +1,7 @@
 """Judges fitted to human labels: on some topics, and tested on others."""
 
-from .fitting import Calibration, Settings
+from .fitting import Calibration
 from .session import calibrate
+from .settings import Settings
 
 __all__ = ["Calibration", "Settings", "calibrate"]

@@ -143,7 +143,7 @@ def _names(judge: ItemJudge, scale: Mapping[str, str] | None) -> dict[str, str]:
         raise InputError(f"scale {_told(scale)}: wanted 2 labels or more, worst to best")
     if len(set(steps)) < len(steps):
         raise InputError(f"scale {_told(scale)}: a label stands on both sides of another")
-    if judge.kind == "support":  # whose readers know 2, FS and full for one label
+    if judge.kind == "support":  # whose readers know 2 and full for one label
         known = {support_label(theirs): ours for theirs, ours in names.items()}
         names |= {label: ours for (label, is_one), ours in known.items() if is_one and label}
     return names

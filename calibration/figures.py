@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics.bootstrap import Draws, Interval, Resampling, resampling
+from ..metrics.bootstrap import Draws, Interval, Resampling, jackknife_interval, resampling
 from ..metrics.coefficients import accuracy, cohen_kappa, macro_f1, one_vs_rest_kappa
 
 Floats = NDArray[np.float64]
@@ -46,24 +46,26 @@ def figures_of(
 
     Args:
         truth, before, after: n labels of `scale` each; before None: nothing to compare with.
-        topics: n topic ids. The same topics are drawn for both sides, so that the interval of
-            the difference is paired.
+        topics: n topic ids. Figures have the interval of drawn topics; a difference, which is
+            tested, that of topics left out one by one, on both sides at once.
 
-    Returns: kappa, linear and quadratic (ordered scales of 3 labels or more), best_vs_rest (of
-        the best label, 3 labels or more), accuracy, macro_f1.
+    Returns: kappa, linear and quadratic and best_vs_rest (of the best label; ordered scales of 3
+        labels or more), accuracy, macro_f1.
     """
-    sample, k = resampling(topics, **draws), len(scale)
-    after_counts = _confusions(truth, after, scale, sample)
-    before_counts = None if before is None else _confusions(truth, before, scale, sample)
+    sample = resampling(topics, **draws)
+    new = _Counts(truth, after, scale, sample)
+    old = None if before is None else _Counts(truth, before, scale, sample)
     found = {}
-    for name, of in _figures(k, is_ordered).items():
-        new = of(after_counts)
-        if before_counts is None:
-            found[name] = Figure(None, _interval(new, sample), None)
+    for name, of in _figures(len(scale), is_ordered).items():
+        if old is None:
+            found[name] = Figure(None, new.drawn(of), None)
         else:
-            old = of(before_counts)
-            gap = _interval(new - old, sample)
-            found[name] = Figure(_interval(old, sample), _interval(new, sample), gap)
+            gap = jackknife_interval(
+                _defined(of(new.whole) - of(old.whole)),
+                of(new.without) - of(old.without),
+                level=sample.level,
+            )
+            found[name] = Figure(old.drawn(of), new.drawn(of), gap)
     return found
 
 
@@ -74,24 +76,33 @@ def as_row(figures: dict[str, Figure]) -> dict[str, Any]:
 
 def _figures(k: int, is_ordered: bool) -> dict[str, Callable[[Floats], Floats]]:
     found: dict[str, Callable[[Floats], Floats]] = {"kappa": cohen_kappa}
-    if k > 2:
-        if is_ordered:
-            found["linear"] = lambda counts: cohen_kappa(counts, "linear")
-            found["quadratic"] = lambda counts: cohen_kappa(counts, "quadratic")
+    if k > 2 and is_ordered:
+        found["linear"] = lambda counts: cohen_kappa(counts, "linear")
+        found["quadratic"] = lambda counts: cohen_kappa(counts, "quadratic")
         found["best_vs_rest"] = lambda counts: one_vs_rest_kappa(counts)[..., -1]
     return {**found, "accuracy": accuracy, "macro_f1": macro_f1}
 
 
-def _confusions(
-    truth: Sequence[str], given: Sequence[str], scale: Sequence[str], sample: Resampling
-) -> Floats:
-    """(1 + resamples, k, k) counts: of all items, then of each drawn sample."""
-    code, k = {label: i for i, label in enumerate(scale)}, len(scale)
-    codes = np.array([code[t] * k + code[g] for t, g in zip(truth, given, strict=True)], np.int64)
-    whole = np.bincount(codes, minlength=k * k).astype(np.float64)
-    return np.vstack([whole, sample.counts(codes, k * k)]).reshape(-1, k, k)
+class _Counts:
+    """Counts of (true, given) labels: of all items, without each topic, of each drawn sample."""
+
+    def __init__(
+        self, truth: Sequence[str], given: Sequence[str], scale: Sequence[str], sample: Resampling
+    ) -> None:
+        code, k = {label: i for i, label in enumerate(scale)}, len(scale)
+        pairs = zip(truth, given, strict=True)
+        codes = np.array([code[t] * k + code[g] for t, g in pairs], np.int64)
+        places, n = sample.topic_of * k * k + codes, sample.n_topics
+        by_topic = np.bincount(places, minlength=n * k * k).astype(np.float64).reshape(n, k, k)
+        self.whole: Floats = by_topic.sum(axis=0)
+        self.without: Floats = self.whole - by_topic
+        self._samples: Floats = sample.counts(codes, k * k).reshape(-1, k, k)
+        self._sample = sample
+
+    def drawn(self, of: Callable[[Floats], Floats]) -> Interval:
+        """The figure with its interval over drawn topics."""
+        return self._sample.interval(_defined(of(self.whole)), of(self._samples))
 
 
-def _interval(values: Floats, sample: Resampling) -> Interval:
-    whole = float(values[0])
-    return sample.interval(None if np.isnan(whole) else whole, values[1:])
+def _defined(value: Floats) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -20,56 +19,16 @@ from ..judges.calls import calls, judge_items
 from ..judges.correction import Correction
 from ..judges.files import FittedPrompt
 from ..judges.overlap import word_weights
-from ..metrics.bootstrap import LEVEL, RESAMPLES, Draws, resampling
-from ..metrics.probability import probability_scores, reliability_curve
+from ..metrics.bootstrap import resampling
 from ..records.cells import Cell
 from ..records.problems import InputError
 from .examples import Example, Examples, of_topics
-from .figures import as_row, figures_of
 from .fits import FIT_METHODS, FitMethod, fit, score_of
-from .split import SHARES, Split, split_topics, topic_folds
+from .report import Tested, report_of
+from .settings import ALL_METHODS, PROMPT_METHODS, Settings, coded_objective, objective_of
+from .split import Split, split_topics, topic_folds
 from .threshold import objective_named
 from .topic import add_topics
-
-PROMPT_METHODS = ("few-shot", "bootstrap", "mipro", "simba", "gepa")
-ALL_METHODS: tuple[str, ...] = (*FIT_METHODS, *PROMPT_METHODS)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a judge is fitted and measured.
-
-    Attributes:
-        method: one of `ALL_METHODS`.
-        objective: what cuts are chosen by and the verdict goes by: kappa, linear, quadratic,
-            macro_f1, accuracy, or one_vs_rest:LABEL. None: linear for an ordered scale of 3
-            labels or more, else kappa.
-        shares: of the topics for train, dev and test.
-        folds: instead of one split, test each topic once by a fit to the other folds, and fit
-            the judge file to all labels. Not for prompts.
-        topic_labels: labels of each test topic that the method topic may use, half of them at
-            most; the figures rest on the others.
-        weigh_words: whether the lexical score weighs words by how rare they are in the training
-            topics' texts.
-        options: of the optimiser.
-    """
-
-    method: str = "threshold"
-    objective: str | None = None
-    shares: tuple[float, float, float] = SHARES
-    folds: int | None = None
-    topic_labels: int = 10
-    weigh_words: bool = True
-    seed: int = 0
-    resamples: int = RESAMPLES
-    level: float = LEVEL
-    concurrency: int = 32
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def draws(self) -> Draws:
-        """How intervals are drawn."""
-        return {"resamples": self.resamples, "seed": self.seed, "level": self.level}
 
 
 class Calibration(NamedTuple):
@@ -78,15 +37,6 @@ class Calibration(NamedTuple):
     file: JudgeFile
     report: dict[str, Any]
     diff: str = ""
-
-
-class _Tested(NamedTuple):
-    """Items of test topics with what was said of them before and after."""
-
-    items: list[Example]
-    before: list[Verdict]
-    after: list[Verdict]
-    without: list[Verdict]  # the method topic, had it had no labels of these topics
 
 
 class _Asked(NamedTuple):
@@ -140,8 +90,8 @@ def _splits(judge: ItemJudge, examples: Examples, settings: Settings) -> list[Sp
     method, k = settings.method, len(examples.scale)
     if method not in ALL_METHODS:
         raise InputError(f"method {method!r}: wanted one of {', '.join(ALL_METHODS)}")
-    objective = _objective(examples, settings, judge)
-    objective_named(_coded(objective, examples.scale), k)
+    objective = objective_of(settings, examples.scale, judge)
+    objective_named(coded_objective(objective, examples.scale), k)
     if not judge.is_ordered and (method in FIT_METHODS or objective in ("linear", "quadratic")):
         what = f"the labels of {judge.name} have no order"
         raise InputError(f"{what}, so {method} by {objective} has nothing to go by")
@@ -153,10 +103,17 @@ def _splits(judge: ItemJudge, examples: Examples, settings: Settings) -> list[Sp
         raise ValueError("wanted topic_labels and seed of 0 or more")
     resampling(None, **settings.draws)
     if settings.folds is None:
-        return [split_topics(examples.topics, shares=settings.shares, seed=settings.seed)]
-    if method in PROMPT_METHODS:
+        splits = [split_topics(examples.topics, shares=settings.shares, seed=settings.seed)]
+    elif method in PROMPT_METHODS:
         raise InputError("folds are for methods that fit numbers; a prompt is fitted once")
-    return topic_folds(examples.topics, settings.folds, seed=settings.seed)
+    else:
+        splits = topic_folds(examples.topics, settings.folds, seed=settings.seed)
+    if seen := sorted(judge.fitted_on & {topic for split in splits for topic in split.test}):
+        what = f"the judge's file was fitted to labels of {seen[0]}"
+        more = f" and {len(seen) - 1} more topics" if len(seen) > 1 else ""
+        how = "take the split (seed) that it was fitted with, labels of other topics, or no state"
+        raise InputError(f"{what}{more}, which would be tested on; {how}")
+    return splits
 
 
 class _Fitting:
@@ -182,11 +139,11 @@ class _Fitting:
             tested.append(test)
         if self._settings.folds is not None:
             file = self._fit(self._examples.topics).file
-        test = _Tested(*(list(chain(*parts)) for parts in zip(*tested, strict=True)))
-        report = _report(
+        test = Tested(*(list(chain(*parts)) for parts in zip(*tested, strict=True)))
+        report = report_of(
             self._judge, self._examples, self._settings, splits, test, self._asked.unjudged
         )
-        return Calibration(_described(file, report), report)
+        return Calibration(_described(file, report, self._judge, self._settings), report)
 
     def _fit(self, topics: Iterable[str]) -> _Fit:
         """A judge file fitted to these topics."""
@@ -200,7 +157,7 @@ class _Fitting:
         if not known:
             why = f"none of the {len(items)} items to fit on was judged"
             raise InputError(f"{why}; the first: {self._asked.first_reason}")
-        objective = _objective(self._examples, self._settings, self._judge)
+        objective = objective_of(self._settings, self._examples.scale, self._judge)
         correction = fit(
             cast(FitMethod, self._settings.method),
             [verdicts[item.cell] for item in known],
@@ -208,11 +165,11 @@ class _Fitting:
             [item.topic_id for item in known],
             judge_scale=self._judge.scale,
             scale=self._examples.scale,
-            objective=_coded(objective, self._examples.scale),
+            objective=coded_objective(objective, self._examples.scale),
         )
         return _Fit(_file(self._raw, words=words, correction=correction), verdicts)
 
-    def _test(self, split: Split, fit: _Fit) -> tuple[_Tested, JudgeFile]:
+    def _test(self, split: Split, fit: _Fit) -> tuple[Tested, JudgeFile]:
         """Both judges on the test topics; the file with what it learnt of them (method topic)."""
         items = of_topics(self._examples.items, split.test)
         known = [item for item in items if item.cell in fit.verdicts]
@@ -229,7 +186,7 @@ class _Fitting:
                     [codes(item.label) for item in few],
                     [item.topic_id for item in few],
                 )
-        tested = _Tested(
+        tested = Tested(
             known,
             [self._apply(self._judge.correction, self._asked.verdicts, item) for item in known],
             [self._apply(correction, fit.verdicts, item) for item in known],
@@ -277,18 +234,18 @@ def _with_prompts(
     file = _file(judge, prompts=found.prompts, correction=judge.correction)
     after, lost, _ = _judged(judge.fitted(file), test, settings)
     both = [item for item in test if item.cell in before and item.cell in after]
-    tested = _Tested(
+    tested = Tested(
         both,
         [before[item.cell] for item in both],
         [after[item.cell] for item in both],
         [],
     )
-    report = _report(judge, examples, settings, splits, tested, unjudged + lost)
+    report = report_of(judge, examples, settings, splits, tested, unjudged + lost)
     report["optimiser"] = {
         name: value for name, value in asdict(found).items() if name != "prompts"
     }
     diff = prompt_diff(judge, found.prompts)
-    return Calibration(_described(file, report), report, diff)
+    return Calibration(_described(file, report, judge, settings), report, diff)
 
 
 def _judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> _Asked:
@@ -316,99 +273,6 @@ def _draw_few(items: Sequence[Example], settings: Settings) -> tuple[list[Exampl
     return [i for i in items if i.cell in few], [i for i in items if i.cell not in few]
 
 
-def _report(
-    judge: ItemJudge,
-    examples: Examples,
-    settings: Settings,
-    splits: Sequence[Split],
-    tested: _Tested,
-    unjudged: Counter[str],
-) -> dict[str, Any]:
-    truth = [item.label for item in tested.items]
-    topics = [item.topic_id for item in tested.items]
-    if not truth:
-        raise InputError("no item of the test topics was judged both before and after")
-    scale, objective = examples.scale, _objective(examples, settings, judge)
-    ours = examples.judge_labels
-    before = None if ours is None else [ours[verdict.label] for verdict in tested.before]
-    after = [verdict.label for verdict in tested.after]
-    measured = partial(figures_of, is_ordered=judge.is_ordered, draws=settings.draws)
-    figures = measured(truth, before, after, topics, scale)
-    report: dict[str, Any] = {
-        "judge": judge.name,
-        "model": judge.model_name,
-        "method": settings.method,
-        "objective": objective,
-        "scale": list(scale),
-        "n_labels": len(examples.items),
-        "n_without_text": examples.n_without_text,
-        "n_unlabelled": examples.n_unlabelled,
-        "n_unjudged": unjudged.total(),
-        "unjudged": dict(sorted(unjudged.items())),
-        "n_test": len(truth),
-        "n_test_topics": len(set(topics)),
-        "topics": [
-            {"train": list(s.train), "dev": list(s.dev), "test": list(s.test)} for s in splits
-        ],
-        "seed": settings.seed,
-        "figures": as_row(figures),
-        "verdict": figures[_main_figure(objective, scale)].verdict,
-        "main_figure": _main_figure(objective, scale),
-    }
-    if settings.method == "topic" and settings.topic_labels:
-        labels = [verdict.label for verdict in tested.without]
-        without = measured(truth, before, labels, topics, scale)
-        report["topic_labels"] = settings.topic_labels
-        report["without_topic_labels"] = as_row(without)
-    report |= _chances(tested, truth, scale)
-    return report
-
-
-def _chances(tested: _Tested, truth: Sequence[str], scale: Sequence[str]) -> dict[str, Any]:
-    """How good the probabilities are, before and after, where there are some."""
-    found: dict[str, Any] = {}
-    codes = [list(scale).index(label) for label in truth]
-    for name, verdicts in (("before", tested.before), ("after", tested.after)):
-        rows = [v.probabilities for v in verdicts]
-        if rows and all(row is not None and row.keys() == set(scale) for row in rows):
-            chances = np.array([[row[s] for s in scale] for row in rows if row is not None])
-            found.setdefault("probabilities", {})[name] = {
-                **probability_scores(chances, codes).as_dict(),
-                "reliability": [
-                    {"label": f"{label} or better" if j < len(scale) - 1 else label, **vars(row)}
-                    for j, label in enumerate(scale)
-                    if j
-                    for row in reliability_curve(
-                        chances[:, j:].sum(axis=1).clip(0, 1), [code >= j for code in codes]
-                    )
-                ],
-            }
-    return found
-
-
-def _objective(examples: Examples, settings: Settings, judge: ItemJudge) -> str:
-    default = "linear" if len(examples.scale) > 2 and judge.is_ordered else "kappa"
-    return settings.objective or default
-
-
-def _coded(objective: str, scale: Sequence[str]) -> str:
-    """one_vs_rest:LABEL with the label's code, as the fits take it."""
-    name, colon, label = objective.partition(":")
-    if colon and label not in scale:
-        raise ValueError(
-            f"objective {objective!r}: wanted one of {', '.join(scale)} after the colon"
-        )
-    return f"{name}:{list(scale).index(label)}" if colon else objective
-
-
-def _main_figure(objective: str, scale: Sequence[str]) -> str:
-    """The figure that the verdict goes by: that of the objective where there is one."""
-    if len(scale) > 2 and objective == f"one_vs_rest:{scale[-1]}":
-        return "best_vs_rest"
-    has_own = objective in ("accuracy", "macro_f1") or (":" not in objective and len(scale) > 2)
-    return objective if has_own else "kappa"
-
-
 def _file(
     judge: ItemJudge,
     *,
@@ -427,7 +291,14 @@ def _file(
     )
 
 
-def _described(file: JudgeFile, report: Mapping[str, Any]) -> JudgeFile:
+def _described(
+    file: JudgeFile, report: Mapping[str, Any], judge: ItemJudge, settings: Settings
+) -> JudgeFile:
     """The file with how it came about; the curves stay in the report."""
     kept = {name: value for name, value in report.items() if name != "probabilities"}
-    return file.model_copy(update={"fitted": kept})
+    parts = ["train", "dev"]
+    if settings.folds is not None or (settings.method == "topic" and settings.topic_labels):
+        parts.append("test")  # whose labels reached the file, though not the figures
+    seen = {topic for split in report["topics"] for part in parts for topic in split[part]}
+    fitted_on = tuple(sorted(judge.fitted_on | seen))
+    return file.model_copy(update={"fitted": kept, "fitted_on": fitted_on})

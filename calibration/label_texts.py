@@ -12,7 +12,7 @@ from ..programs.collection import load_collection
 from ..programs.config import DataConfig
 from ..programs.run_names import run_aliases
 from ..records.cells import Cell, LabelFile
-from ..records.fields import Line, shorten
+from ..records.fields import Line, read_lines, shorten
 from ..records.items import item_lines, read_items
 from ..records.kinds import file_kind
 from ..records.label_rows import KEY_FIELDS, labels_of_rows
@@ -55,7 +55,7 @@ def labels_and_texts(
     Raises: InputError for all that is wrong with the rows, labels of another judge, and a file
         that needs texts from elsewhere that `data` does not name.
     """
-    is_rows = bool(fields) or file_kind(path) == "labels"
+    is_rows = bool(fields) or _is_rows(path)
     if is_rows:
         labels, texts = _of_rows(path, judge, problems, fields, where, scale)
     else:
@@ -82,6 +82,15 @@ def labels_and_texts(
         how = "name --topics, --runs, --passages or --nuggets, or --field for other names"
         raise InputError(f"{path}:{labels.lines.get(lost[0], 1)}: {what}; {how}")
     return labels, texts
+
+
+def _is_rows(path: Path) -> bool:
+    """Whether this is a label file: also one whose items are answers with the text beside."""
+    kind = file_kind(path)
+    if kind != "answers":
+        return kind == "labels"
+    first = next(read_lines(path, Problems()), None)
+    return first is not None and "label" in first.row
 
 
 def _of_rows(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,18 @@ from ..backends.budget import Budget, price_of
 from ..backends.cache import ReplyCache
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
-from ..judges import JudgeFile
+from ..judges import ItemJudge, JudgeFile
 from ..judges.files import FORMAT
 from ..programs.config import ITEM_JUDGES, Config
 from ..programs.config_file import load_config
 from ..programs.panel import Panel
+from ..programs.plan import Estimate
 from ..programs.run import dotted
 from ..records.problems import InputError, Problems
-from .examples import read_examples
-from .fitting import PROMPT_METHODS, Calibration, Settings, fitted_and_tested
+from .examples import Examples, read_examples
+from .fitting import Calibration, fitted_and_tested
+from .plan import planned
+from .settings import PROMPT_METHODS, Settings
 
 _SETTINGS = {field.name for field in dataclasses.fields(Settings)} - {"method"}
 
@@ -102,6 +106,60 @@ def calibrate_file(
     """
     problems = problems if problems is not None else Problems()
     _check_out(out)
+    with _judge_and_labels(
+        labels, judge, config, settings, fields, where, scale, limit, problems
+    ) as (panel, fitted, examples):
+        writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
+        found = fitted_and_tested(
+            fitted,
+            examples,
+            settings,
+            prompt_model=writer,
+            log=log_of(out) if settings.method in PROMPT_METHODS else None,
+        )
+    source = {"file": labels.name, "sha256": hashlib.sha256(labels.read_bytes()).hexdigest()}
+    report = {**found.report, "labels": source}
+    file = found.file.model_copy(update={"fitted": {**found.file.fitted, "labels": source}})
+    if out is not None:
+        write_judge_file(out, file)
+    return Calibration(file, report, found.diff)
+
+
+def plan_file(
+    labels: Path,
+    judge: str,
+    config: Config,
+    settings: Settings,
+    *,
+    fields: Mapping[str, str] | None = None,
+    where: Mapping[str, Sequence[str]] | None = None,
+    scale: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    problems: Problems | None = None,
+) -> list[Estimate]:
+    """What `calibrate_file` would ask, for `--dry-run`; asks nothing and writes nothing."""
+    problems = problems if problems is not None else Problems()
+    quiet = config.run.model_copy(update={"offline": True, "cache": False})
+    config = config.model_copy(update={"run": quiet})
+    with _judge_and_labels(
+        labels, judge, config, settings, fields, where, scale, limit, problems
+    ) as (_, fitted, examples):
+        return planned(fitted, examples, settings)
+
+
+@contextmanager
+def _judge_and_labels(
+    labels: Path,
+    judge: str,
+    config: Config,
+    settings: Settings,
+    fields: Mapping[str, str] | None,
+    where: Mapping[str, Sequence[str]] | None,
+    scale: Mapping[str, str] | None,
+    limit: int | None,
+    problems: Problems,
+) -> Iterator[tuple[Panel, ItemJudge, Examples]]:
+    """The judge with its backend, and the labelled items, all checked; closed in the end."""
     if judge not in ITEM_JUDGES and not Path(judge).is_file():
         known = ", ".join(ITEM_JUDGES)
         raise InputError(f"judge {judge!r}: wanted {known}, or the YAML file of your own")
@@ -124,24 +182,11 @@ def calibrate_file(
             limit=limit,
             seed=settings.seed,
         )
-        writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
-        found = fitted_and_tested(
-            fitted,
-            examples,
-            settings,
-            prompt_model=writer,
-            log=log_of(out) if settings.method in PROMPT_METHODS else None,
-        )
+        yield panel, fitted, examples
     finally:
         run_sync(panel.aclose())
         if cache is not None:
             cache.close()
-    source = {"file": labels.name, "sha256": hashlib.sha256(labels.read_bytes()).hexdigest()}
-    report = {**found.report, "labels": source}
-    file = found.file.model_copy(update={"fitted": {**found.file.fitted, "labels": source}})
-    if out is not None:
-        write_judge_file(out, file)
-    return Calibration(file, report, found.diff)
 
 
 def write_judge_file(path: Path, file: JudgeFile) -> None:

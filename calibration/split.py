@@ -41,7 +41,7 @@ def split_topics(
         raise ValueError(f"wanted shares of train, dev and test that sum to 1, got {shares}")
     names = _drawn(topics, seed)
     n = len(names)
-    n_dev = max(1, round(shares[1] * n)) if shares[1] and n >= 3 else 0
+    n_dev = min(max(1, round(shares[1] * n)), n - 2) if shares[1] else 0
     n_test = min(max(1, round(shares[2] * n)), n - n_dev - 1)
     parts = names[: n - n_dev - n_test], names[n - n_dev - n_test : n - n_test], names[n - n_test :]
     train, dev, test = (tuple(sorted(part)) for part in parts)

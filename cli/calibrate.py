@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,6 +95,9 @@ def calibrate(
     offline: Annotated[
         bool, typer.Option("--offline", help="Answer from the reply cache alone.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print calls, tokens and cost; ask nothing.")
+    ] = False,
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE for any setting.")
     ] = None,
@@ -109,13 +113,13 @@ def calibrate(
 
     Exit: 0 fitted, 2 usage or input, 3 some items were not judged, 130 interrupted.
     """
-    from ..calibration.fitting import Settings
-    from ..calibration.session import calibrate_file, options_of, scale_of
+    from ..calibration.session import calibrate_file, options_of, plan_file, scale_of
+    from ..calibration.settings import Settings
     from ..programs.config_file import load_config
     from ..records.problems import Problems
     from .calibrate_text import report_text
     from .score import list_problems
-    from .tables import write_objects
+    from .tables import plan_table, write_objects
 
     flags: dict[str, Any] = {
         "data.topics": topics,
@@ -130,29 +134,34 @@ def calibrate(
     given = {name: value for name, value in flags.items() if value is not None}
     resolved = load_config(config, given, sets or (), model)
     problems = Problems()
+    settings = Settings(
+        method=method,
+        objective=objective,
+        folds=folds,
+        topic_labels=topic_labels,
+        weigh_words=weigh_words,
+        seed=seed,
+        resamples=resamples,
+        level=level,
+        concurrency=resolved.run.concurrency,
+        options=options_of(option or ()),
+    )
+    source: dict[str, Any] = {
+        "fields": fields_of(field or ()),
+        "where": where_of(where or ()),
+        "scale": scale_of(scale.split(",") if scale is not None else ()),
+        "limit": limit,
+        "problems": problems,
+    }
+    if dry_run:
+        plan = plan_file(labels, judge, resolved, settings, **source)
+        if as_json:
+            write_objects(asdict(estimate) for estimate in plan)
+        else:
+            sys.stdout.write(plan_table(plan))
+        return
     found = calibrate_file(
-        labels,
-        judge,
-        resolved,
-        Settings(
-            method=method,
-            objective=objective,
-            folds=folds,
-            topic_labels=topic_labels,
-            weigh_words=weigh_words,
-            seed=seed,
-            resamples=resamples,
-            level=level,
-            concurrency=resolved.run.concurrency,
-            options=options_of(option or ()),
-        ),
-        out=out,
-        prompt_model=prompt_model,
-        fields=fields_of(field or ()),
-        where=where_of(where or ()),
-        scale=scale_of(scale.split(",") if scale is not None else ()),
-        limit=limit,
-        problems=problems,
+        labels, judge, resolved, settings, out=out, prompt_model=prompt_model, **source
     )
     if as_json:
         write_objects([found.report])

@@ -43,7 +43,7 @@ def report_text(report: Mapping[str, Any], out: Path | None) -> str:
     if has_intervals and report["n_test_topics"] < FEW_TOPICS:
         n, n_all = report["n_test_topics"], len(_topics_of(report))
         more = f"; --folds {n_all} tests all {n_all}" if n < n_all else ""
-        lines.append(f"Intervals that are drawn over {n} topics are too narrow{more}.")
+        lines.append(f"Intervals before and after, drawn over {n} topics, are too narrow{more}.")
     if report["n_unjudged"]:
         why = ", ".join(f"{reason} {n:,}" for reason, n in report["unjudged"].items())
         lines.append(f"{report['n_unjudged']:,} items were not judged and are left out: {why}.")

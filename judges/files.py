@@ -27,6 +27,7 @@ class FittedPrompt(Row):
 class JudgeFile(Row):
     """A fitted judge. `judges.NAME.state` in a config loads it.
 
+    `fitted_on` names the topics whose labels are in it, which a later fit must not be tested on.
     `words` are the weights of the lexical score by word stem. `fitted` says how the file came
     about: method, labels, split, model, figures before and after; nothing reads it but people.
     """
@@ -38,6 +39,7 @@ class JudgeFile(Row):
     model: str
     prompts: dict[str, FittedPrompt] = Field(default_factory=dict)
     correction: Correction | None = None
+    fitted_on: tuple[str, ...] = ()
     fitted: dict[str, JsonValue] = Field(default_factory=dict)
     words: dict[str, Weight] | None = None
 
@@ -88,4 +90,5 @@ def read_judge_file(path: Path) -> JudgeFile:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         told = [*map(str, first["loc"]), first["msg"].removeprefix("Value error, ")]
-        raise InputError(f"{path}: {': '.join(told)}, got {first['input']!r:.80}") from None
+        got = f", got {first['input']!r:.80}" if first["loc"] else ""
+        raise InputError(f"{path}: {': '.join(told)}{got}") from None

@@ -44,6 +44,7 @@ class ItemJudge(Judge):
     is_ordered: bool = True
     window: int = 1
     correction: Correction | None = None
+    fitted_on: frozenset[str] = frozenset()  # topics whose labels are in that file
     fitted_prompts: Mapping[str, FittedPrompt] = {}  # of the judge file it was made with,
     fitted_words: Mapping[str, float] | None = None  # and its word weights
 
@@ -101,6 +102,7 @@ class ItemJudge(Judge):
             predict.signature = asked
             predict.demos = [dict(demo) for demo in prompt.demos]
         twin.fitted_prompts = dict(state.prompts)
+        twin.fitted_on = self.fitted_on | set(state.fitted_on)
         twin.correction = state.correction
         if state.words is not None:
             twin.fitted_words = state.words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
@@ -130,3 +131,32 @@ def interval(
         return Interval(value, None, None, n_topics, level)
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return Interval(value, float(low), float(high), n_topics, level)
+
+
+def jackknife_interval(
+    value: float | None, without: NDArray[np.float64], *, level: float = LEVEL
+) -> Interval:
+    """The interval of a figure by leaving out one topic at a time, with Student's t.
+
+    For tests of a difference: where topics are few, percentile intervals are too narrow (of two
+    equally good judges on 5 topics they call one better in 16 % of cases), these hold their level.
+
+    Args:
+        value: the figure on all topics; None: undefined.
+        without: (n_topics,) the figure without each topic. If one is nan there are no bounds.
+
+    Source: Tukey, "Bias and confidence in not-quite large samples" (1958); t with n_topics - 1
+        degrees of freedom.
+
+    >>> found = jackknife_interval(2.0, np.array([1.5, 2.0, 2.5]))
+    >>> round(found.low, 3), round(found.high, 3)
+    (-0.484, 4.484)
+    """
+    n = len(without)
+    if value is None or n < 2 or np.isnan(without).any():
+        return Interval(value, None, None, n, level)
+    from scipy.stats import t
+
+    variance = (n - 1) / n * float(((without - without.mean()) ** 2).sum())
+    half = float(t.ppf((1 + level) / 2, n - 1)) * math.sqrt(variance)
+    return Interval(value, value - half, value + half, n, level)

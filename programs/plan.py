@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..backends.budget import CHARS_PER_TOKEN, price_of
 from ..backends.config import ModelConfig
 from ..backends.prompt import Prompt
+from ..judges import ItemJudge
 from ..records.problems import InputError
 from ..records.rows import Nugget, NuggetBank
 from .collection import Collection
@@ -34,6 +35,7 @@ def judges_of(config: Config) -> list[JudgeName]:
 
 # Assumed where a number is only known once it was judged.
 NUGGET_TOKENS, LABEL_TOKENS = 14, 10
+KEYED_TOKENS = 6  # of a label under a key
 
 
 @dataclass(frozen=True)
@@ -191,3 +193,16 @@ def _size(prompt: Prompt, inputs: dict[str, object]) -> int:
 def _assumed_nuggets(n: int) -> tuple[Nugget, ...]:
     text = "x" * (NUGGET_TOKENS * CHARS_PER_TOKEN - 8)
     return tuple(Nugget(id=f"n{i}", text=text) for i in range(n))
+
+
+def estimate_items(
+    judge: ItemJudge, name: str, asked: Sequence[Sequence[Mapping[str, str]]]
+) -> Estimate:
+    """What these calls of a judge of items take: the inputs of the items of each."""
+    prompt, tokens = judge.prompt(judge.predictor), 0
+    for items in asked:
+        tokens += _size(prompt, judge.asked(items))
+    n_items = sum(len(items) for items in asked)
+    reply = KEYED_TOKENS * n_items if judge.listed else LABEL_TOKENS * len(asked)
+    cost = None if judge.backend is None else _cost(judge.backend.config, tokens, reply)
+    return Estimate(name, judge.model_name, len(asked), tokens, reply, cost)

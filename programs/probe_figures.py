@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from ..backends.budget import CHARS_PER_TOKEN, price_of
 from ..backends.config import ModelConfig
 from ..judges import ItemJudge
 from ..judges.verdicts import Verdict
@@ -15,11 +14,10 @@ from ..metrics.bootstrap import Draws
 from ..metrics.label_shift import label_shift
 from ..records.items import ItemRow
 from ..records.judgements import Unjudged
-from .plan import LABEL_TOKENS, Estimate
+from .plan import Estimate, estimate_items
 from .probe_conditions import BASE, Condition
 from .probe_items import topic_of
 
-KEYED_TOKENS = 6  # of a reply, for each of several items
 AMONG = "replicates"  # the row of base and replicates, each with each other
 
 Outcome = Verdict | Unjudged
@@ -110,17 +108,9 @@ def _ordered(judge: ItemJudge) -> bool:
 
 def estimate(condition: Condition, items: Sequence[ItemRow]) -> Estimate:
     """What a condition takes, as if nothing were in the cache."""
+    asked = [[items[i].inputs for i in call] for call in condition.calls]
     judge = condition.judge
-    prompt, model = judge.prompt(judge.predictor), model_of(judge)
-    tokens = 0
-    for call in condition.calls:
-        messages = prompt.messages(judge.asked([items[i].inputs for i in call]))
-        tokens += sum(len(message["content"]) for message in messages) // CHARS_PER_TOKEN
-    n_calls = len(condition.calls)
-    reply = KEYED_TOKENS * len(items) if judge.listed else LABEL_TOKENS * n_calls
-    price = price_of(model)
-    cost = None if price is None else (tokens * price.input + reply * price.output) / 1e6
-    return Estimate(f"{judge.name} {condition.name}", model.model, n_calls, tokens, reply, cost)
+    return estimate_items(judge, f"{judge.name} {condition.name}", asked)
 
 
 def _cost(found: Estimate, base: Estimate) -> dict[str, Any]:

@@ -1,0 +1,147 @@
+"""Figures before and after: scikit-learn's numbers, and a difference drawn in pairs."""
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp
+from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
+
+from nuggetjudge.calibration.figures import Figure, as_row, figures_of
+from nuggetjudge.metrics.bootstrap import Interval
+
+SCALE = ("none", "partial", "full")
+DRAWS = {"resamples": 400, "seed": 0, "level": 0.95}
+
+
+@pytest.fixture
+def labels():
+    """(truth, before, after, topics) of 120 items on 8 topics; after is right more often."""
+    rng = np.random.default_rng(5)
+    truth = rng.choice(SCALE, 120, p=[0.5, 0.2, 0.3])
+    other = rng.choice(SCALE, (2, 120))
+    before = np.where(rng.random(120) < 0.4, truth, other[0])
+    after = np.where(rng.random(120) < 0.8, truth, other[1])
+    topics = [f"t{i % 8}" for i in range(120)]
+    return truth.tolist(), before.tolist(), after.tolist(), topics
+
+
+def test_figures_are_those_of_scikit_learn_on_the_same_items(labels):
+    truth, before, after, topics = labels
+    found = figures_of(truth, before, after, topics, SCALE, draws=DRAWS)
+    for side, given in (("before", before), ("after", after)):
+        assert {name: getattr(figure, side).value for name, figure in found.items()} == {
+            "kappa": pytest.approx(cohen_kappa_score(truth, given)),
+            "linear": pytest.approx(
+                cohen_kappa_score(truth, given, labels=SCALE, weights="linear")
+            ),
+            "quadratic": pytest.approx(
+                cohen_kappa_score(truth, given, labels=SCALE, weights="quadratic")
+            ),
+            "best_vs_rest": pytest.approx(
+                cohen_kappa_score([t == "full" for t in truth], [g == "full" for g in given])
+            ),
+            "accuracy": pytest.approx(accuracy_score(truth, given)),
+            "macro_f1": pytest.approx(f1_score(truth, given, labels=SCALE, average="macro")),
+        }
+    for figure in found.values():
+        assert figure.difference.value == pytest.approx(figure.after.value - figure.before.value)
+        assert figure.difference.low <= figure.difference.value <= figure.difference.high
+        assert figure.after.n_topics == 8
+
+
+def test_the_difference_is_drawn_in_pairs():
+    """In every topic one item of four more is right after; the topics differ widely."""
+    truth, before, after, topics = [], [], [], []
+    for t in range(8):
+        n_right = t % 4  # of 4, before
+        truth += ["yes"] * 2 + ["no"] * 2
+        said = ["yes"] * 2 + ["no"] * 2
+        wrong = {"yes": "no", "no": "yes"}
+        before += [label if i < n_right else wrong[label] for i, label in enumerate(said)]
+        after += [label if i < n_right + 1 else wrong[label] for i, label in enumerate(said)]
+        topics += [f"t{t}"] * 4
+    found = figures_of(truth, before, after, topics, ("no", "yes"), draws=DRAWS)["accuracy"]
+    gap = found.difference
+    assert (gap.value, gap.low, gap.high) == pytest.approx((0.25, 0.25, 0.25))
+    assert found.before.high - found.before.low > 0.3
+    assert found.verdict == "better"
+
+
+@pytest.mark.parametrize("n_topics", [3, 5, 12])
+def test_of_two_equally_good_judges_one_is_called_better_as_rarely_as_the_level_says(n_topics):
+    rng = np.random.default_rng(n_topics)
+    called = 0
+    for _ in range(400):
+        topics, truth, sides = [], [], ([], [])
+        for t in range(n_topics):
+            labels = rng.random(40) < 0.5
+            topics += [str(t)] * 40
+            truth += labels.tolist()
+            for side in sides:  # equally often right, and not equally in each topic
+                right = rng.random(40) < np.clip(rng.normal(0.75, 0.08), 0, 1)
+                side.extend((labels == right).tolist())
+        draws = {**DRAWS, "resamples": 0}
+        found = figures_of(truth, *sides, topics, (False, True), draws=draws)
+        called += found["kappa"].verdict != "unclear"
+    assert 0.02 < called / 400 < 0.085  # 5 % is wanted; 3 standard errors are 3.3 %
+
+
+def test_the_interval_of_the_difference_is_students_t_of_topics_of_one_size():
+    """Accuracy over equal topics is the mean of their differences, 0, 1/4, 1/2 and 1/4."""
+    truth, before, after = ["yes"] * 16, ["no"] * 16, ["no"] * 16
+    for place in (4, 8, 9, 12):  # right only after: none, one, two and one of four
+        after[place] = "yes"
+    topics = [f"t{i // 4}" for i in range(16)]
+    gap = figures_of(truth, before, after, topics, ("no", "yes"), draws=DRAWS)[
+        "accuracy"
+    ].difference
+    found = ttest_1samp([0, 0.25, 0.5, 0.25], 0).confidence_interval(0.95)
+    assert (gap.value, gap.low, gap.high) == pytest.approx((0.25, found.low, found.high))
+
+
+def test_the_same_labels_differ_by_nothing(labels):
+    truth, before, _, topics = labels
+    for figure in figures_of(truth, before, before, topics, SCALE, draws=DRAWS).values():
+        assert (figure.difference.low, figure.difference.high) == (0, 0)
+        assert figure.verdict == "unclear"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.01, 0.2, "better"),
+        (-0.2, -0.01, "worse"),
+        (-0.1, 0.1, "unclear"),
+        (0.0, 0.1, "unclear"),
+        (-0.1, 0.0, "unclear"),
+        (None, None, "unclear"),
+    ],
+)
+def test_the_verdict_goes_by_where_the_interval_lies(low, high, verdict):
+    some = Interval(0.5, 0.4, 0.6, 9)
+    assert Figure(some, some, Interval(0.0, low, high, 9)).verdict == verdict
+
+
+def test_without_a_before_there_is_no_difference(labels):
+    truth, _, after, topics = labels
+    found = figures_of(truth, None, after, topics, SCALE, draws=DRAWS)["kappa"]
+    assert (found.before, found.difference, found.verdict) == (None, None, "unclear")
+    assert as_row({"kappa": found})["kappa"]["before"] is None
+
+
+def test_two_labels_have_no_weighted_kappa_and_labels_without_order_neither(labels):
+    truth, before, after, topics = labels
+    unordered = figures_of(truth, before, after, topics, SCALE, is_ordered=False, draws=DRAWS)
+    assert list(unordered) == ["kappa", "accuracy", "macro_f1"]
+    two = [[label == "full" for label in labels] for labels in (truth, before, after)]
+    found = figures_of(*two, topics, (False, True), draws=DRAWS)
+    assert list(found) == ["kappa", "accuracy", "macro_f1"]
+
+
+def test_what_is_undefined_is_none():
+    """One label only: kappa is 0/0. One topic only: no interval."""
+    found = figures_of(["a"] * 4, ["a"] * 4, ["a"] * 4, list("ssuu"), ("a", "b"), draws=DRAWS)
+    assert (found["kappa"].after.value, found["kappa"].difference.value) == (None, None)
+    assert found["accuracy"].after.value == 1.0
+    found = figures_of(["a", "b"], ["a", "a"], ["a", "b"], ["t", "t"], ("a", "b"), draws=DRAWS)
+    assert found["accuracy"].difference.value == 0.5
+    assert found["accuracy"].difference.low is None

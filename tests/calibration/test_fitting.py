@@ -1,0 +1,268 @@
+"""A judge fitted on some topics and tested on others: what reaches the fit, and what is said."""
+
+import dataclasses
+import random
+
+import pytest
+from graded_labels import LABELS, support_rows, write_jsonl
+from sklearn.metrics import accuracy_score, cohen_kappa_score
+
+from nuggetjudge.calibration.examples import read_examples
+from nuggetjudge.calibration.fitting import fitted_and_tested
+from nuggetjudge.calibration.settings import Settings
+from nuggetjudge.judges import SupportJudge
+from nuggetjudge.judges.files import JudgeFile
+from nuggetjudge.records.problems import InputError, Problems
+
+METHODS = ("threshold", "ordinal", "isotonic", "platt", "topic")
+LEAN = {"t00": -0.25, "t01": 0.25, "t02": 0.0, "t03": -0.25, "t04": 0.25, "t05": 0.2}
+AS_TWO = {"none": "no", "partial": "no", "full": "yes"}
+
+
+@pytest.fixture
+def judge():
+    return SupportJudge(model="lexical")
+
+
+@pytest.fixture
+def examples(tmp_path, judge):
+    """Reads 72 labelled items of 6 topics that differ in what people want."""
+
+    def read(scale=None, n_items=12):
+        path = write_jsonl(tmp_path / "labels.jsonl", support_rows(n_items=n_items, lean=LEAN))
+        return read_examples(path, judge, Problems(), scale=scale)
+
+    return read
+
+
+def settings(method="threshold", **given):
+    return Settings(**{"method": method, "resamples": 0, "topic_labels": 0} | given)
+
+
+def topics_tested(found):
+    return {topic for split in found.report["topics"] for topic in split["test"]}
+
+
+def relabelled(examples, topics, change):
+    """The examples with the labels of these topics put through `change(labels) -> labels`."""
+    places = [i for i, item in enumerate(examples.items) if item.topic_id in topics]
+    items = list(examples.items)
+    changed = change([items[i].label for i in places], examples.scale)
+    for i, label in zip(places, changed, strict=True):
+        items[i] = dataclasses.replace(items[i], label=label)
+    return dataclasses.replace(examples, items=tuple(items))
+
+
+def all_but_one_of_each_topic_left_out(examples, topics):
+    seen, kept = set(), []
+    for item in examples.items:
+        if item.topic_id not in topics or item.topic_id not in seen:
+            kept.append(item)
+        seen.add(item.topic_id)
+    return dataclasses.replace(examples, items=tuple(kept))
+
+
+CHANGES = {
+    "turned round": lambda labels, scale: [scale[-1 - scale.index(label)] for label in labels],
+    "shuffled": lambda labels, scale: random.Random(1).sample(labels, len(labels)),
+    "all the best": lambda labels, scale: [scale[-1]] * len(labels),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_no_label_of_a_test_topic_reaches_the_fit(judge, examples, method, seed):
+    read = examples(AS_TWO if method == "platt" else None)
+    found = fitted_and_tested(judge, read, settings(method, seed=seed))
+    topics = topics_tested(found)
+    assert len(topics) == 2
+    others = [relabelled(read, topics, change) for change in CHANGES.values()]
+    others.append(all_but_one_of_each_topic_left_out(read, topics))
+    reports = []
+    for other in others:
+        again = fitted_and_tested(judge, other, settings(method, seed=seed))
+        assert topics_tested(again) == topics
+        assert again.file.correction == found.file.correction
+        assert again.file.words == found.file.words
+        reports.append(again.report["figures"])
+    assert found.report["figures"] not in (reports[0], reports[2])
+    of_train = relabelled(read, sorted(set(read.topics) - topics)[:2], CHANGES["all the best"])
+    assert fitted_and_tested(judge, of_train, settings(method, seed=seed)).file != found.file
+
+
+def test_texts_of_test_topics_do_not_weigh_the_words(judge, examples):
+    read = examples()
+    found = fitted_and_tested(judge, read, settings())
+    topics = topics_tested(found)
+    items = [
+        dataclasses.replace(
+            item, inputs={name: f"{text} zyx" for name, text in item.inputs.items()}
+        )
+        if item.topic_id in topics
+        else item
+        for item in read.items
+    ]
+    again = fitted_and_tested(judge, dataclasses.replace(read, items=tuple(items)), settings())
+    assert again.file.words == found.file.words
+
+
+def test_in_folds_each_topic_is_judged_by_a_fit_to_the_others(judge, examples):
+    """The labels of one topic turned round change what is said of the others, not of itself."""
+    read = examples()
+    found = fitted_and_tested(judge, read, settings(folds=6))
+    assert found.report["n_test"] == len(read.items) == 72
+    assert [len(split["test"]) for split in found.report["topics"]] == [1] * 6
+    whole = fitted_and_tested(judge, read, settings(folds=3)).file
+    assert whole.correction == found.file.correction  # the file is fitted to all labels
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+def test_labels_given_to_a_topic_are_not_measured_and_those_measured_are_not_given(
+    judge, examples, folds
+):
+    """One test label after the other is turned: each moves the fit or the figures, never both."""
+    read, asked = examples(n_items=8), settings("topic", topic_labels=3, folds=folds)
+    found = fitted_and_tested(judge, read, asked)
+    topics = topics_tested(found)
+    moved = {"shifts": 0, "figures": 0}
+    for place, item in enumerate(read.items):
+        if item.topic_id not in topics or (folds and item.topic_id != "t00"):
+            continue
+        said = judge(**item.inputs).verdict  # turned to or from it, accuracy before must move
+        label = said if item.label != said else LABELS[LABELS.index(said) - 1]
+        items = [
+            *read.items[:place],
+            dataclasses.replace(item, label=label),
+            *read.items[place + 1 :],
+        ]
+        again = fitted_and_tested(judge, dataclasses.replace(read, items=tuple(items)), asked)
+        old, new = (f.report["figures"]["accuracy"]["before"]["value"] for f in (found, again))
+        if folds is None:
+            shift = found.file.correction.topics != again.file.correction.topics
+            assert shift == (old == new)
+        moved["figures" if old != new else "shifts"] += 1
+    n_topics = 1 if folds else len(topics)
+    assert moved == {"shifts": 3 * n_topics, "figures": 5 * n_topics}
+    assert found.report["n_test"] == 5 * len(topics)
+
+
+def test_at_most_half_of_a_topic_is_given_away(judge, examples):
+    found = fitted_and_tested(judge, examples(), settings("topic", topic_labels=1000, folds=6))
+    assert found.report["n_test"] == 36
+
+
+def test_labels_of_the_topic_help_where_topics_differ(judge, examples):
+    report = fitted_and_tested(
+        judge, examples(n_items=60), settings("topic", topic_labels=10, folds=6)
+    ).report
+    with_labels = report["figures"]["kappa"]["after"]["value"]
+    without = report["without_topic_labels"]["kappa"]["after"]["value"]
+    assert with_labels > without + 0.1
+    assert report["n_test"] == 6 * 50
+
+
+def test_the_figures_are_those_of_the_file_on_the_test_topics(judge, examples):
+    read = examples()
+    found = fitted_and_tested(judge, read, settings(resamples=50))
+    test = [item for item in read.items if item.topic_id in topics_tested(found)]
+    fitted = judge.fitted(JudgeFile.model_validate_json(found.file.text()))
+    truth = [item.label for item in test]
+    for side, by in (("before", judge), ("after", fitted)):
+        given = [str(by(**item.inputs).verdict) for item in test]
+        figures = {name: row[side]["value"] for name, row in found.report["figures"].items()}
+        assert figures["accuracy"] == pytest.approx(accuracy_score(truth, given))
+        assert figures["kappa"] == pytest.approx(cohen_kappa_score(truth, given))
+    assert found.report["n_test"] == len(test)
+    assert found.report["verdict"] == found.report["figures"]["linear"]["verdict"]
+
+
+def test_probabilities_are_measured_on_the_test_topics(judge, examples):
+    found = fitted_and_tested(judge, examples(n_items=40), settings("ordinal"))
+    scores = found.report["probabilities"]
+    assert scores.keys() == {"after"}  # the lexical judge has none of its own
+    assert scores["after"]["n"] == found.report["n_test"] == 80
+    assert {row["label"] for row in scores["after"]["reliability"]} == {"partial or better", "full"}
+    rows = [row for row in scores["after"]["reliability"] if row["label"] == "full"]
+    assert sum(row["n"] for row in rows) == 80
+
+
+def test_a_judge_fitted_before_is_what_before_means_and_its_correction_is_replaced(judge, examples):
+    read = examples()
+    first = fitted_and_tested(judge, read, settings("threshold"))
+    again = fitted_and_tested(judge.fitted(first.file), read, settings("threshold"))
+    figures = again.report["figures"]["kappa"]
+    assert figures["before"]["value"] == first.report["figures"]["kappa"]["after"]["value"]
+    assert figures["difference"]["value"] == 0
+    assert again.file.correction == first.file.correction
+
+
+def test_words_of_a_judge_fitted_before_are_kept_where_none_are_weighed(judge, examples):
+    read = examples()
+    first = fitted_and_tested(judge, read, settings("threshold"))
+    plain = fitted_and_tested(judge, read, settings("threshold", weigh_words=False))
+    assert plain.file.words is None
+    kept = fitted_and_tested(judge.fitted(first.file), read, settings(weigh_words=False))
+    assert kept.file.words == first.file.words
+    assert kept.file.correction == first.file.correction
+
+
+def test_labels_whose_order_among_the_judges_is_unknown_have_no_before(judge, examples):
+    read = examples({"none": "a", "partial": "b", "full": "c"})
+    assert read.judge_labels == {"none": "a", "partial": "b", "full": "c"}
+    blind = dataclasses.replace(read, judge_labels=None)
+    figure = fitted_and_tested(judge, blind, settings()).report["figures"]["kappa"]
+    assert figure["before"] is figure["difference"] is None
+    assert figure["after"]["value"] is not None
+
+
+@pytest.mark.parametrize(
+    ("objective", "figure"),
+    [
+        (None, "linear"),
+        ("kappa", "kappa"),
+        ("quadratic", "quadratic"),
+        ("accuracy", "accuracy"),
+        ("macro_f1", "macro_f1"),
+        ("one_vs_rest:full", "best_vs_rest"),
+        ("one_vs_rest:partial", "kappa"),
+    ],
+)
+def test_the_verdict_goes_by_the_objective(judge, examples, objective, figure):
+    report = fitted_and_tested(judge, examples(), settings(objective=objective)).report
+    assert report["main_figure"] == figure
+    two = fitted_and_tested(judge, examples(AS_TWO), settings(objective="linear")).report
+    assert two["main_figure"] == "kappa"
+
+
+REFUSED = {
+    "a method": ({"method": "magic"}, "method 'magic': wanted one of threshold"),
+    "an objective": ({"objective": "magic"}, "unknown objective 'magic', wanted one of kappa"),
+    "an objective's label": ({"objective": "one_vs_rest:7"}, "wanted one of none, partial, full"),
+    "platt for three": ({"method": "platt"}, "for two labels, got 3; take ordinal"),
+    "folds": ({"folds": 7}, "wanted 2 to 6 folds"),
+    "folds of prompts": ({"method": "bootstrap", "folds": 2}, "folds are for methods that fit"),
+    "options": ({"options": {"bsize": 3}}, "options are for prompts, and threshold"),
+    "a level": ({"level": 1.5}, "0 < level < 1"),
+    "resamples": ({"resamples": -1}, "resamples >= 0"),
+    "a seed": ({"seed": -1}, "topic_labels and seed of 0 or more"),
+    "labels of topics": ({"method": "topic", "topic_labels": -1}, "topic_labels and seed of 0"),
+    "shares": ({"shares": (0.5, 0.5, 0.0)}, "wanted shares of train, dev and test"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "what"), REFUSED.values(), ids=REFUSED)
+def test_settings_that_cannot_be_are_refused_before_anyone_is_asked(judge, examples, given, what):
+    def nobody(*args, **options):
+        raise AssertionError("the judge was asked")
+
+    judge.verdicts = nobody
+    with pytest.raises(InputError, match=what):
+        fitted_and_tested(judge, examples(), settings(**given))
+
+
+def test_topics_to_fit_on_with_one_label_only_are_refused(judge, examples):
+    read = examples()
+    topics = topics_tested(fitted_and_tested(judge, read, settings()))
+    same = relabelled(read, set(read.topics) - topics, CHANGES["all the best"])
+    with pytest.raises(InputError, match="threshold: all 48 labels to fit on are 'full'"):
+        fitted_and_tested(judge, same, settings())

@@ -1,0 +1,233 @@
+"""`nuggetjudge.calibrate`: what it writes, whom it asks, and that bad labels leave nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+from graded_labels import support_rows, write_csv, write_jsonl
+from mock_faults import Refusal
+from mock_server import MockServer, Reply, input_of
+
+import nuggetjudge as nj
+from nuggetjudge.calibration.session import options_of, scale_of
+from nuggetjudge.judges import SupportJudge, read_judge_file
+from nuggetjudge.records.problems import InputError
+
+GROUNDED = Path(__file__).resolve().parents[2] / "examples" / "collection" / "grounded.yaml"
+ROWS = support_rows()
+SHIFTED = {"none": "none", "partial": "none", "full": "partial"}  # what a strict model says
+
+
+@pytest.fixture
+def labels(tmp_path):
+    return write_jsonl(tmp_path / "labels.jsonl", ROWS)
+
+
+def judged_by_words(body):
+    """One label lower than the share of the sentence's words that the passage holds."""
+    asked = input_of(body)
+    words = asked["sentence"].split()
+    share = sum(word in asked["passage"].split() for word in words) / len(words)
+    return SHIFTED["full" if share >= 0.7 else "partial" if share >= 0.4 else "none"]
+
+
+@pytest.fixture
+def server():
+    """A model that is one label too strict."""
+    with MockServer(brain=lambda body: {"verdict": judged_by_words(body)}) as running:
+        yield running
+
+
+@pytest.fixture
+def model(server, tmp_path):
+    """Settings that name it, with a reply cache of the test's own."""
+    entry = {"model": "hosted_vllm/mock", "api_base": server.base_url, "reasks": 0}
+    return {"model": entry, "cache": tmp_path / "cache", "resamples": 50}
+
+
+def test_the_file_is_written_and_the_report_says_where_from(labels, tmp_path):
+    out = tmp_path / "fitted" / "support.json"
+    found = nj.calibrate(labels, "support", "threshold", out=out, resamples=100)
+    assert read_judge_file(out) == found.file
+    assert found.report["labels"]["file"] == "labels.jsonl"
+    assert found.file.fitted["labels"] == found.report["labels"]
+    assert json.loads(json.dumps(found.report)) == found.report
+    assert found.report["figures"]["kappa"]["after"]["value"] > 0.7
+    assert [path.name for path in out.parent.iterdir()] == ["support.json"]
+
+
+@pytest.mark.parametrize("method", ["threshold", "topic", "ordinal", "isotonic"])
+def test_the_same_inputs_give_the_same_bytes_in_any_order_of_rows(labels, tmp_path, method):
+    def bytes_of(name, path, **settings):
+        out = tmp_path / name
+        nj.calibrate(path, "support", method, out=out, resamples=50, **settings)
+        return out.read_bytes()
+
+    first = bytes_of("a.json", labels)
+    assert bytes_of("b.json", labels, concurrency=1) == first
+    turned = write_jsonl(labels, ROWS[::-1])
+    again, first = (json.loads(text) for text in (bytes_of("c.json", turned), first))
+    assert again["fitted"].pop("labels") != first["fitted"].pop("labels")  # the file's hash
+    assert again == first
+
+
+def test_a_judge_file_goes_on_from_another(labels, tmp_path):
+    out = tmp_path / "support.json"
+    first = nj.calibrate(labels, "support", "threshold", out=out, resamples=0)
+    state = {"judges.support.state": str(out)}
+    again = nj.calibrate(labels, "support", "threshold", out=out, resamples=0, **state)
+    before = again.report["figures"]["kappa"]["before"]["value"]
+    assert before == first.report["figures"]["kappa"]["after"]["value"]
+
+
+def test_a_judge_that_gives_labels_only_is_fitted_on_their_places(labels, model, server, tmp_path):
+    found = nj.calibrate(labels, "support", "threshold", out=tmp_path / "j.json", **model)
+    assert len(server.requests) == len(ROWS)
+    figures = found.report["figures"]["linear"]
+    assert figures["after"]["value"] > figures["before"]["value"] + 0.2
+    assert found.file.model == "hosted_vllm/mock"
+    assert found.file.words is None
+    ordinal = nj.calibrate(labels, "support", "ordinal", **model)
+    assert ordinal.report["figures"]["linear"]["after"]["value"] > figures["before"]["value"] + 0.2
+    assert len(server.requests) == len(ROWS)  # the same questions, answered from the cache
+
+
+def test_each_item_is_asked_once_also_without_a_cache_and_in_folds(labels, model, server):
+    for settings in ({"folds": 3}, {"method": "topic"}):
+        server.clear()
+        method = settings.pop("method", "threshold")
+        nj.calibrate(labels, "support", method, **{**model, "cache": False}, **settings)
+        assert len(server.requests) == len(ROWS)
+
+
+def test_probabilities_of_a_model_are_what_is_fitted(labels, model, server):
+    def brain(body):
+        label = judged_by_words(body)
+        others = {name: 0.15 for name in ("none", "partial", "full") if name != label}
+        return Reply(json.dumps({"verdict": label}), probabilities={label: 0.7, **others})
+
+    server.brain = brain
+    model["model"]["logprobs"] = True
+    found = nj.calibrate(labels, "support", "ordinal", **model)
+    scores = found.report["probabilities"]
+    assert scores.keys() == {"before", "after"}
+    assert scores["after"]["log_loss"] < scores["before"]["log_loss"]
+
+
+def test_items_that_were_not_judged_are_left_out_and_counted(labels, model, server):
+    refused = {row["sentence"] for row in ROWS[::9]}
+    server.faults = lambda _, body: Refusal() if input_of(body)["sentence"] in refused else None
+    report = nj.calibrate(labels, "support", "threshold", folds=6, **model).report
+    assert (report["n_unjudged"], report["unjudged"]) == (8, {"refused": 8})
+    assert report["n_test"] == len(ROWS) - 8
+
+
+def test_where_nothing_was_judged_it_says_why(labels, model, server):
+    server.faults = lambda *_: Refusal()
+    with pytest.raises(
+        InputError, match="none of the 48 items to fit on was judged; the first: ref"
+    ):
+        nj.calibrate(labels, "support", "threshold", **model)
+
+
+def test_a_budget_is_kept_and_what_it_left_out_is_counted(labels, model, server):
+    report = nj.calibrate(labels, "support", "threshold", max_calls=60, **model).report
+    assert len(server.requests) == 60
+    assert report["unjudged"] == {"budget": 12}
+
+
+def test_a_judge_of_ones_own_is_fitted_by_its_yaml_file(tmp_path):
+    named = {"none": "no", "partial": "partly", "full": "yes"}
+    rows = [
+        {"topic_id": row["topic_id"], "passage_id": f"p{i}", "claim": row["sentence"],
+         "source": row["passage"], "label": named[row["label"]]}
+        for i, row in enumerate(ROWS)
+    ]  # fmt: skip
+    out = tmp_path / "own.json"
+    path = write_csv(tmp_path / "own.csv", rows)
+    found = nj.calibrate(path, str(GROUNDED), "threshold", out=out, resamples=50)
+    assert (found.file.judge, found.file.scale) == ("grounded", ("no", "partly", "yes"))
+    assert found.report["figures"]["linear"]["after"]["value"] > 0.6
+    again = nj.calibrate(
+        path, str(GROUNDED), "threshold", resamples=0, **{"judges.item.state": str(out)}
+    )
+    before = again.report["figures"]["linear"]["before"]["value"]
+    assert before == found.report["figures"]["linear"]["after"]["value"]
+
+
+def test_an_own_judge_without_words_to_look_for_needs_a_model(tmp_path, labels):
+    text = GROUNDED.read_text()
+    (tmp_path / "own.yaml").write_text(text[: text.index("lexical:")])
+    with pytest.raises(
+        InputError, match=r"own.yaml: without a `lexical:` section it needs a model"
+    ):
+        nj.calibrate(labels, str(tmp_path / "own.yaml"), "threshold")
+
+
+def test_the_fitted_judge_gives_the_labels_that_were_measured(labels, tmp_path):
+    out = tmp_path / "support.json"
+    report = nj.calibrate(labels, "support", "threshold", out=out, resamples=0).report
+    judge = SupportJudge(model="lexical").fitted(read_judge_file(out))
+    test = [row for row in ROWS if row["topic_id"] in report["topics"][0]["test"]]
+    given = [judge(sentence=row["sentence"], passage=row["passage"]).verdict for row in test]
+    right = sum(verdict == row["label"] for verdict, row in zip(given, test, strict=True))
+    assert right / len(test) == pytest.approx(report["figures"]["accuracy"]["after"]["value"])
+
+
+BAD = {
+    "labels off the scale": ({"label": "maybe"}, {}, "labels.jsonl:1: field 'label' is 'maybe'"),
+    "one class": ({"label": "full"}, {}, "all 72 labels are 'full'"),
+    "a method": ({}, {"method": "magic"}, "method 'magic': wanted one of"),
+    "a judge": ({}, {"judge": "nuggetizer"}, "judge 'nuggetizer': wanted assigner"),
+    "a setting": ({}, {"bogus": 1}, "bogus: no such setting"),
+    "a price": ({}, {"max_cost": 1.0}, "max_cost: the price of model"),
+    "a prompt model": ({}, {"prompt_model": "writer"}, "no model 'writer' under models:"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "settings", "what"), BAD.values(), ids=BAD)
+def test_what_is_refused_asks_nobody_and_writes_nothing(
+    tmp_path, model, server, change, settings, what
+):
+    path = write_jsonl(tmp_path / "labels.jsonl", [{**row, **change} for row in ROWS])
+    given = {"judge": "support", "method": "threshold", "out": tmp_path / "new" / "j.json", **model}
+    with pytest.raises(InputError, match=what):
+        nj.calibrate(path, **{**given, **settings})
+    assert server.requests == []
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "notes.txt", ".", "notes.txt/j.json", "x" * 300])
+def test_what_is_no_judge_file_is_not_written_over(labels, tmp_path, model, server, name):
+    (tmp_path / "notes.txt").write_text("mine")
+    before = labels.read_bytes()
+    with pytest.raises(InputError, match=r"is there and no judge file|cannot be written"):
+        nj.calibrate(labels, "support", "threshold", out=tmp_path / name, **model)
+    assert labels.read_bytes() == before
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert server.requests == []
+
+
+def test_a_judge_file_is_written_over(labels, tmp_path):
+    out = tmp_path / "j.json"
+    for method in ("threshold", "ordinal"):
+        nj.calibrate(labels, "support", method, out=out, resamples=0)
+    assert read_judge_file(out).fitted["method"] == "ordinal"
+
+
+def test_scales_are_read_from_flags():
+    assert scale_of([]) is None
+    assert scale_of(["0=none", " 1 = None", "2=full"]) == {"0": "none", "1": "none", "2": "full"}
+    assert scale_of(["Low", "HIGH"]) == {"low": "low", "high": "high"}
+    for wrong in ([""], ["a", ""], ["a=", "b"], ["a", "a=b"]):
+        with pytest.raises(InputError, match="wanted LABEL or LABEL=OURS, each once"):
+            scale_of(wrong)
+
+
+def test_options_are_read_as_yaml():
+    assert options_of(["a=4", "b=[1, 2]", "c=x=y"]) == {"a": 4, "b": [1, 2], "c": "x=y"}
+    for wrong in ("a", "=3"):
+        with pytest.raises(InputError, match="wanted NAME=VALUE"):
+            options_of([wrong])
+    with pytest.raises(InputError, match=r"--option a=.*the value is"):
+        options_of(["a=[1"])

@@ -1,0 +1,66 @@
+"""Topics drawn into train, dev and test: no topic in two, none left out, the same each time."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nuggetjudge.calibration.split import Split, split_topics, topic_folds
+
+TOPICS = [f"t{i}" for i in range(10)]
+NAMES = st.lists(st.text(min_size=1), min_size=2, max_size=30, unique=True)
+
+
+@given(NAMES, st.sampled_from([(0.4, 0.2, 0.4), (0.8, 0, 0.2), (0.05, 0.9, 0.05)]), st.integers(0))
+def test_each_topic_is_in_one_part_and_train_and_test_have_some(topics, shares, seed):
+    found = split_topics(topics, shares=shares, seed=seed)
+    assert sorted([*found.train, *found.dev, *found.test]) == sorted(topics)
+    assert found.train
+    assert found.test
+    assert bool(found.dev) == (shares[1] > 0 and len(topics) > 2)
+
+
+def test_the_shares_are_those_asked_for():
+    found = split_topics(TOPICS)
+    assert [len(part) for part in (found.train, found.dev, found.test)] == [4, 2, 4]
+    found = split_topics(TOPICS, shares=(0.7, 0.0, 0.3))
+    assert [len(part) for part in (found.train, found.dev, found.test)] == [7, 0, 3]
+
+
+def test_neither_order_nor_repetition_changes_the_split_and_the_seed_does():
+    found = split_topics(TOPICS, seed=3)
+    assert split_topics(TOPICS[::-1] * 2, seed=3) == found
+    assert any(split_topics(TOPICS, seed=seed) != found for seed in range(3))
+
+
+@given(NAMES, st.integers(2, 40), st.integers(0))
+def test_folds_test_each_topic_once_by_all_others(topics, n_folds, seed):
+    if n_folds > len(topics):
+        with pytest.raises(ValueError, match=f"wanted 2 to {len(topics)} folds"):
+            topic_folds(topics, n_folds, seed=seed)
+        return
+    folds = topic_folds(topics, n_folds, seed=seed)
+    assert len(folds) == n_folds
+    assert sorted(topic for fold in folds for topic in fold.test) == sorted(topics)
+    assert all(sorted([*fold.train, *fold.test]) == sorted(topics) for fold in folds)
+    sizes = [len(fold.test) for fold in folds]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_a_topic_in_two_parts_is_refused():
+    with pytest.raises(ValueError, match="two parts"):
+        Split(("t1", "t2"), (), ("t2",))
+
+
+@pytest.mark.parametrize(
+    "shares", [(0.5, 0.5, 0), (0, 0.5, 0.5), (0.5, 0.1, 0.1), (1.2, -0.4, 0.2)]
+)
+def test_shares_that_leave_nothing_or_do_not_sum_to_one_are_refused(shares):
+    with pytest.raises(ValueError, match="wanted shares"):
+        split_topics(TOPICS, shares=shares)
+
+
+def test_one_topic_cannot_be_split():
+    with pytest.raises(ValueError, match="2 topics or more, got 1"):
+        split_topics(["t1", "t1"])
+    with pytest.raises(ValueError, match="2 topics or more, got 1"):
+        topic_folds(["t1"], 2)
