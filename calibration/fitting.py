@@ -294,8 +294,11 @@ def _file(
 def _described(
     file: JudgeFile, report: Mapping[str, Any], judge: ItemJudge, settings: Settings
 ) -> JudgeFile:
-    """The file with how it came about; the curves stay in the report."""
+    """The file with how it came about; curves stay in the report, and so do the requests sent,
+    of which a search that goes on from the cache has fewer."""
     kept = {name: value for name, value in report.items() if name != "probabilities"}
+    if "optimiser" in kept:
+        kept["optimiser"] = {n: v for n, v in kept["optimiser"].items() if n != "calls"}
     parts = ["train", "dev"]
     if settings.folds is not None or (settings.method == "topic" and settings.topic_labels):
         parts.append("test")  # whose labels reached the file, though not the figures
