@@ -109,8 +109,6 @@ def calibrate_file(
     with _judge_and_labels(
         labels, judge, config, settings, fields, where, scale, limit, problems
     ) as (panel, fitted, examples):
-        if out is not None:
-            out.parent.mkdir(parents=True, exist_ok=True)  # the log is written as the search goes
         writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
         found = fitted_and_tested(
             fitted,

@@ -75,7 +75,10 @@ class Trials:
         self._lock = threading.Condition()
         self._n_under_way = 0
         self._stopped: Stopped | None = None
-        self._log = log.open("w", encoding="utf-8") if log is not None else None
+        self._log = None
+        if log is not None:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            self._log = log.open("w", encoding="utf-8")
         self.candidates: dict[str, Candidate] = {}
         self.student = Student(getattr(judge.deepcopy(), judge.predictor), self.answer)
         self.default = self._candidate(self.student.judge)

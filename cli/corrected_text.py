@@ -8,7 +8,8 @@ from typing import Any
 
 from ..metrics.bootstrap import Interval
 from ..programs.corrected_rows import CorrectedDifference, CorrectedScore, CorrectedScores, Figure
-from .tables import aligned as aligned
+from .tables import aligned
+from .terminal import cell
 
 _HEADER = ("topics like these", "these topics")
 
@@ -31,7 +32,7 @@ def corrected_text(found: CorrectedScores) -> str:
         if minus:
             blocks.append(_differences(minus))
         notes = [
-            f"{score.run_id}: {note}"
+            cell(f"{score.run_id}: {note}")
             for score in scores
             for note in (*([score.reason] if score.reason else []), *score.warnings)
         ]
@@ -46,7 +47,7 @@ def _best_first(score: CorrectedScore) -> tuple[float, str]:
 
 def _scores(measure: str, scores: list[CorrectedScore], found: CorrectedScores) -> str:
     first = scores[0]
-    title = f"{measure}, {found.level:.0%} intervals"
+    title = f"{cell(measure)}, {found.level:.0%} intervals"
     if first.rho is not None and first.lam is not None and first.label_saving is not None:
         title += f"; judge and people correlate {first.rho:.2f}, the judge weighs {first.lam:.2f}"
         title += f" and saves {first.label_saving:.0%} of the labels"

@@ -39,7 +39,7 @@ def score(
         list[str] | None, typer.Option(help="Measure to correct; may be repeated; else all.")
     ] = None,
     against: Annotated[
-        str | None, typer.Option(help="Run that others are compared with; else the best.")
+        str | None, typer.Option(help="Run that others are compared with; else the judge's best.")
     ] = None,
     half_width: Annotated[
         float | None,

@@ -24,6 +24,7 @@ from pydantic import (
 )
 
 from ..backends.prompt import Scorer
+from ..metrics.gains import SHARE
 from ..records.label_rows import KEY_FIELDS
 from ..records.problems import InputError
 from ..records.rows import Label, Row
@@ -31,7 +32,6 @@ from ..records.yaml_text import NotYaml, line_of, plain_error, read_yaml, unfit_
 from .items import ItemJudge
 from .overlap import weighted_overlap
 
-SHARE = "share_"  # in front of a label: the measure of how many items have it
 _BUILT_IN = ("nuggetizer", "importance", "assigner", "support", "relevance", "item", "items")
 # Fields that stand beside the inputs in files of items and labels.
 _FIELDS = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+SHARE = "share_"  # in front of a label: the measure of how many items have it
+
 # arXiv:2411.09607: the six nugget scores; arXiv:2504.15205: the two support scores.
 _NUGGET = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
 _NUGGET_STRICT = {"not_support": 0.0, "partial_support": 0.0, "support": 1.0}
@@ -45,6 +47,15 @@ def scale_gains(scale: Sequence[str]) -> dict[str, dict[str, float]]:
     for at, cut in enumerate(scale[1:], start=1):
         measures[f"at_least_{cut}"] = {label: float(i >= at) for i, label in enumerate(scale)}
     return measures
+
+
+def label_shares(labels: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Measures of labels that need no order, by name: how large a share of the items has each.
+
+    >>> label_shares(["on_topic", "off_topic"])["share_on_topic"]
+    {'on_topic': 1.0, 'off_topic': 0.0}
+    """
+    return {f"{SHARE}{name}": {label: float(label == name) for label in labels} for name in labels}
 
 
 def expected_gain(probabilities: Mapping[str, float], gains: Mapping[str, float]) -> float | None:

@@ -70,19 +70,21 @@ def label_shift(
     """Compare labellings of the same n items, pair by pair, with topic-bootstrap intervals.
 
     Args:
-        pairs: two labellings each; None where there is no judgement.
+        pairs: one or more of two labellings each; None where there is no judgement.
         scale: the k >= 2 labels, worst to best where they have an order.
         gains: label -> what it is worth, in [0, 1]; None: the labels have no order.
         topics: the topic of each item; None: not known, no interval has bounds.
         runs: the run of each item; None: they belong to none.
 
-    Raises: ValueError if a labelling has another length or a label that is not on the scale.
+    Raises: ValueError without a pair, or if a labelling, the topics or the runs have another
+        length or a label is not on the scale.
 
     >>> found = label_shift([(["no", "yes"], ["yes", "yes"])], ["no", "yes"],
     ...                     {"no": 0.0, "yes": 1.0}, ["t1", "t2"], ["a", "b"])
     >>> found.n, found.changed.value, found.best.value, found.runs.mean, found.runs.tau_b
     (2, 0.5, 0.5, 0.5, None)
     """
+    _check_lengths(pairs, topics, runs)
     kappas = pairwise_kappa(pairs, scale)
     intervals = pairwise_intervals(
         kappas, pairs, scale, topics, resamples=resamples, seed=seed, level=level
@@ -107,6 +109,22 @@ def label_shift(
         gain=share(3) if gains is not None else None,
         runs=_runs(pairs, gains, topics, runs) if gains is not None and runs is not None else None,
     )
+
+
+def _check_lengths(
+    pairs: Sequence[tuple[Labels, Labels]],
+    topics: Sequence[str] | None,
+    runs: Sequence[str] | None,
+) -> None:
+    if not pairs:
+        raise ValueError("no pair of labellings, wanted one or more")
+    sides = {
+        f"pairs[{i}][{j}]": side for i, pair in enumerate(pairs) for j, side in enumerate(pair)
+    }
+    n = len(pairs[0][0])
+    for name, given in {**sides, "topics": topics, "runs": runs}.items():
+        if given is not None and len(given) != n:
+            raise ValueError(f"{name} has {len(given)} items, pairs[0][0] has {n}")
 
 
 def _counts(

@@ -15,7 +15,9 @@ from .agree_scores import agree_scores
 from .judged_files import JUDGED_FILES, have_order, judged_file, kinds_in, scale_of
 
 SCORES = "scores"
-WEIGHTED = ("linear", "quadratic", "ordinal", "interval")  # kappas and alphas
+# Figures of several kinds, and those of the kinds that go by how far apart two labels are.
+_BY_KIND = ("cohen_kappa", "pairwise_kappa", "alpha")
+_WEIGHTED = ("linear", "quadratic", "ordinal", "interval")
 
 
 def agree(
@@ -71,17 +73,25 @@ def agree(
     return found if is_ordered else _without_order(found)
 
 
-def _without_order(found: Any, *, is_weighted: bool = False) -> Any:
-    """What was found, without the figures that go by how far apart two labels are."""
-    if isinstance(found, dict):
-        lost = ("value", "low", "high") if is_weighted else ()
-        return {
-            name: None if name in lost else _without_order(inner, is_weighted=name in WEIGHTED)
-            for name, inner in found.items()
-        }
-    if isinstance(found, list):
-        return [_without_order(inner) for inner in found]
-    return None if is_weighted else found
+def _without_order(found: dict[str, Any]) -> dict[str, Any]:
+    """What was found, without the figures that go by how far apart two labels are.
+
+    Labels and annotators may have the name of such a figure, so those are looked for only
+    where they stand.
+    """
+    blocks, by_kind = [found], []
+    if found["annotators"] is not None:
+        judge = found["annotators"]["judge"]
+        blocks.append(found["annotators"]["among"])
+        by_kind += [judge, judge["intervals"], *judge["by_annotator"].values()]
+    for block in (*blocks, *(block["intervals"] for block in blocks)):
+        by_kind += [block[name] for name in _BY_KIND if name in block]
+    for figures in by_kind:
+        for name in figures.keys() & set(_WEIGHTED):
+            interval = figures[name]
+            lost = dict.fromkeys(("value", "low", "high"))
+            figures[name] = {**interval, **lost} if isinstance(interval, dict) else None
+    return found
 
 
 def _kind_of_both(human: Path, judged: Path, where: Mapping[str, Sequence[str]]) -> str:

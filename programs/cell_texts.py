@@ -14,7 +14,6 @@ from ..records.lines import is_json
 from ..records.nuggets import read_nuggets
 from ..records.problems import InputError, Problems
 from .collection import load_collection
-from .items import load_items
 from .judged_files import ITEMS, about_items, judged_file
 from .manifest import config_of, input_hashes, read_manifest
 
@@ -125,6 +124,8 @@ def _of_inputs(
         if changed := [path for path in known if now.get(path) != known[path]]:
             raise InputError(f"{changed[0]}: is not the file that was judged, or not there")
         if ITEMS in config.program:
+            from .items import load_items  # needs the judges, and with them DSPy
+
             items = load_items(config)
             yield from ((row.cell, row.inputs) for row in items.rows() if row.cell in wanted)
             return

@@ -19,6 +19,7 @@ from ..records.support import read_support
 from .agree import agree
 from .cell_texts import REMARKS, cell_texts
 from .judged_files import judged_file, scale_of
+from .label_order import are_ordered
 from .manifest import read_manifest
 from .scoreboard import Scoreboard, citation_values, nugget_values
 
@@ -45,7 +46,8 @@ def compare_judges(
     Returns:
         agreement: what `agree` returns, `one` as the truth.
         n_flips, flip_counts: cells whose labels differ, by label of `one` -> label of `other`.
-        flips: each of them, the furthest apart first: ids, both labels, what both wrote, texts.
+        flips: each of them, the furthest apart first, or by ids where labels have no order: ids,
+            both labels, what both wrote, texts.
         ranking: by measure the runs' scores under both, each judge's on the cells that both
             labelled, Kendall's tau-b, and the neighbours under `one` that swap under `other`.
             None where neither file is of nugget assignments or citation support.
@@ -64,7 +66,8 @@ def compare_judges(
     truth, judged = files[0].cells, _renamed(files[1], aliases)
     place = {label: i for i, label in enumerate(agreement["scale"])}
     flips = [c for c in sorted(truth.keys() & judged.keys()) if truth[c] != judged[c]]
-    flips.sort(key=lambda cell: -abs(place[truth[cell]] - place[judged[cell]]))
+    if are_ordered(files[0].kind, agreement["scale"], one, other):
+        flips.sort(key=lambda cell: -abs(place[truth[cell]] - place[judged[cell]]))
     counts = Counter((truth[cell], judged[cell]) for cell in flips)
     return {
         "compared": "judges",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -14,7 +14,12 @@ import numpy as np
 from ..metrics.bootstrap import LEVEL, Interval
 from ..metrics.label_sample import Sample
 from ..metrics.ppi import Estimate, Moments, difference, estimate, judged_gap, moments
-from ..metrics.ppi_intervals import interval_like_these, interval_of_these, labels_needed
+from ..metrics.ppi_intervals import (
+    LabelsNeeded,
+    interval_like_these,
+    interval_of_these,
+    labels_needed,
+)
 from ..records.kinds import file_kind
 from ..records.problems import InputError, Problems
 from .corrected_rows import CorrectedDifference, CorrectedScore, CorrectedScores, Figure
@@ -56,7 +61,8 @@ def corrected_scores(
         where: read only labels whose fields have one of these values.
         topics: file of the topics that every run must answer, as for `score_path`.
         measures: those to correct; empty: all.
-        against: the run that others are compared with; None: the best by corrected value.
+        against: the run that others are compared with; None: the best by the judge's own score,
+            which the labels have no part in.
         half_width: also say how many labels an interval of this half-width takes.
         level: of all intervals, in (0, 1).
 
@@ -189,8 +195,6 @@ class _Asked:
         corrected = self._figure(found, is_share=True)
         plug_in = data.plug_in(run)
         binary = len(data.levels) == 2
-        width = self.half_width
-        needed = None if width is None else labels_needed(found, width, level=self.level)
         return CorrectedScore(
             **known,
             corrected=corrected,
@@ -198,13 +202,27 @@ class _Asked:
             plug_in=plug_in,
             sensitivity=data.rates.sensitivity if binary else None,
             specificity=data.rates.specificity if binary else None,
-            needed=needed,
+            needed=self._needed(found),
             warnings=tuple(_warnings(sample, corrected, plug_in)),
         )
 
     def _judged(self, data: Labelled, run: str) -> float | None:
         key = (run, data.measure.name)
         return self.means[key] if key in self.means else data.judged_score(run)
+
+    def _needed(self, found: Estimate) -> LabelsNeeded | None:
+        """Labels for the wanted half-width, never fewer than a score is corrected with."""
+        if self.half_width is None:
+            return None
+        needed = labels_needed(found, self.half_width, level=self.level)
+        if needed is None:
+            return None
+        least, like = min(found.n_items, MIN_LABELS), needed.like_these
+        return replace(
+            needed,
+            like_these=None if like is None else max(like, least),
+            of_these=max(needed.of_these, least),
+        )
 
     def _figure(self, found: Estimate, *, is_share: bool) -> Figure:
         """With both intervals; a share is cut to [0, 1], which loses no interval its truth."""
@@ -221,11 +239,12 @@ class _Asked:
     ) -> list[CorrectedDifference]:
         if len(found) < 2 or (self.against is not None and self.against not in found):
             return []
-        best = self.against or max(sorted(found), key=lambda run: found[run].value)
+        judged = {run: self._judged(data, run) for run in sorted(found)}
+        # Chosen without the labels: the best corrected value is in part the luckiest draw.
+        best = self.against or max(judged, key=lambda run: _or_least(judged[run]))
         compared = []
-        for run in sorted(found.keys() - {best}):
-            minus = difference(found[run], found[best])
-            one, other = (self._judged(data, name) for name in (run, best))
+        for run in sorted(judged.keys() - {best}):
+            minus, one, other = difference(found[run], found[best]), judged[run], judged[best]
             compared.append(
                 CorrectedDifference(
                     run_id=run,
@@ -269,6 +288,10 @@ def _warnings(sample: Sample, corrected: Figure, plug_in: float | None) -> list[
             what = f"the error rates of all runs together give {plug_in:.3f}"
             found.append(f"{what}: this run's errors may be of another kind")
     return found
+
+
+def _or_least(value: float | None) -> float:
+    return -np.inf if value is None else value
 
 
 def _cut(value: float) -> float:

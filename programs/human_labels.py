@@ -7,13 +7,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..records.cells import Cell
-from ..records.fields import shorten
+from ..records.fields import read_lines, shorten
+from ..records.kinds import file_kind
+from ..records.label_rows import csv_lines
 from ..records.labels import read_labels
+from ..records.lines import is_json
 from ..records.problems import InputError, Problems
 from .judged_files import scale_of
 from .judged_items import JudgedItems, read_items
 from .run_names import run_aliases
 
+# What chose a row of a sheet of `judge next`, and what it says of a random draw.
+CHOSEN_BY = "chosen_by"
+RANDOM = "random"
 # Below this the counts of labels are too small to wonder at one that people never gave.
 _MANY = 50
 
@@ -28,12 +34,14 @@ def human_labels(
     """The judged items of `path` and, for each, its label in `labels`; None: not labelled.
 
     Labels of runs that were not judged, and of citations beyond those that were, are left out
-    and mentioned. Run names with and without a team prefix (`team.run`) are matched where that
-    is unambiguous.
+    and mentioned. So are those rows of a sheet of `judge next` that are no random draw, unless
+    `where` names `chosen_by`. Run names with and without a team prefix (`team.run`) are matched
+    where that is unambiguous.
 
     Raises: InputError if the labels are of other things, topics or items, have values that the
         judge does not give, are all the same, or name one cell twice with two labels.
     """
+    where = _random_alone(labels, where, problems)
     first = read_labels(labels, problems, where, scale_of(path))
     problems.raise_errors()
     cells = first.cells
@@ -46,6 +54,25 @@ def human_labels(
     _check_labels(cells, items, labels, problems)
     _check_items(cells, items, path, labels, problems)
     return items, [cells.get(cell) for cell in items.cells]
+
+
+def _random_alone(
+    labels: Path, where: Mapping[str, Sequence[str]], problems: Problems
+) -> Mapping[str, Sequence[str]]:
+    """`where`, narrowed to the random rows if the file has labels that were chosen otherwise."""
+    if CHOSEN_BY in where or file_kind(labels) != "labels":
+        return where
+    lines = read_lines if is_json(labels) else csv_lines
+    rows = [x for x in lines(labels, Problems(), where) if x.row.get("label") not in (None, "")]
+    others = [line for line in rows if line.row.get(CHOSEN_BY) != RANDOM]
+    by = Counter(str(line.row.get(CHOSEN_BY) or "not said") for line in others)
+    if not others or all(line.row.get(CHOSEN_BY) is None for line in rows):
+        return where
+    what = f"{len(others)} of {len(rows)} labels are no random draw ({CHOSEN_BY} "
+    what += ", ".join(f"{shorten(name)}: {n}" for name, n in sorted(by.items()))
+    what += f"): only those with {CHOSEN_BY}={RANDOM} correct scores; --where takes others"
+    problems.skip(labels, others[0].number, "not_random", what)
+    return {**where, CHOSEN_BY: [RANDOM]}
 
 
 def _with_judged_runs(

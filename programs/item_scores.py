@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..judges.own import SHARE
 from ..metrics.expected import SUFFIX
-from ..metrics.gains import expected_gain
+from ..metrics.gains import expected_gain, label_shares
 from ..metrics.value import Value
 from ..records.cells import Cell
 from ..records.fields import read_lines, show
@@ -46,11 +45,8 @@ class ItemScale(Row):
     @property
     def measures(self) -> dict[str, dict[str, float]]:
         """What each label earns in each measure: the mean gain, and the share of each label."""
-        shares = {
-            f"{SHARE}{name}": {label: float(label == name) for label in self.labels}
-            for name in self.labels
-        }
-        return ({self.measure: self.gains} if self.gains else {}) | shares
+        means = {self.measure: self.gains} if self.gains else {}
+        return means | label_shares(self.labels)
 
     def run_of(self, cell: Cell) -> str:
         """The run of an item; `items` where items have none."""

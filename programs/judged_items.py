@@ -10,7 +10,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics.gains import NUGGET_GAINS, NUGGET_WEIGHTS, SUPPORT_GAINS, expected_gain, scale_gains
+from ..metrics.gains import (
+    NUGGET_GAINS,
+    NUGGET_WEIGHTS,
+    SUPPORT_GAINS,
+    expected_gain,
+    label_shares,
+    scale_gains,
+)
 from ..records.assignments import read_assignments
 from ..records.cells import NUGGET_KEY, NUGGET_SCALE, SUPPORT_KEY, SUPPORT_SCALE, Cell, LabelKind
 from ..records.kinds import file_kind
@@ -21,6 +28,7 @@ from ..records.support import SupportSentence, read_support
 from ..records.topics import read_topics
 from .item_scores import ItemScale, read_labelled
 from .judged_files import ITEMS, judged_file
+from .label_order import are_ordered
 from .manifest import read_manifest
 
 Floats = NDArray[np.float64]
@@ -254,7 +262,10 @@ def _items(path: Path, scale: ItemScale, problems: Problems, wanted: Sequence[st
 
 
 def _labels(path: Path, problems: Problems, wanted: Sequence[str] | None) -> JudgedItems:
-    """Labels of any items: each counts the same in its topic, and in its run where it has one."""
+    """Labels of any items: each counts the same in its topic, and in its run where it has one.
+
+    Where nothing says which label is better, the measures are the labels' shares.
+    """
     file = read_labels(path, problems)
     problems.raise_errors()
     if "topic_id" not in file.key_names:
@@ -274,7 +285,12 @@ def _labels(path: Path, problems: Problems, wanted: Sequence[str] | None) -> Jud
     for cell, label in cells.items():
         weights = {ALL: 1 / sizes[run_of[cell], cell[at]]}
         found.add(cell, run_of[cell], label, file.probabilities.get(cell), weights)
-    gains = scale_gains(file.scale)
+    if are_ordered(file.kind, file.scale):
+        gains = scale_gains(file.scale)
+    else:
+        gains = label_shares(file.scale)
+        what = f"nothing says which of {', '.join(file.scale)} is better: no mean gain, only shares"
+        problems.skip(path, 1, "no_order", what)
     counted = sorted({topic for _, topic in sizes}) if wanted is None else wanted
     families = dict.fromkeys(gains, ALL)
     return found.items(file.kind, file.scale, file.key_names, families, gains, {ALL: counted})

@@ -18,13 +18,14 @@ from ..records.labels import read_labels
 from ..records.problems import InputError, Problems
 from .agree_labels import joint_scale
 from .cell_texts import cell_texts, shown_texts
+from .human_labels import CHOSEN_BY, RANDOM
 from .influence import WEIGHING, influence
 from .judged_files import judged_file, kind_of_folder, scale_of
+from .label_order import are_ordered
 from .manifest import read_manifest
 from .run_names import run_aliases
 
 RANDOM_SHARE = 0.5
-RANDOM = "random"
 REST = "rest"
 
 Floats = NDArray[np.float64]
@@ -74,8 +75,10 @@ def next_labels(
         kind: of folders, the judgements to label: nuggets, support or relevance.
         random_share: of the n in [0, 1], drawn at random within topics, as evenly over the
             topics as they have cells. The rest is divided among these, as far as they apply:
-            disagreement: judges differ, the more the further apart their labels stand;
-            margin: a judge's score is near a cut, or its two likeliest labels are nearly equal;
+            disagreement: judges differ, the more the further apart their labels stand, if they
+                have an order;
+            margin: a judge's two likeliest labels are nearly equal, or, on labels with an order,
+                its score is near a cut;
             influence: see `influence`.
             Each takes its best cell in turn, a cell's value divided by one more than the cells
             of its topic and of its run that are chosen already.
@@ -102,7 +105,12 @@ def next_labels(
     cells = [cell for cell in sorted(files[0].cells) if cell not in known]
     if not cells:
         raise InputError(f"{first}: all {len(files[0].cells):,} judged cells have a label already")
-    values = {"disagreement": _disagreement(cells, files), "margin": _margin(cells, files)}
+    joint = reduce(joint_scale, (file.scale for file in files))
+    is_ordered = are_ordered(files[0].kind, joint, *results)
+    values = {
+        "disagreement": _disagreement(cells, files, joint, is_ordered=is_ordered),
+        "margin": _margin(cells, files, is_ordered=is_ordered),
+    }
     # The first of the files that says what its cells weigh, as lists of labels do not.
     weighing = [p for p in results if file_kind(judged_file(p, files[0].kind)) in WEIGHING]
     if weighing:
@@ -210,12 +218,18 @@ def _labelled(human: LabelFile, judged: LabelFile) -> set[Cell]:
     return {(*cell[:at], names.get(cell[at], cell[at]), *cell[at + 1 :]) for cell in known}
 
 
-def _disagreement(cells: Sequence[Cell], files: Sequence[LabelFile]) -> Floats:
-    """(N,) mean distance of two judges' labels, as a share of the scale; 0 with one label."""
-    scale = reduce(joint_scale, (file.scale for file in files))
+def _disagreement(
+    cells: Sequence[Cell], files: Sequence[LabelFile], scale: Sequence[str], *, is_ordered: bool
+) -> Floats:
+    """(N,) mean distance of two judges' labels, as a share of the scale; 0 with one label.
+
+    Without an order any two labels are 1 apart.
+    """
     place = {label: i / max(1, len(scale) - 1) for i, label in enumerate(scale)}
     table = [[place[f.cells[c]] if c in f.cells else np.nan for c in cells] for f in files]
     apart = [np.abs(a - b) for a, b in combinations(np.array(table), 2)]
+    if not is_ordered:
+        apart = [np.sign(distance) for distance in apart]
     if not apart:
         return np.zeros(len(cells))
     n_pairs = (~np.isnan(apart)).sum(axis=0)
@@ -223,11 +237,11 @@ def _disagreement(cells: Sequence[Cell], files: Sequence[LabelFile]) -> Floats:
     return mean
 
 
-def _margin(cells: Sequence[Cell], files: Sequence[LabelFile]) -> Floats:
+def _margin(cells: Sequence[Cell], files: Sequence[LabelFile], *, is_ordered: bool) -> Floats:
     """(N,) how near the nearest judge was to another label, in [0, 1]; 0 where none says."""
     found = np.zeros(len(cells))
     for file in files:
-        cuts = _cuts(file)
+        cuts = _cuts(file) if is_ordered else []
         for i, cell in enumerate(cells):
             if len(chances := file.probabilities.get(cell, {})) > 1:
                 second, best = sorted(chances.values())[-2:]
@@ -285,7 +299,7 @@ def _rows(
             "label": None,
             "annotator": None,
             "rationale": None,
-            "chosen_by": choice.chosen_by,
+            CHOSEN_BY: choice.chosen_by,
             "probability": choice.probability,
         }
         for cell, choice in zip(picked, chosen, strict=True)

@@ -58,6 +58,20 @@ def test_json_gives_score_rows_and_then_corrected_ones(judge, files):
     assert rows[-1]["against"] == "good"
 
 
+def test_names_of_runs_cannot_steer_the_terminal(judge, files):
+    nuggets = [
+        {"id": f"n{i}", "text": "n", "importance": "vital", "assignment": "support"}
+        for i in range(30)
+    ]
+    row = {"qid": "t0", "query": "q", "run_id": "\x1b[2Jred", "answer_text": "a"}
+    with (files / "judged.jsonl").open("a") as stream:
+        stream.write(json.dumps({**row, "response_length": 1, "nuggets": nuggets}) + "\n")
+    found = judge("score", "judged.jsonl", "--labels", "human.csv", "--measure", "V_strict")
+    assert found.code == 0, found.err
+    assert "\x1b" not in found.out
+    assert "  \\x1b[2Jred: 0 labels, wanted 20 or more\n" in found.out
+
+
 def test_labels_that_do_not_fit_end_with_2_and_print_nothing(judge, files):
     (files / "few.csv").write_text("topic_id,run_id,nugget_id,label\nt0,good,n0,support\n")
     ran = judge("score", "judged.jsonl", "--labels", "few.csv")

@@ -73,6 +73,18 @@ def test_labellings_that_do_not_fit_are_refused(pair):
         label_shift([pair], SCALE, GAINS, ["t1"] * len(pair[0]))
 
 
+def test_nothing_to_compare_and_lengths_that_differ_are_refused():
+    with pytest.raises(ValueError, match="no pair of labellings"):
+        label_shift([], SCALE, GAINS, [])
+    pair, longer = (["full"], ["none"]), (["full"] * 2, ["none"] * 2)
+    with pytest.raises(ValueError, match=r"pairs\[1\]\[0\] has 2 items"):
+        label_shift([pair, longer], SCALE, GAINS, ["t1"])
+    with pytest.raises(ValueError, match="topics has 2 items"):
+        label_shift([pair], SCALE, GAINS, ["t1", "t2"])
+    with pytest.raises(ValueError, match="runs has 0 items"):
+        label_shift([pair], SCALE, GAINS, ["t1"], [])
+
+
 @given(st.lists(st.tuples(labels, labels), min_size=1, max_size=12))
 def test_turned_round_shifts_change_their_sign_and_nothing_else(pairs):
     one, other = (list(side) for side in zip(*pairs, strict=True))

@@ -178,10 +178,10 @@ def test_a_part_of_the_labels_gives_intervals_and_says_what_they_rest_on(nuggets
     }
 
 
-def test_the_difference_from_the_best_run_is_the_difference_of_the_scores(nuggets):
+def test_the_difference_from_the_judges_best_run_is_the_difference_of_the_scores(nuggets):
     found = corrected_scores(nuggets.path, nuggets.labels(150), Problems(), measures=["A"])
     scores = by_name(found)
-    best = max(RUNS, key=lambda run: scores[run, "A"].corrected.value)
+    best = max(RUNS, key=lambda run: scores[run, "A"].judged)
     assert {(d.run_id, d.against) for d in found.differences} == {
         (run, best) for run in RUNS if run != best
     }
@@ -194,6 +194,51 @@ def test_the_difference_from_the_best_run_is_the_difference_of_the_scores(nugget
         nuggets.path, nuggets.labels(150), Problems(), measures=["A"], against="two"
     )
     assert {d.against for d in against.differences} == {"two"}
+
+
+def test_differences_of_near_equal_runs_hold_the_truth_as_often_as_they_say(tmp_path):
+    rng = random.Random(5)
+    runs, topics = [f"r{i}" for i in range(6)], [f"t{i}" for i in range(8)]
+    truth, judged = {}, []
+    for run in runs:
+        for topic in topics:
+            for i in range(15):
+                ids = {"topic_id": topic, "run_id": run, "question_id": f"q{i}"}
+                label = "yes" if rng.random() < 0.5 else "no"
+                truth[topic, run, i] = (ids, label)
+                judged.append((ids, noisy(rng, label, ["no", "yes"], 0.5)))
+    path = labels_file(tmp_path / "judged.jsonl", judged)
+    score = {
+        run: sum(label == "yes" for (_, r, _), (_, label) in truth.items() if r == run) / 120
+        for run in runs
+    }
+    held, errors, chosen_late = [], [], []
+    for _ in range(120):
+        drawn = [(t, r, i) for t in topics for r in runs for i in rng.sample(range(15), 5)]
+        labels = labels_file(tmp_path / "labels.jsonl", [truth[cell] for cell in drawn])
+        found = corrected_scores(path, labels, Problems(), measures=["mean_gain"])
+        for row in found.differences:
+            true = score[row.run_id] - score[row.against]
+            held.append(row.corrected.of_these.low <= true <= row.corrected.of_these.high)
+            errors.append(row.corrected.value - true)
+        values = {one.run_id: one.corrected.value for one in found.scores}
+        best = max(values, key=values.get)  # by the labels that the differences rest on
+        chosen_late += [values[r] - values[best] - score[r] + score[best] for r in {*runs} - {best}]
+    assert len(held) == len(chosen_late) == 120 * 5
+    assert 0.92 <= sum(held) / len(held) <= 0.98
+    assert abs(sum(errors) / len(errors)) < 0.015
+    assert sum(chosen_late) / len(chosen_late) < -0.04  # the luckiest draw looks best
+
+
+def test_labels_needed_are_no_fewer_than_are_wanted_or_than_there_are_items(nuggets, tmp_path):
+    found = corrected_scores(nuggets.path, nuggets.labels(150), Problems(), half_width=0.4)
+    assert {score.needed.of_these for score in found.scores} == {20}
+    assert {score.needed.like_these for score in found.scores} == {20}
+    few = [row for row in nuggets.judged if row["run_id"] != "two" or row["qid"] in ("t0", "t1")]
+    truth = [row for row in nuggets.human if row["run_id"] != "two" or row["qid"] in ("t0", "t1")]
+    judged, human = write(tmp_path / "j.jsonl", few), write(tmp_path / "h.jsonl", truth)
+    scores = by_name(corrected_scores(judged, human, Problems(), half_width=0.4))
+    assert scores["two", "V"].needed.of_these == scores["two", "V"].n_items < 20
 
 
 def test_a_run_whose_answers_are_all_labelled_is_exact_and_the_others_have_a_reason(nuggets):
@@ -320,6 +365,50 @@ def test_passages_without_a_grade_are_items_that_were_not_judged(tmp_path):
     assert (score.n_items, score.n_unjudged, score.n_labels) == (240, 8, 240)
     grades = [int(line.split()[3]) / 3 for line in labels.read_text().splitlines()]
     assert score.corrected.value == pytest.approx(sum(grades) / 240)
+
+
+def graded_texts(folder, seed=3):
+    """Labels of no known scale, by people and by a judge: 8 topics with 15 questions each."""
+    rng = random.Random(seed)
+    ids = [{"topic_id": f"t{i % 8}", "question_id": f"q{i}"} for i in range(120)]
+    labels = ["good", "average", "poor"]
+    human = [(row, rng.choice(labels)) for row in ids]
+    judged = [(row, noisy(rng, label, labels)) for row, label in human]
+    return labels_file(folder / "j.jsonl", judged), labels_file(folder / "h.jsonl", human), human
+
+
+def test_labels_of_no_known_order_have_shares_and_no_mean(tmp_path):
+    judged, human, rows = graded_texts(tmp_path)
+    problems = Problems()
+    found = by_name(corrected_scores(judged, human, problems))
+    assert set(found) == {("all", f"share_{label}") for label in ("good", "average", "poor")}
+    for label in ("good", "average", "poor"):
+        truth = sum(given == label for _, given in rows) / len(rows)
+        assert found["all", f"share_{label}"].corrected.value == pytest.approx(truth)
+    assert problems.counts()["no_order"] == 1
+    with pytest.raises(InputError, match="--measure mean_gain: wanted one of share_average"):
+        corrected_scores(judged, human, Problems(), measures=["mean_gain"])
+
+
+def test_a_folder_whose_judge_says_the_order_has_a_mean(tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    judged, human, rows = graded_texts(tmp_path)
+    judged.rename(folder / "labels.jsonl")
+    gains = {"poor": 0.0, "average": 0.5, "good": 1.0}
+    items = {"judge": "taste", "inputs": ["text"], "key": ["topic_id", "question_id"]}
+    items |= {"labels": list(gains), "is_ordered": True, "gains": gains, "measure": "taste"}
+    topics = [f"t{i}" for i in range(8)]
+    manifest = dict.fromkeys(("fingerprint", "unjudged", "judged", "share_missing"), None)
+    manifest |= {"config": {"program": ["items"]}, "items": items, "limit_reached": None}
+    manifest |= {"data": {"topic_ids": topics, "run_ids": []}}
+    manifest |= {"cells_without_bank": [], "topics_without_nuggets": []}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "scores.jsonl").write_text("")
+    found = by_name(corrected_scores(folder, human, Problems(), measures=["taste"]))
+    (score,) = found.values()
+    truth = sum(gains[label] for _, label in rows) / len(rows)
+    assert score.corrected.value == pytest.approx(truth)
 
 
 def test_labels_of_three_topics_correct_them_alone(tmp_path):

@@ -1,0 +1,13 @@
+"""Programs that ask no judge need no model library, and start as fast as they can."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["agree", "compare", "corrected", "next_labels", "score"])
+def test_what_reads_stored_judgements_does_without_dspy(name):
+    code = f"import sys, nuggetjudge.programs.{name}; print('dspy' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
