@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
+from itertools import chain, groupby
 from pathlib import Path
 
 import numpy as np
 
 from ..judges import ItemJudge
+from ..judges.calls import answers
 from ..programs.config import DataConfig
 from ..records.cells import Cell
 from ..records.problems import InputError, Problems
@@ -21,18 +22,30 @@ FEWEST = 20  # labelled items, below which no figure means anything
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled item: its ids, its topic, the judge's inputs, and what people said."""
+    """One labelled item: its ids by name, the judge's inputs, and what people said."""
 
-    cell: Cell
-    topic_id: str
+    ids: dict[str, str]
     inputs: dict[str, str]
     label: str
     rationale: str = ""
+
+    @property
+    def cell(self) -> Cell:
+        """The values of its ids."""
+        return tuple(self.ids.values())
+
+    @property
+    def topic_id(self) -> str:
+        """Its topic, which labels to fit on always have."""
+        return self.ids["topic_id"]
 
 
 @dataclass(frozen=True)
 class Examples:
     """All labelled items of a file, in the order of their cells.
+
+    Of a judge that takes several items a call, answers are in the order of their cells, and the
+    items of each as they stand in the file, so that calls are those of a run on that file.
 
     `scale`: the labels of people, worst to best. `judge_labels`: what each label of the judge is
     on that scale; None: there is no telling. `n_without_text` cells had a label and no text to
@@ -74,7 +87,8 @@ def read_examples(
         where: only rows whose fields have one of these values.
         scale: the labels of people, worst to best -> what each is called here; neighbours may
             share a name. None: those of the judge.
-        limit: at most so many items, drawn at random within topics as evenly as they allow.
+        limit: at most so many items, drawn at random within topics as evenly as they allow; of
+            a judge that takes several items a call all those of an answer or none.
 
     Raises: InputError, before anything is fitted, for labels outside the scale, two labels for
         one cell, ids that the data do not know, fewer than 20 labelled items, one label only or
@@ -90,9 +104,8 @@ def read_examples(
         where=where or {},
         scale=tuple(names),
     )
-    at = labels.key_names.index("topic_id")
     found, n_without = [], 0
-    for cell, label in sorted(labels.cells.items()):
+    for cell, label in labels.cells.items():
         line = labels.lines.get(cell, 1)
         inputs = {name: texts.get(cell, {}).get(name, "") for name in judge.inputs}
         if label not in names:
@@ -105,20 +118,19 @@ def read_examples(
             problems.skip(path, line, "no_text", what)
         else:
             remark = labels.rationales.get(cell, "")
-            found.append(Example(cell, cell[at], inputs, names[label], remark))
+            ids = dict(zip(labels.key_names, cell, strict=True))
+            found.append(Example(ids, inputs, names[label], remark))
     problems.raise_errors()
     steps = tuple(dict.fromkeys(names.values()))
-    examples = _limited(
-        Examples(
-            tuple(found),
-            steps,
-            labels.key_names,
-            _judge_labels(judge.scale, names, steps),
-            n_without,
-            labels.n_unlabelled,
-        ),
-        limit,
-        seed,
+    groups = [[found[i] for i in places] for places in answers(judge, found)]
+    groups.sort(key=lambda group: min(item.cell for item in group))
+    examples = Examples(
+        tuple(chain.from_iterable(_limited(groups, limit, seed))),
+        steps,
+        labels.key_names,
+        _judge_labels(judge.scale, names, steps),
+        n_without,
+        labels.n_unlabelled,
     )
     _check(path, examples)
     return examples
@@ -175,20 +187,24 @@ def _judge_labels(
     return found
 
 
-def _limited(examples: Examples, n: int | None, seed: int) -> Examples:
-    if n is None or n >= len(examples.items):
-        return examples
+def _limited(groups: list[list[Example]], n: int | None, seed: int) -> list[list[Example]]:
+    """Groups with n items at most, in their order."""
+    if n is None or n >= sum(map(len, groups)):
+        return groups
     rng = np.random.default_rng(seed)
     ranked: list[tuple[int, int]] = []
     by_topic: dict[str, list[int]] = {}
-    for place, item in enumerate(examples.items):
-        by_topic.setdefault(item.topic_id, []).append(place)
+    for place, group in enumerate(groups):
+        by_topic.setdefault(group[0].topic_id, []).append(place)
     for places in by_topic.values():
         order = rng.permutation(len(places))
         ranked += [(rank, places[i]) for rank, i in enumerate(order)]
-    chosen = {place for _, place in sorted(ranked)[:n]}
-    items = tuple(item for place, item in enumerate(examples.items) if place in chosen)
-    return replace(examples, items=items)
+    chosen: set[int] = set()
+    for _, place in sorted(ranked):
+        if len(groups[place]) <= n:
+            chosen.add(place)
+            n -= len(groups[place])
+    return [group for place, group in enumerate(groups) if place in chosen]
 
 
 def _check(path: Path, examples: Examples) -> None:

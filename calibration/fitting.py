@@ -229,7 +229,7 @@ def _with_prompts(
         prompt_model=prompt_model,
         log=log,
         threads=settings.concurrency,
-        keep_calls=len(calls(judge, [(item.topic_id, item.inputs) for item in test])),
+        keep_calls=len(calls(judge, test)),
     )
     file = _file(judge, prompts=found.prompts, correction=judge.correction)
     after, lost, _ = _judged(judge.fitted(file), test, settings)
@@ -250,8 +250,7 @@ def _with_prompts(
 
 def _judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> _Asked:
     """Ask the judge about each item."""
-    asked = [(item.topic_id, item.inputs) for item in items]
-    found = run_sync(judge_items(judge, asked, concurrency=settings.concurrency))
+    found = run_sync(judge_items(judge, items, concurrency=settings.concurrency))
     verdicts, reasons, first = {}, Counter[str](), ""
     for item, (outcome, _) in zip(items, found, strict=True):
         if isinstance(outcome, Verdict):
@@ -267,7 +266,7 @@ def _draw_few(items: Sequence[Example], settings: Settings) -> tuple[list[Exampl
     rng = np.random.default_rng(settings.seed)
     few: set[tuple[str, ...]] = set()
     for topic in sorted({item.topic_id for item in items}):
-        own = [item.cell for item in items if item.topic_id == topic]
+        own = sorted(item.cell for item in items if item.topic_id == topic)
         most = min(settings.topic_labels, len(own) // 2)
         few.update(own[i] for i in rng.permutation(len(own))[:most])
     return [i for i in items if i.cell in few], [i for i in items if i.cell not in few]

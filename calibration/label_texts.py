@@ -194,6 +194,8 @@ def _complete(
         for name, text in found.items():
             if text:
                 texts.setdefault(cell, {}).setdefault(_INPUTS[name], text)
+        if found["topic_id"] and not must_know:  # judgements keep topics without background
+            texts[cell]["question"] = found["topic_id"]
     problems.raise_errors()
 
 

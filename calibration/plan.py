@@ -25,7 +25,7 @@ def planned(judge: ItemJudge, examples: Examples, settings: Settings) -> list[Es
         return [_estimate(judge, examples.items, "every item", 1)]
     split = split_topics(examples.topics, shares=settings.shares, seed=settings.seed)
     train, dev = (of_topics(examples.items, part) for part in (split.train, split.dev))
-    t, d = (len(_calls(judge, part)) for part in (train, dev))
+    t, d = (len(calls(judge, part)) for part in (train, dev))
     most = search_calls(settings.method, settings.options, t, d)
     test = _estimate(judge, of_topics(examples.items, split.test), "test, twice", 2)
     one = _estimate(judge, [*train, *dev], "search, at most", 1)
@@ -60,12 +60,8 @@ def search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int
     return most + most // int(o["reflection_minibatch_size"]) + 2 * d
 
 
-def _calls(judge: ItemJudge, items: Sequence[Example]) -> list[list[int]]:
-    return calls(judge, [(item.topic_id, item.inputs) for item in items])
-
-
 def _estimate(judge: ItemJudge, items: Sequence[Example], what: str, times: int) -> Estimate:
-    asked = [[items[i].inputs for i in places] for places in _calls(judge, items)]
+    asked = [[items[i].inputs for i in places] for places in calls(judge, items)]
     return _scaled(estimate_items(judge, f"{judge.name}: {what}", asked), times)
 
 

@@ -12,7 +12,10 @@ from .ordinal import Codes, Floats, OrdinalFit, fit_ordinal
 from .threshold import checked, fit_cuts
 
 ScaleMethod = Literal["platt", "ordinal", "isotonic"]
-FAR = 1000.0  # logits; the threshold of a label that nobody gave
+FAR = 1000.0  # logits, or places times the slope: thresholds of labels that nobody gave lie so far
+SAME = 1e-12  # scores and shares that differ by less are equal, but for rounding
+FLAT = 1e-6  # logits per standard deviation of the scores; a slope below is none
+NO_USE = "scores do not rise with labels ({}): the judge is no better than chance here"
 
 
 def fit_scale(
@@ -36,7 +39,8 @@ def fit_scale(
         objective: as `fit_cuts`: which cuts to choose on the score. None: the median label.
 
     Raises: ValueError for lengths that differ, no items, a score outside [0, 1], a label that is
-        not a code, labels or scores that are all equal, or "platt" for other than two labels.
+        not a code, labels or scores that are all equal, "platt" for other than two labels, and
+        where the scores do not rise with the labels.
     Source: Platt, "Probabilistic outputs for support vector machines" (1999); McCullagh (1980);
         Zadrozny and Elkan, "Transforming classifier scores into accurate multiclass probability
         estimates" (2002), computed by scikit-learn.
@@ -46,17 +50,17 @@ def fit_scale(
     ((0.1, 0.3, 0.5, 0.9), ((0.0, 0.5, 0.5, 1.0),))
     """
     x, codes = checked_shares(scores, labels, k)
-    log_odds = False
+    place, log_odds = x, False
     if method == "isotonic":
         curve: OrdinalCurve | IsotonicCurve = _isotonic(x, codes, k)
     else:
         if method == "platt" and k != 2:
             raise ValueError(f"platt is for two labels, got {k}; take ordinal")
         fit = _platt if method == "platt" else fit_present
-        plain, odds = fit(x, codes), fit(as_log_odds(x), codes)
-        log_odds = odds.evidence > plain.evidence
-        curve = ordinal_curve(odds if log_odds else plain, codes, k)
-    place = as_log_odds(x) if log_odds else x
+        fits = [(fit(tried, codes), tried, is_odds) for tried, is_odds in places_of(x)]
+        found, place, log_odds = max(fits, key=lambda each: each[0].evidence)
+        check_rises(found, place)
+        curve = ordinal_curve(found, codes, k)
     cuts = None if objective is None else fit_cuts(place, codes, k, objective=objective)[0]
     return Correction(cuts=cuts, curve=curve, log_odds=log_odds)
 
@@ -70,7 +74,7 @@ def checked_shares(
         raise ValueError(f"scores[{i}] is {x[i]}, wanted 0 to 1")
     if len(np.unique(codes)) < 2:
         raise ValueError(f"all {len(codes)} labels are {codes[0]}: nothing to tell apart")
-    if np.ptp(x) == 0:
+    if np.ptp(x) <= SAME:
         raise ValueError(f"all {len(x)} scores are {x[0]}: they tell no item from another")
     return x, codes
 
@@ -82,6 +86,15 @@ def as_log_odds(scores: Floats) -> Floats:
     return odds
 
 
+def places_of(scores: Floats) -> list[tuple[Floats, bool]]:
+    """What a curve may be fitted on: the scores, and their log-odds unless all clip alike.
+
+    True: these are log-odds.
+    """
+    odds = as_log_odds(scores)
+    return [(scores, False), *([(odds, True)] if np.ptp(odds) > SAME else [])]
+
+
 def fit_present(
     x: Floats, codes: Codes, topics: Codes | None = None, *, spread: float = 1.0
 ) -> OrdinalFit:
@@ -90,9 +103,16 @@ def fit_present(
     return fit_ordinal(x, ranks, topics, spread=spread)
 
 
+def check_rises(fit: OrdinalFit, x: Floats) -> None:
+    """Raise ValueError unless labels are the higher, the higher the score."""
+    if fit.slope * x.std() < FLAT:
+        raise ValueError(NO_USE.format(f"slope {fit.slope:.3g}"))
+
+
 def ordinal_curve(fit: OrdinalFit, codes: Codes, k: int) -> OrdinalCurve:
     """The curve of `fit_present` for all k labels; one that nobody gave has probability 0."""
-    padded = np.concatenate([[-FAR], fit.thresholds, [FAR]])
+    far = FAR * max(1.0, fit.slope)  # places, as log-odds too, are a few units apart
+    padded = np.concatenate([[fit.thresholds[0] - far], fit.thresholds, [fit.thresholds[-1] + far]])
     thresholds = padded[np.searchsorted(np.unique(codes), np.arange(1, k))]
     return OrdinalCurve(slope=fit.slope, thresholds=tuple(thresholds.tolist()))
 
@@ -117,6 +137,8 @@ def _isotonic(x: Floats, codes: Codes, k: int) -> IsotonicCurve:
     places = np.unique(np.concatenate([fit.X_thresholds_ for fit in fits]))
     shares = np.clip([fit.predict(places) for fit in fits], 0, 1)
     shares = np.maximum.accumulate(np.minimum.accumulate(shares, axis=0), axis=1)  # last bits
+    if np.ptp(shares, axis=1).max() <= SAME:
+        raise ValueError(NO_USE.format("the isotonic curve is flat"))
     return IsotonicCurve(
         places=tuple(places.tolist()), shares=tuple(tuple(row.tolist()) for row in shares)
     )

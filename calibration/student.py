@@ -10,20 +10,16 @@ import dspy
 from pydantic import TypeAdapter
 
 from ..backends.adapter import keyed_by
-from ..judges.calls import calls
+from ..judges.calls import Asked, calls
 from ..judges.files import FittedPrompt
 from ..judges.items import ItemJudge
 
 RATIONALE = "reason_of_the_people"  # field of a DSPy example; shown to what proposes instructions
 
 
-class Example(Protocol):
+class Example(Asked, Protocol):
     """An item with the label that people gave it."""
 
-    @property
-    def topic_id(self) -> str: ...
-    @property
-    def inputs(self) -> Mapping[str, str]: ...
     @property
     def label(self) -> str: ...
     @property
@@ -55,7 +51,7 @@ def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[Task]:
         if example.label not in judge.scale:
             wanted = ", ".join(judge.scale)
             raise ValueError(f"examples[{i}] has the label {example.label!r}, wanted {wanted}")
-    for places in calls(judge, [(example.topic_id, example.inputs) for example in examples]):
+    for places in calls(judge, examples):
         window = [examples[i] for i in places]
         inputs: dict[str, Any] = {name: window[0].inputs[name] for name in judge.inputs}
         keys = [""]

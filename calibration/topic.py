@@ -8,7 +8,14 @@ import numpy as np
 
 from ..judges.correction import Correction, OrdinalCurve
 from .ordinal import Codes, Floats, OrdinalFit
-from .scale import as_log_odds, checked_shares, fit_present, ordinal_curve
+from .scale import (
+    as_log_odds,
+    check_rises,
+    checked_shares,
+    fit_present,
+    ordinal_curve,
+    places_of,
+)
 from .threshold import best_cuts, checked, objective_named
 
 SPREADS = (0.05, 5.0)  # the range searched for the standard deviation between topics, in logits
@@ -35,8 +42,7 @@ def fit_topics(
         objective: as `fit_cuts`.
 
     Returns: a correction with the shifts of these topics; `add_topics` gives it those of others.
-    Raises: ValueError as `fit_scale`; for one topic only; and where the scores do not rise with
-        the labels.
+    Raises: ValueError as `fit_scale`, and for one topic only.
     Source: a proportional odds model with a random intercept (Hedeker and Gibbons, "A
         random-effects ordinal regression model for multilevel analysis", 1994), by Laplace.
     """
@@ -45,14 +51,12 @@ def fit_topics(
     names, at = _topic_codes(topics, len(x))
     if len(names) < 2:
         raise ValueError(f"all labels are of topic {names[0]}: nothing says how topics differ")
-    plain, odds = _pooled(x, codes, at), _pooled(as_log_odds(x), codes, at)
-    log_odds = odds[0].evidence > plain[0].evidence
-    fit, spread = odds if log_odds else plain
-    if fit.slope <= 0:
-        raise ValueError(f"scores do not rise with labels within topics (slope {fit.slope:.3g})")
+    fits = [(*_pooled(tried, codes, at), tried, is_odds) for tried, is_odds in places_of(x)]
+    fit, spread, unmoved, log_odds = max(fits, key=lambda each: each[0].evidence)
+    check_rises(fit, unmoved)
     curve = ordinal_curve(fit, codes, k)
     shifts = fit.shifts / fit.slope
-    places = (as_log_odds(x) if log_odds else x) + shifts[at]
+    places = unmoved + shifts[at]
     cuts, _ = best_cuts(places, _chances(curve, places), objective)
     return Correction(
         cuts=cuts,

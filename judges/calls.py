@@ -3,40 +3,54 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from ..backends.errors import JudgeError
 from ..records.judgements import Provenance, Unjudged
 from .items import ItemJudge
 from .verdicts import Verdict
 
-Inputs = Mapping[str, str]
+ANSWER_IDS = ("topic_id", "run_id")  # name an answer where the listed input has no id
 
 
-def calls(judge: ItemJudge, items: Sequence[tuple[str, Inputs]]) -> list[list[int]]:
-    """Places of the items that go into one call each, in the order of the first of them.
+class Asked(Protocol):
+    """An item: its ids by name, as label files have them, and the inputs of its judge."""
 
-    Items of one topic that share every input but the listed one go together, up to the window.
+    @property
+    def ids(self) -> Mapping[str, str]: ...
+    @property
+    def inputs(self) -> Mapping[str, str]: ...
 
-    Args:
-        items: the topic id and the inputs of each.
+
+def answers(judge: ItemJudge, items: Iterable[Asked]) -> list[list[int]]:
+    """Places of the items that belong together, in the order of the first of them.
+
+    A judge that lists an input takes together what is asked about one answer, wherever it stands:
+    items that share every other input, and every id but that of the listed one (the assigner:
+    `nugget_id`). Where items have no such id, those that share topic and run. Other judges take
+    each item alone. Only places and a hash of each answer are held in memory.
     """
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for place, (topic_id, inputs) in enumerate(items):
-        shared = [inputs[name] for name in judge.inputs if name != judge.listed]
-        alone = () if judge.listed else (str(place),)
-        groups.setdefault((topic_id, *shared, *alone), []).append(place)
-    size = judge.window
-    return [group[i : i + size] for group in groups.values() for i in range(0, len(group), size)]
+    groups: dict[bytes | int, list[int]] = {}
+    for place, item in enumerate(items):
+        key = place if judge.listed is None else _answer(judge.listed, judge.inputs, item)
+        groups.setdefault(key, []).append(place)
+    return list(groups.values())
+
+
+def calls(judge: ItemJudge, items: Iterable[Asked]) -> list[list[int]]:
+    """Places of the items that go into one call each: answers, cut at the judge's window."""
+    size, groups = judge.window, answers(judge, items)
+    return [group[i : i + size] for group in groups for i in range(0, len(group), size)]
 
 
 async def judge_items(
-    judge: ItemJudge, items: Sequence[tuple[str, Inputs]], *, concurrency: int = 32
+    judge: ItemJudge, items: Sequence[Asked], *, concurrency: int = 32
 ) -> list[tuple[Verdict | Unjudged, Provenance | None]]:
     """The verdict on each item, or why there is none; with the call of the first of a window.
 
     Args:
-        items: the topic id and the inputs of each.
         concurrency: calls under way at once.
 
     Raises: EndpointUnusable when no request can succeed.
@@ -46,9 +60,9 @@ async def judge_items(
 
     async def work(waiting: Iterator[list[int]]) -> None:
         for places in waiting:
-            topic_id = items[places[0]][0]
+            topic_id = items[places[0]].ids.get("topic_id")
             try:
-                verdicts, call = await judge.verdicts([items[i][1] for i in places], topic_id)
+                verdicts, call = await judge.verdicts([items[i].inputs for i in places], topic_id)
             except JudgeError as error:
                 missing = Unjudged(error.reason, error.detail, error.raw)
                 outcomes.update((i, (missing, None)) for i in places)
@@ -63,3 +77,11 @@ async def judge_items(
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return [outcomes[i] for i in range(len(items))]
+
+
+def _answer(listed: str, names: Sequence[str], item: Asked) -> bytes:
+    own, ids = f"{listed}_id", item.ids
+    named = sorted(ids.keys() - {own}) if own in ids else [n for n in ANSWER_IDS if n in ids]
+    shared = [item.inputs[name] for name in names if name != listed]
+    key = repr(([(name, ids[name]) for name in named], shared))
+    return hashlib.blake2b(key.encode(), digest_size=16).digest()

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..judges import ItemJudge, NuggetAssigner, OwnJudge, RelevanceJudge, SupportJudge
+from ..judges.calls import calls
 from ..judges.own import read_own_judge
 from ..records.cells import Cell
 from ..records.items import ItemRow, item_lines, read_items
@@ -131,10 +136,10 @@ def _check(found: ItemCollection, limit: int | None) -> None:
 
 
 class ItemStage:
-    """One item of the engine per call: an item of the file, or a window of them.
+    """One item of the engine per call of `judges.calls`: an item of the file, or a window of them.
 
-    A judge with a window takes in one call those that stand next to each other and share their
-    topic and all inputs but the listed one.
+    A call is made when the last of its items is read; until then the others are held. Of a file
+    whose answers stand one after the other that is one answer at a time.
     """
 
     name = ITEMS
@@ -144,8 +149,8 @@ class ItemStage:
         self._judge = judge
 
     def items(self) -> Iterator[Item]:
-        """In the order of the file."""
-        for group in self._calls():
+        """In the order of their last rows in the file."""
+        for _, group in self._calls():
             ids = tuple(value for row in group for value in row.cell)
             yield Item(
                 ids, tuple([row.inputs[name] for name in self._judge.inputs] for row in group)
@@ -155,7 +160,7 @@ class ItemStage:
         """Number of calls."""
         if self._judge.listed is None:
             return self._collection.n_items
-        return sum(1 for _ in self._calls())
+        return len(self._sizes)
 
     def inputs(self, item: Item) -> dict[str, Any]:
         """What the judge's prompt is rendered from."""
@@ -172,33 +177,57 @@ class ItemStage:
         scale = self._scale()
         scores = ItemScores(scale)
         with results.open(JUDGED_FILES[ITEMS]) as rows:
-            for number, group in enumerate(self._calls()):
+            waiting: dict[int, tuple[LabelledItem, dict[str, Any]]] = {}  # for rows before them
+            n_written = 0
+            for number, (places, group) in enumerate(self._calls()):
                 outcome = journal.outcome(number)
                 values = {name: [row.ids[name] for row in group] for name in scale.key}
                 shared = {name: given[0] for name, given in values.items() if len({*given}) == 1}
                 place = {name: given for name, given in values.items() if name not in shared}
                 results.judged(self.name, shared, outcome, n=len(group), place=place)
                 found = outcome.values["verdicts"] if isinstance(outcome, Judged) else None
-                for row, verdict in zip(
-                    group, found or [{"label": None}] * len(group), strict=True
-                ):
-                    chances = verdict.get("probabilities")
-                    scores.add(LabelledItem(row.cell, verdict["label"], chances))
-                    rows.write({**row.ids, **verdict})
+                found = found or [{"label": None}] * len(group)
+                for at, row, verdict in zip(places, group, found, strict=True):
+                    item = LabelledItem(row.cell, verdict["label"], verdict.get("probabilities"))
+                    waiting[at] = item, {**row.ids, **verdict}
+                while n_written in waiting:
+                    item, line = waiting.pop(n_written)
+                    scores.add(item)
+                    rows.write(line)
+                    n_written += 1
         results.items = scale.model_dump(mode="json")
         return scores
 
     def _of(self, item: Item) -> list[dict[str, str]]:
         return [dict(zip(self._judge.inputs, texts, strict=True)) for texts in item.payload]
 
-    def _calls(self) -> Iterator[list[ItemRow]]:
-        for _, rows in groupby(self._collection.rows(), self._shared):
-            while call := list(islice(rows, self._judge.window)):
-                yield call
+    def _calls(self) -> Iterator[tuple[list[int], list[ItemRow]]]:
+        """The items of each call, with their places in the file."""
+        if self._judge.listed is None:
+            yield from (([place], [row]) for place, row in enumerate(self._collection.rows()))
+            return
+        held: dict[int, tuple[list[int], list[ItemRow]]] = {}
+        for place, row in enumerate(self._collection.rows()):
+            call = self._call_of[place]
+            places, rows = held.setdefault(call, ([], []))
+            places.append(place)
+            rows.append(row)
+            if len(rows) == self._sizes[call]:
+                yield held.pop(call)
 
-    def _shared(self, row: ItemRow) -> tuple[str | None, ...]:
-        texts = (text for name, text in row.inputs.items() if name != self._judge.listed)
-        return (row.ids.get("topic_id"), *texts)
+    @cached_property
+    def _call_of(self) -> NDArray[np.int64]:
+        """(n_items,) the call of each, numbered by the first of its items."""
+        found = calls(self._judge, self._collection.rows())
+        call_of = np.empty(self._collection.n_items, dtype=np.int64)
+        for number, places in enumerate(found):
+            call_of[places] = number
+        return call_of
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.int64]:
+        """(n_calls,) how many items each has."""
+        return np.bincount(self._call_of)
 
     def _scale(self) -> ItemScale:
         judge = self._judge

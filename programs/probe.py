@@ -25,7 +25,7 @@ from .panel import Panel
 from .plan import Estimate
 from .probe_conditions import KINDS, REPEATS, Conditions, Kind, Skipped
 from .probe_figures import Outcome, estimate, model_of, probe_rows, scale_of
-from .probe_items import pairs_of, probe_items, sample_items
+from .probe_items import probe_items, sample_items
 
 LIMIT = 200  # items
 
@@ -196,13 +196,12 @@ async def _ask_all(
 ) -> _Asked:
     """One condition after the other, so that what each took is known."""
     asked = _Asked()
-    pairs = pairs_of(items)
     for condition in conditions.found:
         told(f"{condition.name}: {len(condition.calls):,} calls, {condition.what}")
         before = replace(budget.usage)
         try:
             found = await judge_items(
-                condition.judge, [pairs[i] for i in condition.order], concurrency=concurrency
+                condition.judge, [items[i] for i in condition.order], concurrency=concurrency
             )
         except EndpointUnusable as error:
             if condition.kind != "schema":  # a form of reply that this endpoint does not take

@@ -12,7 +12,7 @@ import numpy as np
 from ..backends.config import ModelConfig
 from ..backends.gateway import Backend
 from ..judges import ItemJudge
-from ..judges.calls import calls
+from ..judges.calls import answers, calls
 from ..judges.variants import (
     listed_labels,
     shown_inputs,
@@ -20,7 +20,6 @@ from ..judges.variants import (
     with_label_order,
 )
 from ..records.items import ItemRow
-from .probe_items import pairs_of
 
 Kind = Literal["batch", "order", "labels", "input", "replicates", "schema"]
 KINDS: tuple[Kind, ...] = ("batch", "order", "labels", "input", "replicates", "schema")
@@ -74,7 +73,7 @@ class Conditions:
         reopen: Callable[[ModelConfig], Backend],
     ) -> None:
         self._judge = judge
-        self._pairs = pairs_of(items)
+        self._items = items
         self._rng = {kind: np.random.default_rng([seed, i]) for i, kind in enumerate(KINDS)}
         self._repeats = repeats
         self._reopen = reopen
@@ -111,11 +110,9 @@ class Conditions:
         if self._judge.listed is None:
             self._skip("order", f"the {self._judge.name} judge takes one item a call")
             return
-        whole = self._judge.deepcopy()
-        whole.window = len(self._pairs)
-        answers = calls(whole, self._pairs)
+        groups = answers(self._judge, self._items)
         for n in range(1, self._repeats + 1):
-            order = [int(i) for group in answers for i in self._rng["order"].permutation(group)]
+            order = [int(i) for group in groups for i in self._rng["order"].permutation(group)]
             what = f"items of an answer in random order {n}"
             self._add_if_new(self._condition(f"order-{n}", "order", what, self._judge, order))
 
@@ -167,7 +164,7 @@ class Conditions:
     def _condition(
         self, name: str, kind: str, what: str, judge: ItemJudge, order: list[int]
     ) -> Condition:
-        in_order = calls(judge, [self._pairs[i] for i in order])
+        in_order = calls(judge, [self._items[i] for i in order])
         asked = [[order[place] for place in call] for call in in_order]
         return Condition(name, kind, what, judge, order, asked)
 

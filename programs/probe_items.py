@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 
 from ..judges import ItemJudge
-from ..judges.calls import calls
+from ..judges.calls import answers
 from ..records.items import ItemRow
 from ..records.kinds import file_kind
 from ..records.problems import InputError, Problems
@@ -66,9 +66,7 @@ def sample_items(
     A judge that takes several items a call is given all those of an answer or none.
     Raises: InputError if no answer has so few items.
     """
-    whole = judge.deepcopy()
-    whole.window = len(items)
-    groups = calls(whole, pairs_of(items))
+    groups = answers(judge, items)
     by_topic: dict[str, list[list[int]]] = {}
     for place in np.random.default_rng(seed).permutation(len(groups)):
         group = groups[place]
@@ -82,11 +80,6 @@ def sample_items(
         least = min(map(len, groups))
         raise InputError(f"--limit {limit}: the items of an answer stay together, {least} or more")
     return [items[i] for i in sorted(chosen)]
-
-
-def pairs_of(items: Iterable[ItemRow]) -> list[tuple[str, Mapping[str, str]]]:
-    """Topic and inputs of each, as judges take them."""
-    return [(topic_of(item), item.inputs) for item in items]
 
 
 def topic_of(item: ItemRow) -> str:

@@ -24,6 +24,10 @@ class Stamped:
     label: str
     rationale: str = REASON
 
+    @property
+    def ids(self) -> dict[str, str]:
+        return {"topic_id": self.topic_id}
+
 
 def stamped(
     n: int, *, first: int = 0, scale: Sequence[str] = ("none", "partial", "full"), topics: int = 4

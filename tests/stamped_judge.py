@@ -54,8 +54,7 @@ def judge_file(judge: ItemJudge, found: Optimised) -> JudgeFile:
 
 
 def labels_of(judge: ItemJudge, items: list[Stamped] = TEST) -> list[str]:
-    asked = [(item.topic_id, item.inputs) for item in items]
-    return [outcome.label for outcome, _ in run_sync(judge_items(judge, asked))]
+    return [outcome.label for outcome, _ in run_sync(judge_items(judge, items))]
 
 
 def main() -> None:

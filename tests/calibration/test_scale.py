@@ -1,9 +1,12 @@
 """Curves from scores to probabilities, against scikit-learn and statsmodels."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import fitted_or_refused
 from sklearn.calibration import _sigmoid_calibration
 from sklearn.isotonic import IsotonicRegression
 from statsmodels.miscmodels.ordinal_model import OrderedModel
@@ -109,15 +112,16 @@ def test_probabilities_sum_to_one_and_no_share_falls_with_the_score(items, metho
     scores, labels = zip(*items, strict=True)
     if len(set(labels)) < 2 or np.ptp(scores) < 1e-3:
         return
-    found = fit_scale(scores, labels, 3, method)
-    rising = method == "isotonic" or found.curve.slope >= 0
+    found = fitted_or_refused(lambda: fit_scale(scores, labels, 3, method))
+    if found is None:
+        return
     before = None
     for score in sorted(tried):
         verdict = found.verdict(Verdict("a", score), ("a", "b", "c"), None)
         assert sum(verdict.probabilities.values()) == pytest.approx(1)
         assert min(verdict.probabilities.values()) >= 0
         assert 0 <= verdict.score <= 1
-        assert before is None or not rising or verdict.score >= before - 1e-12
+        assert before is None or verdict.score >= before - 1e-12
         before = verdict.score
 
 
@@ -133,6 +137,60 @@ def test_probabilities_sum_to_one_and_no_share_falls_with_the_score(items, metho
 def test_labels_that_nothing_can_be_fitted_to_are_refused(scores, labels, method, message):
     with pytest.raises(ValueError, match=message):
         fit_scale(scores, labels, 3, method)
+
+
+@pytest.mark.parametrize("method", ["platt", "ordinal", "isotonic"])
+def test_a_judge_that_is_worse_than_chance_is_refused(method):
+    scores, labels = simulated(200, thresholds=(2.5,))
+    with pytest.raises(ValueError, match=r"do not rise with labels .* no better than chance"):
+        fit_scale(scores, 1 - labels, 2, method)
+
+
+@pytest.mark.parametrize("method", ["platt", "ordinal", "isotonic"])
+def test_a_judge_that_scores_both_labels_alike_is_refused(method):
+    with pytest.raises(ValueError, match="do not rise with labels"):
+        fit_scale([0.1, 0.7, 0.1, 0.7], [0, 0, 1, 1], 2, method)
+
+
+@pytest.mark.parametrize("seen", [0, 1, 2])
+@pytest.mark.parametrize("base", [0.0, 0.4, 0.9990])
+def test_labels_that_nobody_gave_stay_improbable_however_near_the_scores_are(seen, base):
+    """The thresholds of the others lie at slope times score, here far from 0 on either side."""
+    scores = base + np.array([0.0, 1e-4, 2e-4, 3e-4])
+    low, high = seen, seen + 1
+    found = fit_scale(scores, [low, low, high, high], 4)
+    assert found.curve.slope > 1000
+    for score in scores:
+        verdict = found.verdict(Verdict("a", score), ("a", "b", "c", "d"), None)
+        chances = list(verdict.probabilities.values())
+        assert chances[low] + chances[high] == pytest.approx(1)
+    assert chances[high] > 0.5
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.floats(0, 1),
+    st.sampled_from([1e-15, 1e-11, 1e-7, 1e-3, 1.0]),
+    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 4)), min_size=2, max_size=12),
+)
+def test_any_scores_are_fitted_or_refused_in_words(base, width, items):
+    scores = np.clip([base + width * share for share, _ in items], 0, 1)
+    labels = [label for _, label in items]
+    found = fitted_or_refused(lambda: fit_scale(scores, labels, 5))
+    if found is None:
+        return
+    for score in scores:
+        verdict = found.verdict(Verdict("a", score), tuple("abcde"), None)
+        unseen = [p for j, p in enumerate(verdict.probabilities.values()) if j not in labels]
+        assert max(unseen, default=0) == 0
+
+
+def test_scores_whose_log_odds_all_clip_alike_are_fitted_as_they_are():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = fit_scale([0.9991, 0.9992, 0.9994, 0.9996], [0, 0, 1, 1], 2)
+    assert not found.log_odds
+    assert found.curve.at_least(0.9991)[0] < 0.5 < found.curve.at_least(0.9996)[0]
 
 
 @pytest.mark.parametrize("method", ["platt", "ordinal"])

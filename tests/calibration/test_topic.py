@@ -4,6 +4,9 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from refusals import fitted_or_refused
 
 from nuggetjudge.calibration.topic import add_topics, fit_topics
 from nuggetjudge.judges.correction import Correction
@@ -110,6 +113,33 @@ def test_scores_that_fall_with_the_labels_are_refused():
     scores = np.tile(np.linspace(0, 1, 20), 2)
     with pytest.raises(ValueError, match="do not rise with labels"):
         fit_topics(scores, (scores < 0.5).astype(int), np.repeat(["a", "b"], 20), 2)
+
+
+def test_scores_near_each_other_with_a_label_that_nobody_gave_are_fitted():
+    scores = np.tile([0.9990, 0.9991, 0.9992, 0.9993], 2)
+    found = fit_topics(scores, np.tile([0, 0, 1, 1], 2), np.repeat(["a", "b"], 4), 3)
+    verdicts = [found.verdict(Verdict("no", s), ("no", "partly", "yes"), "a") for s in scores[:4]]
+    assert [verdict.label for verdict in verdicts] == ["no", "no", "partly", "partly"]
+    assert {verdict.probabilities["yes"] for verdict in verdicts} == {0.0}
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.floats(0, 1),
+    st.sampled_from([1e-7, 1e-3, 1.0]),
+    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 2)), min_size=4, max_size=10),
+)
+def test_any_scores_are_fitted_or_refused_in_words(base, width, items):
+    scores = np.clip([base + width * share for share, _ in items], 0, 1)
+    labels = [label for _, label in items]
+    topics = [f"t{i % 2}" for i in range(len(items))]
+    found = fitted_or_refused(lambda: fit_topics(scores, labels, topics, 3))
+    if found is None:
+        return
+    for score, topic in zip(scores, topics, strict=True):
+        chances = found.verdict(Verdict("a", score), ("a", "b", "c"), topic).probabilities
+        unseen = [p for j, p in enumerate(chances.values()) if j not in labels]
+        assert max(unseen, default=0) == 0
 
 
 def test_a_correction_of_another_method_takes_no_topics():

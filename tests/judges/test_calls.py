@@ -1,6 +1,7 @@
 """Items in calls: which go together, how many at once, and what becomes of a failed one."""
 
 import asyncio
+from typing import NamedTuple
 
 import pytest
 from mock_faults import Refusal
@@ -9,18 +10,24 @@ from mock_server import MockServer, input_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.judges import NuggetAssigner, SupportJudge, Verdict
-from nuggetjudge.judges.calls import calls, judge_items
+from nuggetjudge.judges.calls import answers, calls, judge_items
 from nuggetjudge.records.judgements import Reason, Unjudged
 
 SEEN = {"a": "support", "b": "partial_support"}
 
 
-def nugget(topic, answer, text):
-    return topic, {"question": f"why {topic}", "answer": answer, "nugget": text}
+class Asked(NamedTuple):
+    ids: dict[str, str]
+    inputs: dict[str, str]
+
+
+def nugget(topic, answer, text, **ids):
+    inputs = {"question": f"why {topic}", "answer": answer, "nugget": text}
+    return Asked({"topic_id": topic, **ids}, inputs)
 
 
 def claim(sentence):
-    return "t1", {"sentence": sentence, "passage": "thus"}
+    return Asked({"topic_id": "t1"}, {"sentence": sentence, "passage": "thus"})
 
 
 def judged(judge, items, **options):
@@ -39,7 +46,35 @@ def test_the_same_texts_of_two_topics_are_two_calls():
     """A fitted judge may shift them differently."""
     judge = NuggetAssigner(model="lexical")
     inputs = {"question": "why", "answer": "x", "nugget": "n"}
-    assert calls(judge, [("t1", inputs), ("t2", inputs)]) == [[0], [1]]
+    items = [Asked({"topic_id": topic}, inputs) for topic in ("t1", "t2")]
+    assert calls(judge, items) == [[0], [1]]
+
+
+def test_equal_answers_of_two_runs_are_asked_about_apart_as_a_run_of_either_does():
+    judge = NuggetAssigner(model="lexical", window=2)
+    named = [
+        nugget("t1", "x", f"fact {i}", run_id=run, nugget_id=f"n{i}")
+        for run in ("a", "b") for i in range(3)
+    ]  # fmt: skip
+    assert calls(judge, named) == [[0, 1], [2], [3, 4], [5]]
+    without = [Asked({n: v for n, v in ids.items() if n != "nugget_id"}, i) for ids, i in named]
+    assert calls(judge, without) == calls(judge, named)
+
+
+def test_every_id_but_that_of_the_nugget_tells_answers_apart_whatever_the_order_of_ids():
+    judge = NuggetAssigner(model="lexical")
+    places = [("p1", "1"), ("p2", "1"), ("p1", "2"), ("p2", "2")]
+    items = [nugget("t1", "x", n, passage_id=p, nugget_id=n) for p, n in places]
+    items[2] = Asked(dict(reversed(items[2].ids.items())), items[2].inputs)
+    assert calls(judge, items) == answers(judge, items) == [[0, 2], [1, 3]]
+
+
+def test_answers_are_not_cut_at_the_window_and_items_may_come_as_a_stream():
+    judge = NuggetAssigner(model="lexical", window=2)
+    items = [nugget("t1", answer, n) for n in "123" for answer in "xy"]
+    assert answers(judge, iter(items)) == [[0, 2, 4], [1, 3, 5]]
+    assert calls(judge, iter(items)) == [[0, 2], [4], [1, 3], [5]]
+    assert answers(SupportJudge(model="lexical"), iter([claim("s"), claim("s")])) == [[0], [1]]
 
 
 def test_a_judge_without_a_window_takes_one_item_a_call_equal_ones_too():

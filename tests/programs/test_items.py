@@ -243,7 +243,7 @@ def test_a_built_in_judge_labels_items_of_any_ids(run, server, name, fields, bra
     assert score_path(result.folder, Problems()) == result.scores
 
 
-def test_a_judge_with_a_window_takes_neighbours_that_share_their_other_texts(run, server, items):
+def test_a_judge_with_a_window_takes_together_what_shares_its_other_texts(run, server, items):
     def assign(body):
         asked = input_of(body)["nuggets"]
         return {"verdicts": {i: f"{'not_' * ('x' in text)}support" for i, text in asked.items()}}
