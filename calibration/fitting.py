@@ -284,6 +284,7 @@ def _file(
         version=judge.version,
         scale=tuple(judge.scale),
         model=judge.model_name,
+        logprobs=judge.has_logprobs,
         prompts=dict(prompts) if prompts is not None else dict(judge.fitted_prompts),
         words=dict(words) if words is not None else None,
         correction=correction,

@@ -110,7 +110,7 @@ def _pair_text(pairs: list[tuple[str, dict[str, Any]]], level: float) -> str:
         (row,), (one, other) = given["pairs"], given["runs"]
         interval = f"[{_f(row['low'], '+')} {_f(row['high'], '+')}]"
         lines.append(
-            f"{cell(name):<25}{_f(one['mean']):>8}{_f(other['mean']):>8}"
+            f"{cell(name):<25}{_f(one['mean']):>8} {_f(other['mean']):>7}"
             f"{_f(row['difference'], '+'):>12}{interval:>22}{_p(row['p']):>8}"
             f"{_f(row['effect_size'], '+', 2):>8}  {row['wins']}/{row['ties']}/{row['losses']}"
         )

@@ -25,7 +25,7 @@ class OrdinalCurve(Row):
     """
 
     kind: Literal["ordinal"] = "ordinal"
-    slope: Finite
+    slope: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     thresholds: tuple[Finite, ...] = Field(min_length=1)
 
     @model_validator(mode="after")

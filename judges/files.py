@@ -13,7 +13,7 @@ from ..records.problems import InputError
 from ..records.rows import Row
 from .correction import Correction
 
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 FORMAT: Literal["nuggetjudge-judge-1"] = "nuggetjudge-judge-1"
 
 
@@ -27,6 +27,7 @@ class FittedPrompt(Row):
 class JudgeFile(Row):
     """A fitted judge. `judges.NAME.state` in a config loads it.
 
+    `logprobs`: whether the scores that it was fitted to came from log-probabilities.
     `fitted_on` names the topics whose labels are in it, which a later fit must not be tested on.
     `words` are the weights of the lexical score by word stem. `fitted` says how the file came
     about: method, labels, split, model, figures before and after; nothing reads it but people.
@@ -37,6 +38,7 @@ class JudgeFile(Row):
     version: str
     scale: tuple[str, ...]
     model: str
+    logprobs: bool = False
     prompts: dict[str, FittedPrompt] = Field(default_factory=dict)
     correction: Correction | None = None
     fitted_on: tuple[str, ...] = ()
@@ -66,6 +68,13 @@ class JudgeFile(Row):
         if self.model != model and (self.correction is not None or self.words is not None):
             what = f"its cut-offs were fitted to scores of {self.model}"
             raise ValueError(f"{what}, which say nothing of {model}; fit it again")
+
+    def check_scores(self, logprobs: bool) -> None:
+        """Raise ValueError if its cut-offs are for scores that this judge does not give."""
+        if self.correction is not None and self.logprobs != logprobs:
+            how = ("with", "without") if self.logprobs else ("without", "with")
+            what = f"its cut-offs were fitted {how[0]} log-probabilities, this model is asked"
+            raise ValueError(f"{what} {how[1]} (logprobs); fit it again")
 
     def text(self) -> str:
         """The file's content, the same for equal files."""

@@ -88,6 +88,7 @@ class ItemJudge(Judge):
             for scores of another model.
         """
         state.check(self.name, self.version, self.scale, self.model_name)
+        state.check_scores(self.has_logprobs)
         twin: Self = self.deepcopy()
         questions = dict(twin.named_predictors())
         for name, prompt in state.prompts.items():
@@ -112,6 +113,11 @@ class ItemJudge(Judge):
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """The lexical score under fitted word weights. Raises: ValueError if it has none."""
         raise ValueError(f"the {self.name} judge has no lexical score to weight")
+
+    @property
+    def has_logprobs(self) -> bool:
+        """Whether its scores come from the token log-probabilities of the model."""
+        return self.backend is not None and self.backend.config.top_logprobs is not None
 
     @property
     def model_name(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RESAMPLES = 1000
+MOST_RESAMPLES = 100_000  # all are held at once
 LEVEL = 0.95
 
 
@@ -83,14 +84,15 @@ def resampling(
         topics: the topic of each item; None: not known, every interval is empty.
         resamples: how many samples are drawn; 0: none, every interval is empty.
 
-    Raises: ValueError if resamples is negative or level outside (0, 1).
+    Raises: ValueError if resamples is negative or above 100,000, or level outside (0, 1).
 
     >>> sample = resampling(["t2", "t1", "t2"], resamples=500)
     >>> sample.topic_of.tolist(), sample.n_topics
     ([1, 0, 1], 2)
     """
-    if resamples < 0 or not 0 < level < 1:
-        raise ValueError(f"wanted resamples >= 0 and 0 < level < 1, got {resamples} and {level}")
+    if not 0 <= resamples <= MOST_RESAMPLES or not 0 < level < 1:
+        wanted = f"0 <= resamples <= {MOST_RESAMPLES:,} and 0 < level < 1"
+        raise ValueError(f"wanted {wanted}, got {resamples} and {level}")
     if not topics:
         return Resampling(np.zeros(0, np.int64), 0, np.zeros((0, 1), np.int64), level)
     names, topic_of = np.unique(np.asarray(topics), return_inverse=True)

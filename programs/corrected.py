@@ -284,7 +284,7 @@ def _warnings(sample: Sample, corrected: Figure, plug_in: float | None) -> list[
     interval = corrected.of_these if corrected.like_these.low is None else corrected.like_these
     if plug_in is not None and interval.low is not None and interval.high is not None:
         half = (interval.high - interval.low) / 2
-        if abs(plug_in - corrected.value) > half:
+        if abs(plug_in - corrected.value) > half + 1e-9:
             what = f"the error rates of all runs together give {plug_in:.3f}"
             found.append(f"{what}: this run's errors may be of another kind")
     return found

@@ -64,7 +64,7 @@ def labels_of_rows(
     """The labels of rows with ids (`KEY_FIELDS`), `label` and, optionally, `annotator`.
 
     The ids that occur in any row make the key, and every row must have them. Labels are
-    compared in lower case; support labels by what they mean.
+    compared in lower case; support labels by what they mean, where the file has no others.
 
     Args:
         scale: the labels, worst to best, where they are known; any other one is an error.
@@ -75,6 +75,9 @@ def labels_of_rows(
     if rows and not key:
         rows[0].missing(*KEY_FIELDS)
     kind = _KINDS.get(key, "other")
+    means_support = kind == "support" and all(
+        support_label(line.row.get("label"))[1] for line in rows
+    )
     cells, annotations = Cells(problems), dict[Cell, dict[str, str]]()
     for line in rows if key else []:
         if (cell := _cell(line, key)) is None:
@@ -82,7 +85,7 @@ def labels_of_rows(
         if "label" not in line.row:
             line.missing("label")
             continue
-        label, annotator = _label(line, kind, scale), line.optional_id("annotator")
+        label, annotator = _label(line, means_support, scale), line.optional_id("annotator")
         cells.lines.setdefault(cell, line.number)
         if remark := line.optional_text("rationale").strip():
             said = cells.rationales.get(cell)
@@ -103,15 +106,14 @@ def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:
     return cell if len(cell) == len(key) else None
 
 
-def _label(line: Line, kind: LabelKind, scale: Sequence[str] | None) -> str | None:
+def _label(line: Line, means_support: bool, scale: Sequence[str] | None) -> str | None:
     """The label as text: true as "true", 2.0 as "2", support by its name; null is no label."""
     written = line.row["label"]
     plain = _plain_label(line, written)
     if plain is None or plain in (scale or ()):
         return plain
-    if kind == "support":
-        support, is_known = support_label(written)
-        plain = support if is_known else plain
+    if means_support:
+        plain = support_label(written)[0]
     if scale is not None and plain is not None and plain not in scale:
         line.bad("label", written, f"one of {', '.join(scale)}")
         return None

@@ -243,7 +243,7 @@ REFUSED = {
     "folds of prompts": ({"method": "bootstrap", "folds": 2}, "folds are for methods that fit"),
     "options": ({"options": {"bsize": 3}}, "options are for prompts, and threshold"),
     "a level": ({"level": 1.5}, "0 < level < 1"),
-    "resamples": ({"resamples": -1}, "resamples >= 0"),
+    "resamples": ({"resamples": -1}, "0 <= resamples <= 100,000"),
     "a seed": ({"seed": -1}, "topic_labels and seed of 0 or more"),
     "labels of topics": ({"method": "topic", "topic_labels": -1}, "topic_labels and seed of 0"),
     "shares": ({"shares": (0.5, 0.5, 0.0)}, "wanted shares of train, dev and test"),

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import JudgeFile, SupportJudge, read_judge_file
 from nuggetjudge.judges.correction import Correction, IsotonicCurve, OrdinalCurve
 from nuggetjudge.judges.files import FittedPrompt
@@ -151,3 +152,20 @@ def test_bytes_that_are_no_judge_file_are_refused(tmp_path, content, what):
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"none.json: cannot be read"):
         read_judge_file(tmp_path / "none.json")
+
+
+def test_cuts_for_log_probability_scores_are_refused_by_a_judge_without_them():
+    entry = {"model": "openai/mock", "api_base": "http://127.0.0.1:9/v1"}
+    plain = SupportJudge(model=ModelConfig(**entry))
+    sure = SupportJudge(model=ModelConfig(**entry, logprobs=True))
+    file = JudgeFile(
+        judge="support",
+        version=plain.version,
+        scale=plain.scale,
+        model="openai/mock",
+        logprobs=True,
+        correction=Correction(cuts=(0.3, 0.6)),
+    )
+    assert sure.fitted(file).correction == file.correction
+    with pytest.raises(ValueError, match="fitted with log-probabilities, this model is asked with"):
+        plain.fitted(file)

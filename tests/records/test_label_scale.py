@@ -47,3 +47,13 @@ def test_a_label_that_is_not_on_it_is_an_error_in_its_line(read):
     (problem,) = problems
     assert (problem.line, problem.action) == (2, "error")
     assert "'maybe', wanted one of no, partly, yes" in problem.what
+
+
+def test_grades_of_citations_that_are_no_support_labels_stay_as_they_are(tmp_path):
+    """0 and 1 alone would be none and partial; with a 3 in the file they are grades."""
+    path = tmp_path / "grades.jsonl"
+    ids = '"topic_id": "t", "run_id": "r", "passage_id": "p"'
+    rows = [f'{{{ids}, "sentence_id": {i}, "label": {i}}}' for i in range(4)]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    found = read_labels(path, Problems())
+    assert (list(found.cells.values()), found.scale) == (["0", "1", "2", "3"], ("0", "1", "2", "3"))
