@@ -12,7 +12,8 @@ from ..records.labels import read_labels
 from ..records.problems import InputError, Problems
 from .agree_labels import agree_annotators, agree_labels
 from .agree_scores import agree_scores
-from .judged_files import JUDGED_FILES, have_order, judged_file, kinds_in, scale_of
+from .judged_files import JUDGED_FILES, judged_file, kinds_in, scale_of
+from .label_order import are_ordered
 
 SCORES = "scores"
 # Figures of several kinds, and those of the kinds that go by how far apart two labels are.
@@ -38,17 +39,17 @@ def agree(
             of `judge run`, of which the file is taken that is like the other.
         judged: the other file or folder; None: compare the annotators of `human`.
         where: read only those rows of `human` whose fields have one of these values.
-        kind: what to compare of folders: nuggets, support, relevance, items or scores. Of two
-            folders it is otherwise the first of these judgements that both have.
+        kind: what to compare of folders: nuggets, support, relevance, ratings, items or scores.
+            Of two folders it is otherwise the first of these judgements that both have.
         resamples, seed, level: of the intervals, which draw topics; 0 resamples: no intervals.
 
     Returns: for labels, the fields of `Agreement`, how many cells only one side has, `intervals`,
         and `annotators`: None, or `among` (the fields of `Reliability`) and `judge` (its mean
-        kappa with each of them); weighted figures are None where a judge says that its labels
-        have no order. For scores, `measures` with the fields of `Taus`, `intervals` and
-        `run_scores` of each measure that both sides have; for one file, `annotators`. Run
-        names with and without a team prefix (`team.run`) are matched where that is unambiguous,
-        and `run_aliases` lists them.
+        kappa with each of them); weighted figures are None where the labels have no order
+        (`is_ordered`, see `are_ordered`). For scores, `measures` with the fields of `Taus`,
+        `intervals` and `run_scores` of each measure that both sides have; for one file,
+        `annotators`. Run names with and without a team prefix (`team.run`) are matched where
+        that is unambiguous, and `run_aliases` lists them.
     Raises: InputError if nothing can be compared.
     """
     if kind not in (None, *JUDGED_FILES, SCORES):
@@ -59,8 +60,8 @@ def agree(
             raise InputError(f"{human}: a folder, wanted a file of labels or a second folder")
         labels = read_labels(human, problems, where)
         problems.raise_errors()
-        return agree_annotators(labels, human, draws)
-    scale, is_ordered = scale_of(human, judged), have_order(human, judged)
+        return _by_order(agree_annotators(labels, human, draws), human)
+    scale, paths = scale_of(human, judged), (human, judged)
     if human.is_dir() or judged.is_dir():
         kind = kind or _kind_of_both(human, judged, where or {})
         human, judged = _in_folder(human, kind), _in_folder(judged, kind)
@@ -69,21 +70,24 @@ def agree(
     truth = read_labels(human, problems, where, scale)
     other = read_labels(judged, problems, scale=scale)
     problems.raise_errors()
-    found = agree_labels(truth, other, human, judged, draws)
-    return found if is_ordered else _without_order(found)
+    return _by_order(agree_labels(truth, other, human, judged, draws), *paths)
 
 
-def _without_order(found: dict[str, Any]) -> dict[str, Any]:
-    """What was found, without the figures that go by how far apart two labels are.
+def _by_order(found: dict[str, Any], *paths: Path) -> dict[str, Any]:
+    """What was found; of labels without an order none that goes by how far apart two are.
 
     Labels and annotators may have the name of such a figure, so those are looked for only
     where they stand.
     """
-    blocks, by_kind = [found], []
+    found["is_ordered"] = are_ordered(found["kind"], found["scale"], *paths)
+    if found["is_ordered"]:
+        return found
+    blocks, by_kind = [found] if "intervals" in found else [], []
     if found["annotators"] is not None:
         judge = found["annotators"]["judge"]
         blocks.append(found["annotators"]["among"])
-        by_kind += [judge, judge["intervals"], *judge["by_annotator"].values()]
+        if judge is not None:
+            by_kind += [judge, judge["intervals"], *judge["by_annotator"].values()]
     for block in (*blocks, *(block["intervals"] for block in blocks)):
         by_kind += [block[name] for name in _BY_KIND if name in block]
     for figures in by_kind:

@@ -13,6 +13,7 @@ JUDGED_FILES = {
     "nuggets": "assignments.jsonl",
     "support": "support.jsonl",
     "relevance": "relevance.jsonl",
+    "ratings": "ratings.jsonl",
     ITEMS: "labels.jsonl",  # of items with any ids, so labels of any kind may belong to them
 }
 

@@ -19,10 +19,13 @@ from .judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from .kinds import FileKind, file_kind
 from .labels import read_labels
 from .nuggets import bank_row, nugget_row, read_nugget_banks
-from .passages import read_passages
+from .passages import natural_order, read_passages
 from .problems import InputError, Problem, Problems
-from .qrels import read_qrels, write_qrels
+from .qrels import read_diversity_qrels, read_qrels, write_diversity_qrels, write_qrels
+from .questions import question_set_row, read_question_sets
+from .ratings import Ratings, answer_id, rating_row, read_ratings, reference_id
 from .relevance import RelevanceLabel, read_relevance, relevance_row
+from .reports import read_reports
 from .rows import (
     Answer,
     Citation,
@@ -30,10 +33,12 @@ from .rows import (
     Nugget,
     NuggetBank,
     Passage,
+    QuestionSet,
     Ranking,
     Row,
     ScoreRow,
     Sentence,
+    SubQuestion,
     Topic,
     nugget_ids,
 )
@@ -45,6 +50,7 @@ from .scores import (
     write_scores,
     write_scores_jsonl,
 )
+from .summaries import Summary, read_summaries
 from .support import (
     SUPPORT_WEIGHTS,
     SupportCitation,
@@ -78,42 +84,57 @@ __all__ = [
     "Problem",
     "Problems",
     "Provenance",
+    "QuestionSet",
     "Ranking",
+    "Ratings",
     "Reason",
     "RelevanceLabel",
     "Row",
     "ScoreRow",
     "Sentence",
+    "SubQuestion",
+    "Summary",
     "SupportCitation",
     "SupportLabel",
     "SupportLabels",
     "SupportSentence",
     "Topic",
     "Unjudged",
+    "answer_id",
     "assignment_row",
     "bank_row",
     "count_words",
     "file_kind",
+    "natural_order",
     "nugget_ids",
     "nugget_row",
     "pool_rows",
+    "question_set_row",
     "ragdoll_row",
+    "rating_row",
     "read_answers",
     "read_assignments",
     "read_candidates",
+    "read_diversity_qrels",
     "read_documents",
     "read_labels",
     "read_nugget_banks",
     "read_passages",
     "read_qrels",
+    "read_question_sets",
+    "read_ratings",
     "read_relevance",
+    "read_reports",
     "read_scores",
+    "read_summaries",
     "read_support",
     "read_topics",
     "read_trec_run",
+    "reference_id",
     "relevance_row",
     "score_row",
     "support_rows",
+    "write_diversity_qrels",
     "write_ir_measures",
     "write_qrels",
     "write_scores",

@@ -90,17 +90,23 @@ class Line:
             return None
         return found[1]
 
-    def objects(self, *fields: str) -> list[Line] | None:
-        """The objects of the list under these fields; an item that is none is an error."""
+    def objects(self, *fields: str, text_as: str | None = None) -> list[Line] | None:
+        """The objects of the list under these fields; an item that is none is an error.
+
+        Args:
+            text_as: where given, a text stands for an object with the text in this field.
+        """
         if (items := self.array(*fields)) is None:
             return None
         field = next(f for f in fields if self.row.get(f) is not None)
         found = []
         for place, item in enumerate(items):
-            if isinstance(item, dict):
-                found.append(replace(self, row=item, prefix=f"{self.name(field)}[{place}]."))
+            row = {text_as: item} if text_as is not None and isinstance(item, str) else item
+            if isinstance(row, dict):
+                found.append(replace(self, row=row, prefix=f"{self.name(field)}[{place}]."))
             else:
-                self.bad(f"{field}[{place}]", item, "an object")
+                wanted = "an object" if text_as is None else "text or an object"
+                self.bad(f"{field}[{place}]", item, wanted)
         return found
 
     def child(self, field: str) -> Line | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -19,15 +20,21 @@ FileKind = Literal[
     "nuggets",
     "passages",
     "qrels",
+    "questions",
+    "ratings",
     "relevance",
+    "reports",
     "run",
     "scores",
+    "summaries",
     "support",
     "topics",
 ]
 
 _PASSAGE_IDS = ("docid", "id", "_id", "docno")
 _PASSAGE_TEXTS = ("text", "contents", "segment")
+_QUESTIONS = ("subquestions", "sub_questions", "questions")
+_REPORTS = ("report", "summary", "reference_summary")
 _NEEDS = ("title", "narrative", "problem_statement", "request", "query", "topic", "text")
 _LOOKED_AT = 50  # lines that tell qrels from a leaderboard
 
@@ -60,6 +67,7 @@ def file_kind(path: Path) -> FileKind:
 
 def _object_kind(row: Mapping[str, Any]) -> FileKind | None:
     has = row.__contains__
+    lists = {name for name, value in row.items() if isinstance(value, list)}
     has_passage = any(map(has, (*_PASSAGE_IDS, "passage_id")))
     if has("nuggets"):
         nuggets = row["nuggets"] if isinstance(row["nuggets"], list) else []
@@ -67,25 +75,34 @@ def _object_kind(row: Mapping[str, Any]) -> FileKind | None:
         return "assignments" if is_assigned or has("run_id") else "nuggets"
     if has("claim_bank") or has("nugget_bank"):
         return "nuggets"
-    if isinstance(row.get("sentences"), list) or (has("sentence") and has("citation")):
+    if "sentences" in lists or (has("sentence") and has("citation")):
         return "support"
     if has("measure") and has("value"):
         return "scores"
+    if has("label"):  # beside it may stand any text that was judged: `answer`, `report`
+        return "labels"
+    if has("relevances") or lists & {"rating", "ratings"}:
+        return "ratings"
+    if lists.intersection(_QUESTIONS):
+        return "questions"
     if has("answer") or has("responses"):
         return "answers"
     if has("candidates") or has("docids"):
         return "candidates"
-    if has("label"):
-        return "labels"
+    if has("documents") and has("summary"):
+        return "summaries"
     if has("judgment") or (has_passage and (has("grade") or has("relevance"))):
         return "relevance"
     if has_passage and any(map(has, _PASSAGE_TEXTS)):
         return "passages"
+    if any(map(has, _REPORTS)):
+        return "reports"
     return "topics" if any(map(has, _NEEDS)) else None
 
 
 def _columns_kind(path: Path, first: str) -> FileKind:
-    if "," in first and "label" in [name.strip().strip('"') for name in first.split(",")]:
+    names = [name.strip().strip('"') for name in re.split(r"[,;|\t]", first)]
+    if len(names) > 1 and "label" in names:
         return "labels"
     columns = first.split()
     if len(columns) == 6 and columns[1].upper() == "Q0":

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .cells import (
+    ANSWERABILITY_KEY,
     NUGGET_KEY,
     RELEVANCE_KEY,
     SUPPORT_KEY,
@@ -19,7 +20,7 @@ from .cells import (
     known_scale,
 )
 from .fields import Line, Where, as_id, as_int
-from .lines import raw_lines
+from .lines import first_line, raw_lines
 from .problems import InputError, Problems
 from .support import support_label
 
@@ -28,25 +29,34 @@ KEY_FIELDS: dict[str, tuple[str, ...]] = {
     "topic_id": ("topic_id", "qid", "query_id"),
     "run_id": ("run_id",),
     "sentence_id": ("sentence_id", "sentence_idx"),
-    "passage_id": ("passage_id", "docid"),
+    "passage_id": ("passage_id", "docid", "report_id"),
     "nugget_id": ("nugget_id",),
-    "question_id": ("question_id",),
+    "question_id": ("question_id", "question_idx"),
     "key_point_id": ("key_point_id",),
 }
 _KINDS: dict[tuple[str, ...], LabelKind] = {
     NUGGET_KEY: "nuggets",
     SUPPORT_KEY: "support",
     RELEVANCE_KEY: "relevance",
+    ANSWERABILITY_KEY: "ratings",
 }
+ANSWERED_OR_NOT = ("0", "1")  # from people who say whether a text answers, and not how well
 
 
 def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
     """The rows of a CSV file with a header, an empty field as None, chosen by `where`.
 
-    Raises: InputError naming the line where the file stops being CSV.
+    Raises: InputError naming the line where the file stops being CSV, or what is wrong with
+        its header: another separator than a comma, a column without a name or there twice.
     """
+    header = first_line(path)
+    for mark, name in {";": "';'", "\t": "tabs", "|": "'|'"}.items():
+        if header.count(mark) > header.count(","):
+            raise InputError(f"{path}:1: the columns are separated by {name}, wanted commas")
     reader = csv.DictReader((line for _, line in raw_lines(path)), restkey="", strict=True)
     try:
+        if what := _wrong_header(list(reader.fieldnames or ())):
+            raise InputError(f"{path}:{reader.line_num}: {what}")
         for row in reader:
             line = Line(path, reader.line_num, row, problems)
             if "" in row or None in row.values():
@@ -56,6 +66,16 @@ def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
                 yield replace(line, row={name: value or None for name, value in row.items()})
     except csv.Error as error:
         raise InputError(f"{path}:{max(reader.reader.line_num, 1)}: not CSV ({error})") from None
+
+
+def _wrong_header(names: list[str]) -> str | None:
+    """What is wrong with the names of the columns; None: nothing."""
+    for place, name in enumerate(names):
+        if not name.strip():
+            return f"column {place + 1} of the header has no name, wanted one for each column"
+        if name in names[:place]:
+            return f"column {name!r} is in the header twice, wanted it once"
+    return None
 
 
 def labels_of_rows(
@@ -146,6 +166,8 @@ def _file(
         cells.labels[cell] = _majority(path, cell, given, problems)
     given_labels = (label for given in annotations.values() for label in given.values())
     labels = {label for label in (*cells.labels.values(), *given_labels) if label is not None}
+    if scale is None and kind == "ratings" and labels and labels <= set(ANSWERED_OR_NOT):
+        scale = ANSWERED_OR_NOT
     known = tuple(scale) if scale is not None else known_scale(kind, labels)
     if known is None:
         what = f"labels {', '.join(sorted(labels)) or 'none'} are of no known scale"

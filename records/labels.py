@@ -7,8 +7,10 @@ from pathlib import Path
 
 from .assignments import placed_assignments
 from .cells import (
+    ANSWERABILITY_KEY,
     NUGGET_KEY,
     NUGGET_SCALE,
+    RATING_SCALE,
     RELEVANCE_KEY,
     SUPPORT_KEY,
     SUPPORT_SCALE,
@@ -23,6 +25,7 @@ from .label_rows import csv_lines, labels_of_rows
 from .lines import is_json
 from .problems import InputError, Problems
 from .qrels import read_qrels
+from .ratings import placed_ratings
 from .relevance import placed_relevance
 from .support import placed_support
 
@@ -35,10 +38,12 @@ def read_labels(
 ) -> LabelFile:
     """Read the labels of any file that has some, told by content.
 
-    Takes nugget assignments, support files, relevance judgements, qrels, and label files: JSONL
-    or CSV with ids (`KEY_FIELDS`), `label`, and optionally `annotator` and `rationale`.
-    Sentence ids are 0-based positions as text. Support labels are full, partial, none however
-    the file spells them; a sentence without citations is no cell, for nobody had to judge it.
+    Takes nugget assignments, support files, relevance judgements, qrels, ratings of
+    sub-questions, and label files: JSONL or CSV with ids (`KEY_FIELDS`), `label`, and
+    optionally `annotator` and `rationale`. Sentence ids are 0-based positions as text. Support
+    labels are full, partial, none however the file spells them; a sentence without citations
+    is no cell, for nobody had to judge it. The question id of a rating is its column as text,
+    and -1 and -2 are no label.
     Two citations of one sentence to one passage ask the same question: with one label they
     are one cell, and mentioned; with two labels they are an error.
 
@@ -61,7 +66,9 @@ def read_labels(
     elif kind in _READERS:
         found = _READERS[kind](read_lines(path, problems, where), problems)
     else:
-        raise InputError(f"{path}: it holds {kind}, wanted labels, assignments, support or qrels")
+        raise InputError(
+            f"{path}: it holds {kind}, wanted labels, assignments, support, ratings or qrels"
+        )
     if where and not found.cells and not found.n_unlabelled:
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no labels with {chosen}")
@@ -105,8 +112,20 @@ def _relevance(lines: Iterable[Line], problems: Problems) -> LabelFile:
     return cells.file("relevance", grade_scale(cells.labels.values()), RELEVANCE_KEY)
 
 
+def _ratings(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for topic_id, texts in placed_ratings(lines).items():
+        for name, found in texts.items():
+            for column, rating in enumerate(found.ratings):
+                cell = (topic_id, name, str(column))
+                cells.labels[cell] = RATING_SCALE[rating] if rating >= 0 else None
+                cells.lines[cell] = found.line
+    return cells.file("ratings", RATING_SCALE, ANSWERABILITY_KEY)
+
+
 _READERS: dict[str, Callable[[Iterable[Line], Problems], LabelFile]] = {
     "assignments": _nuggets,
     "support": _support,
     "relevance": _relevance,
+    "ratings": _ratings,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from pathlib import Path
 
@@ -34,6 +35,12 @@ def read_passages(
         if (passage := passage_of(line, name)) is not None:
             add_passage(passages, passage, line)
     return passages
+
+
+def natural_order(passage_id: str) -> tuple[list[tuple[str, int, str]], str]:
+    """A key to sort ids by, digits compared as numbers: `t:2#9`, `t:2#10`, `t:10#1`."""
+    parts = re.findall(r"([^0-9]*)0*([0-9]*)", passage_id)
+    return [(text, len(digits), digits) for text, digits in parts], passage_id
 
 
 def passage_of(line: Line, name: str) -> Passage | None:

@@ -135,6 +135,26 @@ class NuggetBank(Row):
     nuggets: tuple[Nugget, ...]
 
 
+class SubQuestion(Row):
+    """A question that a report answers. `id`: its 0-based column in lists of ratings, as text."""
+
+    id: str
+    text: str
+
+    @property
+    def column(self) -> int:
+        """Its place in a list of ratings."""
+        return int(self.id)
+
+
+class QuestionSet(Row):
+    """The sub-questions of one topic; lists of ratings have `n_columns` entries, some unused."""
+
+    topic_id: str
+    questions: tuple[SubQuestion, ...]
+    n_columns: int
+
+
 class ScoreRow(Row):
     """One value of one measure. `topic_id` "all" is a run's mean.
 

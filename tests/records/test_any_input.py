@@ -13,13 +13,18 @@ from nuggetjudge.records import (
     read_answers,
     read_assignments,
     read_candidates,
+    read_diversity_qrels,
     read_documents,
     read_labels,
     read_nugget_banks,
     read_passages,
     read_qrels,
+    read_question_sets,
+    read_ratings,
     read_relevance,
+    read_reports,
     read_scores,
+    read_summaries,
     read_support,
     read_topics,
     read_trec_run,
@@ -32,7 +37,8 @@ FIELDS = [
     "claim_bank", "nugget_bank", "candidates", "docids", "doc", "judgment", "score", "sentences",
     "sentence", "sentenceID", "citation", "rank", "label", "support", "reference", "grade",
     "result_status", "measure", "value", "n", "annotator", "schema_version", "artifacts", "data",
-    "passage_id", "nugget_id", "type",
+    "passage_id", "nugget_id", "type", "subquestions", "questions", "idx", "question_id", "rating",
+    "ratings", "relevances", "document", "report", "summary", "0",
 ]  # fmt: skip
 LEAVES = st.one_of(
     st.none(),
@@ -56,7 +62,8 @@ COLUMNS = st.lists(
 READERS = [
     read_answers, read_assignments, read_candidates, read_documents, read_labels,
     read_nugget_banks, read_passages, read_qrels, read_relevance, read_scores, read_support,
-    read_topics, read_trec_run,
+    read_topics, read_trec_run, read_question_sets, read_ratings, read_reports, read_summaries,
+    read_diversity_qrels,
 ]  # fmt: skip
 
 
@@ -114,6 +121,16 @@ GOOD = {
     read_scores: [{"run_id": "r", "topic_id": "1", "measure": "V", "value": 0.5, "n": 2}],
     read_topics: [{"request_id": "1", "title": "t", "problem_statement": "p", "background": "b"}],
     read_passages: [{"id": "1", "text": "t", "title": "t"}],
+    read_question_sets: [
+        {"id": "1", "subquestions": ["a", "", "b"]},
+        {"qid": "2", "sub_questions": [{"idx": 3, "text": "a"}, {"id": 0, "question": "b"}]},
+    ],
+    read_ratings: [
+        {"id": "1", "docid": "a", "rating": [5, -1, None, 2.0]},
+        {"id": "1", "document": "b", "relevances": {"0": 4, "2": -1}, "rationales": {"0": ""}},
+    ],
+    read_reports: [{"id": "1", "report": "R."}],
+    read_summaries: [{"id": "1", "documents": ["A", {"title": "t", "text": "B"}], "summary": "S"}],
     read_documents: [{"documents": {"d": {"text": "D", "title": "t"}}}],
 }  # fmt: skip
 

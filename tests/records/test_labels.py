@@ -1,10 +1,12 @@
 import json
+import re
 
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from nuggetjudge.records import InputError, read_labels
 
+RATING_KEY = ("topic_id", "passage_id", "question_id")
 SUPPORT_KEY = ("topic_id", "run_id", "sentence_id", "passage_id")
 
 
@@ -100,6 +102,98 @@ def test_csv_and_jsonl_label_files_are_the_same(write, problems):
     ]
     assert read_labels(csv, problems) == read_labels(write(*rows), problems)
     assert len(problems) == 0
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("topic_id;passage_id;label", "separated by ';', wanted commas"),
+        ('"topic_id";"passage_id";"label"', "separated by ';', wanted commas"),
+        ("topic_id;passage_id;label;why, if known", "separated by ';', wanted commas"),
+        ("topic_id\tpassage_id\tlabel", "separated by tabs, wanted commas"),
+        ("topic_id|passage_id|label", "separated by '|', wanted commas"),
+        ("topic_id,passage_id,label,passage_id", "column 'passage_id' is in the header twice"),
+        (",topic_id,passage_id,label", "column 1 of the header has no name"),
+    ],
+)
+def test_a_csv_header_that_cannot_be_used_is_named(header, message, write, problems):
+    path = write(header, "1;a;2", name="labels.csv")
+    with pytest.raises(InputError, match=f":1: .*{re.escape(message)}"):
+        read_labels(path, problems)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path, problems):
+    path = tmp_path / "labels.csv"
+    path.write_text("topic_id,passage_id,label\n1,a,2\n", encoding="utf-8-sig")
+    assert read_labels(path, problems).cells == {("1", "a"): "2"}
+    assert len(problems) == 0
+
+
+def test_rows_with_a_label_are_labels_whatever_text_was_judged(write, problems):
+    row = {"topic_id": "1", "run_id": "r", "answer": "Ebb.", "report": "R.", "label": "yes"}
+    assert read_labels(write(row), problems).cells == {("1", "r"): "yes"}
+
+
+def test_ratings_are_labels_by_topic_text_and_column(write, problems):
+    path = write(
+        {"id": 7, "docid": "a", "rating": [5, 0, -1]},
+        {"id": 7, "docid": "7:report", "rating": [None, -2, 3]},
+        {"id": 7, "docid": "a", "rating": [5, 0, -1]},
+    )
+    labels = read_labels(path, problems)
+    assert (labels.kind, labels.key_names) == ("ratings", RATING_KEY)
+    assert labels.scale == ("0", "1", "2", "3", "4", "5")
+    assert labels.cells == {("7", "a", "0"): "5", ("7", "a", "1"): "0", ("7", "7:report", "2"): "3"}
+    assert labels.n_unlabelled == 3
+    assert labels.lines["7", "7:report", "2"] == 2
+    assert [row.kind for row in problems] == ["duplicate_ratings"]
+
+
+def test_ratings_and_label_rows_of_questions_give_the_same_cells(write, problems):
+    ratings = write({"id": "7", "docid": "a", "rating": [5, 0]}, name="ratings.jsonl")
+    spelled = [
+        ("passage_id", "question_id"),
+        ("docid", "question_idx"),
+        ("report_id", "question_id"),
+    ]
+    for text_id, question_id in spelled:
+        rows = [{"qid": 7, text_id: "a", question_id: c, "label": r} for c, r in enumerate([5, 0])]
+        assert read_labels(write(*rows), problems) == read_labels(ratings, problems)
+    csv = write("qid,report_id,question_idx,label", "7,a,0,5", "7,a,1,0", name="labels.csv")
+    assert read_labels(csv, problems) == read_labels(ratings, problems)
+    assert len(problems) == 0
+
+
+def test_rows_that_only_say_answered_or_not_have_two_labels(write, problems):
+    row = {"qid": "7", "report_id": "a", "question_idx": 0}
+    rows = [
+        {**row, "annotator": name, "label": label} for name, label in [("x", 1), ("y", 0), ("z", 1)]
+    ]
+    labels = read_labels(write(*rows), problems)
+    assert (labels.kind, labels.scale) == ("ratings", ("0", "1"))
+    rows[0]["label"] = 2
+    assert read_labels(write(*rows), problems).scale == ("0", "1", "2", "3", "4", "5")
+
+
+def test_rows_with_a_further_id_are_no_ratings(write, problems):
+    row = {"topic_id": "1", "run_id": "r", "report_id": "a", "question_id": 0, "label": 1}
+    assert read_labels(write(row), problems).kind == "other"
+
+
+def test_where_and_scale_work_on_ratings_as_on_other_labels(write, problems):
+    row = {"id": "7", "docid": "a", "rating": [5], "judge": "x"}
+    path = write(row, {**row, "docid": "b", "judge": "y"})
+    assert list(read_labels(path, problems, {"judge": ["y"]}).cells) == [("7", "b", "0")]
+    with pytest.raises(InputError, match="no labels with judge=z"):
+        read_labels(path, problems, {"judge": ["z"]})
+    rows = write({"qid": "7", "docid": "a", "question_idx": 0, "label": 1})
+    assert read_labels(rows, problems, scale=("0", "1")).scale == ("0", "1")
+
+
+def test_real_ratings_have_a_label_for_each_column(shared_data, problems):
+    labels = read_labels(shared_data / "crux_duc/llm_ratings.jsonl", problems)
+    assert (labels.kind, len(labels.cells), labels.n_unlabelled) == ("ratings", 954 * 15, 0)
+    assert labels.cells["duc04-testb-0", "duc04-testb-0:0#0", "5"] == "3"
 
 
 def test_malformed_label_rows_are_errors_with_their_place(write, problems, kinds):

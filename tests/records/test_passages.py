@@ -1,6 +1,10 @@
-import pytest
+import random
 
-from nuggetjudge.records import Passage, read_passages
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nuggetjudge.records import Passage, natural_order, read_passages
 
 
 @pytest.mark.parametrize("id_field", ["docid", "id", "_id", "docno"])
@@ -31,6 +35,23 @@ def test_a_passage_without_text_is_skipped_and_listed(write, problems, kinds):
         (3, "missing_field", "error"),
         (4, "missing_field", "error"),
     ]
+
+
+def test_digits_in_passage_ids_are_compared_as_numbers():
+    ids = ["t9:0#0", "t10:0#0", "t:0#0", "t:2#9", "t:2#10", "t:10#1", "t:10#2", "u"]
+    shuffled = random.Random(0).sample(ids, len(ids))
+    assert sorted(shuffled, key=natural_order) == ids
+
+
+@given(st.lists(st.text("a0129#:", max_size=5), unique=True), st.randoms())
+def test_the_natural_order_is_one_order_whatever_comes_first(ids, rng):
+    shuffled = rng.sample(ids, len(ids))
+    assert sorted(shuffled, key=natural_order) == sorted(ids, key=natural_order)
+
+
+def test_the_natural_order_of_plain_numbers_is_theirs():
+    numbers = [*map(str, range(25)), "099", "100", "1" + "0" * 5000]  # longer than int() takes
+    assert sorted(sorted(numbers), key=natural_order) == numbers
 
 
 def test_real_passage_files_are_read_whole(shared_data, problems):

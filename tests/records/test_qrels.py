@@ -2,7 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.records import Problems, read_qrels, write_qrels
+from nuggetjudge.records import (
+    Problems,
+    read_diversity_qrels,
+    read_qrels,
+    write_diversity_qrels,
+    write_qrels,
+)
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
 
@@ -46,6 +52,60 @@ def test_an_id_with_a_space_cannot_be_written(tmp_path):
 def test_lines_are_sorted_by_topic_and_document(tmp_path):
     write_qrels(tmp_path / "q.txt", {"b": {"y": 1, "x": 0}, "a": {"z": 2}}, iteration="Q0")
     assert (tmp_path / "q.txt").read_text() == "a Q0 z 2\nb Q0 x 0\nb Q0 y 1\n"
+
+
+@given(
+    qrels=st.dictionaries(
+        NAMES,
+        st.dictionaries(
+            NAMES, st.dictionaries(NAMES, st.integers(0, 1), min_size=1, max_size=3), min_size=1
+        ),
+        max_size=3,
+    )
+)
+def test_diversity_qrels_are_read_as_they_were_written(qrels, tmp_path_factory):
+    path = tmp_path_factory.mktemp("qrels") / "qrels.txt"
+    write_diversity_qrels(path, qrels)
+    problems = Problems()
+    assert read_diversity_qrels(path, problems) == qrels
+    assert len(problems) == 0
+
+
+def test_diversity_qrels_name_the_question_second_and_count_digits_as_numbers(tmp_path):
+    grades = {"t": {"10": {"t:0#0": 1}, "2": {"t:10#1": 0, "t:2#10": 1, "t:2#9": 1}}}
+    write_diversity_qrels(tmp_path / "q.txt", grades)
+    assert (tmp_path / "q.txt").read_text() == (
+        "t 2 t:2#9 1\nt 2 t:2#10 1\nt 2 t:10#1 0\nt 10 t:0#0 1\n"
+    )
+
+
+def test_ir_measures_reads_diversity_qrels_as_subtopics(tmp_path):
+    """Two documents answer question 1, one each 2 and 3: a, c, d, b is an ideal order."""
+    ir_measures = pytest.importorskip("ir_measures")
+    answers = {"1": ["a", "b"], "2": ["c"], "3": ["d"]}
+    grades = {"t": {q: {p: int(p in found) for p in "abcd"} for q, found in answers.items()}}
+    write_diversity_qrels(tmp_path / "q.txt", grades)
+    qrels = list(ir_measures.read_trec_qrels(str(tmp_path / "q.txt")))
+    assert {(q.iteration, q.doc_id) for q in qrels if q.relevance} == {
+        ("1", "a"),
+        ("1", "b"),
+        ("2", "c"),
+        ("3", "d"),
+    }
+
+
+def test_a_diversity_grade_is_0_or_1(write, problems, kinds, tmp_path):
+    path = write("t 0 a 1", "t 0 b 2", "t 1 a True", "t 1 a 0", "t 1 b", name="q.txt")
+    assert read_diversity_qrels(path, problems) == {"t": {"0": {"a": 1}, "1": {"a": 1}}}
+    assert kinds() == [
+        (2, "bad_grade", "error"),
+        (4, "duplicate_grade", "error"),
+        (5, "bad_qrels", "error"),
+    ]
+    with pytest.raises(ValueError, match="topic 't': grade 3 of 'a', question '0', wanted 0 or 1"):
+        write_diversity_qrels(tmp_path / "q.txt", {"t": {"0": {"a": 3}}})
+    with pytest.raises(ValueError, match="white space"):
+        write_diversity_qrels(tmp_path / "q.txt", {"t": {"0 1": {"a": 1}}})
 
 
 def test_real_qrels_have_the_published_number_of_pairs_in_both_files(shared_data, problems):
