@@ -5,12 +5,14 @@
 several annotators, and `taus` the orders that two judges put systems in. Scores come as a
 `Value`: the number, the judgements behind it, those missing, and the bounds that the missing
 leave. scipy, scikit-learn and ir_measures are imported by the functions that need them, so
-importing this package costs next to nothing; the modules that give intervals hold arrays and are
-imported by name: `bootstrap`, `label_intervals`, `tau_intervals`.
+importing this package costs next to nothing; the modules that hold arrays are imported by name:
+for intervals `bootstrap`, `label_intervals`, `tau_intervals`; for what a context answers of a
+report's sub-questions `coverage`, `required`, `alpha_ndcg`.
 """
 
 from .agreement import Agreement, agreement
 from .correlation import kendall_tau, spearman, tau_ap, top_k_tau
+from .density import density, density_value
 from .length import RAG24_MAX_WORDS, RAG26_MAX_WORDS, count_words
 from .means import mean_over_topics
 from .nuggets import NUGGET_MEASURES, nugget_scores, weighted_recall
@@ -18,6 +20,7 @@ from .ranking import RankingScores, ranking_scores
 from .reliability import PairwiseKappa, Reliability, pairwise_kappa, reliability
 from .support import SUPPORT_MEASURES, support_scores
 from .taus import Coefficient, Taus, taus
+from .tokens import token_counter
 from .value import Value
 
 __all__ = [
@@ -34,6 +37,8 @@ __all__ = [
     "Value",
     "agreement",
     "count_words",
+    "density",
+    "density_value",
     "kendall_tau",
     "mean_over_topics",
     "nugget_scores",
@@ -44,6 +49,7 @@ __all__ = [
     "support_scores",
     "tau_ap",
     "taus",
+    "token_counter",
     "top_k_tau",
     "weighted_recall",
 ]

@@ -1,0 +1,226 @@
+"""Which sub-questions a context answers, how many of those it could, and how often it repeats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .value import Value
+
+ETA = 3  # arXiv:2506.20051: the rating from which a text answers a question
+HIGHEST = 5  # of the scale, which starts at 0
+
+
+def answers(ratings: ArrayLike, eta: float = ETA) -> NDArray[np.float64]:
+    """Which text answers which question: rating >= eta.
+
+    Args:
+        ratings: (n_texts, n_questions) in [0, 5], missing = nan.
+        eta: in (0, 5].
+
+    Returns: the same shape: 1 answers, 0 does not, nan not judged.
+    Raises: ValueError for another shape, a rating or an eta out of range; it names the index.
+
+    >>> answers([[5, 2, float("nan")]]).tolist()
+    [[1.0, 0.0, nan]]
+    """
+    given = np.asarray(ratings, dtype=np.float64)
+    if given.ndim != 2:
+        raise ValueError(f"wanted ratings (n_texts, n_questions), got shape {given.shape}")
+    if not 0 < eta <= HIGHEST:
+        raise ValueError(f"eta is {eta}, wanted a rating above 0 and up to {HIGHEST}")
+    missing = np.isnan(given)
+    for i, j in np.argwhere(~missing & ~((given >= 0) & (given <= HIGHEST))):
+        raise ValueError(f"ratings[{i}, {j}] is {given[i, j]}, wanted 0 to {HIGHEST} or nan")
+    return np.where(missing, np.nan, given >= eta)
+
+
+def answerable(pool: ArrayLike, eta: float = ETA) -> NDArray[np.float64]:
+    """Which questions some text of the pool answers; the others count in no measure.
+
+    Args:
+        pool: (n_texts, n_questions) ratings in [0, 5], missing = nan.
+        eta: the rating that answers, in (0, 5].
+
+    Returns: (n_questions,): 1 answerable, 0 not, nan undecided: no known rating answers it, and one
+        is missing. Without texts no question is answerable.
+    Raises: ValueError for another shape, a rating or an eta out of range; it names the index.
+    Source: arXiv:2506.20051.
+
+    >>> answerable([[5, 2, 2], [0, 1, float("nan")]]).tolist()
+    [1.0, 0.0, nan]
+    """
+    return _some(answers(pool, eta))
+
+
+def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Value:
+    """Share of the answerable questions that some text of the context answers, in [0, 1].
+
+    Args:
+        context: (n_texts, n_questions) ratings in [0, 5], missing = nan; a report is one text.
+        answerable: (n_questions,): 1 answerable, 0 not, nan undecided, as `answerable` gives it.
+        eta: the rating that answers, in (0, 5].
+
+    Returns: value = answered / decided among the questions known to be answerable; one that no
+        known rating answers, while one is missing, is not decided. None where none is decided. An
+        empty context decides all, and covers 0.
+        n: known ratings of the context on answerable questions.
+        n_unjudged: its missing ratings on questions that are or may be answerable, and 1 more for
+        each question of which that is undecided.
+        low, high: hold the value whatever the missing ratings say: an undecided question counts as
+        not answered or as answered, and one that may not be answerable counts only where it moves
+        the bound outwards. They cannot know which texts of the context stand in the pool too.
+        Without an answerable question: undefined, no value and no bounds.
+    Raises: ValueError for a shape, a rating, a mark or an eta out of range; it names the index.
+    Source: arXiv:2506.20051, equation 3.
+
+    >>> nan = float("nan")
+    >>> coverage([[5, 0, nan, 4], [1, 0, 0, 4]], [1, 1, 1, 0])
+    Value(value=0.5, n=5, n_unjudged=1, low=0.3333333333333333, high=0.6666666666666666)
+    """
+    found, wanted = _checked(context, answerable, eta)
+    n, n_unjudged = _counts(found, wanted)
+    by_context = _some(found)
+    sure, maybe = wanted == 1, np.isnan(wanted)
+    if not (sure | maybe).any():
+        return Value(None, n, n_unjudged, None, None)
+    n_sure, n_answered = int(sure.sum()), int((by_context[sure] == 1).sum())
+    n_open = int(np.isnan(by_context[sure]).sum())
+    may_be_missed = int((by_context[maybe] != 1).sum())
+    may_be_hit = int((by_context[maybe] != 0).sum())
+    return Value(
+        value=_share(n_answered, n_sure - n_open),
+        n=n,
+        n_unjudged=n_unjudged,
+        # The share of no questions: all that may be answerable are surely hit, or surely missed.
+        low=_share(n_answered, n_sure + may_be_missed, empty=1.0),
+        high=_share(n_answered + n_open + may_be_hit, n_sure + may_be_hit, empty=0.0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RankStep:
+    """What the passage at one rank of a context adds.
+
+    Attributes:
+        rank: 1 for the first passage.
+        n_answered: answerable questions that this passage answers.
+        n_new: those that no passage above answers.
+        n_unjudged: its missing ratings on questions that are or may be answerable.
+        coverage: of the context down to this rank, in [0, 1]; None where nothing is decided.
+        incompleteness: 1 - coverage.
+        redundancy: share of this passage's answers that a passage above gave already, in [0, 1];
+            None if it answers nothing.
+    """
+
+    rank: int
+    n_answered: int
+    n_new: int
+    n_unjudged: int
+    coverage: float | None
+    incompleteness: float | None
+    redundancy: float | None
+
+
+def rank_steps(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> list[RankStep]:
+    """Coverage and redundancy of a context rank by rank, over known ratings alone.
+
+    Args:
+        context: (n_passages, n_questions) ratings in [0, 5], best passage first, missing = nan.
+        answerable: (n_questions,): 1 answerable, 0 not, nan undecided (left out here).
+        eta: the rating that answers, in (0, 5].
+
+    Returns: one step a passage, in order. A missing rating is no answer of that passage, and
+        leaves its question out of `coverage` where nothing else decides it.
+    Raises: ValueError for a shape, a rating, a mark or an eta out of range; it names the index.
+
+    >>> steps = rank_steps([[5, 0, 0], [3, 4, 0]], [1, 1, 1])
+    >>> [(step.n_new, step.redundancy, round(step.coverage, 2)) for step in steps]
+    [(1, 0.0, 0.33), (1, 0.5, 0.67)]
+    """
+    found, wanted = _checked(context, answerable, eta)
+    hits = (found == 1) & (wanted == 1)
+    steps = []
+    for i, hit in enumerate(hits):
+        n_answered, n_new = int(hit.sum()), int((hit & ~hits[:i].any(axis=0)).sum())
+        decided = _some(found[: i + 1])[wanted == 1]
+        covered = _share(int((decided == 1).sum()), int((~np.isnan(decided)).sum()))
+        steps.append(
+            RankStep(
+                rank=i + 1,
+                n_answered=n_answered,
+                n_new=n_new,
+                n_unjudged=int(np.isnan(found[i, wanted != 0]).sum()),
+                coverage=covered,
+                incompleteness=None if covered is None else 1 - covered,
+                redundancy=_share(n_answered - n_new, n_answered),
+            )
+        )
+    return steps
+
+
+def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Value:
+    """Share of the answers in a context that a passage above gave already, in [0, 1].
+
+    An answer is a (passage, answerable question) pair. 0: each answer is new; lower is better.
+
+    Args:
+        context: (n_passages, n_questions) ratings in [0, 5], missing = nan. The order of the
+            passages does not matter for the whole.
+        answerable: (n_questions,): 1 answerable, 0 not, nan undecided.
+        eta: the rating that answers, in (0, 5].
+
+    Returns: value = (answers - questions answered) / answers, over known ratings; None where no
+        answer of the context is known, and undefined, without bounds, where it surely gives none,
+        such as the empty context. `n` and `n_unjudged` count as in `coverage`.
+        low: each question not answered yet that a missing rating may answer, is so once.
+        high: every missing rating is an answer, and new to no question.
+    Raises: ValueError for a shape, a rating, a mark or an eta out of range; it names the index.
+
+    >>> redundancy([[5, 4], [3, 4]], [1, 1])  # 4 answers to 2 questions
+    Value(value=0.5, n=4, n_unjudged=0, low=0.5, high=0.5)
+    """
+    found, wanted = _checked(context, answerable, eta)
+    n, n_unjudged = _counts(found, wanted)
+    times = (found[:, wanted == 1] == 1).sum(axis=0)
+    n_answers, n_answered = int(times.sum()), int((times > 0).sum())
+    possible = (found != 0)[:, wanted != 0].sum(axis=0)  # times, with the missing as answers
+    most, n_new = int(possible.sum()), int((possible > 0).sum()) - n_answered
+    if not most:
+        return Value(None, n, n_unjudged, None, None)
+    return Value(
+        value=_share(n_answers - n_answered, n_answers),
+        n=n,
+        n_unjudged=n_unjudged,
+        low=(n_answers - n_answered) / (n_answers + n_new),
+        high=(most - max(n_answered, 1)) / most,
+    )
+
+
+def _some(found: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Per question: 1 some text answers it, 0 none does, nan open."""
+    missing = np.isnan(found).any(axis=0)
+    return np.where((found == 1).any(axis=0), 1.0, np.where(missing, np.nan, 0.0))
+
+
+def _counts(found: NDArray[np.float64], wanted: NDArray[np.float64]) -> tuple[int, int]:
+    missing = np.isnan(found)
+    n = int((~missing)[:, wanted == 1].sum())
+    return n, int(missing[:, wanted != 0].sum()) + int(np.isnan(wanted).sum())
+
+
+def _share(part: int, whole: int, *, empty: float | None = None) -> float | None:
+    return part / whole if whole else empty
+
+
+def _checked(
+    context: ArrayLike, answerable: ArrayLike, eta: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    found, wanted = answers(context, eta), np.asarray(answerable, dtype=np.float64)
+    if wanted.shape != found.shape[1:]:
+        raise ValueError(f"answerable has shape {wanted.shape}, the ratings {found.shape}")
+    for j in np.flatnonzero(~(np.isnan(wanted) | np.isin(wanted, (0, 1)))):
+        raise ValueError(f"answerable[{j}] is {wanted[j]}, wanted 1, 0 or nan")
+    return found, wanted

@@ -1,0 +1,84 @@
+"""How many answers a context gives for its length, against the passages that a report needs."""
+
+from .value import Value
+
+WEIGHT = 0.5  # arXiv:2506.20051, equation 6: w
+
+
+def density(
+    n_answered: float,
+    tokens: float,
+    n_answerable: float,
+    required_tokens: float,
+    weight: float = WEIGHT,
+) -> float | None:
+    """Answers per token of a text, divided by those of the required passages P**, to the power w.
+
+    Args:
+        n_answered: answerable questions that the text answers, from 0 to `n_answerable`.
+        tokens: length of the text, >= 0.
+        n_answerable: questions that P** answers, >= 0.
+        required_tokens: length of P**, >= 0, counted in the same way.
+        weight: w > 0; below 1 it draws the values towards 1.
+
+    Returns: a number >= 0; 1 is as dense as P**, and a text can be denser than that. 0 for a text
+        that answers nothing, the empty context included. None where it is not defined: no question
+        is answerable, P** has no tokens, or a text of no tokens answers something.
+    Raises: ValueError for a number out of range.
+    Source: arXiv:2506.20051, equation 6.
+
+    >>> density(n_answered=4, tokens=400, n_answerable=8, required_tokens=200)  # sqrt(.01 / .04)
+    0.5
+    """
+    for name, number in (("tokens", tokens), ("required_tokens", required_tokens)):
+        if not number >= 0:
+            raise ValueError(f"{name} is {number}, wanted >= 0")
+    if not 0 <= n_answered <= n_answerable:
+        raise ValueError(f"n_answered is {n_answered}, wanted 0 to n_answerable = {n_answerable}")
+    if not weight > 0:
+        raise ValueError(f"weight is {weight}, wanted > 0")
+    if not n_answerable or not required_tokens:
+        return None
+    if not n_answered:
+        return 0.0
+    if not tokens:
+        return None
+    return float((n_answered * required_tokens / (tokens * n_answerable)) ** weight)
+
+
+def density_value(
+    coverage: Value,
+    n_answerable: int,
+    tokens: float,
+    required_tokens: float,
+    weight: float = WEIGHT,
+) -> Value:
+    """Density of a context or report whose coverage is known, with its bounds.
+
+    Equation 6 takes the answered questions as a share of the answerable ones, which is the
+    coverage. So questions that are not decided count as answered at the rate of the others in the
+    value, and as in the bounds of the coverage in the bounds.
+
+    Args:
+        coverage: of the text, as `coverage` gives it.
+        n_answerable: questions known to be answerable, >= 0.
+        tokens, required_tokens, weight: as in `density`.
+
+    Returns: the density, with `n` and `n_unjudged` of the coverage. The required passages are
+        taken as they are: the bounds do not ask which P** other ratings would have made. Undefined,
+        without bounds, where `density` or the coverage is.
+    Raises: ValueError for a number out of range.
+    Source: arXiv:2506.20051, equation 6.
+
+    >>> density_value(Value(0.5, n=8, n_unjudged=2, low=0.25, high=1.0), 4, 100, 100, weight=1)
+    Value(value=0.5, n=8, n_unjudged=2, low=0.25, high=1.0)
+    """
+    low, value, high = (
+        None
+        if share is None
+        else density(share * n_answerable, tokens, n_answerable, required_tokens, weight)
+        for share in (coverage.low, coverage.value, coverage.high)
+    )
+    if low is None or high is None:
+        low = value = high = None
+    return Value(value, coverage.n, coverage.n_unjudged, low, high)

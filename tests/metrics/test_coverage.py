@@ -1,0 +1,209 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from incomplete_ratings import completions, holds, pools_and_contexts
+
+from nuggetjudge.metrics import Value
+from nuggetjudge.metrics.coverage import answerable, answers, coverage, rank_steps, redundancy
+from nuggetjudge.metrics.value import UNDEFINED
+
+NAN = float("nan")
+
+# arXiv:2506.20051, Table 5: 10 questions of which 8 are answerable, P** of three passages that
+# answer all of those, a report that answers 4. These counts are the paper's, the cells are ours.
+TABLE_5 = np.array(
+    [
+        [2, 4, 0, 1, 2, 3, 0, 0, 2, 0],  # like the next two: no more than what P** answers
+        [5, 4, 3, 5, 0, 1, 0, 2, 0, 0],  # P**
+        [0, 0, 0, 3, 5, 4, 3, 0, 1, 0],  # P**
+        [0, 5, 3, 0, 0, 0, 0, 0, 0, 2],  # better than P** on the second question
+        [0, 0, 0, 0, 0, 0, 3, 5, 0, 0],  # P**
+        [1, 0, 2, 0, 0, 0, 0, 0, 2, 1],  # answers nothing
+    ]
+)
+TABLE_5_REPORT = np.array([[5, 1, 3, 0, 4, 2, 0, 3, 4, 0]])  # 4 of the 8, and 1 of the others
+REQUIRED = [1, 2, 4]
+
+
+def test_the_papers_example_has_its_published_counts():
+    found = answerable(TABLE_5)
+    assert found.tolist() == [1, 1, 1, 1, 1, 1, 1, 1, 0, 0]
+    assert coverage(TABLE_5[REQUIRED], found) == Value(1.0, 24, 0, 1.0, 1.0)
+    assert coverage(TABLE_5_REPORT, found) == Value(4 / 8, 8, 0, 0.5, 0.5)
+
+
+# By hand: the six passages give 2 + 4 + 4 + 2 + 2 = 14 answers to 8 questions; P** gives 10.
+def test_redundancy_of_the_papers_example_is_the_hand_count():
+    found = answerable(TABLE_5)
+    assert redundancy(TABLE_5, found).value == 6 / 14
+    assert redundancy(TABLE_5[REQUIRED], found).value == 2 / 10
+
+
+def test_a_rank_says_what_its_passage_adds():
+    steps = rank_steps(TABLE_5[[1, 0, 5, 4]], answerable(TABLE_5))
+    assert [step.rank for step in steps] == [1, 2, 3, 4]
+    assert [(step.n_answered, step.n_new) for step in steps] == [(4, 4), (2, 1), (0, 0), (2, 2)]
+    assert [step.coverage for step in steps] == [4 / 8, 5 / 8, 5 / 8, 7 / 8]
+    assert [step.incompleteness for step in steps] == [4 / 8, 3 / 8, 3 / 8, 1 / 8]
+    assert [step.redundancy for step in steps] == [0.0, 1 / 2, None, 0.0]
+
+
+def test_ranks_leave_out_what_is_missing_and_count_it():
+    first, second = rank_steps([[NAN, 0, 5, NAN, NAN], [5, 0, 5, 0, 0]], [1, 1, 1, NAN, 0])
+    assert (first.n_answered, first.n_unjudged, first.coverage) == (1, 2, 1 / 2)
+    assert (second.n_new, second.redundancy, second.coverage) == (1, 1 / 2, 2 / 3)
+    nothing = rank_steps([[NAN]], [1])[0]
+    assert (nothing.coverage, nothing.incompleteness, nothing.redundancy) == (None, None, None)
+
+
+def test_a_missing_rating_is_neither_an_answer_nor_none():
+    assert np.isnan(answers([[NAN]])).all()
+    assert answerable([[NAN, NAN, 0], [0, 3, 2]]).tolist() == pytest.approx(
+        [NAN, 1, 0], nan_ok=True
+    )
+
+
+# Four answerable questions: answered, answered and open beside it, open, not answered. One more
+# may be answerable, and the context may answer it; one is not answerable.
+def test_coverage_is_over_decided_questions_and_the_bounds_over_all():
+    context = [[5, 3, NAN, 0, 0, 5], [0, NAN, 2, 2, NAN, NAN]]
+    found = coverage(context, [1, 1, 1, 1, NAN, 0])
+    assert found == Value(value=2 / 3, n=6, n_unjudged=4, low=2 / 5, high=4 / 5)
+
+
+def test_an_empty_context_covers_nothing_and_repeats_nothing():
+    empty = np.empty((0, 2))
+    assert coverage(empty, [1, 0]) == Value(0.0, 0, 0, 0.0, 0.0)
+    assert redundancy(empty, [1, 0]) == UNDEFINED
+    assert rank_steps(empty, [1, 0]) == []
+
+
+@pytest.mark.parametrize("context", [np.empty((0, 2)), [[5, 0]], [[NAN, 0]]])
+def test_without_an_answerable_question_nothing_is_defined(context):
+    assert coverage(context, [0, 0]) == UNDEFINED
+    assert redundancy(context, [0, 0]) == UNDEFINED
+    assert answerable(np.empty((0, 2))).tolist() == [0, 0]
+
+
+def test_ratings_that_are_all_missing_leave_everything_open():
+    assert coverage([[NAN, NAN]], [1, 1]) == Value(None, 0, 2, 0.0, 1.0)
+    assert coverage([[NAN, NAN]], [NAN, NAN]) == Value(None, 0, 4, 0.0, 1.0)
+    assert redundancy([[NAN], [NAN]], [1]) == Value(None, 0, 2, 0.0, 0.5)
+
+
+def test_a_context_that_answers_nothing_has_no_redundancy_but_a_count():
+    assert redundancy([[0, 2]], [1, 1]) == Value(None, 2, 0, None, None)
+
+
+# An answer to a question that no passage of the pool answers earns nothing.
+def test_questions_that_are_not_answerable_do_not_count():
+    assert coverage([[5, 0, 5]], [1, 1, 0]) == coverage([[5, 0]], [1, 1])
+
+
+@given(pools_and_contexts(missing=False))
+def test_complete_ratings_give_the_plain_share_and_no_width(case):
+    ratings, pool, context = case
+    found = {j for j in range(ratings.shape[1]) if any(ratings[i, j] >= 3 for i in pool)}
+    given = [(i, j) for i in context for j in found if ratings[i, j] >= 3]
+    answered = {j for _, j in given}
+    covered = coverage(ratings[context], answerable(ratings[pool]))
+    repeated = redundancy(ratings[context], answerable(ratings[pool]))
+    assert covered.value == (len(answered) / len(found) if found else None)
+    assert repeated.value == ((len(given) - len(answered)) / len(given) if given else None)
+    for value in (covered, repeated):
+        assert value.is_complete
+        assert value.low == value.value == value.high
+
+
+@given(pools_and_contexts())
+def test_bounds_hold_whatever_the_missing_ratings_say(case):
+    ratings, pool, context = case
+    covered = coverage(ratings[context], answerable(ratings[pool]))
+    repeated = redundancy(ratings[context], answerable(ratings[pool]))
+    for full in completions(ratings):
+        found = answerable(full[pool])
+        for bounds, value in (
+            (covered, coverage(full[context], found).value),
+            (repeated, redundancy(full[context], found).value),
+        ):
+            assert value is None or holds(bounds, value)
+
+
+# Where the context shares no missing cell with the pool, both bounds of the coverage are reached.
+@given(pools_and_contexts(most_texts=3), st.data())
+def test_bounds_of_coverage_are_reached(case, data):
+    ratings, _, context = case
+    n_questions = ratings.shape[1]
+    marks = st.lists(st.sampled_from([0, 1, NAN]), min_size=n_questions, max_size=n_questions)
+    wanted = np.array([data.draw(marks)], dtype=float)
+    found = coverage(ratings[context], wanted[0])
+    reached = {
+        coverage(full, marks[0]).value
+        for marks in completions(wanted, fill=(0, 1))
+        for full in completions(ratings[context])
+    } - {None}
+    assert (found.low, found.high) == (min(reached, default=None), max(reached, default=None))
+
+
+@given(pools_and_contexts(), st.randoms(use_true_random=False))
+def test_the_order_of_the_passages_does_not_matter_for_the_whole(case, rng):
+    ratings, pool, context = case
+    found = answerable(ratings[pool])
+    shuffled = rng.sample(context, len(context))
+    for measure in (coverage, redundancy):
+        assert measure(ratings[shuffled], found) == measure(ratings[context], found)
+
+
+@given(pools_and_contexts())
+def test_the_steps_add_up_to_the_whole(case):
+    ratings, pool, context = case
+    found = answerable(ratings[pool])
+    steps = rank_steps(ratings[context], found)
+    assert len(steps) == len(context)
+    covered = [step.coverage for step in steps if step.coverage is not None]
+    assert covered == sorted(covered)
+    if steps:
+        assert steps[-1].coverage == coverage(ratings[context], found).value
+        n_answers = sum(step.n_answered for step in steps)
+        n_new = sum(step.n_new for step in steps)
+        expected = (n_answers - n_new) / n_answers if n_answers else None
+        assert redundancy(ratings[context], found).value == expected
+
+
+@pytest.mark.parametrize(
+    ("ratings", "eta", "message"),
+    [
+        ([[5, 0], [0, 6]], 3, r"ratings\[1, 1\] is 6.0, wanted 0 to 5 or nan"),
+        ([[0, -1]], 3, r"ratings\[0, 1\] is -1.0"),
+        ([5, 0], 3, r"got shape \(2,\)"),
+        ([[5, 0]], 0, "eta is 0"),
+        ([[5, 0]], 5.5, "eta is 5.5"),
+    ],
+)
+def test_what_is_no_rating_is_named(ratings, eta, message):
+    for measure in (answerable, lambda r, e: coverage(r, [1, 1], e)):
+        with pytest.raises(ValueError, match=message):
+            measure(ratings, eta)
+
+
+@pytest.mark.parametrize("measure", [coverage, redundancy, rank_steps])
+def test_marks_that_do_not_fit_the_ratings_are_named(measure):
+    with pytest.raises(ValueError, match=r"answerable has shape \(1,\)"):
+        measure([[5, 0]], [1])
+    with pytest.raises(ValueError, match=r"answerable\[1\] is 2.0"):
+        measure([[5, 0]], [1, 2])
+
+
+# The authors took these questions out of their human task: no passage of the topic answers them.
+def test_questions_that_the_authors_removed_are_not_answerable(rows):
+    ratings: dict[str, list[list[int]]] = {}
+    for row in rows("crux_duc/llm_ratings.jsonl"):
+        if row["own_topic"]:
+            ratings.setdefault(row["qid"], []).append(row["ratings"])
+    removed = [
+        (q["qid"], j) for q in rows("crux_duc/queries.jsonl") for j in q["nulled_in_t1"] or ()
+    ]
+    assert removed
+    for qid, column in removed:
+        assert answerable(ratings[qid])[column] == 0
