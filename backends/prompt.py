@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import dspy
 import orjson
-from pydantic import Strict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Strict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
@@ -196,9 +196,11 @@ def _strict(kind: Any) -> Any:
 
 
 def _annotated(field: FieldInfo) -> Any:
-    limits = [mark for mark in field.metadata if hasattr(mark, "ge") or hasattr(mark, "le")]
+    """The field's type with its bounds, and with the checks that a judge makes of a reply."""
     kind: Any = _strict(field.annotation)
-    for mark in limits:
+    for mark in field.metadata:
+        if not (hasattr(mark, "ge") or hasattr(mark, "le") or isinstance(mark, AfterValidator)):
+            continue
         kind = Annotated[kind, mark]
     return kind
 

@@ -22,14 +22,8 @@ from typing import Any, NamedTuple
 
 import nuggetjudge as nj
 
-# A judge of its own for CRUX: does the report answer the question?
-ANSWERS = """
-name: answers
-question: Decide whether the report answers the question. Go by the report alone.
-inputs: {question: what a reader wants to know, report: the text that may answer it}
-labels: [no, yes]
-lexical: {look_for: question, in: report, cuts: [0.5]}
-"""
+# People of CRUX said yes or no, the judge grades 0-5: grades from 3 on (eta) are a yes.
+ANSWERED = {"0": "0", "1": "0", "2": "0", "3": "5", "4": "5", "5": "5"}
 
 
 class Fit(NamedTuple):
@@ -83,13 +77,12 @@ def _answers(folder: Path, scratch: Path) -> tuple[Path, str, dict[str, Any]]:
     path = scratch / "labels.jsonl"
     with path.open("w", encoding="utf-8") as stream:
         for row in _lines(folder / "human_t1.jsonl"):
-            names = {"topic_id": row["qid"], "run_id": row["report_id"]}
+            names = {"topic_id": row["qid"], "passage_id": row["report_id"]}
             names |= {"question_id": row["question_idx"], "question": row["question"]}
-            label = "yes" if row["majority"] else "no"
-            item = {**names, "report": reports[row["report_id"]], "label": label}
+            label = 5 if row["majority"] else 0
+            item = {**names, "context": reports[row["report_id"]], "label": label}
             stream.write(json.dumps(item) + "\n")
-    (scratch / "answers.yaml").write_text(ANSWERS, encoding="utf-8")
-    return path, str(scratch / "answers.yaml"), {}
+    return path, "answerability", {"scale": ANSWERED}
 
 
 def _claims(folder: Path, scratch: Path) -> tuple[Path, str, dict[str, Any]]:

@@ -16,10 +16,14 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+from nuggetjudge.calibration.threshold import fit_cuts
 from nuggetjudge.judges import Nuggetizer, lexical
+from nuggetjudge.judges.overlap import ANSWER_CUTS, answer_overlap, grade_answer
 from nuggetjudge.metrics.agreement import agreement
+from nuggetjudge.metrics.correlation import spearman
 
 Pairs = Iterator[tuple[bool, bool]]  # (people said so, the lexical judge said so)
 
@@ -46,7 +50,11 @@ def measure(row: Row, data: Path) -> Measured | None:
     """The agreement of one row; None where its data is absent."""
     if not (data / row.name.split()[0]).is_dir():
         return None
-    people, judge = zip(*row.pairs(data / row.name.split()[0]), strict=True)
+    return _measured(row.pairs(data / row.name.split()[0]))
+
+
+def _measured(pairs: Pairs) -> Measured:
+    people, judge = zip(*pairs, strict=True)
     labels = {True: "yes", False: "no"}
     found = agreement([labels[x] for x in people], [labels[x] for x in judge], ["no", "yes"])
     kappa = found.cohen_kappa["unweighted"]
@@ -102,6 +110,39 @@ def _graded(least: int) -> Callable[[Path], Pairs]:
     return pairs
 
 
+def _answered(folder: Path) -> Pairs:
+    for row, report in _report_labels(folder):
+        yield row["majority"] == 1, _answers(row["question"], report)
+
+
+def _rated(folder: Path) -> Pairs:
+    texts = {row["docid"]: row["text"] for row in _lines(folder / "passages.jsonl")}
+    for row in _lines(folder / "human_t2.jsonl"):
+        if row["passage_available"]:
+            ratings = [row[name] for name in ANNOTATORS if row.get(name) is not None]
+            yield fmean(ratings) >= ETA, _answers(row["question"], texts[row["docid"]])
+
+
+def _rated_by_a_model(folder: Path) -> Pairs:
+    texts = {row["docid"]: row["text"] for row in _lines(folder / "passages.jsonl")}
+    asked = {row["qid"]: row["sub_questions"] for row in _lines(folder / "queries.jsonl")}
+    for row in _lines(folder / "llm_ratings.jsonl"):
+        for question in asked[row["qid"]] if row["own_topic"] else ():
+            text = texts[row["docid"]]
+            yield row["ratings"][question["idx"]] >= ETA, _answers(question["text"], text)
+
+
+def _report_labels(folder: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    """What people said of a question and a report, and the report."""
+    reports = {row["report_id"]: row["text"] for row in _lines(folder / "reports.jsonl")}
+    for row in _lines(folder / "human_t1.jsonl"):
+        yield row, reports[row["report_id"]]
+
+
+def _answers(question: str, text: str) -> bool:
+    return bool(grade_answer({"question": question, "context": text})["grade"] >= ETA)
+
+
 def _vital(folder: Path) -> Pairs:
     for row in _lines(folder / "nuggets_nist.jsonl"):
         nuggets = sorted(row["nuggets"], key=lambda nugget: nugget["text"])  # not vital first
@@ -119,6 +160,9 @@ def _full(sentence: str, passage: str) -> bool:
     return bool(lexical.judge_support(asked)["verdict"] == "full")
 
 
+ETA = 3  # the grade from which a text answers a question, arXiv:2506.20051
+ANNOTATORS = ("a1", "a2", "a3")
+_ANSWER = f"overlap >= {ANSWER_CUTS[ETA - 1]:.2f}"
 _NUGGET = f"words >= {lexical.NUGGET_FULL:.2f}"
 _SENTENCE = f"words and pairs >= {lexical.SENTENCE_FULL:.2f}"
 _CUTS = [f"question words >= {cut:.2f}" for cut in lexical.RELEVANCE_CUTS]
@@ -133,6 +177,9 @@ ROWS = (
     Row("rag24_relevance", "passage: grade >= 2", _CUTS[1], _graded(2)),
     Row("dl23_llmjudge", "passage: grade >= 1", _CUTS[0], _graded(1)),
     Row("dl23_llmjudge", "passage: grade >= 2", _CUTS[1], _graded(2)),
+    Row("crux_duc task 1", "report: answers the question", _ANSWER, _answered),
+    Row("crux_duc task 2", "passage: grade >= 3", _ANSWER, _rated),
+    Row("crux_duc by a model", "passage: grade >= 3", _ANSWER, _rated_by_a_model),
     Row("rag24_e2e", "nugget: vital or okay", _SHARE, _vital),
     Row("rag25_nuggets", "nugget: vital or okay", _SHARE, _vital),
 )
@@ -163,6 +210,41 @@ def covered(data: Path) -> tuple[int, dict[float, float]] | None:
     return len(best), {cut: sum(share >= cut for share in best) / len(best) for cut in cuts}
 
 
+def held_out(data: Path) -> Measured | None:
+    """Task 1 of crux_duc, each topic with the cut that is best on the others; None: no data."""
+    if not (folder := data / "crux_duc").is_dir():
+        return None
+    rows = [
+        (row["qid"], row["majority"], answer_overlap(row["question"], report, {}))
+        for row, report in _report_labels(folder)
+    ]
+    pairs = []
+    for topic in dict.fromkeys(row[0] for row in rows):
+        _, labels, overlaps = zip(*(row for row in rows if row[0] != topic), strict=True)
+        ((cut,), _) = fit_cuts(overlaps, labels, 2)
+        pairs += [(label == 1, overlap >= cut) for name, label, overlap in rows if name == topic]
+    return _measured(iter(pairs))
+
+
+def coverage(data: Path) -> tuple[int, dict[str, float | None]] | None:
+    """How lexical coverage orders the reports of crux_duc; None where its data is absent.
+
+    Coverage is the share of its questions that a report answers, in [0, 1].
+
+    Returns: n reports, and the Spearman correlation with the coverage that each annotator found.
+    """
+    if not (folder := data / "crux_duc").is_dir():
+        return None
+    found: dict[str, list[list[float]]] = {}
+    for row, report in _report_labels(folder):
+        people = [float(row[name]) for name in ANNOTATORS]
+        found.setdefault(row["report_id"], []).append([_answers(row["question"], report), *people])
+    shares = [[fmean(column) for column in zip(*rows, strict=True)] for rows in found.values()]
+    ours, *theirs = zip(*shares, strict=True)
+    correlations = (spearman(people, ours) for people in theirs)
+    return len(found), dict(zip(ANNOTATORS, correlations, strict=True))
+
+
 def main() -> None:
     """Print the table as Markdown."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -182,6 +264,12 @@ def main() -> None:
         print(
             f"\nrag24_e2e: of {n} human nuggets, one automatic nugget holds the words of {found_at}"
         )
+    if (found := held_out(data)) is not None:
+        print(f"\ncrux_duc task 1: {found.kappa:.3f} with each topic's cut chosen on the others")
+    if (reports := coverage(data)) is not None:
+        n, by_annotator = reports
+        told = ", ".join(f"{rho:.3f} ({name})" for name, rho in by_annotator.items())
+        print(f"crux_duc task 1: Spearman of lexical and human coverage of {n} reports: {told}")
 
 
 if __name__ == "__main__":

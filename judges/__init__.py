@@ -1,6 +1,8 @@
 """One question asked of a model: a DSPy signature, a module, typed labels, a lexical twin."""
 
+from .answerability import AnswerabilityGrader
 from .assigner import NuggetAssigner
+from .decontextualizer import Decontextualizer
 from .files import JudgeFile, read_judge_file
 from .importance import NuggetImportance
 from .items import ItemJudge
@@ -8,11 +10,15 @@ from .labels import CitationSupport, NuggetMatch, NuggetSupport
 from .nuggetizer import Nuggetizer
 from .own import OwnJudge, OwnJudgeDefinition, read_own_judge
 from .relevance import RelevanceJudge
+from .request import RequestWriter
+from .subquestions import SubQuestionGenerator
 from .support import SupportJudge
 from .verdicts import Verdict
 
 __all__ = [
+    "AnswerabilityGrader",
     "CitationSupport",
+    "Decontextualizer",
     "ItemJudge",
     "JudgeFile",
     "NuggetAssigner",
@@ -23,6 +29,8 @@ __all__ = [
     "OwnJudge",
     "OwnJudgeDefinition",
     "RelevanceJudge",
+    "RequestWriter",
+    "SubQuestionGenerator",
     "SupportJudge",
     "Verdict",
     "read_judge_file",

@@ -28,9 +28,10 @@ def answers(judge: ItemJudge, items: Iterable[Asked]) -> list[list[int]]:
     """Places of the items that belong together, in the order of the first of them.
 
     A judge that lists an input takes together what is asked about one answer, wherever it stands:
-    items that share every other input, and every id but that of the listed one (the assigner:
-    `nugget_id`). Where items have no such id, those that share topic and run. Other judges take
-    each item alone. Only places and a hash of each answer are held in memory.
+    items that share every other input, and every id but that of the listed one (`nugget_id`, or
+    `question_id` of a list of questions). Where items have no such id, those that share topic and
+    run. Other judges take each item alone. Only places and a hash of each answer are held in
+    memory.
     """
     groups: dict[bytes | int, list[int]] = {}
     for place, item in enumerate(items):

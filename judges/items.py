@@ -36,9 +36,9 @@ class ItemJudge(Judge):
     key: tuple[str, ...]
     inputs: tuple[str, ...]
     held: str | None = None
-    listed: ClassVar[str | None] = None
-    predictor: ClassVar[str]
-    output: ClassVar[str]
+    listed: str | None = None
+    predictor: str
+    output: str
     scale: tuple[str, ...]
     gains: Mapping[str, float]
     is_ordered: bool = True

@@ -23,6 +23,17 @@ class NuggetMatch(Label):
     SUPPORT = "support"
 
 
+class AnswerGrade(Label):
+    """How well a text answers a question (arXiv:2506.20051); its values are the grades."""
+
+    NONE = "0"
+    TRACE = "1"
+    PART = "2"
+    MAIN = "3"
+    ALMOST = "4"
+    FULL = "5"
+
+
 class CitationSupport(Label):
     """How much of a sentence its cited passage carries (arXiv:2504.15205)."""
 

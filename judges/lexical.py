@@ -44,6 +44,11 @@ _STOP = frozenset(
     with would you your
     """.split()
 )
+_ASKING = _STOP | frozenset(
+    """
+    according describe far kind long many much name often old passage report text type whom whose
+    """.split()
+)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _PRONOUNS = frozenset(
     """
@@ -72,6 +77,17 @@ def word_pairs(text: str) -> frozenset[tuple[str, str]]:
     """The distinct pairs of neighbouring words, stemmed."""
     words = [_stem(match.lower()) for match in _WORD.findall(text)]
     return frozenset(pairwise(words))
+
+
+@lru_cache(maxsize=4096)
+def asked_about(question: str) -> str:
+    """The words of a question that say what it is about; all of it if none does.
+
+    >>> asked_about("According to the text, who named the task force?")
+    'named task force'
+    """
+    words = (match.lower() for match in _WORD.findall(question))
+    return " ".join(word for word in words if word not in _ASKING) or question
 
 
 def recall(needed: frozenset[Any], held: frozenset[Any]) -> float:

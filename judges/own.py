@@ -32,7 +32,10 @@ from ..records.yaml_text import NotYaml, line_of, plain_error, read_yaml, unfit_
 from .items import ItemJudge
 from .overlap import weighted_overlap
 
-_BUILT_IN = ("nuggetizer", "importance", "assigner", "support", "relevance", "item", "items")
+_BUILT_IN = (
+    *("nuggetizer", "importance", "assigner", "support", "relevance", "item", "items"),
+    *("subquestions", "answerability", "request", "decontextualizer"),
+)
 # Fields that stand beside the inputs in files of items and labels.
 _FIELDS = {
     *(name for names in KEY_FIELDS.values() for name in names),
@@ -231,7 +234,7 @@ def read_own_judge(path: Path) -> OwnJudgeDefinition:
     try:
         data, lines = read_yaml(path.read_text(encoding="utf-8"), words=True)
     except FileNotFoundError:
-        wanted = "wanted assigner, support, relevance or the YAML file of a judge"
+        wanted = "wanted assigner, support, relevance, answerability or the YAML file of a judge"
         raise InputError(f"{path}: no such file; {wanted}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None

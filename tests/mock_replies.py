@@ -14,6 +14,7 @@ from typing import Any
 Body = dict[str, Any]
 Shares = Mapping[str, float]
 WORDS = ("tide", "bridge", "naïve", "wind", '"quoted"', "harbour", "leaf", "42", "strike", "λ")
+SHORT, PARAGRAPH = (1, 6), (20, 60)  # words of a text, and of one that is the whole reply
 OPEN_DEPTH = 6  # a recursive schema is closed as soon as it can be below this depth
 
 
@@ -118,7 +119,8 @@ def instance(schema: Any, rng: random.Random, *, root: Any = None, depth: int = 
         case "array":
             return _array(schema, rng, inner, deep)
         case "string":
-            return _string(schema, rng)
+            is_whole = depth == 1 and len(root.get("properties", ())) == 1
+            return _string(schema, rng, PARAGRAPH if is_whole else SHORT)
         case "integer":
             low, high = _range(schema, 1)
             step = schema.get("multipleOf", 1)
@@ -159,11 +161,11 @@ def _array(schema: Any, rng: random.Random, inner: Callable[[Any], Any], deep: b
     return made
 
 
-def _string(schema: Any, rng: random.Random) -> str:
+def _string(schema: Any, rng: random.Random, n_words: tuple[int, int]) -> str:
     if "pattern" in schema:
         raise NotImplementedError("the default brain makes no strings for a pattern; pass a brain")
-    low, high = schema.get("minLength", 0), schema.get("maxLength", 60)
-    text = some_words(rng, rng.randint(1, 6))
+    low, high = schema.get("minLength", 0), schema.get("maxLength", 10 * n_words[1])
+    text = some_words(rng, rng.randint(*n_words))
     return text.ljust(low, "x")[: max(low, high)]
 
 

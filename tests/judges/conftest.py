@@ -10,12 +10,18 @@ from mock_server import MockServer, input_of
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import (
+    AnswerabilityGrader,
+    Decontextualizer,
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
     RelevanceJudge,
+    RequestWriter,
+    SubQuestionGenerator,
     SupportJudge,
     lexical,
+    lexical_writing,
+    overlap,
 )
 from nuggetjudge.judges.base import Judge
 
@@ -78,6 +84,35 @@ CASES = (
         "grade",
         "judge",
     ),
+    Case(
+        "answerability_grader",
+        AnswerabilityGrader,
+        {"question": QUESTION, "context": PASSAGES[0]},
+        "grade",
+        "grade_one",
+    ),
+    Case(
+        "answerability_grader_window",
+        partial(AnswerabilityGrader, window=15),
+        {"questions": [QUESTION, "what does a damper do"], "context": PASSAGES[0]},
+        "grades",
+        "grade_each",
+    ),
+    Case(
+        "subquestion_generator",
+        SubQuestionGenerator,
+        {"report": " ".join(PASSAGES), "n": 2},
+        "questions",
+        "write",
+    ),
+    Case("request_writer", RequestWriter, {"report": " ".join(PASSAGES)}, "request", "compose"),
+    Case(
+        "decontextualizer",
+        Decontextualizer,
+        {"document": "\n\n".join(PASSAGES)},
+        "passages",
+        "rewrite",
+    ),
 )
 
 
@@ -104,6 +139,14 @@ def model(twin_server: MockServer) -> ModelConfig:
 def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
     asked = input_of(body)
     system = body["messages"][0]["content"]
+    if "context" in asked:
+        return overlap.grade_answers(asked) if "questions" in asked else overlap.grade_answer(asked)
+    if "wanted" in asked:
+        return lexical_writing.write_questions(asked)
+    if "report" in asked:
+        return lexical_writing.write_request(asked)
+    if "part" in asked:
+        return lexical_writing.write_passages(asked)
     if "sentence" in asked:
         return lexical.judge_support(asked)
     if "passages" in asked:

@@ -62,6 +62,12 @@ def test_what_is_written_is_read_and_equal_files_have_equal_bytes(tmp_path):
     assert read_judge_file(path) == other != FILE
 
 
+def test_a_byte_order_mark_is_no_part_of_the_file(tmp_path):
+    path = tmp_path / "judge.json"
+    path.write_text(FILE.text(), encoding="utf-8-sig")
+    assert read_judge_file(path) == FILE
+
+
 def test_a_file_loads_in_a_fresh_process_that_blocks_pickle(tmp_path):
     command = [sys.executable, "-c", WITHOUT_PICKLE, str(written(tmp_path))]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -129,6 +135,28 @@ def test_a_broken_file_is_refused_by_name_and_place(tmp_path, changes, what):
         read_judge_file(path)
     assert str(error.value).startswith(f"{path}: {what}")
     assert "\n" not in str(error.value)
+
+
+WHOLE = {
+    "cuts that fall": (
+        {"cuts": [0.5, 0.1]},
+        "correction: cuts must ascend, got 0.1 after 0.5 at 1",
+    ),
+    "a curve of no kind": ({"curve": {"slope": 1}}, "correction: curve: Unable to extract tag"),
+    "a curve without places": (
+        {"curve": {"kind": "isotonic", "shares": [[0.5]]}},
+        "correction: curve: isotonic: places: Field required",
+    ),
+}
+
+
+@pytest.mark.parametrize(("correction", "what"), WHOLE.values(), ids=WHOLE)
+def test_what_is_wrong_with_a_whole_object_is_said_without_the_object(tmp_path, correction, what):
+    path = written(tmp_path, correction=correction)
+    with pytest.raises(InputError) as error:
+        read_judge_file(path)
+    assert str(error.value).startswith(f"{path}: {what}")
+    assert "{" not in str(error.value)
 
 
 NOT_JSON = {

@@ -46,6 +46,29 @@ def test_relevance_from_grade_2_on_beats_the_plain_share_of_words(table, shared_
     assert found.kappa > plain
 
 
+def test_answers_in_reports_and_passages_reach_the_row_to_beat(table, shared_data):
+    reports, passages, by_a_model = measured(table, shared_data, "crux_duc")
+    assert reports.n == 264
+    assert reports.kappa >= 0.40
+    assert passages.kappa > 0.0
+    assert by_a_model.kappa > 0.3
+
+
+def test_the_cut_for_answers_holds_on_topics_that_it_was_not_chosen_on(table, shared_data):
+    if (found := table.held_out(shared_data)) is None:
+        pytest.skip(f"crux_duc not found in {shared_data}")
+    assert found.n == 264
+    assert found.kappa >= 0.40
+
+
+def test_coverage_orders_reports_as_each_annotator_does(table, shared_data):
+    if (found := table.coverage(shared_data)) is None:
+        pytest.skip(f"crux_duc not found in {shared_data}")
+    n_reports, by_annotator = found
+    assert n_reports == 18
+    assert all(rho > 0.6 for rho in by_annotator.values())
+
+
 @pytest.mark.parametrize("name", ["rag24_e2e", "rag25_nuggets"])
 def test_importance_is_better_than_chance(table, shared_data, name):
     (found,) = measured(table, shared_data, name)

@@ -23,6 +23,14 @@ def rendered(case):
     given = {"question": "why do bridges sway", "limit": 30, "nuggets": {"1": "wind", "2": HOSTILE}}
     if case.name == "nuggetizer":
         given |= {"nuggets": ["wind moves a deck"], "passages": {"1": "Wind blows.", "2": HOSTILE}}
+    given |= {"context": HOSTILE, "questions": {"1": "why do bridges sway", "2": HOSTILE}}
+    given |= {
+        "report": HOSTILE,
+        "known": [HOSTILE],
+        "wanted": 3,
+        "before": HOSTILE,
+        "part": HOSTILE,
+    }
     given |= {"answer": HOSTILE, "sentence": "Wind moves a deck.", "passage": HOSTILE}
     inputs = {name: given[name] for name in prompt.input_names}
     parts = [f"=== {m['role']}\n{m['content']}\n" for m in prompt.messages(inputs)]
@@ -52,21 +60,30 @@ def test_there_is_no_approved_file_without_a_judge():
         "nugget_assigner_2_grades.assign.txt",
         "support_judge.judge.txt",
         "relevance_judge.judge.txt",
+        "answerability_grader.grade_one.txt",
+        "answerability_grader_window.grade_each.txt",
+        "subquestion_generator.write.txt",
+        "request_writer.compose.txt",
+        "decontextualizer.rewrite.txt",
     }
 
 
 def test_the_system_message_is_short(case):
-    fixed = case.make("lexical").prompt(case.predictor).fixed
-    assert [message["role"] for message in fixed] == ["system"]
+    judge = case.make("lexical")
+    fixed = judge.prompt(case.predictor).fixed
+    n_examples = len(getattr(judge, case.predictor).demos)
+    roles = ["system", *["user", "assistant"] * n_examples]
+    assert [message["role"] for message in fixed] == roles
     assert len(fixed[0]["content"]) <= LONGEST_SYSTEM_MESSAGE
 
 
 def test_judged_text_can_neither_leave_its_fence_nor_plant_a_field_marker(case):
-    user = rendered(case).split("=== user\n")[1].split("\n=== schema")[0]
-    assert user.startswith("<data>\n")
-    assert user.endswith("\n</data>")
-    assert user.count("<") == 2
-    assert "[[" not in user
+    for part in rendered(case).split("=== user\n")[1:]:
+        user = part.split("\n=== ")[0]
+        assert user.startswith("<data>\n")
+        assert user.endswith("\n</data>")
+        assert user.count("<") == 2
+        assert "[[" not in user
 
 
 def test_the_endpoint_gets_the_approved_messages_and_schema(case, twin_server):

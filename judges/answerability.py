@@ -1,0 +1,127 @@
+"""How well does a text answer a question?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import dspy
+from annotated_types import Ge, Le
+
+from ..backends.adapter import KeyedBy
+from ..backends.prompt import Scorer, Twin
+from ..records.cells import ANSWERABILITY_KEY, RATING_SCALE
+from .items import ItemJudge
+from .labels import AnswerGrade
+from .overlap import answer_overlap, grade_answer, grade_answers
+from .verdicts import Verdict
+
+
+class GradeAnswer(dspy.Signature):  # type: ignore[misc]
+    """Grade how well the text answers the question.
+
+    5: it states the whole answer outright. 4: it answers, and only a minor detail is missing or
+    has to be inferred. 3: the main point of the answer is there, with gaps. 2: it holds a piece
+    of an answer, too little to be one. 1: it is about the same matter, with hardly a hint of
+    the answer. 0: it tells nothing of what is asked.
+    Go by the text alone: what you know from elsewhere does not count.
+    """
+
+    context: str = dspy.InputField(desc="the text that may hold the answer")
+    question: str = dspy.InputField(desc="what is asked of it")
+    grade: Annotated[int, Ge(0), Le(5)] = dspy.OutputField(desc="the grade")
+
+
+class GradeAnswers(dspy.Signature):  # type: ignore[misc]
+    """Grade how well the text answers each of the questions, every question by itself.
+
+    5: it states the whole answer outright. 4: it answers, and only a minor detail is missing or
+    has to be inferred. 3: the main point of the answer is there, with gaps. 2: it holds a piece
+    of an answer, too little to be one. 1: it is about the same matter, with hardly a hint of
+    the answer. 0: it tells nothing of what is asked.
+    Go by the text alone: what you know from elsewhere does not count.
+    """
+
+    context: str = dspy.InputField(desc="the text that may hold the answers")
+    questions: dict[str, str] = dspy.InputField(desc="what is asked of it, by number")
+    grades: Annotated[dict[str, AnswerGrade], KeyedBy("questions")] = dspy.OutputField(
+        desc="one grade per question number"
+    )
+
+
+class AnswerabilityGrader(ItemJudge):
+    """Grades 0-5 how well a text answers: `judge(context=, question=).grade`.
+
+    Of several questions: `judge(context=, questions=[...]).grades`, in their order. A text
+    answers a question from grade 3 on (eta in the paper).
+
+    Args:
+        window: questions about one text in a call. 1: pairs, each asked about alone, as in the
+            paper. More: a list of questions in one prompt, which costs less and is another
+            instrument; fit and measure it as such. Part of the judge's identity.
+
+    Source: arXiv:2506.20051 (CRUX), its grades.
+    """
+
+    version = "1"
+    name = "answerability"
+    kind = "ratings"
+    key = ANSWERABILITY_KEY
+    inputs = ("question", "context")
+    held = "context"
+    scale = RATING_SCALE
+    gains: Mapping[str, float] = {grade: int(grade) / 5 for grade in RATING_SCALE}
+    twins: Mapping[str, Twin] = {"grade_one": grade_answer, "grade_each": grade_answers}
+
+    def __init__(self, *args: Any, window: int = 1, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if window < 1:
+            raise ValueError(f"window must be 1 or more, got {window}")
+        self.window = window
+        if window == 1:
+            self.predictor, self.output = "grade_one", "grade"
+            self.grade_one = dspy.Predict(GradeAnswer)
+        else:
+            self.listed, self.predictor, self.output = "question", "grade_each", "grades"
+            self.grade_each = dspy.Predict(GradeAnswers)
+        self.scorers = {self.predictor: self.weighted_scorer({})}
+
+    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
+        """See ItemJudge: the weighted overlap of what is asked and the text."""
+
+        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
+            context = inputs["context"]
+            if self.listed is None:
+                return {"grade": answer_overlap(inputs["question"], context, words)}
+            asked = inputs["questions"].items()
+            return {"grades": {i: answer_overlap(text, context, words) for i, text in asked}}
+
+        return score
+
+    async def decide(  # type: ignore[override]
+        self,
+        *,
+        context: str,
+        question: str | None = None,
+        questions: Sequence[str] | None = None,
+    ) -> dspy.Prediction:
+        """One call, or one for each window of questions, one after the other.
+
+        Raises: ValueError unless there is either a question or a list of them.
+        """
+        if (question is None) == (questions is None):
+            raise ValueError("wanted either question or questions")
+        if question is not None:
+            only, _ = await self.verdict(question=question, context=context)
+            return dspy.Prediction(
+                grade=int(only.label), score=only.score, probabilities=only.probabilities
+            )
+        items = [{"question": text, "context": context} for text in questions or ()]
+        found: list[Verdict] = []
+        for start in range(0, len(items), self.window):
+            found += (await self.verdicts(items[start : start + self.window]))[0]
+        return dspy.Prediction(
+            grades=[int(verdict.label) for verdict in found],
+            scores=[verdict.score for verdict in found],
+            probabilities=[verdict.probabilities for verdict in found],
+        )

@@ -1,0 +1,94 @@
+"""A long text cut into parts that are short enough, at the best borders there are."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+MOST_TOKENS = 1024  # in a segment of a document, arXiv:2506.20051
+
+# Each ends a piece; the best border first. A full stop after a title or an initial is none.
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_SENTENCE = re.compile(
+    r"(?<!\b[A-Z])(?<!\b(?:Dr|Mr|Ms|St))(?<!\b(?:Mrs|Gen|Gov|Rep|Rev|Sen))"
+    r"[.!?…][\"'”’)\]]*\s++(?![\"'“‘(\[]*[a-z])|[。！？]\s*"
+)
+_BORDERS = (_PARAGRAPH, _SENTENCE, re.compile(r"\s+"))
+
+
+def n_words(text: str) -> int:
+    """Words between white space."""
+    return len(text.split())
+
+
+def segments(
+    document: str, most_tokens: int = MOST_TOKENS, count: Callable[[str], int] = n_words
+) -> list[str]:
+    """Cut a document into as few parts as its borders allow, of even length; no text is lost.
+
+    A paragraph (up to a blank line) that fits in a part stays whole, else its sentences do, else
+    its words; a word is cut only where it alone is too long.
+
+    Args:
+        most_tokens: in a part, >= 1. Only a single character may be more.
+        count: the tokens of a text. A part has the sum over its pieces, which a tokenizer that
+            sees them joined may miss by a few.
+
+    Returns: the parts in order, without white space at either end; [] for a blank document.
+    Raises: ValueError if `most_tokens` is below 1.
+
+    >>> segments("Rain fell. The river rose. A dam broke.", most_tokens=5)
+    ['Rain fell. The river rose.', 'A dam broke.']
+    """
+    if most_tokens < 1:
+        raise ValueError(f"most_tokens must be 1 or more, got {most_tokens}")
+    pieces = [(piece, count(piece)) for piece in _fitting(document, most_tokens, count, _BORDERS)]
+    fewest = len(_packed(pieces, most_tokens))
+    even = bisect_left(
+        range(most_tokens), True, key=lambda most: len(_packed(pieces, most)) <= fewest
+    )
+    return [part for text in _packed(pieces, even) if (part := text.strip())]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text in order, without white space at either end.
+
+    >>> sentences("Dr. Oke came. Did she stay?")
+    ['Dr. Oke came.', 'Did she stay?']
+    """
+    paragraphs = _cut(text, _PARAGRAPH)
+    pieces = (piece for paragraph in paragraphs for piece in _cut(paragraph, _SENTENCE))
+    return [sentence for piece in pieces if (sentence := piece.strip())]
+
+
+def _fitting(
+    text: str, most: int, count: Callable[[str], int], borders: Sequence[re.Pattern[str]]
+) -> Iterator[str]:
+    """Pieces that make up the text, each as long as it may be between the best borders."""
+    if count(text) <= most or len(text) < 2:
+        yield text
+        return
+    middle = len(text) // 2
+    pieces = _cut(text, borders[0]) if borders else [text[:middle], text[middle:]]
+    for piece in pieces:
+        yield from _fitting(piece, most, count, borders[1:])
+
+
+def _cut(text: str, border: re.Pattern[str]) -> list[str]:
+    ends = (found.end() for found in border.finditer(text))
+    return [text[start:end] for start, end in pairwise(dict.fromkeys([0, *ends, len(text)]))]
+
+
+def _packed(pieces: Sequence[tuple[str, int]], most: int) -> list[str]:
+    """Pieces joined in order, up to `most` tokens; one that has more stays alone."""
+    parts: list[list[str]] = []
+    room = 0
+    for piece, size in pieces:
+        if not parts or size > room:
+            parts.append([])
+            room = most
+        parts[-1].append(piece)
+        room -= size
+    return ["".join(part) for part in parts]
