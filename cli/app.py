@@ -11,6 +11,8 @@ from types import FrameType
 import typer
 
 from . import agree, cache, calibrate, compare, configs, doctor, run, score
+from .build import build
+from .coverage import coverage
 from .exits import INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
 from .next import next_
 from .probe import probe
@@ -18,7 +20,7 @@ from .terminal import shown
 
 app = typer.Typer(
     name="judge",
-    help="LLM judges for long-form RAG: nuggets, support and relevance.",
+    help="LLM judges for long-form RAG: nuggets, support, coverage and relevance.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -31,6 +33,8 @@ app.command()(calibrate.calibrate)
 app.command()(compare.compare)
 app.command("next")(next_)
 app.command()(probe)
+app.command()(coverage)
+app.add_typer(build, name="build")
 app.command()(doctor.doctor)
 app.command()(cache.cache)
 app.command()(configs.init)

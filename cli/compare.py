@@ -30,7 +30,8 @@ def compare(
         list[str] | None, typer.Option(help="Measure to compare by; may be repeated.")
     ] = None,
     kind: Annotated[
-        str | None, typer.Option(help="Judgements of folders: nuggets, support or relevance.")
+        str | None,
+        typer.Option(help="Judgements of folders: nuggets, support, relevance or ratings."),
     ] = None,
     flips: Annotated[
         Path | None, typer.Option(help="JSONL file to write the labels that differ to.")

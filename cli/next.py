@@ -22,7 +22,8 @@ def next_(
         Path | None, typer.Option(exists=True, help="What people labelled already; left out.")
     ] = None,
     kind: Annotated[
-        str | None, typer.Option(help="Judgements of folders: nuggets, support or relevance.")
+        str | None,
+        typer.Option(help="Judgements of folders: nuggets, support, relevance or ratings."),
     ] = None,
     random_share: Annotated[
         float, typer.Option(help="Share of them drawn at random, for corrected scores.")

@@ -14,7 +14,7 @@ from .conditions import fields_of
 from .exits import GATE_FAILED, INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
 from .terminal import cell, shown
 
-PROGRAMS = ("relevance", "nuggets", "support", "items")
+PROGRAMS = ("relevance", "nuggets", "support", "coverage", "items")
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
 File = Path | None
 
@@ -22,7 +22,9 @@ File = Path | None
 def run(
     what: Annotated[
         str,
-        typer.Argument(help="A config file, or programs: nuggets, support, relevance; or items."),
+        typer.Argument(
+            help="A config file, or programs: nuggets, support, coverage, relevance; or items."
+        ),
     ],
     topics: Annotated[File, typer.Option(help="Topics, TSV or JSONL.")] = None,
     runs: Annotated[
@@ -36,12 +38,36 @@ def run(
     ] = None,
     qrels: Annotated[File, typer.Option(help="Relevance grades of the candidates.")] = None,
     nuggets: Annotated[File, typer.Option(help="A nugget bank, instead of making one.")] = None,
+    questions: Annotated[
+        File, typer.Option(help="Sub-questions of the topics, instead of making them.")
+    ] = None,
+    reference: Annotated[
+        File, typer.Option(help="Reference reports, to make sub-questions from and to rate.")
+    ] = None,
+    retrieval: Annotated[
+        list[str] | None,
+        typer.Option(help="Retrieval run (TREC), folder or pattern; may be repeated."),
+    ] = None,
+    ratings: Annotated[
+        list[Path] | None, typer.Option(help="Ratings that need not be asked; may be repeated.")
+    ] = None,
+    pool: Annotated[
+        File, typer.Option(help="Passage qrels: which passages say what is answerable.")
+    ] = None,
+    k: Annotated[
+        str | None, typer.Option("--k", help="Passages of a context, or required for |Z*|.")
+    ] = None,
+    paper_zero: Annotated[
+        bool, typer.Option("--paper-zero", help="Count unreadable ratings as 0, as the paper does.")
+    ] = False,
     items: Annotated[
         File, typer.Option(help="Items to label: ids and texts, JSONL or CSV.")
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(help="Who labels items: a YAML file, or support, assigner, relevance."),
+        typer.Option(
+            help="Who labels items: a YAML file, or support, assigner, relevance, answerability."
+        ),
     ] = None,
     field: Annotated[
         list[str] | None,
@@ -104,6 +130,13 @@ def run(
         "data.qrels": qrels,
         "data.nuggets": nuggets,
         "data.items": items,
+        "data.questions": questions,
+        "data.reference": reference,
+        "data.retrieval": retrieval,
+        "data.ratings": ratings,
+        "data.pool": pool,
+        "coverage.k": int(k) if k is not None and k.isdigit() else k,
+        "coverage.paper_zero": paper_zero or None,
         "items.judge": judge,
         "items.fields": fields_of(field) if field else None,
         "run.out": out,

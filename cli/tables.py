@@ -18,6 +18,10 @@ SHOWN = (
     "support_recall", "support_precision_all", "support_recall_all", "support_precision_hard",
     "support_recall_hard",
 )  # fmt: skip
+COVERAGE = (  # with the cut-off of a ranking behind an @
+    *("coverage", "alpha_ndcg", "alpha_ndcg_required", "density", "redundancy"),
+    *("report_coverage", "report_density"),
+)
 
 
 def leaderboard(rows: Sequence[ScoreRow]) -> str:
@@ -69,8 +73,9 @@ def _groups(present: set[str]) -> list[list[str]]:
     known = [m for m in SHOWN if m in present]
     support = [m for m in known if m.startswith("support_")]
     nuggets = [m for m in known if m not in support]
-    others = sorted(present - set(known))
-    return [group for group in (nuggets, support, others) if group]
+    coverage = [m for name in COVERAGE for m in sorted(present) if m.partition("@")[0] == name]
+    others = sorted(present - {*known, *coverage})
+    return [group for group in (nuggets, support, coverage, others) if group]
 
 
 def _sort_key(row: ScoreRow | None, run: str) -> tuple[float, str]:

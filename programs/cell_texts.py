@@ -24,11 +24,13 @@ TEXTS = {
     "sentence": ("sentence", "text"),
     "nugget": ("nugget",),
     "passage": ("passage",),
+    "context": ("context",),
 }
 SHOWN = {
     "nuggets": ("question", "answer_text", "nugget"),
     "support": ("question", "sentence", "passage"),
     "relevance": ("question", "passage"),
+    "ratings": ("question", "context"),
 }
 # What a judge or a person wrote beside a label.
 REMARKS = {"rationale": ("rationale", "reasoning"), "raw": ("raw", "raw_output", "prediction")}
@@ -128,6 +130,11 @@ def _of_inputs(
 
             items = load_items(config)
             yield from ((row.cell, row.inputs) for row in items.rows() if row.cell in wanted)
+            return
+        if kind == "ratings":
+            from .coverage_texts import rated_texts
+
+            yield from rated_texts(folder, config, wanted)
             return
         data = load_collection(config.data, config.run.limit)
     except InputError as error:

@@ -18,7 +18,8 @@ from ..records.problems import InputError, Problems
 from ..records.qrels import read_qrels
 from ..records.rows import Answer, NuggetBank, Passage, Ranking, Topic
 from ..records.topics import read_topics
-from .config import DataConfig
+from .config import CoverageConfig, DataConfig
+from .coverage_inputs import CoverageInputs, read_coverage
 from .hostile import looks_like_an_instruction
 
 
@@ -39,6 +40,7 @@ class Collection:
     banks: dict[str, NuggetBank] | None = None
     files_with_documents: set[Path] = field(default_factory=set)
     beyond_limit: set[str] = field(default_factory=set)  # topics that --limit leaves out
+    coverage: CoverageInputs | None = None
     problems: Problems = field(default_factory=Problems)
 
     def cited_answers(self) -> Iterator[tuple[Answer, Mapping[str, Passage]]]:
@@ -65,17 +67,22 @@ class Collection:
                 yield answer
 
 
-def load_collection(data: DataConfig, limit: int | None = None) -> Collection:
+def load_collection(
+    data: DataConfig, limit: int | None = None, coverage: CoverageConfig | None = None
+) -> Collection:
     """Read and check all files; what is wrong but bearable is listed in `problems`.
 
     Args:
         limit: keep the first so many topics.
+        coverage: read what the coverage program needs too.
 
     Raises: InputError with every error of every file, before a model is asked anything.
     """
     problems = Problems()
     run_files = expand_runs(data.runs, problems)
-    for path in (data.candidates, data.qrels, data.nuggets, *data.passages, *run_files):
+    retrieval = expand_runs(data.retrieval, problems, RETRIEVAL_FILES)
+    named = (data.candidates, data.qrels, data.nuggets, data.questions, data.reference, data.pool)
+    for path in (*named, *data.ratings, *data.passages, *run_files, *retrieval):
         if path is not None and not first_line(path):
             problems.error(path, 1, "empty_file", "the file is empty, wanted records")
     problems.raise_errors()
@@ -98,6 +105,8 @@ def load_collection(data: DataConfig, limit: int | None = None) -> Collection:
             topics.update(
                 {bank.topic_id: Topic(id=bank.topic_id, text=bank.query) for bank in banks}
             )
+    if coverage is not None:
+        collection.coverage = read_coverage(data, coverage, retrieval, topics, problems)
     problems.raise_errors()
     if not topics:
         raise InputError("no topics: name a file of them (data.topics, --topics)")
@@ -110,6 +119,8 @@ def load_collection(data: DataConfig, limit: int | None = None) -> Collection:
         collection.topics = dict(list(topics.items())[:limit])
         collection.beyond_limit = topics.keys() - collection.topics.keys()
     _check_runs(collection, wanted)
+    if collection.coverage is not None:
+        wanted.update(collection.coverage.wanted(collection.topics))
     for path in data.passages:
         for name, passage in read_passages(path, problems, wanted).items():
             if collection.passages.setdefault(name, passage).text != passage.text:
@@ -121,8 +132,16 @@ def load_collection(data: DataConfig, limit: int | None = None) -> Collection:
     return collection
 
 
-def expand_runs(patterns: tuple[str, ...], problems: Problems | None = None) -> list[Path]:
-    """Files of the named files, folders (their .jsonl and .jsonl.gz) and patterns, sorted.
+ANSWER_FILES = (".jsonl", ".jsonl.gz")
+RETRIEVAL_FILES = (".run", ".run.gz", ".trec", ".trec.gz", ".txt", ".txt.gz")
+
+
+def expand_runs(
+    patterns: tuple[str, ...],
+    problems: Problems | None = None,
+    suffixes: tuple[str, ...] = ANSWER_FILES,
+) -> list[Path]:
+    """Files of the named files, folders (their files with these suffixes) and patterns, sorted.
 
     The other files of a folder are listed in `problems` as left out, hidden ones aside.
 
@@ -134,10 +153,10 @@ def expand_runs(patterns: tuple[str, ...], problems: Problems | None = None) -> 
         path = Path(pattern)
         if path.is_dir():
             inside = sorted(p for p in path.iterdir() if p.is_file() and p.name[0] != ".")
-            found = [p for p in inside if p.name.endswith((".jsonl", ".jsonl.gz"))]
+            found = [p for p in inside if p.name.endswith(suffixes)]
             left += [p for p in inside if p not in found]
             if inside and not found:
-                what = f"{len(inside):,} files but no .jsonl or .jsonl.gz"
+                what = f"{len(inside):,} files but no {' or '.join(suffixes)}"
                 raise InputError(f"{pattern}: {what}; name them by a pattern, as '{path / '*'}'")
         elif path.is_file():
             found = [path]
@@ -148,7 +167,8 @@ def expand_runs(patterns: tuple[str, ...], problems: Problems | None = None) -> 
         files += found
     for path in dict.fromkeys(left):
         if path not in files and problems is not None:
-            what = "no .jsonl or .jsonl.gz, so not read as a run; name the file, if it is one"
+            wanted = " or ".join(suffixes)
+            what = f"no {wanted}, so not read as a run; name the file, if it is one"
             problems.skip(path, 0, "not_a_run_file", what)
     return list(dict.fromkeys(files))
 
@@ -181,6 +201,8 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
                 if sentence.makes_claim
                 for rank, citation in enumerate(sentence.citations)
             )
+            if collection.coverage is not None:
+                collection.coverage.note(answer, line)
             if looks_like_an_instruction(text):
                 what = f"answer of {answer.run_id} has text that looks like an instruction"
                 line.keep("instruction_like", what)

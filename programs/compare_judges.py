@@ -40,7 +40,7 @@ def compare_judges(
 
     Args:
         one, other: results folders or files of labels.
-        kind: of two folders, the judgements to compare: nuggets, support or relevance.
+        kind: of two folders, the judgements to compare: nuggets, support, relevance or ratings.
         resamples, seed, level: of the intervals of agreement, which draw topics.
 
     Returns:

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from ..metrics.bootstrap import LEVEL, Draws
 from ..metrics.significance import RESAMPLES, PairedTest, holm, paired_tests, randomised_hsd
 from ..records.problems import InputError, Problems
+from .coverage_scores import ORACLES
 from .scoreboard import LENGTH
 from .topic_scores import TopicScores, merged, note_other_instruments, runs_in_both, topic_scores
 
-PRIMARY = ("V_strict", "support_precision", "nDCG@10")  # what a leaderboard is compared by
+# What a leaderboard is compared by.
+PRIMARY = ("V_strict", "support_precision", "coverage", "report_coverage", "nDCG@10")
 
 
 def compare_runs(
@@ -35,8 +37,8 @@ def compare_runs(
         sources: results folders, files of judgements or files of scores by topic. A run that
             two sources have is told apart as `run@source`. Of two sources the topics count that
             both have.
-        runs: which to compare, the first less the second; all by default, in the order of the
-            sources; with more than two the better less the worse.
+        runs: which to compare, the first less the second; all but the oracles of coverage by
+            default, in the order of the sources; with more than two the better less the worse.
         measures: which to compare; by default all, and with more than two runs `PRIMARY`.
         level: of the intervals; a pair is told apart where p < 1 - level.
 
@@ -51,7 +53,7 @@ def compare_runs(
         note_other_instruments(sources, problems)
     scores = merged(sources, found)
     known = list(dict.fromkeys(run for of_run in scores.values.values() for run in of_run))
-    chosen = list(dict.fromkeys(runs)) or known
+    chosen = list(dict.fromkeys(runs)) or [run for run in known if run not in ORACLES]
     names = " and ".join(map(str, sources))
     if unknown := [run for run in chosen if run not in known]:
         raise InputError(f"{names}: no run {unknown[0]!r}; there is {', '.join(known)}")

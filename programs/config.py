@@ -10,13 +10,24 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ..backends.config import ModelConfig
 
-ProgramName = Literal["relevance", "nuggets", "support", "items"]
-JudgeName = Literal["nuggetizer", "importance", "assigner", "support", "relevance", "item"]
+ProgramName = Literal["relevance", "nuggets", "support", "coverage", "items"]
+JudgeName = Literal[
+    "nuggetizer",
+    "importance",
+    "assigner",
+    "support",
+    "relevance",
+    "item",
+    "subquestions",
+    "answerability",
+    "request",
+    "decontextualizer",
+]
 
 NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
-ITEM_JUDGES: tuple[JudgeName, ...] = ("assigner", "support", "relevance")  # built in
+ITEM_JUDGES: tuple[JudgeName, ...] = ("assigner", "support", "relevance", "answerability")
 FITTED: tuple[JudgeName, ...] = (*ITEM_JUDGES, "item")  # they label items, so labels can fit them
-WINDOWED = ("nuggetizer", "importance", "assigner")
+WINDOWED = ("nuggetizer", "importance", "assigner", "answerability")
 
 
 def _as_list(value: Any) -> Any:
@@ -56,6 +67,17 @@ class DataConfig(_Section):
     qrels: Path | None = Field(default=None, description="relevance grades of the candidates")
     nuggets: Path | None = Field(default=None, description="a nugget bank: none is made then")
     items: Path | None = Field(default=None, description="items with their ids and texts")
+    questions: Path | None = Field(default=None, description="sub-questions: none are made then")
+    reference: Path | None = Field(default=None, description="reference reports, by topic")
+    ratings: Annotated[tuple[Path, ...], BeforeValidator(_as_paths)] = Field(
+        default=(), description="ratings of sub-questions that need not be asked for"
+    )
+    retrieval: Annotated[tuple[str, ...], BeforeValidator(_as_paths)] = Field(
+        default=(), description="retrieval runs (TREC), whose first passages are the contexts"
+    )
+    pool: Path | None = Field(
+        default=None, description="passage qrels: the passages that say what is answerable (P*)"
+    )
 
 
 class JudgeConfig(_Section):
@@ -83,11 +105,34 @@ class SupportConfig(_Section):
     )
 
 
+class CoverageConfig(_Section):
+    """The numbers of arXiv:2506.20051, and what of it differs where one says so."""
+
+    n: Whole = Field(default=15, ge=1, le=100, description="sub-questions made of a report")
+    eta: int = Field(default=3, ge=1, le=5, description="rating that answers a question")
+    k: Literal["required"] | Annotated[Whole, Field(ge=1)] = Field(
+        default=10, description="passages of a context; required: as many as the topic's Z* has"
+    )
+    alpha: float = Field(default=0.5, ge=0, le=1, description="of alpha-nDCG")
+    weight: float = Field(default=0.5, gt=0, description="exponent of the density")
+    tokenizer: str = Field(
+        default="words", description="what counts tokens: words, tiktoken:NAME or a .json file"
+    )
+    paper_zero: bool = Field(default=False, description="count unreadable ratings as 0")
+    own_only: bool = Field(
+        default=False, description="passages of other topics answer nothing, and are not asked"
+    )
+    contexts: Literal["retrieval", "references"] = Field(
+        default="retrieval", description="references: what an answer names is its context"
+    )
+
+
 class ItemsConfig(_Section):
     """Who labels the items of `data.items`, and by which of their fields."""
 
     judge: str | None = Field(
-        default=None, description="assigner, support, relevance, or the YAML file of your own"
+        default=None,
+        description="assigner, support, relevance, answerability, or the YAML file of your own",
     )
     fields: dict[str, str] = Field(
         default_factory=dict, description="input of the judge, or id -> its name in the items"
@@ -132,6 +177,7 @@ class Config(_Section):
     judges: dict[JudgeName, JudgeConfig] = Field(default_factory=dict)
     nuggets: NuggetsConfig = NuggetsConfig()
     support: SupportConfig = SupportConfig()
+    coverage: CoverageConfig = CoverageConfig()
     items: ItemsConfig = ItemsConfig()
     run: RunSection = RunSection()
 

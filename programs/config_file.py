@@ -14,7 +14,10 @@ from ..records.problems import InputError
 from ..records.yaml_text import Keys, NotYaml, plain_error, read_yaml, unfit_values
 from .config import ITEM_JUDGES, Config
 
-_PATHS = ("topics", "candidates", "qrels", "nuggets", "items")
+_PATHS = (
+    *("topics", "candidates", "qrels", "nuggets", "items"),
+    *("questions", "reference", "pool"),
+)
 _OF_ONE_MODEL = ("price", "recording", "engine")  # what another model does not take over
 
 
@@ -87,7 +90,7 @@ def _resolve_paths(data: dict[str, Any], base: Path) -> None:
         for name in _PATHS:
             if isinstance(section.get(name), str):
                 section[name] = str(base / section[name])
-        for name in ("runs", "passages"):
+        for name in ("runs", "passages", "ratings", "retrieval"):
             value = section.get(name)
             if isinstance(value, str):
                 section[name] = [_pattern(base, value)]

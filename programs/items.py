@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..judges import ItemJudge, NuggetAssigner, OwnJudge, RelevanceJudge, SupportJudge
+from ..judges import (
+    AnswerabilityGrader,
+    ItemJudge,
+    NuggetAssigner,
+    OwnJudge,
+    RelevanceJudge,
+    SupportJudge,
+)
 from ..judges.calls import calls
 from ..judges.own import read_own_judge
 from ..records.cells import Cell
@@ -35,6 +42,7 @@ _BUILT_IN: dict[str, type[ItemJudge]] = {
     "assigner": NuggetAssigner,
     "support": SupportJudge,
     "relevance": RelevanceJudge,
+    "answerability": AnswerabilityGrader,
 }
 
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from ..backends.budget import Budget
 from ..records.problems import InputError
-from .collection import Collection, expand_runs
+from .collection import RETRIEVAL_FILES, Collection, expand_runs
 from .config import Config
 from .results import MANIFEST, RESULT_FILES, Results
 
@@ -36,11 +36,13 @@ def fingerprint_of(config: Config, inputs: Mapping[str, str]) -> str:
 def input_files(config: Config) -> list[Path]:
     """Every file that a run reads."""
     data = config.data
-    named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages)
+    named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages,
+             data.questions, data.reference, data.pool, *data.ratings)  # fmt: skip
     recordings = (model.recording for model in config.models.values())
     states = (judge.state for judge in config.judges.values())
     found = [p for p in (*named, config.items.own, *recordings, *states) if p is not None]
-    return found + expand_runs(data.runs)
+    retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
+    return found + expand_runs(data.runs) + retrieval
 
 
 def input_hashes(config: Config) -> dict[str, str]:

@@ -15,16 +15,21 @@ from ..backends.cache import ReplyCache
 from ..backends.config import ModelConfig
 from ..backends.gateway import Backend
 from ..judges import (
+    AnswerabilityGrader,
+    Decontextualizer,
     ItemJudge,
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
     OwnJudge,
     RelevanceJudge,
+    RequestWriter,
+    SubQuestionGenerator,
     SupportJudge,
     read_judge_file,
 )
 from ..judges.base import Judge
+from ..metrics.tokens import token_counter
 from ..records.problems import InputError
 from .config import ITEM_JUDGES, Config, JudgeName
 
@@ -68,6 +73,27 @@ class Panel:
         """Grades passages."""
         return self._judge("relevance", RelevanceJudge)
 
+    @property
+    def answerability(self) -> AnswerabilityGrader:
+        """Grades how well texts answer questions."""
+        return self._judge("answerability", AnswerabilityGrader)
+
+    @property
+    def subquestions(self) -> SubQuestionGenerator:
+        """Makes the questions that a report answers."""
+        return self._judge("subquestions", SubQuestionGenerator)
+
+    @property
+    def request(self) -> RequestWriter:
+        """Makes the request that a report responds to."""
+        return self._judge("request", RequestWriter)
+
+    @property
+    def decontextualizer(self) -> Decontextualizer:
+        """Makes standalone passages from documents. Raises: ValueError, see token_counter."""
+        count = token_counter(self._config.coverage.tokenizer)
+        return self._judge("decontextualizer", Decontextualizer, count=count)
+
     def item_judge(self, name: str) -> ItemJudge:
         """A judge of items by its name, or by the YAML file that says what it is.
 
@@ -109,6 +135,8 @@ class Panel:
                 "state": _hash(self._config.judge(name).state),
                 "model": {**model.identity(), "recording": _hash(model.recording)},
             }
+            if name == "decontextualizer":  # where a document is cut
+                found[name]["tokenizer"] = self._config.coverage.tokenizer
         return found
 
     def fingerprint(self, names: Sequence[JudgeName], settings: Any = None) -> str:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import get_args
 
-from ..backends.budget import CHARS_PER_TOKEN, price_of
-from ..backends.config import ModelConfig
-from ..backends.prompt import Prompt
-from ..judges import ItemJudge
+from ..backends.budget import CHARS_PER_TOKEN
 from ..records.problems import InputError
 from ..records.rows import Nugget, NuggetBank
 from .collection import Collection
 from .config import Config, JudgeName, ProgramName
+from .coverage_plan import check_coverage, coverage_estimates
+from .estimates import LABEL_TOKENS, NUGGET_TOKENS, Estimate, estimated, prompt_tokens
 from .items import ItemCollection, ItemStage
 from .nuggets import AssignStage, BankStage
 from .panel import Panel
@@ -23,6 +21,7 @@ _JUDGES: dict[ProgramName, tuple[JudgeName, ...]] = {
     "relevance": ("relevance",),
     "nuggets": ("relevance", "nuggetizer", "importance", "assigner"),
     "support": ("support",),
+    "coverage": ("subquestions", "answerability"),
 }
 
 
@@ -33,27 +32,10 @@ def judges_of(config: Config) -> list[JudgeName]:
     return [name for program in config.program for name in _JUDGES[program]]
 
 
-# Assumed where a number is only known once it was judged.
-NUGGET_TOKENS, LABEL_TOKENS = 14, 10
-KEYED_TOKENS = 6  # of a label under a key
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What one judge will be asked. Tokens are estimates; `cost` None: the price is not known."""
-
-    judge: str
-    model: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-
-
 def check_data(config: Config, collection: Collection) -> None:
     """Raise InputError if a program cannot run on this data; list what it will leave out."""
     if not config.program:
-        raise InputError("no program: name relevance, nuggets, support or items (program:)")
+        raise InputError(f"no program: name {', '.join(get_args(ProgramName))} (program:)")
     if isinstance(collection, ItemCollection):
         return  # checked as it was read
     if "relevance" in config.program and not collection.candidates:
@@ -64,6 +46,8 @@ def check_data(config: Config, collection: Collection) -> None:
     if "support" in config.program and collection.cited and not has_texts:
         what = "name a file of them (data.passages, --passages)"
         raise InputError(f"support: no cited passage has a text; {what}")
+    if "coverage" in config.program:
+        check_coverage(config, collection)
     needs_bank = "nuggets" in config.program
     if needs_bank and collection.banks is None and not collection.candidates:
         what = "a nugget bank (data.nuggets) or candidates to make one (data.candidates)"
@@ -104,16 +88,16 @@ def estimate(config: Config, collection: Collection, panel: Panel) -> list[Estim
         judge = panel.item_judge(config.items.judge or "")
         items = ItemStage(collection, judge)
         prompt = judge.prompt(judge.predictor)
-        sizes = (_size(prompt, items.inputs(item)) for item in items.items())
-        return [_sum(config, config.items.name, sizes, LABEL_TOKENS * judge.window)]
+        sizes = (prompt_tokens(prompt, items.inputs(item)) for item in items.items())
+        return [estimated(config, config.items.name, sizes, LABEL_TOKENS * judge.window)]
     found: list[Estimate] = []
     makes_bank = "nuggets" in config.program and collection.banks is None
     must_grade = makes_bank and not collection.qrels
     if "relevance" in config.program or must_grade:
         stage = RelevanceStage(collection, panel.relevance)
         prompt = panel.relevance.prompt("judge")
-        sizes = (_size(prompt, stage.inputs(item)) for item in stage.items())
-        found.append(_sum(config, "relevance", sizes, LABEL_TOKENS))
+        sizes = (prompt_tokens(prompt, stage.inputs(item)) for item in stage.items())
+        found.append(estimated(config, "relevance", sizes, LABEL_TOKENS))
     if "nuggets" in config.program:
         found += _bank_estimates(config, collection, panel, must_grade) if makes_bank else []
         banks: dict[str, NuggetBank | None] = dict(collection.banks or {})
@@ -126,13 +110,15 @@ def estimate(config: Config, collection: Collection, panel: Panel) -> list[Estim
         banks = {topic: bank for topic, bank in banks.items() if topic in collection.topics}
         assign = AssignStage(collection, banks, panel.assigner)
         prompt = panel.assigner.prompt("assign")
-        sizes = (_size(prompt, assign.inputs(item)) for item in assign.items())
-        found.append(_sum(config, "assigner", sizes, 6 * panel.assigner.window))
+        sizes = (prompt_tokens(prompt, assign.inputs(item)) for item in assign.items())
+        found.append(estimated(config, "assigner", sizes, 6 * panel.assigner.window))
     if "support" in config.program:
         support = SupportStage(collection, panel.support, config.support.citations)
         prompt = panel.support.prompt("judge")
-        sizes = (_size(prompt, support.inputs(item)) for item in support.items())
-        found.append(_sum(config, "support", sizes, LABEL_TOKENS))
+        sizes = (prompt_tokens(prompt, support.inputs(item)) for item in support.items())
+        found.append(estimated(config, "support", sizes, LABEL_TOKENS))
+    if "coverage" in config.program:
+        found += coverage_estimates(config, collection, panel)
     return found
 
 
@@ -153,56 +139,17 @@ def _bank_estimates(
         for start in range(0, len(passages), window):
             batch = {str(i): text for i, text in enumerate(passages[start : start + window])}
             inputs = {"question": question, "limit": most, "nuggets": [], "passages": batch}
-            create.append(_size(update, inputs) + (NUGGET_TOKENS * most if start else 0))
+            create.append(prompt_tokens(update, inputs) + (NUGGET_TOKENS * most if start else 0))
         for start in range(0, most, panel.importance.window):
             size = min(panel.importance.window, most - start)
             inputs = {"question": question, "nuggets": {}}
-            rated.append(_size(rate, inputs) + NUGGET_TOKENS * size)
+            rated.append(prompt_tokens(rate, inputs) + NUGGET_TOKENS * size)
     return [
-        _sum(config, "nuggetizer", iter(create), NUGGET_TOKENS * most),
-        _sum(config, "importance", iter(rated), 6 * panel.importance.window),
+        estimated(config, "nuggetizer", iter(create), NUGGET_TOKENS * most),
+        estimated(config, "importance", iter(rated), 6 * panel.importance.window),
     ]
-
-
-def _sum(config: Config, judge: JudgeName, sizes: Iterator[int], reply: int) -> Estimate:
-    alias, model = config.model_of(judge)
-    calls = tokens = 0
-    for size in sizes:
-        calls += 1
-        tokens += size
-    return Estimate(judge, alias_of(alias, model), calls, tokens, calls * reply,
-                    _cost(model, tokens, calls * reply))  # fmt: skip
-
-
-def alias_of(alias: str, model: ModelConfig) -> str:
-    """How a model is shown: its own name, with the alias where it has one."""
-    return model.model if alias == "default" else f"{alias} ({model.model})"
-
-
-def _cost(model: ModelConfig, prompt: int, completion: int) -> float | None:
-    price = price_of(model)
-    if price is None:
-        return None
-    return (prompt * price.input + completion * price.output) / 1e6
-
-
-def _size(prompt: Prompt, inputs: dict[str, object]) -> int:
-    return sum(len(m["content"]) for m in prompt.messages(inputs)) // CHARS_PER_TOKEN
 
 
 def _assumed_nuggets(n: int) -> tuple[Nugget, ...]:
     text = "x" * (NUGGET_TOKENS * CHARS_PER_TOKEN - 8)
     return tuple(Nugget(id=f"n{i}", text=text) for i in range(n))
-
-
-def estimate_items(
-    judge: ItemJudge, name: str, asked: Sequence[Sequence[Mapping[str, str]]]
-) -> Estimate:
-    """What these calls of a judge of items take: the inputs of the items of each."""
-    prompt, tokens = judge.prompt(judge.predictor), 0
-    for items in asked:
-        tokens += _size(prompt, judge.asked(items))
-    n_items = sum(len(items) for items in asked)
-    reply = KEYED_TOKENS * n_items if judge.listed else LABEL_TOKENS * len(asked)
-    cost = None if judge.backend is None else _cost(judge.backend.config, tokens, reply)
-    return Estimate(name, judge.model_name, len(asked), tokens, reply, cost)

@@ -21,8 +21,8 @@ from ..metrics.bootstrap import LEVEL, RESAMPLES, Draws
 from ..records.items import ItemRow
 from ..records.problems import InputError, Problems
 from .config import ITEM_JUDGES, Config
+from .estimates import Estimate
 from .panel import Panel
-from .plan import Estimate
 from .probe_conditions import KINDS, REPEATS, Conditions, Kind, Skipped
 from .probe_figures import Outcome, estimate, model_of, probe_rows, scale_of
 from .probe_items import probe_items, sample_items

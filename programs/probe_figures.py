@@ -14,7 +14,7 @@ from ..metrics.bootstrap import Draws
 from ..metrics.label_shift import label_shift
 from ..records.items import ItemRow
 from ..records.judgements import Unjudged
-from .plan import Estimate, estimate_items
+from .estimates import Estimate, estimate_items
 from .probe_conditions import BASE, Condition
 from .probe_items import topic_of
 

@@ -19,10 +19,16 @@ from ..records.problems import InputError, Problems
 # What judgements are written to; a results folder has those of its programs.
 JUDGEMENT_FILES = (
     *("relevance.jsonl", "nuggets.jsonl", "assignments.jsonl", "support.jsonl", "labels.jsonl"),
+    *("questions.jsonl", "ratings.jsonl"),
+)
+COVERAGE_FILES = (  # what follows from ratings
+    *("pools.jsonl", "contexts.jsonl", "rated_reports.jsonl", "ranks.jsonl"),
+    *("qrels.txt", "diversity_qrels.txt"),
 )
 MANIFEST = "manifest.json"
 RESULT_FILES = (
     *JUDGEMENT_FILES,
+    *COVERAGE_FILES,
     *("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST),
 )
 
@@ -85,7 +91,7 @@ class Results:
         self.part(MANIFEST).write_bytes(text)
         self._unjudged.close()
         (self.folder / MANIFEST).unlink(missing_ok=True)
-        for name in JUDGEMENT_FILES:
+        for name in (*JUDGEMENT_FILES, *COVERAGE_FILES):
             if name not in self._names:
                 (self.folder / name).unlink(missing_ok=True)
         while self._names:

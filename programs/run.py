@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,21 +12,36 @@ from ..backends.budget import Budget, price_of
 from ..backends.cache import ReplyCache
 from ..backends.loop import run_sync
 from ..metrics import NUGGET_MEASURES
+from ..metrics.tokens import token_counter
 from ..records.nuggets import bank_row
 from ..records.problems import InputError
-from ..records.rows import NuggetBank, ScoreRow
+from ..records.rows import NuggetBank, QuestionSet, ScoreRow
 from ..records.scores import write_scores
 from .collection import Collection, load_collection
 from .config import Config, JudgeName
 from .config_file import load_config
+from .coverage import (
+    CoverageTexts,
+    QuestionStage,
+    RatingStage,
+    Text,
+    add_contexts,
+    add_pools,
+    add_tokens,
+    inputs_of,
+)
+from .coverage_files import write_coverage
+from .coverage_inputs import CoverageInputs
+from .coverage_scores import CoverageData, coverage_rows, settings_of
 from .engine import Stage, run_stage
+from .estimates import Estimate
 from .expected import EXPECTED_NUGGET_MEASURES
 from .items import ItemCollection, ItemStage, load_items
 from .journal import Journal
 from .manifest import check_folder, fingerprint_of, input_hashes, is_finished, manifest_of
 from .nuggets import AssignStage, BankStage
 from .panel import Panel
-from .plan import Estimate, check_data, estimate, judges_of
+from .plan import check_data, estimate, judges_of
 from .progress import ProgressBar
 from .ranking import ranking_rows
 from .relevance import RelevanceStage
@@ -48,8 +63,9 @@ def run(
         quiet: draw no progress bar.
         settings: `program`; `model`, the name of a model or of an entry under `models:`, or a
             whole entry as a dict; the names of `data:` (topics, runs, passages, candidates,
-            qrels, nuggets, items), of `items:` (judge, fields) and of `run:` (out, concurrency,
-            max_cost, limit, ...), or any dotted name as `**{"support.citations": "all"}`.
+            qrels, nuggets, items, questions, ratings, retrieval, ...), of `items:` (judge,
+            fields) and of `run:` (out, concurrency, max_cost, limit, ...), or any dotted name
+            as `**{"support.citations": "all"}`.
 
     Returns: scores, judgements and counts, read back from the folder.
     Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
@@ -112,7 +128,8 @@ def load_data(config: Config) -> Collection:
     """What the programs of a config judge. Raises: InputError with all that is wrong with it."""
     if "items" in config.program:
         return load_items(config)
-    return load_collection(config.data, config.run.limit)
+    coverage = config.coverage if "coverage" in config.program else None
+    return load_collection(config.data, config.run.limit, coverage)
 
 
 def open_cache(config: Config) -> ReplyCache | None:
@@ -183,7 +200,7 @@ class _Session:
 
     async def _programs(self, results: Results, board: Scoreboard) -> None:
         programs = self._config.program
-        self._more_rows: Iterable[ScoreRow] = ()
+        self._more_rows: list[ScoreRow] = []
         if isinstance(self._collection, ItemCollection):
             await self._items(self._collection, results)
             return
@@ -196,7 +213,7 @@ class _Session:
             judged = relevance[0].finish(relevance[1], results)
             relevance[1].close()
             if "relevance" in programs:
-                self._more_rows = ranking_rows(judged, self._collection.candidates)
+                self._more_rows += ranking_rows(judged, self._collection.candidates)
             if self._must_grade():
                 grades = {
                     topic: {name: grade for name, grade in given.items() if grade is not None}
@@ -213,12 +230,58 @@ class _Session:
             support, journal = await self._stage(stage, ("support",))
             support.finish(journal, results, board)
             journal.close()
+        if "coverage" in programs:
+            await self._coverage(results)
 
     async def _items(self, collection: ItemCollection, results: Results) -> None:
         name = self._config.items.name
         judge = self._panel.item_judge(self._config.items.judge or "")
         stage, journal = await self._stage(ItemStage(collection, judge), (name,))
-        self._more_rows = stage.finish(journal, results).rows(collection.topics)
+        self._more_rows += stage.finish(journal, results).rows(collection.topics)
+        journal.close()
+
+    async def _coverage(self, results: Results) -> None:
+        config, topics = self._config.coverage, self._collection.topics
+        inputs, settings = inputs_of(self._collection), settings_of(config)
+        questions = await self._questions(inputs, results)
+        ratings = {topic: dict(inputs.ratings.get(topic, {})) for topic in questions}
+        data = CoverageData(questions, ratings)
+        texts = CoverageTexts(self._collection, data)
+        await self._ratings("pool", texts.of_pools, data, results)
+        add_pools(data, inputs)
+        add_contexts(data, inputs, settings)
+        await self._ratings("ratings", texts.of_systems, data, results)
+        add_pools(data, inputs)  # where nothing says which they are, all that were rated
+        add_tokens(data, self._collection, token_counter(config.tokenizer))
+        write_coverage(data, settings, results)
+        self._more_rows += coverage_rows(data, settings, list(topics))
+
+    async def _questions(self, inputs: CoverageInputs, results: Results) -> dict[str, QuestionSet]:
+        """The sub-questions that were given, or new ones from the reference reports."""
+        topics = self._collection.topics
+        if inputs.questions is None:
+            maker = QuestionStage(self._collection, self._panel.subquestions)
+            stage, journal = await self._stage(maker, ("subquestions",))
+            found = stage.finish(journal, results)
+            journal.close()
+        else:
+            found = {
+                topic: inputs.questions[topic] for topic in topics if topic in inputs.questions
+            }
+        for topic in topics:
+            if topic not in found:
+                what = f"topic {topic!r} has no sub-questions, it is left out of coverage"
+                where = self._config.data.questions or self._config.data.reference or "questions"
+                self._collection.problems.skip(where, 0, "no_questions", what)
+        return found
+
+    async def _ratings(
+        self, name: str, texts: Callable[[], Iterable[Text]], data: CoverageData, results: Results
+    ) -> None:
+        judge, zero = self._panel.answerability, self._config.coverage.paper_zero
+        rating = RatingStage(name, texts, data.questions, data.ratings, judge, paper_zero=zero)
+        stage, journal = await self._stage(rating, ("answerability",))
+        stage.finish(journal, results)
         journal.close()
 
     async def _banks(

@@ -14,6 +14,8 @@ from ..records.relevance import read_relevance
 from ..records.rows import ScoreRow
 from ..records.support import read_support
 from ..records.topics import read_topics
+from .coverage_files import POOLS, read_coverage
+from .coverage_scores import coverage_rows
 from .expected import (
     EXPECTED_NUGGET_MEASURES,
     NOT_JUDGED,
@@ -81,9 +83,13 @@ def _score_folder(folder: Path, problems: Problems, topics: list[str] | None) ->
         every = manifest["config"]["support"]["citations"] != "first"
         _add_support(path, problems, board, every)
         found = True
+    if (folder / POOLS).is_file():
+        data, settings = read_coverage(folder, problems)
+        ranking += coverage_rows(data, settings, topics)
+        found = True
     problems.raise_errors()
     if not found:
-        raise InputError(f"{folder}: no relevance.jsonl, assignments.jsonl or support.jsonl in it")
+        raise InputError(f"{folder}: has none of the files that a run leaves")
     return [*ranking, *board.rows()]
 
 

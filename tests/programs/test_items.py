@@ -348,7 +348,7 @@ def test_what_is_wrong_with_an_item_is_told_with_its_line(run, items, server, li
         ({"judge": None}, "no judge of items"),
         ({"items": None}, "no items"),
         ({"fields": {"text": "claim"}}, "the judge has no input 'text'"),
-        ({"judge": "suport"}, "suport: no such file; wanted assigner, support, relevance or"),
+        ({"judge": "suport"}, "suport: no such file; wanted assigner, support, relevance, answer"),
         ({"judges.item.window": 3}, "it judges one thing at a time"),
         ({"model": "lexical"}, "own.yaml: it has no `lexical:` section, so it needs a model"),
     ],
