@@ -10,7 +10,7 @@ import numpy as np
 from ..judges import Verdict
 from ..judges.correction import Correction
 from .scale import fit_scale
-from .threshold import fit_cuts
+from .threshold import Floats, fit_cuts
 from .topic import fit_topics
 
 FitMethod = Literal["threshold", "topic", "platt", "ordinal", "isotonic"]
@@ -41,7 +41,8 @@ def fit(
         labels: n of people, on `scale`, worst to best; topics: n ids.
         objective: what cuts are chosen by, see `threshold.fit_cuts`.
 
-    Raises: ValueError if the method cannot be fitted to these items; it says why.
+    Raises: ValueError if the method cannot be fitted to these items, or if the best cuts of
+        threshold give them all one label; it says why.
     """
     scores = np.array([score_of(verdict, judge_scale) for verdict in verdicts])
     codes = np.array([list(scale).index(label) for label in labels], dtype=np.int64)
@@ -49,10 +50,21 @@ def fit(
     if len(set(labels)) < 2:
         raise ValueError(f"all {len(labels)} labels to fit on are {labels[0]!r}")
     if method == "threshold":
-        found = Correction(cuts=fit_cuts(scores, codes, k, objective=objective)[0])
+        cuts, _ = fit_cuts(scores, codes, k, objective=objective)
+        _check_cuts(cuts, scores, scale)
+        found = Correction(cuts=cuts)
     elif method == "topic":
         found = fit_topics(scores, codes, topics, k, objective=objective)
     else:
         found = fit_scale(scores, codes, k, method, objective=objective)
     own = None if tuple(scale) == tuple(judge_scale) else tuple(scale)
     return found.model_copy(update={"labels": own})
+
+
+def _check_cuts(cuts: Sequence[float], scores: Floats, scale: Sequence[str]) -> None:
+    """Raise ValueError if the cuts give all scores one label."""
+    given = np.unique(np.searchsorted(cuts, scores, side="right"))
+    if len(given) == 1:
+        what = f"the best cuts label all {len(scores)} items to fit on {scale[given[0]]!r}"
+        how = "take another objective, prompt or model (logprobs give finer scores)"
+        raise ValueError(f"{what}, so the scores do not tell people's labels apart; {how}")

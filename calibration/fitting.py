@@ -21,6 +21,7 @@ from ..judges.files import FittedPrompt
 from ..judges.overlap import word_weights
 from ..metrics.bootstrap import resampling
 from ..records.cells import Cell
+from ..records.judgements import Reason
 from ..records.problems import InputError
 from .examples import Example, Examples, of_topics
 from .fits import FIT_METHODS, FitMethod, fit, score_of
@@ -70,7 +71,8 @@ def fitted_and_tested(
         prompt_model: who writes instructions (mipro, gepa); None: the judge's own model.
         log: where a prompt method notes its candidates.
 
-    Raises: InputError if the method cannot be fitted to these labels.
+    Raises: InputError if the method cannot be fitted to these labels; JudgeError (budget) where
+        a prompt method could score no new prompt on all of dev.
     """
     method = settings.method
     try:
@@ -79,6 +81,8 @@ def fitted_and_tested(
             return _Fitting(judge, examples, settings, splits).result()
         return _with_prompts(judge, examples, settings, splits, prompt_model, log)
     except (ValueError, JudgeError, ModuleNotFoundError) as error:
+        if isinstance(error, JudgeError) and error.reason is Reason.BUDGET:
+            raise
         raise InputError(f"{method}: {error}") from None
 
 
@@ -101,6 +105,10 @@ def _splits(judge: ItemJudge, examples: Examples, settings: Settings) -> list[Sp
         raise InputError(f"options are for prompts, and {method} leaves them as they are")
     if settings.topic_labels < 0 or settings.seed < 0:
         raise ValueError("wanted topic_labels and seed of 0 or more")
+    is_known = examples.judge_labels is not None and set(examples.scale) <= set(judge.scale)
+    if method in PROMPT_METHODS and not is_known:
+        theirs, ours = (", ".join(labels) for labels in (examples.scale, judge.scale))
+        raise InputError(f"a prompt gives the labels {ours}, which do not fit the scale {theirs}")
     resampling(None, **settings.draws)
     if settings.folds is None:
         splits = [split_topics(examples.topics, shares=settings.shares, seed=settings.seed)]
@@ -213,12 +221,14 @@ def _with_prompts(
 ) -> Calibration:
     from .optimisers import optimise
     from .prompt_diff import prompt_diff
+    from .student import prompt_of
 
     (split,) = splits
     train, dev, test = (
         of_topics(examples.items, part) for part in (split.train, split.dev, split.test)
     )
     before, unjudged, _ = _judged(judge, test, settings)
+    n_kept = len(calls(judge, test))
     found = optimise(
         judge,
         train,
@@ -229,9 +239,14 @@ def _with_prompts(
         prompt_model=prompt_model,
         log=log,
         threads=settings.concurrency,
-        keep_calls=len(calls(judge, test)),
+        keep_calls=n_kept,
     )
-    file = _file(judge, prompts=found.prompts, correction=judge.correction)
+    if found.stopped_by and found.n_candidates < 2:  # the judge's own prompt at most
+        what = "the search ended before a new prompt was scored on all of dev"
+        raise JudgeError(Reason.BUDGET, f"{what}; {n_kept} calls were kept to test it on")
+    is_new = found.prompts[judge.predictor] != prompt_of(getattr(judge, judge.predictor))
+    # Cuts that were fitted to the scores of one prompt say nothing of those of another.
+    file = _file(judge, prompts=found.prompts, correction=None if is_new else judge.correction)
     after, lost, _ = _judged(judge.fitted(file), test, settings)
     both = [item for item in test if item.cell in before and item.cell in after]
     tested = Tested(
@@ -244,6 +259,7 @@ def _with_prompts(
     report["optimiser"] = {
         name: value for name, value in asdict(found).items() if name != "prompts"
     }
+    report["optimiser"]["correction_dropped"] = file.correction != judge.correction
     diff = prompt_diff(judge, found.prompts)
     return Calibration(_described(file, report, judge, settings), report, diff)
 

@@ -99,7 +99,7 @@ def optimise(
         method: one of METHODS. options: see OPTIONS.
         prompt_model: proposes instructions; None: the judge's own model, with no limit on the
             reply's length.
-        log: JSONL of candidates as they are scored on dev; written anew.
+        log: JSONL of candidates as they are scored on dev; written anew with the first.
         threads: calls under way at once; changes no result.
         keep_calls: requests of the judge's budget that are left over, to test what was found.
 

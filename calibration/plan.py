@@ -7,7 +7,7 @@ from typing import Any
 
 from ..judges import ItemJudge
 from ..judges.calls import calls
-from ..programs.plan import Estimate, estimate_items
+from ..programs.estimates import Estimate, estimate_items
 from .examples import Example, Examples, of_topics
 from .fits import FIT_METHODS
 from .settings import Settings

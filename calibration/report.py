@@ -49,7 +49,7 @@ def report_of(
     scale, objective = examples.scale, objective_of(settings, examples.scale, judge)
     ours = examples.judge_labels
     before = None if ours is None else [ours[verdict.label] for verdict in tested.before]
-    after = [verdict.label for verdict in tested.after]
+    after = [(ours or {}).get(verdict.label, verdict.label) for verdict in tested.after]
     measured = partial(figures_of, is_ordered=judge.is_ordered, draws=settings.draws)
     figures = measured(truth, before, after, topics, scale)
     report: dict[str, Any] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,9 +17,10 @@ from ..judges import ItemJudge, JudgeFile
 from ..judges.files import FORMAT
 from ..programs.config import ITEM_JUDGES, Config
 from ..programs.config_file import load_config
+from ..programs.estimates import Estimate
 from ..programs.panel import Panel
-from ..programs.plan import Estimate
 from ..programs.run import dotted
+from ..programs.writing import check_writable, writing
 from ..records.problems import InputError, Problems
 from .examples import Examples, read_examples
 from .fitting import Calibration, fitted_and_tested
@@ -55,7 +55,8 @@ def calibrate(
             `run:` as in `nuggetjudge.run` (topics, passages, max_calls, ...).
 
     Returns: the judge file, also written to `out`, and the report, ready for JSON.
-    Raises: InputError for bad labels or settings; EndpointUnusable.
+    Raises: InputError for bad labels or settings; EndpointUnusable; JudgeError (budget) where a
+        prompt method could try no new prompt.
     """
     own = {name: settings.pop(name) for name in _SETTINGS & settings.keys()}
     if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
@@ -94,18 +95,20 @@ def calibrate_file(
 
     Args:
         labels: see `examples.read_examples`, as are fields, where and scale.
-        judge: assigner, support, relevance, or the YAML file of a judge of your own.
+        judge: assigner, support, relevance, answerability, or the YAML file of a judge of your own.
         config: models, the judge's section (a `state` is where the fit goes on from), what the
             run may spend, and where topics, runs, passages and nuggets are.
         out: the judge file to write; None: none is written. What a prompt method tried goes to
-            the same name with .log.jsonl.
+            the same name with .log.jsonl, and .part behind it until the judge file is written.
         prompt_model: the entry of `models:` that writes instructions.
         limit: take so many labels, drawn evenly over the topics.
 
-    Raises: InputError for bad labels, before anything is fitted or asked.
+    Raises: InputError for bad labels, before anything is fitted or asked; JudgeError (budget)
+        where a prompt method could try no new prompt, and nothing is written then.
     """
     problems = problems if problems is not None else Problems()
     _check_out(out)
+    log = log_of(out) if settings.method in PROMPT_METHODS else None
     with _judge_and_labels(
         labels, judge, config, settings, fields, where, scale, limit, problems
     ) as (panel, fitted, examples):
@@ -115,13 +118,16 @@ def calibrate_file(
             examples,
             settings,
             prompt_model=writer,
-            log=log_of(out) if settings.method in PROMPT_METHODS else None,
+            log=part_of(log) if log is not None else None,
         )
     source = {"file": labels.name, "sha256": hashlib.sha256(labels.read_bytes()).hexdigest()}
     report = {**found.report, "labels": source}
     file = found.file.model_copy(update={"fitted": {**found.file.fitted, "labels": source}})
     if out is not None:
         write_judge_file(out, file)
+    if log is not None:
+        with writing(log):
+            part_of(log).replace(log)
     return Calibration(file, report, found.diff)
 
 
@@ -190,11 +196,16 @@ def _judge_and_labels(
 
 
 def write_judge_file(path: Path, file: JudgeFile) -> None:
-    """Write a judge file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(file.text(), encoding="utf-8")
-    part.replace(path)
+    """Write a judge file, whole or not at all. Raises: InputError."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part_of(path).write_text(file.text(), encoding="utf-8")
+        part_of(path).replace(path)
+
+
+def part_of(path: Path) -> Path:
+    """Where a file is written before it is whole."""
+    return path.with_name(f"{path.name}.part")
 
 
 def log_of(out: Path | None) -> Path | None:
@@ -206,16 +217,10 @@ def _check_out(out: Path | None) -> None:
     """Refuse, before anything is asked, what cannot be written, and to replace other files."""
     if out is None:
         return
-    try:
-        if out.exists():
-            if not out.is_file() or not _is_judge_file(out):
-                raise InputError(f"{out}: is there and no judge file; name another --out")
-            return
-        folder = next(parent for parent in out.absolute().parents if parent.exists())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{out}: cannot be written ({error})") from None
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"{out}: cannot be written, for {folder} is no folder to write in")
+    with writing(out):
+        if out.exists() and (not out.is_file() or not _is_judge_file(out)):
+            raise InputError(f"{out}: is there and no judge file; name another --out")
+    check_writable(out)
 
 
 def _is_judge_file(path: Path) -> bool:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import dspy
 from pydantic_core import to_jsonable_python
@@ -17,6 +17,7 @@ from ..backends.gateway import Gateway
 from ..backends.prompt import Prompt
 from ..judges.files import FittedPrompt
 from ..judges.items import ItemJudge
+from ..programs.writing import writing
 from .bridge import Stopped, ask
 from .marking import Marks
 from .student import Student, Task, prompt_of
@@ -52,7 +53,7 @@ class Trials:
     Args:
         judge: its backend is a Gateway; a correction that it has is not applied.
         train, dev: calls. marks: by the labels of dev.
-        log: JSONL, a line per candidate as it is scored on dev; written anew.
+        log: JSONL, a line per candidate as it is scored on dev; written anew with the first.
     """
 
     def __init__(
@@ -75,10 +76,8 @@ class Trials:
         self._lock = threading.Condition()
         self._n_under_way = 0
         self._stopped: Stopped | None = None
-        self._log = None
-        if log is not None:
-            log.parent.mkdir(parents=True, exist_ok=True)
-            self._log = log.open("w", encoding="utf-8")
+        self._log_path = log
+        self._log: TextIO | None = None
         self.candidates: dict[str, Candidate] = {}
         self.student = Student(getattr(judge.deepcopy(), judge.predictor), self.answer)
         self.default = self._candidate(self.student.judge)
@@ -138,9 +137,9 @@ class Trials:
         """Ask nothing more, and let go of the log."""
         self._stopped = self._stopped or Stopped()
         with self._lock:
+            self._log_path = None
             if self._log is not None:
                 self._log.close()
-                self._log = None
 
     def _ask(
         self,
@@ -222,7 +221,11 @@ class Trials:
         ]
         candidate.gain = sum(gains) / len(gains)
         candidate.n_failed = given.count(None)
-        if self._log is not None:
+        if self._log_path is not None:
+            if self._log is None:
+                with writing(self._log_path):
+                    self._log_path.parent.mkdir(parents=True, exist_ok=True)
+                    self._log = self._log_path.open("w", encoding="utf-8")
             row = {
                 "candidate": candidate.number,
                 "gain": candidate.gain,

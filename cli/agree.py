@@ -41,7 +41,9 @@ def agree(
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(help="What to compare of folders: nuggets, support, relevance, scores."),
+        typer.Option(
+            help="What to compare of folders: nuggets, support, relevance, ratings, scores."
+        ),
     ] = None,
     resamples: Annotated[
         int, typer.Option(min=0, help="Samples of topics behind the intervals; 0: no intervals.")

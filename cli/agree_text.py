@@ -8,6 +8,13 @@ from typing import Any
 _NAME = 30  # columns of a figure's name
 _CELL = 22  # columns of a figure with its interval
 
+# Figures that only labels with an order have.
+_BY_DISTANCE = (
+    "Cohen kappa, linear",
+    "Cohen kappa, quadratic",
+    "Krippendorff alpha, ordinal",
+    "Krippendorff alpha, interval",
+)
 _COEFFICIENTS = {
     "tau_b": "Kendall tau-b",
     "tau_ap": "tau_ap",
@@ -36,7 +43,7 @@ def labels_text(found: Mapping[str, Any]) -> str:
             "judge, each": _kappas(judge),
             "annotators": _flat(among),
         }
-    lines += _table(columns, intervals["accuracy"])
+    lines += _table(columns, intervals["accuracy"], found["is_ordered"])
     if annotators:
         lines += ["", *_who(annotators)]
     width = max(*map(len, scale), 9) + 2
@@ -58,7 +65,8 @@ def annotators_text(found: Mapping[str, Any]) -> str:
     """One file of labels: the agreement among its annotators."""
     annotators = found["annotators"]
     intervals = annotators["among"]["intervals"]
-    table = _table({"annotators": _flat(intervals)}, intervals["observed"])
+    columns = {"annotators": _flat(intervals)}
+    table = _table(columns, intervals["observed"], found["is_ordered"])
     return "\n".join([*_who(annotators), "", *table]) + "\n"
 
 
@@ -116,8 +124,12 @@ def _kappas(intervals: Mapping[str, Any]) -> dict[str, Any]:
     return {f"Cohen kappa, {name}": found for name, found in intervals.items()}
 
 
-def _table(columns: Mapping[str, Mapping[str, Any]], one: Mapping[str, Any]) -> list[str]:
-    names = list(next(iter(columns.values())))
+def _table(
+    columns: Mapping[str, Mapping[str, Any]], one: Mapping[str, Any], is_ordered: bool
+) -> list[str]:
+    names = [
+        name for name in next(iter(columns.values())) if is_ordered or name not in _BY_DISTANCE
+    ]
     title = "" if one["low"] is None else f"[{100 * one['level']:g}% interval, by topic]"
     lines = [(title.ljust(_NAME) + "".join(name.ljust(_CELL) for name in columns)).rstrip()]
     for name in names:

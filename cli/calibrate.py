@@ -24,7 +24,7 @@ def calibrate(
         ),
     ],
     judge: Annotated[
-        str, typer.Option(help="assigner, support, relevance, or the YAML file of your own.")
+        str, typer.Option(help="assigner, support, relevance, answerability, or your YAML file.")
     ],
     method: Annotated[
         str,
@@ -111,8 +111,10 @@ def calibrate(
     Example: judge calibrate labels.jsonl --judge support --model lexical --method threshold
     --passages passages.jsonl --out fitted/support.json
 
-    Exit: 0 fitted, 2 usage or input, 3 some items were not judged, 130 interrupted.
+    Exit: 0 fitted, 2 usage or input, 3 some items were not judged or the budget allowed no new
+    prompt, 130 interrupted.
     """
+    from ..backends.errors import JudgeError
     from ..calibration.session import calibrate_file, options_of, plan_file, scale_of
     from ..calibration.settings import Settings
     from ..programs.config_file import load_config
@@ -160,9 +162,13 @@ def calibrate(
         else:
             sys.stdout.write(plan_table(plan))
         return
-    found = calibrate_file(
-        labels, judge, resolved, settings, out=out, prompt_model=prompt_model, **source
-    )
+    try:
+        found = calibrate_file(
+            labels, judge, resolved, settings, out=out, prompt_model=prompt_model, **source
+        )
+    except JudgeError as error:
+        sys.stderr.write(shown(f"judge: {error}. No judge file is written; raise the limit.\n"))
+        raise typer.Exit(INCOMPLETE) from None
     if as_json:
         write_objects([found.report])
     else:

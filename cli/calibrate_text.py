@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 FEW_TOPICS = 5  # below which draws of topics are too much alike
+_DROPPED = (
+    "The correction of the judge's state is dropped: it was fitted to scores of the old prompt.\n"
+    "Fit another to those of the new one, with this file as state."
+)
 NAMES = {
     "kappa": "Cohen kappa",
     "linear": "linear kappa",
@@ -96,7 +100,11 @@ def _optimiser(found: Mapping[str, Any]) -> str:
     text = f"{found['n_candidates']} candidates, {found['calls']:,} calls; mean gain on dev "
     gains = (found["dev_gain_before"], found["dev_gain_after"])
     text += " -> ".join("-" if gain is None else f"{gain:.3f}" for gain in gains)
-    return f"{text}; stopped by the {found['stopped_by']}" if found["stopped_by"] else text
+    if found["stopped_by"]:
+        text += f"; stopped by the {found['stopped_by']}"
+    if found["correction_dropped"]:
+        text += f"\n{_DROPPED}"
+    return text
 
 
 def _verdict(report: Mapping[str, Any], names: Mapping[str, str]) -> str:

@@ -22,7 +22,10 @@ def probe(
         ),
     ],
     judge: Annotated[
-        str, typer.Option("--judge", help="assigner, support, relevance, or a YAML file.")
+        str,
+        typer.Option(
+            "--judge", help="assigner, support, relevance, answerability, or a YAML file."
+        ),
     ],
     model: Annotated[
         str | None, typer.Option(help="A model, or a name under models:; else the folder's.")
@@ -72,6 +75,7 @@ def probe(
     from ..programs.probe import Options, plan_probe
     from ..programs.probe import probe as ask
     from ..programs.probe_files import check_probe_folder, probe_lines, write_probe
+    from ..programs.writing import check_writable, writing
     from ..records.problems import Problems
     from .score import list_problems
     from .tables import plan_table, write_objects
@@ -102,6 +106,7 @@ def probe(
         list_problems(problems)
         return
     if out is not None:
+        check_writable(out)
         check_probe_folder(out)
     if "default" not in resolved.models and not resolved.judges:
         sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
@@ -113,7 +118,8 @@ def probe(
     found = ask(source, judge, resolved, problems, options, told=told)
     if out is not None:
         asked = {"source": str(source), "conditions": options.kinds, "limit": limit}
-        write_probe(out, found, asked | {"seed": seed, "repeats": repeats})
+        with writing(out):
+            write_probe(out, found, asked | {"seed": seed, "repeats": repeats})
     if as_json:
         write_objects(probe_lines(found))
     else:

@@ -45,6 +45,13 @@ def score(
         float | None,
         typer.Option(help="Say how many labels an interval of this half-width takes."),
     ] = None,
+    ignore_other_labels: Annotated[
+        bool,
+        typer.Option(
+            "--ignore-other-labels",
+            help="Leave out labels of topics or items that were not judged, and count them.",
+        ),
+    ] = False,
     level: Annotated[
         float, typer.Option(min=0.5, max=0.9999, help="Of the intervals: 0.95 for 95%.")
     ] = 0.95,
@@ -58,11 +65,20 @@ def score(
     / judge score results/demo --labels human.csv --half-width 0.02
     """
     from ..programs.score import score_path
-    from ..records.problems import Problems
+    from ..records.problems import InputError, Problems
     from .tables import leaderboard, write_objects, write_rows
 
+    of_labels = {
+        "--where": where,
+        "--measure": measure,
+        "--against": against is not None,
+        "--half-width": half_width is not None,
+        "--ignore-other-labels": ignore_other_labels,
+    }
     problems = Problems()
     if labels is None:
+        if idle := [name for name, given in of_labels.items() if given]:
+            raise InputError(f"{', '.join(idle)}: for corrected scores alone, wanted --labels too")
         rows = score_path(path, problems, topics=topics)
         if as_json:
             write_rows(rows)
@@ -82,6 +98,7 @@ def score(
             against=against,
             half_width=half_width,
             level=level,
+            ignore_others=ignore_other_labels,
         )
         if as_json:
             write_rows(found.plain)

@@ -84,7 +84,7 @@ class JudgeFile(Row):
 def read_judge_file(path: Path) -> JudgeFile:
     """Read a judge file. Raises: InputError with file, line and what was wanted."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # editors may add a byte order mark
         row: Any = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg})") from None
@@ -99,5 +99,5 @@ def read_judge_file(path: Path) -> JudgeFile:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         told = [*map(str, first["loc"]), first["msg"].removeprefix("Value error, ")]
-        got = f", got {first['input']!r:.80}" if first["loc"] else ""
+        got = "" if isinstance(first["input"], dict | list) else f", got {first['input']!r:.80}"
         raise InputError(f"{path}: {': '.join(told)}{got}") from None

@@ -63,9 +63,10 @@ def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Val
         answerable: (n_questions,): 1 answerable, 0 not, nan undecided, as `answerable` gives it.
         eta: the rating that answers, in (0, 5].
 
-    Returns: value = answered / decided among the questions known to be answerable; one that no
-        known rating answers, while one is missing, is not decided. None where none is decided. An
-        empty context decides all, and covers 0.
+    Returns: value = mean chance of the questions known to be answerable: 1 where a known rating
+        answers, 0 where none does and none is missing, else 1 - (1 - rate)^missing with the rate at
+        which the context's known ratings answer. None where the context has no known rating. An
+        empty context covers 0.
         n: known ratings of the context on answerable questions.
         n_unjudged: its missing ratings on questions that are or may be answerable, and 1 more for
         each question of which that is undecided.
@@ -77,8 +78,9 @@ def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Val
     Source: arXiv:2506.20051, equation 3.
 
     >>> nan = float("nan")
-    >>> coverage([[5, 0, nan, 4], [1, 0, 0, 4]], [1, 1, 1, 0])
-    Value(value=0.5, n=5, n_unjudged=1, low=0.3333333333333333, high=0.6666666666666666)
+    >>> found = coverage([[5, 0, nan, 4], [1, 0, 0, 4]], [1, 1, 1, 0])  # (1 + 0 + 1/5) / 3
+    >>> round(found.value, 4), found.n, found.n_unjudged, round(found.low, 4), round(found.high, 4)
+    (0.4, 5, 1, 0.3333, 0.6667)
     """
     found, wanted = _checked(context, answerable, eta)
     n, n_unjudged = _counts(found, wanted)
@@ -91,7 +93,7 @@ def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Val
     may_be_missed = int((by_context[maybe] != 1).sum())
     may_be_hit = int((by_context[maybe] != 0).sum())
     return Value(
-        value=_share(n_answered, n_sure - n_open),
+        value=_mean_chance(found[:, sure], _rate(found[:, sure])),
         n=n,
         n_unjudged=n_unjudged,
         # The share of no questions: all that may be answerable are surely hit, or surely missed.
@@ -109,7 +111,7 @@ class RankStep:
         n_answered: answerable questions that this passage answers.
         n_new: those that no passage above answers.
         n_unjudged: its missing ratings on questions that are or may be answerable.
-        coverage: of the context down to this rank, in [0, 1]; None where nothing is decided.
+        coverage: of the context down to this rank, in [0, 1]; None where no rating is known.
         incompleteness: 1 - coverage.
         redundancy: share of this passage's answers that a passage above gave already, in [0, 1];
             None if it answers nothing.
@@ -125,15 +127,15 @@ class RankStep:
 
 
 def rank_steps(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> list[RankStep]:
-    """Coverage and redundancy of a context rank by rank, over known ratings alone.
+    """Coverage and redundancy of a context rank by rank.
 
     Args:
         context: (n_passages, n_questions) ratings in [0, 5], best passage first, missing = nan.
         answerable: (n_questions,): 1 answerable, 0 not, nan undecided (left out here).
         eta: the rating that answers, in (0, 5].
 
-    Returns: one step a passage, in order. A missing rating is no answer of that passage, and
-        leaves its question out of `coverage` where nothing else decides it.
+    Returns: one step a passage, in order. A missing rating is no answer of that passage; in
+        `coverage` it counts as in `coverage()`.
     Raises: ValueError for a shape, a rating, a mark or an eta out of range; it names the index.
 
     >>> steps = rank_steps([[5, 0, 0], [3, 4, 0]], [1, 1, 1])
@@ -142,11 +144,11 @@ def rank_steps(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> l
     """
     found, wanted = _checked(context, answerable, eta)
     hits = (found == 1) & (wanted == 1)
+    rate = _rate(found[:, wanted == 1])
     steps = []
     for i, hit in enumerate(hits):
         n_answered, n_new = int(hit.sum()), int((hit & ~hits[:i].any(axis=0)).sum())
-        decided = _some(found[: i + 1])[wanted == 1]
-        covered = _share(int((decided == 1).sum()), int((~np.isnan(decided)).sum()))
+        covered = _mean_chance(found[: i + 1, wanted == 1], rate)
         steps.append(
             RankStep(
                 rank=i + 1,
@@ -203,6 +205,23 @@ def _some(found: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per question: 1 some text answers it, 0 none does, nan open."""
     missing = np.isnan(found).any(axis=0)
     return np.where((found == 1).any(axis=0), 1.0, np.where(missing, np.nan, 0.0))
+
+
+def _rate(found: NDArray[np.float64]) -> float | None:
+    """Share of the known ratings that answer; None: there are texts, and nothing is known."""
+    n_known = int((~np.isnan(found)).sum())
+    return _share(int((found == 1).sum()), n_known, empty=None if len(found) else 0.0)
+
+
+def _mean_chance(found: NDArray[np.float64], rate: float | None) -> float | None:
+    """Mean over the questions of the chance that some text answers it.
+
+    Missing ratings answer at this rate, each by itself.
+    """
+    if rate is None or not found.shape[1]:
+        return None
+    chance = 1 - (1 - rate) ** np.isnan(found).sum(axis=0)
+    return float(np.where((found == 1).any(axis=0), 1.0, chance).mean())
 
 
 def _counts(found: NDArray[np.float64], wanted: NDArray[np.float64]) -> tuple[int, int]:

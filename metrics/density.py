@@ -56,8 +56,8 @@ def density_value(
     """Density of a context or report whose coverage is known, with its bounds.
 
     Equation 6 takes the answered questions as a share of the answerable ones, which is the
-    coverage. So questions that are not decided count as answered at the rate of the others in the
-    value, and as in the bounds of the coverage in the bounds.
+    coverage. So questions that missing ratings leave open count as they do in the coverage, in the
+    value and in the bounds.
 
     Args:
         coverage: of the text, as `coverage` gives it.

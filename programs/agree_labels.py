@@ -16,7 +16,7 @@ from ..metrics.label_intervals import (
     reliability_intervals,
 )
 from ..metrics.reliability import in_common
-from ..records.cells import Cell, LabelFile
+from ..records.cells import Cell, LabelFile, known_scale
 from ..records.problems import InputError
 from .run_names import run_aliases
 
@@ -35,6 +35,8 @@ def agree_labels(
         cells = {_renamed(cell, at, aliases): label for cell, label in cells.items()}
     shared = sorted(truth.cells.keys() & cells.keys())
     if not shared:
+        check_labelled(truth, human)
+        check_labelled(other, judged)
         raise InputError(f"{human} and {judged}: no cell in common{_why_none(truth, cells)}")
     scale, topics = joint_scale(truth.scale, other.scale), topics_of(shared, truth.key_names)
     labels = [truth.cells[c] for c in shared], [cells[c] for c in shared]
@@ -57,15 +59,25 @@ def agree_annotators(labels: LabelFile, path: Path, draws: Draws) -> dict[str, A
     """Compare the annotators of one file with each other."""
     annotators = _annotators(labels, labels.scale, draws)
     if annotators is None:
+        check_labelled(labels, path)
         what = "wanted labels of 2 or more annotators, or a second file to compare with"
         raise InputError(f"{path}: no rows of several annotators (field 'annotator'), {what}")
     return {"kind": labels.kind, "scale": list(labels.scale), "annotators": annotators}
 
 
+def check_labelled(labels: LabelFile, path: Path) -> None:
+    """Raise InputError for a file whose items all lack a label, as a sheet to fill in does."""
+    if labels.n_unlabelled and not labels.cells and not any(labels.annotations.values()):
+        raise InputError(f"{path}: none of its {labels.n_unlabelled:,} items has a label yet")
+
+
 def joint_scale(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """The longer scale if it holds the shorter, else both, one after the other."""
+    """The longer scale if it holds the shorter, else both: a known one, or one after the other."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    return longer if set(shorter) <= set(longer) else tuple(dict.fromkeys((*one, *other)))
+    if set(shorter) <= set(longer):
+        return longer
+    both = tuple(dict.fromkeys((*one, *other)))
+    return known_scale("other", set(both)) or both
 
 
 def topics_of(cells: Sequence[Cell], key_names: Sequence[str]) -> list[str] | None:

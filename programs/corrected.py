@@ -49,6 +49,7 @@ def corrected_scores(
     against: str | None = None,
     half_width: float | None = None,
     level: float = LEVEL,
+    ignore_others: bool = False,
 ) -> CorrectedScores:
     """Correct the scores of judged items with human labels of some of them.
 
@@ -65,6 +66,7 @@ def corrected_scores(
             which the labels have no part in.
         half_width: also say how many labels an interval of this half-width takes.
         level: of all intervals, in (0, 1).
+        ignore_others: leave out labels of topics or items that were not judged.
 
     Raises: InputError if nothing can be corrected: too few labels or topics, one label only,
         labels that the judge does not give, of items that it was not given, or two of one item.
@@ -73,7 +75,9 @@ def corrected_scores(
         raise InputError(f"--level {level}: wanted between 0 and 1")
     if half_width is not None and not half_width > 0:
         raise InputError(f"--half-width {half_width}: wanted above 0")
-    items, human = human_labels(path, labels, problems, where or {}, topics)
+    items, human = human_labels(
+        path, labels, problems, where or {}, topics, ignore_others=ignore_others
+    )
     if against is not None and against not in items.runs:
         raise InputError(f"--against {against}: no such run in {path}")
     _check_numbers(items, human, labels)
@@ -94,8 +98,7 @@ def corrected_scores(
         scores += found
         differences += compared
     if all(score.corrected is None for score in scores):
-        reason = scores[0].reason if scores else "no measure has labels"
-        raise InputError(f"{labels}: nothing can be corrected: {reason}")
+        raise InputError(f"{labels}: nothing can be corrected: {_why_none(scores)}")
     return CorrectedScores(plain, scores, differences, level, half_width)
 
 
@@ -257,6 +260,24 @@ class _Asked:
                 )
             )
         return compared
+
+
+def _why_none(scores: Sequence[CorrectedScore]) -> str | None:
+    """Why no run's score can be corrected, by its measure with the most labels."""
+    best: dict[str, CorrectedScore] = {}
+    for score in scores:
+        if score.run_id not in best or score.n_labels > best[score.run_id].n_labels:
+            best[score.run_id] = score
+    if not best:
+        return "no measure has labels"
+    ranked = sorted(best.values(), key=lambda score: (score.n_labels, score.run_id))
+    n_few = sum(score.n_labels < MIN_LABELS for score in ranked)
+    if len(ranked) == 1 or not n_few:
+        return ranked[-1].reason
+    ends = [f"{score.n_labels} ({score.run_id})" for score in (ranked[0], ranked[-1])]
+    what = f"the runs have {' to '.join(ends)} labels, wanted {MIN_LABELS} or more"
+    more = "" if n_few == len(ranked) else f"; of {ranked[-1].run_id}: {ranked[-1].reason}"
+    return f"{what}; {n_few} of {len(ranked)} have fewer{more}"
 
 
 def _reason(sample: Sample) -> str | None:

@@ -236,10 +236,11 @@ def add_tokens(data: CoverageData, collection: Collection, count: Callable[[str]
     data.tokens.update((name, count(held[name].text)) for name in names if name in held)
     for topic_id, report in inputs_of(collection).reports.items():
         data.tokens[reference_id(topic_id)] = count(report)
+    data.answers.update((run_id, {}) for run_id in collection.run_ids)
     for answer in collection.answers():
         name = answer_id(answer.topic_id, answer.run_id)
         has_text = bool(answer.text.strip())
-        data.answers.setdefault(answer.run_id, {})[answer.topic_id] = name if has_text else None
+        data.answers[answer.run_id][answer.topic_id] = name if has_text else None
         data.tokens[name] = count(answer.text)
 
 

@@ -12,7 +12,7 @@ from ..records.qrels import write_diversity_qrels, write_qrels
 from ..records.questions import question_set_row, read_question_sets
 from ..records.ratings import rating_row, read_ratings, reference_id
 from .coverage_scores import CoverageData, CoverageSettings, TopicView, settings_of
-from .manifest import config_of
+from .manifest import config_of, read_manifest
 from .results import Results
 
 QUESTIONS, RATINGS = "questions.jsonl", "ratings.jsonl"
@@ -71,7 +71,9 @@ def read_coverage(folder: Path, problems: Problems) -> tuple[CoverageData, Cover
         data.pools[str(line.id("topic_id"))] = _ids(line, data.tokens)
     for line in read_lines(folder / CONTEXTS, problems):
         rankings = data.contexts.setdefault(str(line.id("run_id")), {})
-        rankings[str(line.id("topic_id"))] = _ids(line, data.tokens)
+        if ids := _ids(line, data.tokens):
+            rankings[str(line.id("topic_id"))] = ids
+    data.answers.update((run_id, {}) for run_id in read_manifest(folder)["data"]["run_ids"])
     for line in read_lines(folder / REPORTS, problems):
         name, n_tokens = line.optional_id("docid"), line.row.get("tokens")
         if name is not None and isinstance(n_tokens, int):
@@ -92,10 +94,10 @@ def _ids(line: Line, tokens: dict[str, int]) -> tuple[str, ...]:
 
 
 def _contexts(data: CoverageData) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """All runs on all topics; nothing where a run has no ranking."""
     for run_id, rankings in sorted(data.contexts.items()):
         for topic_id in data.questions:
-            if topic_id in rankings:
-                yield run_id, topic_id, rankings[topic_id]
+            yield run_id, topic_id, rankings.get(topic_id, ())
 
 
 def _references(data: CoverageData) -> Iterator[tuple[str, str]]:

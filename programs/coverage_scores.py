@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from ..metrics.alpha_ndcg import alpha_ndcg
 from ..metrics.coverage import answerable, coverage, rank_steps, redundancy
 from ..metrics.density import density_value
 from ..metrics.required import passage_grades, required_subset
-from ..metrics.value import UNDEFINED, Value
+from ..metrics.value import Value
 from ..records.passages import natural_order
 from ..records.ratings import NOT_JUDGED, UNPARSED, Ratings, reference_id
 from ..records.rows import QuestionSet, ScoreRow
@@ -142,22 +142,31 @@ class TopicView:
         }
 
     def context_values(self, ranked: Sequence[str]) -> dict[str, Value]:
-        """The measures of a context: the first passages of a ranking, best first."""
+        """The measures of a context: the first passages of a ranking, best first.
+
+        Without the density where a text is not in the data, so that its length is not known.
+        """
         ids = ranked[: self.depth]
         context, eta, k = self.matrix(ids), self.settings.eta, self.settings.k
         covered = coverage(context, self.answerable, eta)
         found = {"coverage": covered}
         found[f"alpha_ndcg@{k}"] = self._alpha_ndcg(context, self.judged)
         found[f"alpha_ndcg_required@{k}"] = self._alpha_ndcg(context, self.required)
-        found["density"] = self._density(covered, ids)
+        if (density := self._density(covered, ids)) is not None:
+            found["density"] = density
         found["redundancy"] = redundancy(context, self.answerable, eta)
         return found
 
     def report_values(self, report_id: str | None) -> dict[str, Value]:
-        """The measures of a report; None: an answer without text, which answers nothing."""
+        """The measures of a report; None: an answer without text, which answers nothing.
+
+        Without the density where a length is not known.
+        """
         ids = () if report_id is None else (report_id,)
         covered = coverage(self.matrix(ids), self.answerable, self.settings.eta)
-        return {"report_coverage": covered, "report_density": self._density(covered, ids)}
+        density = self._density(covered, ids)
+        found = {"report_coverage": covered}
+        return found if density is None else {**found, "report_density": density}
 
     def steps(self, ranked: Sequence[str]) -> Iterator[dict[str, Any]]:
         """What each passage of a context adds, rank by rank."""
@@ -174,10 +183,10 @@ class TopicView:
         alpha, eta = self.settings.alpha, self.settings.eta
         return alpha_ndcg(context[:, asked], best, k=self.depth, alpha=alpha, eta=eta)
 
-    def _density(self, covered: Value, ids: Sequence[str]) -> Value:
+    def _density(self, covered: Value, ids: Sequence[str]) -> Value | None:
         tokens, required = self._tokens(ids), self._tokens(self.required)
         if tokens is None or required is None:
-            return UNDEFINED
+            return None
         weight = self.settings.weight
         return density_value(covered, self.n_answerable, tokens, required, weight)
 
@@ -214,9 +223,8 @@ def coverage_rows(
         topics: those that every run has to answer; None: all that have questions.
     """
     wanted = [topic for topic in (topics or data.questions) if topic in data.questions]
-    contexts, reports = Scoreboard(wanted), Scoreboard(wanted)
-    contexts.ensure_runs(data.contexts)
-    reports.ensure_runs(data.answers)
+    contexts = _Board(wanted, data.contexts, "density")
+    reports = _Board(wanted, data.answers, "report_density")
     for topic_id in wanted:
         view = TopicView(data, topic_id, settings)
         if data.contexts:
@@ -230,6 +238,28 @@ def coverage_rows(
         if _has_reference(data):
             reports.add(REFERENCE, topic_id, view.report_values(reference_id(topic_id)))
     return [*contexts.rows(), *reports.rows()]
+
+
+class _Board(Scoreboard):
+    """Leaves out a run's density if one topic's is not known: a mean over the others misleads."""
+
+    def __init__(self, topics: Sequence[str], runs: Collection[str], density: str) -> None:
+        super().__init__(topics)
+        self.ensure_runs(runs)
+        self._density = density
+        self._without: set[str] = set()  # runs
+
+    def add(self, run_id: str, topic_id: str, values: Mapping[str, Value]) -> None:
+        """See Scoreboard."""
+        if self._density not in values:
+            self._without.add(run_id)
+        super().add(run_id, topic_id, values)
+
+    def rows(self) -> Iterator[ScoreRow]:
+        """See Scoreboard."""
+        for row in super().rows():
+            if row.measure != self._density or row.run_id not in self._without:
+                yield row
 
 
 def _has_reference(data: CoverageData) -> bool:

@@ -13,6 +13,7 @@ from ..records.label_rows import csv_lines
 from ..records.labels import read_labels
 from ..records.lines import is_json
 from ..records.problems import InputError, Problems
+from .agree_labels import check_labelled
 from .judged_files import scale_of
 from .judged_items import JudgedItems, read_items
 from .run_names import run_aliases
@@ -30,6 +31,8 @@ def human_labels(
     problems: Problems,
     where: Mapping[str, Sequence[str]],
     topics: Path | None = None,
+    *,
+    ignore_others: bool = False,
 ) -> tuple[JudgedItems, list[str | None]]:
     """The judged items of `path` and, for each, its label in `labels`; None: not labelled.
 
@@ -38,12 +41,17 @@ def human_labels(
     `where` names `chosen_by`. Run names with and without a team prefix (`team.run`) are matched
     where that is unambiguous.
 
-    Raises: InputError if the labels are of other things, topics or items, have values that the
-        judge does not give, are all the same, or name one cell twice with two labels.
+    Args:
+        ignore_others: leave out, and mention, labels of topics or items that were not judged.
+
+    Raises: InputError if there is no label yet, or if the labels are of other things, topics or
+        items, have values that the judge does not give, are all the same, or name one cell
+        twice with two labels.
     """
     where = _random_alone(labels, where, problems)
     first = read_labels(labels, problems, where, scale_of(path))
     problems.raise_errors()
+    check_labelled(first, labels)
     cells = first.cells
     items = read_items(path, first.kind, problems, topics)
     if items.key_names != first.key_names:
@@ -51,8 +59,8 @@ def human_labels(
         raise InputError(f"{path} and {labels}: labels of different things ({keys})")
     if "run_id" in items.key_names:
         cells = _with_judged_runs(cells, items, labels, problems)
+    cells = _of_items(cells, items, path, labels, problems, ignore_others)
     _check_labels(cells, items, labels, problems)
-    _check_items(cells, items, path, labels, problems)
     return items, [cells.get(cell) for cell in items.cells]
 
 
@@ -112,24 +120,41 @@ def _check_labels(
             problems.keep(labels, 1, "label_never_given", what)
 
 
-def _check_items(
-    cells: Mapping[Cell, str], items: JudgedItems, path: Path, labels: Path, problems: Problems
-) -> None:
-    """Refuse labels of topics or items that the judge was not given."""
-    topic_at = items.key_names.index("topic_id")
+def _of_items(
+    cells: Mapping[Cell, str],
+    items: JudgedItems,
+    path: Path,
+    labels: Path,
+    problems: Problems,
+    ignore_others: bool,
+) -> dict[Cell, str]:
+    """The labels of judged items.
+
+    Those of citations beyond the judged ones are left out; of other topics or items refused, or
+    left out too.
+    """
+    at = items.key_names.index("topic_id")
     counted = {topic for measure in items.measures for topic in measure.topics}
     topics = (set(items.topics) & counted) or set(items.topics)
-    missing = cells.keys() - set(items.cells)
-    if other := sorted({cell[topic_at] for cell in cells} - topics):
-        n = sum(cell[topic_at] in other for cell in cells)
-        what = f"{n} labels are of {len(other)} topics that are not judged in {path}"
-        raise InputError(f"{labels}: {what}, as {shorten(other[0])!r}")
-    if missing and items.kind == "support":
-        sentences = {cell[:-1] for cell in items.cells}
-        if later := [cell for cell in missing if cell[:-1] in sentences]:
-            what = f"{len(later)} labels of citations that were not judged"
-            problems.skip(labels, 1, "other_citations", f"{what}, as {' '.join(later[0])}")
-            missing = missing - set(later)
-    if missing:
-        what = f"{len(missing)} labels are of items that are not in {path}"
-        raise InputError(f"{labels}: {what}, as {shorten(' '.join(min(missing)))!r}")
+    judged = set(items.cells)
+    sentences = {cell[:-1] for cell in judged} if items.kind == "support" else set()
+    other_topics = [cell[at] for cell in cells if cell[at] not in topics]
+    missing = [cell for cell in cells if cell[at] in topics and cell not in judged]
+    later = [cell for cell in missing if cell[:-1] in sentences]
+    others = [cell for cell in missing if cell[:-1] not in sentences]
+    told = {}
+    if other_topics:
+        what = f"{len(other_topics)} labels are of {len(set(other_topics))} topics that are not"
+        told["other_topics"] = f"{what} judged in {path}, as {shorten(min(other_topics))!r}"
+    if others:
+        what = f"{len(others)} labels are of items that are not in {path}"
+        told["other_items"] = f"{what}, as {shorten(' '.join(min(others)))!r}"
+    if told and not ignore_others:
+        what = next(iter(told.values()))
+        raise InputError(f"{labels}: {what}; --ignore-other-labels leaves such labels out")
+    if later:
+        what = f"{len(later)} labels of citations that were not judged"
+        told["other_citations"] = f"{what}, as {' '.join(min(later))}"
+    for kind, what in told.items():
+        problems.skip(labels, 1, kind, what)
+    return {c: label for c, label in cells.items() if c in judged and c[at] in topics}

@@ -13,6 +13,7 @@ import orjson
 
 from ..records.label_rows import KEY_FIELDS
 from ..records.problems import InputError, Problems
+from .writing import writing
 
 # What makes a spreadsheet take a cell for a formula (OWASP, "CSV injection"), wide forms too.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -33,20 +34,19 @@ def write_sheet(path: Path, rows: Sequence[Mapping[str, Any]], problems: Problem
     rewrite is listed.
 
     Raises: InputError for another ending, a file that is there already (there may be labels in
-        it), or such an id.
+        it) or that cannot be written, or such an id.
     """
     if path.suffix not in (".csv", ".jsonl"):
         raise InputError(f"{path}: wanted a name that ends in .csv or .jsonl")
-    if path.exists():
-        raise InputError(f"{path}: is there already, and may hold labels; name another file")
+    with writing(path):
+        if path.exists():
+            raise InputError(f"{path}: is there already, and may hold labels; name another file")
     if path.suffix == ".jsonl":
         text = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
     else:
         text = _csv(path, rows, problems).encode("utf-8-sig")
-    try:
+    with writing(path):
         path.write_bytes(text)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 def _csv(path: Path, rows: Sequence[Mapping[str, Any]], problems: Problems) -> str:

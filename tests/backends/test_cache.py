@@ -520,10 +520,14 @@ def test_threads_that_put_and_flush_at_once_leave_nothing_only_in_memory(tmp_pat
 
 def test_closing_twice_closes_once(tmp_path):
     cache = ReplyCache(tmp_path)
+    spool = cache._spool
     cache.close()
     bystander = os.open(tmp_path / "bystander", os.O_CREAT | os.O_RDWR)
+    os.dup2(bystander, spool)  # has the number that the spool had
     cache.close()
-    os.close(bystander)  # was not closed in place of the spool
+    assert os.path.samestat(os.fstat(spool), (tmp_path / "bystander").stat())
+    for number in {spool, bystander}:
+        os.close(number)
 
 
 def test_names_of_spools_do_not_collide_where_process_ids_do(tmp_path, monkeypatch):

@@ -57,6 +57,27 @@ def test_labels_alone_are_enough(method):
     assert given == ["none", "full", "full"]
 
 
+USELESS = {
+    "all the same": [0.4] * 12,
+    "falling as labels rise": SCORES[::-1],
+}
+
+
+@pytest.mark.parametrize("scores", USELESS.values(), ids=USELESS)
+def test_cuts_that_give_every_item_one_label_are_refused(scores):
+    verdicts = [Verdict("none", score) for score in scores]
+    with pytest.raises(ValueError, match=r"the best cuts label all 12 items .* take another obj"):
+        fitted("threshold", verdicts, objective="linear")
+
+
+def test_the_commonest_label_for_every_item_is_no_fit_however_often_it_is_right():
+    labels = ["full", *["none"] * 11]
+    verdicts = [Verdict("none", score) for score in (0.5, *SCORES[:11])]
+    with pytest.raises(ValueError, match="label all 12 items to fit on 'none'"):
+        fitted("threshold", verdicts, labels, objective="accuracy")
+    assert fitted("threshold", verdicts, labels, objective="kappa").cuts is not None
+
+
 @pytest.mark.parametrize("method", FIT_METHODS)
 def test_one_label_only_is_nothing_to_fit(method):
     with pytest.raises(ValueError, match="all 12 labels to fit on are 'full'"):

@@ -260,6 +260,19 @@ def test_settings_that_cannot_be_are_refused_before_anyone_is_asked(judge, examp
         fitted_and_tested(judge, examples(), settings(**given))
 
 
+def test_a_prompt_is_not_searched_for_labels_that_it_cannot_give(judge, examples):
+    def nobody(*args, **options):
+        raise AssertionError("the judge was asked")
+
+    judge.verdicts = nobody
+    other_names = examples(AS_TWO)
+    no_telling = dataclasses.replace(examples(), judge_labels=None)
+    for read, scale in ((other_names, "no, yes"), (no_telling, "none, partial, full")):
+        what = f"a prompt gives the labels none, partial, full, .* the scale {scale}"
+        with pytest.raises(InputError, match=what):
+            fitted_and_tested(judge, read, settings("few-shot"))
+
+
 def test_topics_to_fit_on_with_one_label_only_are_refused(judge, examples):
     read = examples()
     topics = topics_tested(fitted_and_tested(judge, read, settings()))

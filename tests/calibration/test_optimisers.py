@@ -214,6 +214,15 @@ def test_a_lost_endpoint_ends_it_with_the_error_and_no_score(server, tmp_path):
     assert len((tmp_path / "log").read_text().splitlines()) == 1
 
 
+def test_a_search_that_scored_nothing_leaves_no_log(server, tmp_path):
+    log = tmp_path / "folder" / "log.jsonl"
+    search(support_judge(server.base_url, max_calls=len(DEV) - 1), "few-shot", log=log)
+    server.faults = lambda index, body: Status(500)
+    with pytest.raises(EndpointLost):
+        search(support_judge(server.base_url, retries=0), "few-shot", log=log)
+    assert not log.parent.exists()
+
+
 def test_proposals_that_cannot_be_read_are_one_line_of_error(server):
     server.brain = lambda body: stamp_brain(body) if "response_format" in body else "no idea"
     with pytest.raises(JudgeError, match="--method mipro was given no usable proposal") as error:

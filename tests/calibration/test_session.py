@@ -130,6 +130,18 @@ def test_where_nothing_was_judged_it_says_why(labels, model, server):
         nj.calibrate(labels, "support", "threshold", **model)
 
 
+def test_a_judge_whose_scores_tell_nothing_leaves_the_file_that_is_there(
+    labels, model, server, tmp_path
+):
+    out = tmp_path / "j.json"
+    nj.calibrate(labels, "support", "threshold", out=out, resamples=0)
+    before = out.read_bytes()
+    server.brain = lambda body: {"verdict": "partial"}
+    with pytest.raises(InputError, match="threshold: the best cuts label all 48 items to fit on"):
+        nj.calibrate(labels, "support", "threshold", out=out, **model)
+    assert out.read_bytes() == before
+
+
 def test_a_budget_is_kept_and_what_it_left_out_is_counted(labels, model, server):
     report = nj.calibrate(labels, "support", "threshold", max_calls=60, **model).report
     assert len(server.requests) == 60

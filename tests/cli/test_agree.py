@@ -82,6 +82,27 @@ def test_one_file_shows_its_annotators(judge, annotated):
     assert "several annotators" in alone.err
 
 
+def test_labels_without_an_order_show_no_figure_of_distance(judge, tmp_path):
+    words = ["good", "poor", "average"]
+    rows = [
+        {"topic_id": t, "passage_id": q, "label": words[(t + q) % 3]}
+        for t in range(4)
+        for q in range(5)
+    ]
+    human = rows_of(tmp_path / "human.jsonl", rows)
+    rows_of(tmp_path / "judged.jsonl", [{**row, "label": "good"} for row in rows[:9]] + rows[9:])
+    ran = judge("agree", human, "judged.jsonl")
+    assert ran.code == 0, ran.err
+    assert "Cohen kappa, unweighted" in ran.out
+    assert "Krippendorff alpha, nominal" in ran.out
+    for name in ("linear", "quadratic", "ordinal", "interval  "):
+        assert name not in ran.out
+    two = [{**row, "annotator": name} for row in rows for name in "ab"]
+    ran = judge("agree", rows_of(tmp_path / "two.jsonl", two))
+    assert "alpha, nominal" in ran.out
+    assert "alpha, ordinal" not in ran.out
+
+
 def test_scores_fit_in_100_columns_and_are_drawn(judge, tmp_path):
     pytest.importorskip("matplotlib")
     rows = [

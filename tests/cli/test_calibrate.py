@@ -72,21 +72,20 @@ def test_a_table_tells_before_after_and_whether_it_helped(judge, labels, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("lean", "told"),
     [
-        ({}, "It helped: linear kappa is higher on topics that the fit never saw."),
-        ({"none": "full", "full": "none"}, "It did not help: linear kappa is lower on topics"),
+        (0.0, "It helped: linear kappa is higher on topics that the fit never saw."),
+        (-0.3, "It did not help: linear kappa is lower on topics"),
     ],
 )
-def test_it_says_plainly_whether_it_helped(judge, tmp_path, change, told):
-    """Where it did not, people say the contrary of the topics to fit on."""
+def test_it_says_plainly_whether_it_helped(judge, tmp_path, lean, told):
+    """Where it did not, people are far more lenient with the topics to fit on."""
     rows = support_rows(20, 10)
     path = write_jsonl(tmp_path / "labels.jsonl", rows)
     (report,) = judge("calibrate", path, *THRESHOLD, "--json").rows
     test = set(report["topics"][0]["test"])
-    for row in rows:
-        if row["topic_id"] not in test:
-            row["label"] = change.get(row["label"], row["label"])
+    others = {row["topic_id"]: lean for row in rows if row["topic_id"] not in test}
+    rows = support_rows(20, 10, lean=others)
     ran = judge("calibrate", write_jsonl(path, rows), *THRESHOLD)
     assert told in ran.out
     assert "too narrow" not in ran.out
@@ -97,6 +96,16 @@ def test_one_test_topic_gives_no_interval_and_no_verdict(judge, tmp_path):
     ran = judge("calibrate", write_jsonl(tmp_path / "two.jsonl", rows), *THRESHOLD)
     assert "There is no telling whether it helped: linear kappa has no interval" in ran.out
     assert "too narrow" not in ran.out
+
+
+@pytest.mark.parametrize("out", ["notes.txt/j.json", "full/j.json"])
+def test_a_place_that_cannot_be_written_is_one_line(judge, labels, tmp_path, out):
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "full" / "j.json.part").mkdir(parents=True)  # found when it comes to writing
+    ran = judge("calibrate", labels, *THRESHOLD, "--out", out)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"judge: {out}: cannot be written")
+    assert ran.err.count("\n") == 1
 
 
 def test_a_fitted_file_loads_in_a_run(judge, labels, tmp_path):
@@ -227,8 +236,7 @@ def test_a_semicolon_file_is_refused_by_its_first_line(judge, tmp_path):
     write_csv(tmp_path / "labels.csv", ROWS, delimiter=";")
     ran = judge("calibrate", "labels.csv", *THRESHOLD)
     assert ran.code == 2
-    assert "labels.csv:1: 'topic_id;run_id;sentence_id;" in ran.err
-    assert "CSV with a label column" in ran.err
+    assert "labels.csv:1: the columns are separated by ';', wanted commas" in ran.err
 
 
 # A study on the same data reached .535 and .565; about .42 without labels of the topic.

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from mock_rules import RULE, stamp_brain, stamped
-from mock_server import MockServer
+from mock_server import MockServer, input_of
 
 SMALL = {
     "few-shot": (),
@@ -73,13 +73,80 @@ def test_the_diff_shows_what_became_of_the_prompt(calibrate):
 
 
 def test_the_budget_holds_to_the_call_and_the_test_items_are_paid_for(calibrate, server):
-    ran = calibrate("gepa", "--max-calls", "130", "--json")
+    ran = calibrate("gepa", "--max-calls", "150", "--json")
     report = json.loads(ran.out)
-    assert len(server.requests) <= 130
+    assert len(server.requests) <= 150
     assert report["optimiser"]["stopped_by"] == "budget"
     (split,) = report["topics"]
     n_test = sum(item.topic_id in split["test"] for item in stamped(100, topics=9))
     assert (ran.code, report["n_unjudged"], report["n_test"]) == (0, 0, n_test)
+
+
+@pytest.mark.parametrize("n_scored", [0, 1])
+def test_a_search_that_could_try_no_new_prompt_writes_nothing_and_ends_with_3(
+    calibrate, server, tmp_path, n_scored
+):
+    """Scored at most: the judge's own prompt, on all of dev."""
+    out, log = tmp_path / "support.json", tmp_path / "support.log.jsonl"
+    calibrate("gepa", "--out", out)
+    kept = out.read_bytes(), log.read_bytes()
+    (split,) = json.loads(kept[0])["fitted"]["topics"]
+    n_dev, n_test = (
+        sum(item.topic_id in split[part] for item in stamped(100, topics=9))
+        for part in ("dev", "test")
+    )
+    limit = n_test + n_dev + (10 if n_scored else -1) + n_test
+    fresh = ("--set", f"run.cache={tmp_path / 'fresh'}")
+    ran = calibrate("gepa", "--max-calls", limit, "--out", out, *fresh)
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == (
+        "judge: budget: the search ended before a new prompt was scored on all of dev; "
+        f"{n_test} calls were kept to test it on. No judge file is written; raise the limit.\n"
+    )
+    assert (out.read_bytes(), log.read_bytes()) == kept
+    tried = tmp_path / "support.log.jsonl.part"
+    assert tried.exists() == bool(n_scored)
+    assert not n_scored or len(tried.read_text().splitlines()) == 1
+
+
+def test_a_correction_that_was_fitted_to_the_old_prompt_does_not_outlive_it(
+    calibrate, server, tmp_path
+):
+    state = ("--set", "judges.support.state=state.json")
+    assert calibrate("few-shot", "--method", "threshold", "--out", "state.json").code == 0
+    ran = calibrate("gepa", *state, "--out", "new.json")
+    assert ran.code == 0, ran.err
+    assert "correction of the judge's state is dropped: it was fitted to scores of the" in ran.out
+    old, new = (json.loads((tmp_path / name).read_text()) for name in ("state.json", "new.json"))
+    assert old["correction"] is not None
+    assert new["correction"] is None
+    assert new["fitted"]["optimiser"]["correction_dropped"] is True
+
+
+def test_a_prompt_that_stays_keeps_the_correction_of_its_scores(calibrate, server, tmp_path):
+    def brain(body):  # one label too strict, whatever it is told
+        label = {"red": "none", "amber": "none", "green": "partial"}
+        return {"verdict": label[input_of(body)["passage"].split()[-1].strip(".")]}
+
+    server.brain = brain
+    state = ("--set", "judges.support.state=state.json")
+    assert calibrate("few-shot", "--method", "threshold", "--out", "state.json").code == 0
+    ran = calibrate("few-shot", *state, "--out", "new.json")
+    assert ran.code == 0, ran.err
+    old, new = (json.loads((tmp_path / name).read_text()) for name in ("state.json", "new.json"))
+    assert new["correction"] == old["correction"] is not None
+    assert new["fitted"]["optimiser"]["correction_dropped"] is False
+    assert "is dropped" not in ran.out
+
+
+def test_on_fewer_labels_than_the_judge_has_both_prompts_are_measured_by_what_they_mean(
+    calibrate, tmp_path
+):
+    scale = ("--scale", "none=none,partial=none,full=full", "--json")
+    (report,) = calibrate("gepa", *scale).rows
+    assert report["scale"] == ["none", "full"]
+    figure = report["figures"]["kappa"]
+    assert figure["after"]["value"] > figure["before"]["value"] + 0.3
 
 
 def test_the_same_again_asks_nothing_and_writes_the_same_bytes(calibrate, server, tmp_path):

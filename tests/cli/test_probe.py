@@ -148,6 +148,7 @@ def test_a_broken_reply_is_asked_again_once_as_in_any_run(judge, judged, tide_se
         (["--judge", "support", "--field", "x"], "--field x: wanted OURS=THEIRS"),
         (["--judge", "relevance"], "has no relevance.jsonl"),
         (["--judge", "support", "--out", "out"], "which no probe wrote; name another --out"),
+        (["--judge", "support", "--out", "tiny/topics.tsv/p"], "topics.tsv/p: cannot be written"),
         (["--judge", "mine.yaml"], "mine.yaml: no such file"),
         (["--judge", "support", "--set", "models.default.rpm=no"], "models.default.rpm"),
     ],
@@ -160,6 +161,17 @@ def test_what_cannot_be_probed_ends_with_2_and_one_line(
     assert said in ran.err
     assert "Traceback" not in ran.err
     assert tide_server.requests == []
+
+
+def test_a_folder_that_turns_out_not_to_be_writable_is_one_line(judge, judged, tmp_path):
+    (tmp_path / "probed").mkdir()
+    (tmp_path / "probed" / "labels").write_text("mine")
+    ran = judge(
+        *("probe", judged, "--judge", "support", "--conditions", "input", "--out", "probed"),
+        "--quiet",
+    )
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "judge: probed: cannot be written (File exists)\n"
 
 
 def test_an_endpoint_that_is_gone_ends_the_probe(judge, judged, tmp_path):

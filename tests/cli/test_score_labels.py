@@ -72,6 +72,31 @@ def test_names_of_runs_cannot_steer_the_terminal(judge, files):
     assert "  \\x1b[2Jred: 0 labels, wanted 20 or more\n" in found.out
 
 
+def test_labels_of_other_items_are_left_out_by_a_flag_and_counted(judge, files):
+    plain = judge("score", "judged.jsonl", "--labels", "human.csv")
+    with (files / "human.csv").open("a") as stream:
+        stream.write("t0,good,n98,support\nt0,good,n99,support\n")
+    refused = judge("score", "judged.jsonl", "--labels", "human.csv")
+    assert (refused.code, refused.out) == (2, "")
+    assert "2 labels are of items that are not in judged.jsonl" in refused.err
+    ran = judge("score", "judged.jsonl", "--labels", "human.csv", "--ignore-other-labels")
+    assert (ran.code, ran.out) == (0, plain.out)
+    assert "1 other_items (skipped), first at human.csv:1: 2 labels are of items" in ran.err
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        ("--half-width", 0.05), ("--where", "a=b"), ("--against", "good"), ("--measure", "A"),
+        ("--ignore-other-labels",),
+    ],
+)  # fmt: skip
+def test_flags_of_corrected_scores_without_labels_are_a_usage_error(judge, files, flag):
+    ran = judge("score", "judged.jsonl", *flag)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == f"judge: {flag[0]}: for corrected scores alone, wanted --labels too\n"
+
+
 def test_labels_that_do_not_fit_end_with_2_and_print_nothing(judge, files):
     (files / "few.csv").write_text("topic_id,run_id,nugget_id,label\nt0,good,n0,support\n")
     ran = judge("score", "judged.jsonl", "--labels", "few.csv")

@@ -51,7 +51,8 @@ def test_a_rank_says_what_its_passage_adds():
 
 def test_ranks_leave_out_what_is_missing_and_count_it():
     first, second = rank_steps([[NAN, 0, 5, NAN, NAN], [5, 0, 5, 0, 0]], [1, 1, 1, NAN, 0])
-    assert (first.n_answered, first.n_unjudged, first.coverage) == (1, 2, 1 / 2)
+    assert (first.n_answered, first.n_unjudged) == (1, 2)
+    assert first.coverage == pytest.approx(8 / 15)  # 3 of 5 known ratings answer: (3/5 + 0 + 1) / 3
     assert (second.n_new, second.redundancy, second.coverage) == (1, 1 / 2, 2 / 3)
     nothing = rank_steps([[NAN]], [1])[0]
     assert (nothing.coverage, nothing.incompleteness, nothing.redundancy) == (None, None, None)
@@ -66,10 +67,12 @@ def test_a_missing_rating_is_neither_an_answer_nor_none():
 
 # Four answerable questions: answered, answered and open beside it, open, not answered. One more
 # may be answerable, and the context may answer it; one is not answerable.
-def test_coverage_is_over_decided_questions_and_the_bounds_over_all():
+def test_an_undecided_question_counts_at_the_rate_of_the_known_ratings_between_its_bounds():
     context = [[5, 3, NAN, 0, 0, 5], [0, NAN, 2, 2, NAN, NAN]]
     found = coverage(context, [1, 1, 1, 1, NAN, 0])
-    assert found == Value(value=2 / 3, n=6, n_unjudged=4, low=2 / 5, high=4 / 5)
+    # Two of six known ratings answer, so the third question counts 1/3: (1 + 1 + 1/3 + 0) / 4.
+    assert found.value == pytest.approx(7 / 12)
+    assert (found.n, found.n_unjudged, found.low, found.high) == (6, 4, 2 / 5, 4 / 5)
 
 
 def test_an_empty_context_covers_nothing_and_repeats_nothing():

@@ -91,6 +91,15 @@ def test_one_file_gives_the_agreement_of_its_annotators_alone(annotated, judged)
         agree(annotated.parent, None, Problems())
 
 
+@pytest.mark.parametrize("more", [{}, {"annotator": "ann"}])
+def test_a_sheet_that_nobody_filled_in_says_so(judged, tmp_path, more):
+    empty = write(tmp_path / "sheet.jsonl", [{**item, "label": None, **more} for item in items()])
+    said = "sheet.jsonl: none of its 48 items has a label yet"
+    for pair in ((empty, judged), (judged, empty), (empty, None)):
+        with pytest.raises(InputError, match=said):
+            agree(*pair, Problems())
+
+
 def test_items_without_a_majority_count_among_the_annotators_but_not_for_the_judge(tmp_path):
     cells = [{"topic_id": "t", "passage_id": f"d{i}"} for i in range(3)]
     given = ["01", "11", "22"]  # the first has no majority

@@ -481,6 +481,16 @@ def test_too_few_labels_are_refused(nuggets):
     refused(nuggets, nuggets.rows[:45], "nothing can be corrected: .* labels, wanted 20 or more")
 
 
+def test_too_few_labels_are_told_of_all_runs_together(nuggets):
+    rows = [
+        (ids, label)
+        for i, (ids, label) in enumerate(sorted(nuggets.rows, key=lambda row: row[0]["run_id"]))
+        if i % 80 < {"one": 19, "two": 11, "three": 5}[ids["run_id"]]
+    ]
+    told = r"the runs have 5 \(three\) to 19 \(one\) labels, wanted 20 or more; 3 of 3 have fewer$"
+    refused(nuggets, rows, told, measures=["A"])
+
+
 def test_labels_of_one_topic_are_refused(nuggets):
     rows = [(ids, label) for ids, label in nuggets.rows if ids["topic_id"] == "t1"]
     refused(nuggets, rows, "labels are of one topic")
@@ -517,6 +527,26 @@ def test_labels_of_other_topics_are_refused(nuggets, tmp_path):
 def test_labels_of_other_nuggets_are_refused(nuggets):
     rows = [*nuggets.rows, ({**nuggets.rows[0][0], "nugget_id": "n99"}, "support")]
     refused(nuggets, rows, "1 labels are of items that are not in .*n99")
+
+
+def test_labels_of_other_topics_and_items_are_left_out_on_request_and_counted(nuggets, tmp_path):
+    extra = [({**nuggets.rows[i][0], "nugget_id": f"x{i}"}, "support") for i in range(3)]
+    away = [({**nuggets.rows[i][0], "topic_id": f"x{i % 2}"}, "okay") for i in range(4)]
+    labels = labels_file(tmp_path / "l.jsonl", [*nuggets.rows, *extra, *away])
+    problems = Problems()
+    found = corrected_scores(nuggets.path, labels, problems, ignore_others=True)
+    plain = corrected_scores(nuggets.path, nuggets.labels(240), Problems())
+    assert found == plain
+    told = {row.kind: row.what for row in problems if row.action == "skipped"}
+    assert told["other_items"].startswith("3 labels are of items that are not in ")
+    assert told["other_topics"].startswith("4 labels are of 2 topics that are not judged in ")
+    with pytest.raises(InputError, match=r"4 labels are of 2 .*--ignore-other-labels leaves such"):
+        corrected_scores(nuggets.path, labels, Problems())
+
+
+def test_a_sheet_that_nobody_filled_in_says_so(nuggets, tmp_path):
+    rows = [({**ids, "chosen_by": "random"}, None) for ids, _ in nuggets.rows]
+    refused(nuggets, rows, r"bad\.jsonl: none of its 240 items has a label yet")
 
 
 def test_labels_of_other_things_are_refused(nuggets, tmp_path):

@@ -82,6 +82,41 @@ def test_of_labels_without_order_all_that_differ_are_equally_worth_asking(pair):
     assert next_labels(pair, 3, Problems(), random_share=0).n_by["margin"] == 0
 
 
+def test_labels_ordered_by_name_alone_have_no_figure_of_distance(tmp_path):
+    words = ["good", "poor", "average", "good", "poor", "average"]
+    said = ["good", "average", "average", "good", "poor", "poor"]
+    human = labels_file(tmp_path / "human.jsonl", words)
+    found = agree(human, labels_file(tmp_path / "judged.jsonl", said), Problems())
+    assert found["is_ordered"] is False
+    # 4 of 6 agree; by chance 1/3, as both gave each label twice.
+    kappa = pytest.approx((4 / 6 - 1 / 3) / (2 / 3))
+    assert found["cohen_kappa"] == {"unweighted": kappa, "linear": None, "quadratic": None}
+    assert found["intervals"]["alpha"]["ordinal"]["value"] is None
+    assert found["intervals"]["alpha"]["nominal"]["value"] is not None
+    named = [
+        labels_file(tmp_path / n, x, annotator=[n] * 6) for n, x in (("a", words), ("b", said))
+    ]
+    human.write_text("".join(path.read_text() for path in named))
+    alone = agree(human, None, Problems())
+    among = alone["annotators"]["among"]
+    assert alone["is_ordered"] is False
+    assert among["pairwise_kappa"]["unweighted"] == kappa
+    assert (among["pairwise_kappa"]["linear"], among["alpha"]["interval"]) == (None, None)
+    assert among["intervals"]["pairwise_kappa"]["quadratic"]["value"] is None
+
+
+def test_labels_of_a_known_scale_keep_their_figures_of_distance(tmp_path):
+    paths = [
+        labels_file(tmp_path / name, labels)
+        for name, labels in (("human", [2, 3, 3, 2, 2, 3]), ("judged", [1, 2, 2, 2, 1, 2]))
+    ]
+    found = agree(*paths, Problems())
+    assert (found["is_ordered"], found["scale"]) == (True, ["1", "2", "3"])
+    found = agree(*paths[::-1], Problems())
+    assert found["scale"] == ["1", "2", "3"]  # and not 2, 3, 1
+    assert found["cohen_kappa"]["linear"] is not None
+
+
 def test_names_of_labels_and_annotators_do_not_take_figures_away(tmp_path):
     truth = [*LABELS, *LABELS]
     names = {"annotator": ["quadratic"] * 6}

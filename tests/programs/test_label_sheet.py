@@ -53,6 +53,12 @@ def test_other_texts_stay_as_they_are(tmp_path, text):
     assert found.n_unlabelled == 2
 
 
+@pytest.mark.parametrize("name", [f"{'x' * 300}.csv", "folder/sheet.jsonl"])
+def test_a_place_that_cannot_be_written_is_named(tmp_path, name):
+    with pytest.raises(InputError, match=r"cannot be written \("):
+        write_sheet(tmp_path / name, [row()], Problems())
+
+
 @pytest.mark.parametrize("name", ["sheet.csv", "sheet.jsonl"])
 def test_a_filled_sheet_is_read_as_it_is_and_an_empty_label_is_none(tmp_path, name):
     path = tmp_path / name

@@ -1,0 +1,201 @@
+"""`judge coverage`: the tables of the CRUX paper from a results folder, and a map of a topic."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .terminal import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..programs.coverage_scores import CoverageData, CoverageSettings
+    from ..programs.coverage_tables import RunTau, Variant
+    from ..records.rows import ScoreRow
+
+
+def coverage(
+    results: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, help="A folder of `judge run coverage`.")
+    ],
+    eta: Annotated[
+        str, typer.Option(help="Ratings from which a text answers, as 1-5 or 2,3,4.")
+    ] = "1-5",
+    k: Annotated[str, typer.Option(help="Passages in a context, as 5,10,20.")] = "5,10,20",
+    topic: Annotated[str | None, typer.Option(help="The topic to draw with --map.")] = None,
+    map_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--map", dir_okay=False, help="Draw the ratings of --topic: .png, .svg, .pdf."
+        ),
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Samples of topics behind the intervals; 0: no intervals.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Which measures of contexts order runs as their reports do, by eta and by context size.
+
+    Examples: judge coverage results/demo --k 1,3,10
+    / judge coverage results/demo --topic 12 --map topic12.svg
+    """
+    from ..programs.coverage_files import read_coverage
+    from ..programs.coverage_tables import by_eta, by_size, measure_taus
+    from ..records.problems import InputError, Problems
+    from .score import list_problems
+
+    if (topic is None) != (map_file is None):
+        raise InputError("--topic and --map are used together: which topic, drawn where")
+    etas, sizes = numbers_of("eta", eta, most=5), numbers_of("k", k)
+    problems = Problems()
+    data, settings = read_coverage(results, problems)
+    if map_file is not None and topic is not None:
+        _draw(data, settings, topic, map_file)
+    else:
+        taus = measure_taus(data, settings, resamples=resamples, seed=seed)
+        of_eta, of_size = by_eta(data, settings, etas), by_size(data, settings, sizes)
+        if as_json:
+            from .tables import write_objects
+
+            write_objects([_as_object(settings, taus, of_eta, of_size)])
+        else:
+            sys.stdout.write(shown(_text(settings, taus, of_eta, of_size)))
+    list_problems(problems)
+
+
+def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
+    """`1-5` or `5,10,20` as numbers, in order, each once. Raises: InputError for another text."""
+    from ..records.problems import InputError
+
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = (bound.strip() for bound in part.partition("-"))
+        ends = [int(end[:9]) if end.isdecimal() else 0 for end in (first, last if dash else first)]
+        if not 1 <= ends[0] <= ends[1] <= most:
+            wanted = f"wanted numbers from 1 to {most:,}, as 1-3 or 1,2,3"
+            raise InputError(f"--{name} {text}: {wanted}")
+        found += range(ends[0], ends[1] + 1)
+    return list(dict.fromkeys(found))
+
+
+def _draw(data: CoverageData, settings: CoverageSettings, topic: str, path: Path) -> None:
+    from ..programs.coverage_map import write_map
+    from ..programs.coverage_scores import TopicView
+    from ..records.problems import InputError
+
+    if topic not in data.questions:
+        known = ", ".join(list(data.questions)[:5])
+        raise InputError(f"--topic {topic}: no questions of it here, wanted one such as {known}")
+    names = [question.id for question in data.questions[topic].questions]
+    write_map(TopicView(data, topic, settings), names, path)
+    sys.stderr.write(f"{shown(str(path))}\n")
+
+
+def _as_object(
+    settings: CoverageSettings,
+    taus: Mapping[str, RunTau],
+    of_eta: Sequence[Variant],
+    of_size: Sequence[Variant],
+) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "settings": asdict(settings),
+        "to_report_coverage": {name: asdict(tau) for name, tau in taus.items()},
+        "by_eta": [_variant(variant) for variant in of_eta],
+        "by_k": [_variant(variant) for variant in of_size],
+    }
+
+
+def _variant(variant: Variant) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from ..records.scores import score_row
+
+    sides = {"contexts": variant.contexts, "reports": variant.reports}
+    means = {
+        side: {run: score_row(row) for run, row in rows.items()} for side, rows in sides.items()
+    }
+    taus = {"to_reports": asdict(variant.to_reports), "to_base": asdict(variant.to_base)}
+    return {"eta": variant.settings.eta, "k": variant.settings.k, **means, **taus}
+
+
+def _text(
+    settings: CoverageSettings,
+    taus: Mapping[str, RunTau],
+    of_eta: Sequence[Variant],
+    of_size: Sequence[Variant],
+) -> str:
+    etas = [(f"eta {variant.settings.eta}", variant) for variant in of_eta]
+    sizes = [(f"k {variant.settings.k}", variant) for variant in of_size]
+    return "\n".join(
+        [
+            _taus_text(taus),
+            _variants_text("Coverage of contexts by eta (Table 2)", etas, "eta 3"),
+            _variants_text("Coverage of contexts by size (Table 3)", sizes, f"k {settings.k}"),
+        ]
+    )
+
+
+def _taus_text(taus: Mapping[str, RunTau]) -> str:
+    from ..programs.coverage_tables import LEAST_RUNS
+    from .tables import aligned
+
+    title = "Kendall tau-b of runs, measures of contexts against report_coverage (Figure 5)\n"
+    n_runs = max((found.n_runs for found in taus.values()), default=0)
+    if n_runs < LEAST_RUNS:
+        return f"{title}none: {_few(n_runs)} a context and a report, wanted {LEAST_RUNS}\n"
+    rows = [
+        [name, _tau(found), _bounds(found), f"{found.n_runs}", f"{found.n_unjudged:,}"]
+        for name, found in taus.items()
+    ]
+    return title + aligned([["measure", "tau-b", "95% by topic", "runs", "unjudged"], *rows])
+
+
+def _variants_text(title: str, variants: Sequence[tuple[str, Variant]], base: str) -> str:
+    from ..programs.coverage_tables import LEAST_RUNS
+    from .tables import aligned
+
+    first = variants[0][1].contexts
+    if not first:
+        return f"{title}\nnone: no run has contexts\n"
+    runs = sorted(first, key=lambda run: (-(first[run].value or 0.0), run))
+    rows = [[run, *(_mean(variant.contexts[run]) for _, variant in variants)] for run in runs]
+    notes = []
+    for name, taus in (
+        (f"tau-b to {base}", [variant.to_base for _, variant in variants]),
+        ("tau-b to report_coverage", [variant.to_reports for _, variant in variants]),
+    ):
+        n_runs = max(found.n_runs for found in taus)
+        if n_runs < LEAST_RUNS:
+            notes.append(f"No {name}: {_few(n_runs)} both values, wanted {LEAST_RUNS}\n")
+        else:
+            rows.append([name, *map(_tau, taus)])
+    header = ["run", *(name for name, _ in variants)]
+    return f"{title}\n" + aligned([header, *rows]) + "".join(notes)
+
+
+def _few(n_runs: int) -> str:
+    return f"{n_runs} run{' has' if n_runs == 1 else 's have'}"
+
+
+def _mean(row: ScoreRow) -> str:
+    value = "-" if row.value is None else f"{row.value:.4f}"
+    if row.n_unjudged and row.low is not None and row.high is not None:
+        return f"{value} [{row.low:.4f} {row.high:.4f}]"
+    return value
+
+
+def _tau(found: RunTau) -> str:
+    return "-" if found.tau.value is None else f"{found.tau.value:.3f}"
+
+
+def _bounds(found: RunTau) -> str:
+    if found.tau.low is None or found.tau.high is None:
+        return "-"
+    return f"[{found.tau.low:.3f} {found.tau.high:.3f}]"

@@ -1,0 +1,27 @@
+"""What the disk refuses to take, told as one line, and where possible before anything is asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..records.problems import InputError
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Write to `path` in here. Raises: InputError that names it, for any OSError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def check_writable(path: Path) -> None:
+    """Raise InputError unless the file or folder, or else its nearest parent, can be written."""
+    with writing(path):
+        there = next(each for each in (path, *path.absolute().parents) if each.exists())
+        if not os.access(there, os.W_OK) or (there != path and not there.is_dir()):
+            raise InputError(f"{path}: cannot be written, for {there} is no folder to write in")

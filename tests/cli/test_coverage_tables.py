@@ -1,0 +1,125 @@
+"""`judge coverage` on the results of a run that took no model."""
+
+import json
+
+import pytest
+
+# Four questions; each passage answers one, so coverage is what a run's passages count.
+PASSAGES = [f"t:0#{i}" for i in range(4)]
+RUNS = {"one": [0, 0, 0], "two": [1, 0, 0], "three": [1, 1, 0]}  # which of the first 3 answer
+
+
+def rows(path, *objects):
+    path.write_text("".join(json.dumps(row) + "\n" for row in objects), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def run_coverage(tmp_path, judge):
+    """`run_coverage(answers)`: a run over three contexts, results in `out`."""
+
+    def run(answers=("one", "two", "three")):
+        asked = {"id": "t", "subquestions": ["Who?", "When?", "Where?", "Why?"]}
+        questions = rows(tmp_path / "questions.jsonl", asked)
+        rated = {name: [5 * (i == j) for j in range(4)] for i, name in enumerate(PASSAGES)}
+        rated |= {f"x:0#{i}": [0, 0, 0, 0] for i in range(4)}
+        for n, run_id in enumerate(RUNS):
+            rated[f"t:report:{run_id}"] = [5] * (n + 1) + [0] * (3 - n)
+        lines = [{"id": "t", "docid": name, "rating": given} for name, given in rated.items()]
+        ratings = rows(tmp_path / "ratings.jsonl", *lines)
+        command = ["--questions", questions, "--ratings", ratings]
+        for run_id, hits in RUNS.items():
+            ids = [PASSAGES[i] if hit else f"x:0#{i}" for i, hit in enumerate([*hits, 1])]
+            path = tmp_path / f"{run_id}.run"
+            ranked = [f"t Q0 {name} {i} {-i} {run_id}\n" for i, name in enumerate(ids)]
+            path.write_text("".join(ranked))
+            command += ["--retrieval", path]
+            if run_id in answers:
+                answer = {"run_id": run_id, "topic_id": "t", "topic": "a strike"}
+                answer |= {"references": [], "response_length": 2}
+                answer |= {"answer": [{"text": "They struck.", "citations": []}]}
+                command += ["--runs", rows(tmp_path / f"{run_id}.jsonl", answer)]
+        ran = judge("run", "coverage", *command, "--k", 3, "--model", "lexical", "--out", "out")
+        assert ran.code == 0, ran.err
+
+    return run
+
+
+def test_the_three_tables_are_printed(judge, run_coverage):
+    run_coverage()
+    ran = judge("coverage", "out", "--eta", "3,5", "--k", "1-4", "--resamples", 0)
+    assert (ran.code, ran.err) == (0, "")
+    figure, by_eta, by_size = ran.out.split("\n\n")
+    assert ["coverage", "1.000", "-", "3", "0"] in [line.split() for line in figure.splitlines()]
+    assert not any(name in ran.out for name in ("Z*", "y*"))
+    assert [line.split() for line in by_eta.splitlines()][1:] == [
+        ["run", "eta", "3", "eta", "5"],
+        ["three", "0.5000", "0.5000"],
+        ["two", "0.2500", "0.2500"],
+        ["one", "0.0000", "0.0000"],
+        ["tau-b", "to", "eta", "3", "1.000", "1.000"],
+        ["tau-b", "to", "report_coverage", "1.000", "1.000"],
+    ]
+    sizes = {line.split()[0]: line.split()[1:] for line in by_size.splitlines()[1:]}
+    assert sizes["three"] == ["0.2500", "0.5000", "0.5000", "-", "[0.5000", "1.0000]"]
+    assert sizes["one"] == ["0.0000", "0.0000", "0.0000", "-", "[0.0000", "1.0000]"]
+    assert by_size.splitlines()[-1].split()[-1] == "-"  # no tau where nothing but bounds is known
+
+
+def test_json_has_the_same_in_one_object(judge, run_coverage):
+    run_coverage()
+    (found,) = judge("coverage", "out", "--k", "2,4", "--resamples", 20, "--json").rows
+    assert found["settings"]["k"] == 3
+    tau = found["to_report_coverage"]["coverage"]
+    assert (tau["tau"]["value"], tau["n_runs"], tau["n_unjudged"]) == (1.0, 3, 0)
+    assert [row["eta"] for row in found["by_eta"]] == [1, 2, 3, 4, 5]
+    at_2, at_4 = found["by_k"]
+    assert [at_2["contexts"][run]["value"] for run in RUNS] == [0.0, 0.25, 0.5]
+    assert [at_2["reports"][run]["value"] for run in RUNS] == [0.25, 0.5, 0.75]
+    assert (at_2["k"], at_2["to_base"]["tau"]["value"]) == (2, 1.0)
+    assert at_4["contexts"]["one"]["value"] is None
+    assert (at_4["contexts"]["one"]["low"], at_4["contexts"]["one"]["high"]) == (0.0, 1.0)
+
+
+def test_with_two_reports_it_says_that_there_is_no_tau(judge, run_coverage):
+    run_coverage(answers=("one", "three"))
+    out = judge("coverage", "out", "--k", "1").out
+    assert "none: 2 runs have a context and a report, wanted 3\n" in out
+    assert out.count("No tau-b to report_coverage: 2 runs have both values, wanted 3\n") == 2
+    assert "tau-b to eta 3" in out  # the contexts are three
+
+
+def test_a_topic_is_drawn(judge, run_coverage, tmp_path):
+    pytest.importorskip("matplotlib")
+    run_coverage()
+    ran = judge("coverage", "out", "--topic", "t", "--map", "maps/t.svg")
+    assert (ran.code, ran.out, ran.err) == (0, "", "maps/t.svg\n")
+    assert "required 4" in (tmp_path / "maps" / "t.svg").read_text()
+
+
+REFUSED = {
+    ("--eta", "0-3"): "--eta 0-3: wanted numbers from 1 to 5, as 1-3 or 1,2,3",
+    ("--eta", "2,6"): "--eta 2,6: wanted numbers from 1 to 5",
+    ("--k", "5,"): "--k 5,: wanted numbers from 1 to 1,000",
+    ("--k", "3-1"): "--k 3-1: wanted numbers from 1 to 1,000",
+    ("--k", "9999999999999"): "--k 9999999999999: wanted numbers",
+    ("--topic", "t"): "--topic and --map are used together",
+    ("--map", "t.svg"): "--topic and --map are used together",
+    ("--topic", "u", "--map", "t.svg"): "--topic u: no questions of it here, wanted one",
+    ("--topic", "t", "--map", "t.gif"): "t.gif: pictures are written as svg, png, pdf",
+}
+
+
+def test_flags_that_make_no_sense_are_told_in_a_line(judge, run_coverage):
+    run_coverage()
+    for flags, told in REFUSED.items():
+        ran = judge("coverage", "out", *flags)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"judge: {told}")
+        assert ran.err.count("\n") == 1
+
+
+def test_a_folder_of_another_program_is_refused(judge, tiny):
+    ran = judge("coverage", tiny)
+    assert ran.code == 2
+    assert ran.err.startswith("judge: ")
