@@ -99,6 +99,30 @@ def test_the_judge_of_ones_own_is_judged_measured_and_calibrated_as_shown(tmp_pa
     assert shown[-1].startswith("It helped")
 
 
+def test_a_collection_is_built_and_two_runs_are_scored_on_it_as_shown(tmp_path):
+    text = block_after("made-up multi-document summaries:").replace("\\\n", " ")
+    build, evaluate = text.split("\n")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for command in (build, evaluate):
+        assert command.startswith("judge ")
+        done = subprocess.run(
+            [sys.executable, "-m", "nuggetjudge", *shlex.split(command)[1:]],
+            cwd=tmp_path,
+            env={**os.environ, "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert done.stdout.strip() == block_after("two retrieval runs and their answers:")
+
+
+def test_the_coverage_kappa_of_the_lexical_judge_is_that_of_the_command(shared_data, tmp_path):
+    table = run(str(ROOT / "examples/lexical_table.py"), str(shared_data), cwd=tmp_path)
+    (row,) = (line for line in table.split("\n") if line.startswith("| crux_duc task 1"))
+    assert "| 264 | 0.491 |" in row
+    assert "kappa .491, n 264" in README
+
+
 def test_every_page_that_is_linked_exists():
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "CHANGELOG.md"]
     for page in pages:
