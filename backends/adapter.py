@@ -14,12 +14,13 @@ import types
 import typing
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, get_args, get_origin
+from typing import Any, get_args, get_origin, get_type_hints
 
 import dspy
 import orjson
 from dspy.utils.exceptions import AdapterParseError
 from pydantic.fields import FieldInfo
+from typing_extensions import is_typeddict
 
 OPEN, CLOSE = "<data>\n", "\n</data>"
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -146,5 +147,8 @@ def _type_shape(kind: Any) -> str:
         return " | ".join(_type_shape(part) for part in get_args(kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
         return " | ".join(f'"{label.value}"' for label in kind)
+    if is_typeddict(kind):
+        parts = get_type_hints(kind).items()
+        return "{" + ", ".join(f'"{name}": {_type_shape(part)}' for name, part in parts) + "}"
     names = {str: '"..."', int: "<integer>", float: "<number>", bool: "true | false"}
     return names.get(kind, "null")

@@ -9,13 +9,13 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import dspy
 import orjson
-from pydantic import AfterValidator, Strict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Strict, TypeAdapter, ValidationError, with_config
 from pydantic.fields import FieldInfo
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, is_typeddict
 
 from ..records.judgements import Reason
 from .adapter import CLOSE, OPEN, JudgeAdapter, as_data, keyed_by
@@ -186,9 +186,18 @@ def _distinct(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _strict(kind: Any) -> Any:
-    """The type with its numbers strict: "2", 2.0 and true are not the grade 2 or 1."""
+    """The type with its numbers strict: "2", 2.0 and true are not the grade 2 or 1.
+
+    A TypedDict stands for an object with exactly its keys.
+    """
     if kind in (int, float, bool):
         return Annotated[kind, Strict()]
+    if is_typeddict(kind):
+        fields: dict[str, Any] = {
+            name: _strict(part) for name, part in get_type_hints(kind).items()
+        }
+        closed = TypedDict(kind.__name__, fields)  # type: ignore[misc]
+        return with_config(ConfigDict(extra="forbid"))(closed)
     parts = tuple(map(_strict, get_args(kind)))
     if (origin := get_origin(kind)) in (list, dict):
         return origin[parts]
@@ -223,6 +232,10 @@ def _type_schema_json(kind: Any) -> bytes:
 def _type_schema(kind: Any) -> dict[str, Any]:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return {"type": "string", "enum": [label.value for label in kind]}
+    if is_typeddict(kind):
+        return _closed({name: _type_schema(part) for name, part in get_type_hints(kind).items()})
+    if get_origin(kind) is list:
+        return {"items": _type_schema(get_args(kind)[0]), "type": "array"}
     schema: dict[str, Any] = orjson.loads(_type_schema_json(kind))
     return schema
 

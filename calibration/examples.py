@@ -104,6 +104,9 @@ def read_examples(
         where=where or {},
         scale=tuple(names),
     )
+    if judge.kind == "ratings" and scale is None and {*labels.cells.values()} <= {"0", "1"}:
+        what = f"all labels are 0 or 1, and ratings go to {judge.scale[-1]}; say what they mean"
+        raise InputError(f"{path}: {what}, such as --scale 0=0,1={judge.scale[-1]}")
     found, n_without = [], 0
     for cell, label in labels.cells.items():
         line = labels.lines.get(cell, 1)

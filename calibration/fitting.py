@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from .settings import ALL_METHODS, PROMPT_METHODS, Settings, coded_objective, ob
 from .split import Split, split_topics, topic_folds
 from .threshold import objective_named
 from .topic import add_topics
+
+if TYPE_CHECKING:
+    from .optimisers import Optimised
 
 
 class Calibration(NamedTuple):
@@ -219,7 +222,6 @@ def _with_prompts(
     prompt_model: Backend | None,
     log: Path | None,
 ) -> Calibration:
-    from .optimisers import optimise
     from .prompt_diff import prompt_diff
     from .student import prompt_of
 
@@ -229,21 +231,7 @@ def _with_prompts(
     )
     before, unjudged, _ = _judged(judge, test, settings)
     n_kept = len(calls(judge, test))
-    found = optimise(
-        judge,
-        train,
-        dev,
-        method=settings.method,
-        seed=settings.seed,
-        options=settings.options,
-        prompt_model=prompt_model,
-        log=log,
-        threads=settings.concurrency,
-        keep_calls=n_kept,
-    )
-    if found.stopped_by and found.n_candidates < 2:  # the judge's own prompt at most
-        what = "the search ended before a new prompt was scored on all of dev"
-        raise JudgeError(Reason.BUDGET, f"{what}; {n_kept} calls were kept to test it on")
+    found = _searched(judge, train, dev, settings, prompt_model, log, n_kept)
     is_new = found.prompts[judge.predictor] != prompt_of(getattr(judge, judge.predictor))
     # Cuts that were fitted to the scores of one prompt say nothing of those of another.
     file = _file(judge, prompts=found.prompts, correction=None if is_new else judge.correction)
@@ -262,6 +250,36 @@ def _with_prompts(
     report["optimiser"]["correction_dropped"] = file.correction != judge.correction
     diff = prompt_diff(judge, found.prompts)
     return Calibration(_described(file, report, judge, settings), report, diff)
+
+
+def _searched(
+    judge: ItemJudge,
+    train: Sequence[Example],
+    dev: Sequence[Example],
+    settings: Settings,
+    prompt_model: Backend | None,
+    log: Path | None,
+    n_kept: int,
+) -> Optimised:
+    """The best prompt on dev; `n_kept` calls are left over. Raises: JudgeError (budget)."""
+    from .optimisers import optimise
+
+    found = optimise(
+        judge,
+        train,
+        dev,
+        method=settings.method,
+        seed=settings.seed,
+        options=settings.options,
+        prompt_model=prompt_model,
+        log=log,
+        threads=settings.concurrency,
+        keep_calls=n_kept,
+    )
+    if found.stopped_by and found.n_candidates < 2:  # the judge's own prompt at most
+        what = "the search ended before a new prompt was scored on all of dev"
+        raise JudgeError(Reason.BUDGET, f"{what}; {n_kept} calls were kept to test it on")
+    return found
 
 
 def _judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> _Asked:
@@ -301,6 +319,7 @@ def _file(
         scale=tuple(judge.scale),
         model=judge.model_name,
         logprobs=judge.has_logprobs,
+        window=judge.window,
         prompts=dict(prompts) if prompts is not None else dict(judge.fitted_prompts),
         words=dict(words) if words is not None else None,
         correction=correction,

@@ -191,6 +191,8 @@ def _complete(
                 what = f"{name} {own[name]!r} of cell {' '.join(cell)} is not in the data"
                 problems.error(path, labels.lines.get(cell, 1), "unknown_id", what)
                 break
+        if "question_id" in own:  # the question is a sub-question, not what the topic asks
+            found["topic_id"] = None
         for name, text in found.items():
             if text:
                 texts.setdefault(cell, {}).setdefault(_INPUTS[name], text)

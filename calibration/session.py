@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..backends.budget import Budget, price_of
-from ..backends.cache import ReplyCache
+from ..backends.budget import Budget
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import ItemJudge, JudgeFile
 from ..judges.files import FORMAT
-from ..programs.config import ITEM_JUDGES, Config
+from ..programs.config import ITEM_JUDGES, Config, ItemsConfig
 from ..programs.config_file import load_config
 from ..programs.estimates import Estimate
 from ..programs.panel import Panel
 from ..programs.run import dotted
+from ..programs.session import check_prices, open_cache
 from ..programs.writing import check_writable, writing
 from ..records.problems import InputError, Problems
 from .examples import Examples, read_examples
@@ -170,13 +170,13 @@ def _judge_and_labels(
         known = ", ".join(ITEM_JUDGES)
         raise InputError(f"judge {judge!r}: wanted {known}, or the YAML file of your own")
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
-    cache = _open_cache(config)
+    cache = open_cache(config)
     panel = Panel(config, cache=cache, budget=budget)
     try:
         fitted = panel.item_judge(judge)
         if fitted.model_name == "lexical" and not fitted.twins:
             raise InputError(f"{judge}: without a `lexical:` section it needs a model (--model)")
-        _check_price(config, panel)
+        check_prices(config, [ItemsConfig(judge=judge).name])
         examples = read_examples(
             labels,
             fitted,
@@ -226,21 +226,6 @@ def _check_out(out: Path | None) -> None:
 def _is_judge_file(path: Path) -> bool:
     with path.open(encoding="utf-8", errors="replace") as stream:
         return FORMAT in stream.read(200)
-
-
-def _open_cache(config: Config) -> ReplyCache | None:
-    ways = {model.way for model in config.models.values()}
-    if config.run.cache is False or not ways & {"http", "litellm"}:
-        return None
-    return ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)
-
-
-def _check_price(config: Config, panel: Panel) -> None:
-    if config.run.max_cost is not None:
-        for alias, model in panel.models():
-            if price_of(model) is None:
-                what = f"the price of model {model.model!r} is not known"
-                raise InputError(f"max_cost: {what}; set models.{alias}.price, or use max_calls")
 
 
 def scale_of(texts: Sequence[str]) -> dict[str, str] | None:

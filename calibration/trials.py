@@ -222,10 +222,7 @@ class Trials:
         candidate.gain = sum(gains) / len(gains)
         candidate.n_failed = given.count(None)
         if self._log_path is not None:
-            if self._log is None:
-                with writing(self._log_path):
-                    self._log_path.parent.mkdir(parents=True, exist_ok=True)
-                    self._log = self._log_path.open("w", encoding="utf-8")
+            log = self._log = self._log or _open_log(self._log_path)
             row = {
                 "candidate": candidate.number,
                 "gain": candidate.gain,
@@ -235,8 +232,15 @@ class Trials:
                 "n_demos": len(candidate.prompt.demos),
                 "instructions": candidate.prompt.instructions,
             }
-            self._log.write(json.dumps(row, ensure_ascii=False) + "\n")
-            self._log.flush()
+            log.write(json.dumps(row, ensure_ascii=False) + "\n")
+            log.flush()
+
+
+def _open_log(path: Path) -> TextIO:
+    """An empty log; its folder is made."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("w", encoding="utf-8")
 
 
 def _key(inputs: Mapping[str, Any]) -> str:

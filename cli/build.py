@@ -29,7 +29,7 @@ def crux(
     model: Annotated[
         str | None, typer.Option(help="What answers, as in judge run; default: lexical.")
     ] = None,
-    questions: Annotated[
+    n_questions: Annotated[
         int | None, typer.Option(help="Sub-questions a topic; default: 15.")
     ] = None,
     eta: Annotated[
@@ -72,8 +72,8 @@ def crux(
 
     Example: judge build crux summaries.jsonl --model openai/gpt-4o --out collection --max-cost 5
 
-    Exit: 0 complete, 2 usage or input, 3 a topic was left out or ratings are missing,
-    130 interrupted, 143 terminated.
+    Exit: 0 complete, 2 usage or input, 3 a topic was left out, ratings are missing or a limit
+    was reached, 130 interrupted, 143 terminated, 70 an error of this program.
     """
     from ..programs.build_crux import build_crux
     from ..programs.build_plan import ASSUMED, plan_build
@@ -87,7 +87,7 @@ def crux(
         "run.max_calls": max_calls,
         "run.max_tokens": max_tokens,
         "run.offline": offline or None,
-        "coverage.n": questions,
+        "coverage.n": n_questions,
         "coverage.eta": eta,
         "coverage.tokenizer": tokenizer,
     }
@@ -113,12 +113,13 @@ def crux(
     else:
         sys.stdout.write(_table(manifest["statistics"]))
     sys.stderr.write(shown(_summary(manifest, resolved.run.out)))
-    if manifest["left_out"] or manifest["share_missing"] > resolved.run.allow_missing:
+    too_few = manifest["share_missing"] > resolved.run.allow_missing
+    if manifest["left_out"] or too_few or manifest["limit_reached"]:
         raise typer.Exit(INCOMPLETE)
 
 
 def _table(statistics: dict[str, Any]) -> str:
-    from ..programs.built import reference_coverage, statistics_table
+    from ..programs.build_statistics import reference_coverage, statistics_table
     from .tables import aligned
 
     covered = f"Coverage of the reference reports: {reference_coverage(statistics)}\n"

@@ -118,6 +118,7 @@ def calibrate(
     from ..calibration.session import calibrate_file, options_of, plan_file, scale_of
     from ..calibration.settings import Settings
     from ..programs.config_file import load_config
+    from ..records.judgements import Reason
     from ..records.problems import Problems
     from .calibrate_text import report_text
     from .score import list_problems
@@ -167,6 +168,8 @@ def calibrate(
             labels, judge, resolved, settings, out=out, prompt_model=prompt_model, **source
         )
     except JudgeError as error:
+        if error.reason is not Reason.BUDGET:
+            raise
         sys.stderr.write(shown(f"judge: {error}. No judge file is written; raise the limit.\n"))
         raise typer.Exit(INCOMPLETE) from None
     if as_json:

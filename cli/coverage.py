@@ -13,8 +13,9 @@ from .terminal import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..programs.coverage_scores import CoverageData, CoverageSettings
+    from ..programs.config import CoverageConfig
     from ..programs.coverage_tables import RunTau, Variant
+    from ..programs.coverage_topic import CoverageData
     from ..records.rows import ScoreRow
 
 
@@ -25,7 +26,9 @@ def coverage(
     eta: Annotated[
         str, typer.Option(help="Ratings from which a text answers, as 1-5 or 2,3,4.")
     ] = "1-5",
-    k: Annotated[str, typer.Option(help="Passages in a context, as 5,10,20.")] = "5,10,20",
+    k: Annotated[
+        str | None, typer.Option(help="Passages in a context; else 5, 10, 20 and that of the run.")
+    ] = None,
     topic: Annotated[str | None, typer.Option(help="The topic to draw with --map.")] = None,
     map_file: Annotated[
         Path | None,
@@ -44,28 +47,35 @@ def coverage(
     Examples: judge coverage results/demo --k 1,3,10
     / judge coverage results/demo --topic 12 --map topic12.svg
     """
-    from ..programs.coverage_files import read_coverage
-    from ..programs.coverage_tables import by_eta, by_size, measure_taus
+    from ..programs.coverage_files import read_coverage_folder
+    from ..programs.coverage_tables import by_eta, by_k, measure_taus
     from ..records.problems import InputError, Problems
     from .score import list_problems
 
     if (topic is None) != (map_file is None):
         raise InputError("--topic and --map are used together: which topic, drawn where")
-    etas, sizes = numbers_of("eta", eta, most=5), numbers_of("k", k)
-    problems = Problems()
-    data, settings = read_coverage(results, problems)
+    etas, problems = numbers_of("eta", eta, most=5), Problems()
+    data, settings = read_coverage_folder(results, problems)
+    ks = _sizes(k, settings.k)
     if map_file is not None and topic is not None:
         _draw(data, settings, topic, map_file)
     else:
         taus = measure_taus(data, settings, resamples=resamples, seed=seed)
-        of_eta, of_size = by_eta(data, settings, etas), by_size(data, settings, sizes)
+        of_eta, of_k = by_eta(data, settings, etas), by_k(data, settings, ks)
         if as_json:
             from .tables import write_objects
 
-            write_objects([_as_object(settings, taus, of_eta, of_size)])
+            write_objects([_as_object(settings, taus, of_eta, of_k)])
         else:
-            sys.stdout.write(shown(_text(settings, taus, of_eta, of_size)))
+            sys.stdout.write(shown(_text(settings, taus, of_eta, of_k)))
     list_problems(problems)
+
+
+def _sizes(text: str | None, own: int | str) -> list[int]:
+    """The context sizes asked for, or some common ones and that of the run."""
+    if text is not None:
+        return numbers_of("k", text)
+    return sorted({5, 10, 20, *([own] if isinstance(own, int) else [])})
 
 
 def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
@@ -83,32 +93,31 @@ def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _draw(data: CoverageData, settings: CoverageSettings, topic: str, path: Path) -> None:
+def _draw(data: CoverageData, settings: CoverageConfig, topic: str, path: Path) -> None:
     from ..programs.coverage_map import write_map
-    from ..programs.coverage_scores import TopicView
+    from ..programs.coverage_topic import TopicView
     from ..records.problems import InputError
 
     if topic not in data.questions:
         known = ", ".join(list(data.questions)[:5])
         raise InputError(f"--topic {topic}: no questions of it here, wanted one such as {known}")
-    names = [question.id for question in data.questions[topic].questions]
-    write_map(TopicView(data, topic, settings), names, path)
+    write_map(TopicView(data, topic, settings), path)
     sys.stderr.write(f"{shown(str(path))}\n")
 
 
 def _as_object(
-    settings: CoverageSettings,
+    settings: CoverageConfig,
     taus: Mapping[str, RunTau],
     of_eta: Sequence[Variant],
-    of_size: Sequence[Variant],
+    of_k: Sequence[Variant],
 ) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {
-        "settings": asdict(settings),
+        "settings": settings.model_dump(mode="json"),
         "to_report_coverage": {name: asdict(tau) for name, tau in taus.items()},
         "by_eta": [_variant(variant) for variant in of_eta],
-        "by_k": [_variant(variant) for variant in of_size],
+        "by_k": [_variant(variant) for variant in of_k],
     }
 
 
@@ -126,18 +135,18 @@ def _variant(variant: Variant) -> dict[str, Any]:
 
 
 def _text(
-    settings: CoverageSettings,
+    settings: CoverageConfig,
     taus: Mapping[str, RunTau],
     of_eta: Sequence[Variant],
-    of_size: Sequence[Variant],
+    of_k: Sequence[Variant],
 ) -> str:
     etas = [(f"eta {variant.settings.eta}", variant) for variant in of_eta]
-    sizes = [(f"k {variant.settings.k}", variant) for variant in of_size]
+    ks = [(f"k {variant.settings.k}", variant) for variant in of_k]
     return "\n".join(
         [
             _taus_text(taus),
             _variants_text("Coverage of contexts by eta (Table 2)", etas, "eta 3"),
-            _variants_text("Coverage of contexts by size (Table 3)", sizes, f"k {settings.k}"),
+            _variants_text("Coverage of contexts by size (Table 3)", ks, f"k {settings.k}"),
         ]
     )
 

@@ -135,7 +135,7 @@ def run(
         "data.retrieval": retrieval,
         "data.ratings": ratings,
         "data.pool": pool,
-        "coverage.k": int(k) if k is not None and k.isdigit() else k,
+        "coverage.k": int(k) if k is not None and k.isdecimal() and len(k) < 10 else k,
         "coverage.paper_zero": paper_zero or None,
         "items.judge": judge,
         "items.fields": fields_of(field) if field else None,
@@ -229,7 +229,10 @@ def _share(text: str) -> float:
 
 
 def _failures(rows: Any, measure: str, least: float) -> list[str]:
+    from ..programs.coverage_scores import ORACLES
+
     means = [row for row in rows if row.topic_id == "all" and row.measure == measure]
+    means = [row for row in means if row.run_id not in ORACLES]
     if not means:
         return [f"gate {measure}>={least:g}: no such measure in the results\n"]
     return [

@@ -12,18 +12,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nuggetjudge.programs.coverage_scores import (
-    CoverageData,
-    CoverageSettings,
-    TopicView,
-    pool_of,
-)
+from nuggetjudge.programs.config import CoverageConfig
+from nuggetjudge.programs.coverage_topic import CoverageData, TopicView
 from nuggetjudge.records.problems import Problems
 from nuggetjudge.records.questions import read_question_sets
-from nuggetjudge.records.ratings import NOT_JUDGED, answer_id, read_ratings, reference_id
+from nuggetjudge.records.ratings import (
+    NOT_JUDGED,
+    answer_id,
+    is_own,
+    passages_of,
+    read_ratings,
+    reference_id,
+)
 from nuggetjudge.records.runs import read_trec_run
 
-SETTINGS = CoverageSettings()
+SETTINGS = CoverageConfig()
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,11 @@ def read_duc(folder: Path) -> Duc:
     for name in ("llm_ratings.jsonl", "llm_ratings_all_docids.jsonl"):
         for topic, rated in read_ratings(folder / name, problems, questions).items():
             data.ratings[topic].update(rated)
-    data.pools = {topic: pool_of(topic, rated) for topic, rated in data.ratings.items()}
+    for topic, rated in data.ratings.items():  # the rated passages of its own documents
+        data.pools[topic] = tuple(n for n in passages_of(topic, rated) if is_own(n, topic))
     for path in sorted((folder / "runs").glob("*.run")):
         rankings = read_trec_run(path, problems)
-        data.contexts[path.stem] = {t: ranking.passage_ids for t, ranking in rankings.items()}
+        data.rankings[path.stem] = {t: ranking.passage_ids for t, ranking in rankings.items()}
     problems.raise_errors()
     queries = {row["qid"]: row for row in _rows(folder / "queries.jsonl")}
     for topic, row in queries.items():
@@ -69,7 +73,7 @@ def labelled_runs(duc: Duc) -> CoverageData:
 
     A question that people did not label is not judged; yes counts as a rating of 5.
     """
-    data = replace(duc.data, contexts={}, answers={}, ratings={})
+    data = replace(duc.data, rankings={}, reports={}, ratings={})
     for topic, rated in duc.data.ratings.items():
         data.ratings[topic] = dict(rated)
     for report, rows in duc.labels.items():
@@ -79,8 +83,8 @@ def labelled_runs(duc: Duc) -> CoverageData:
         for row in rows:
             given[row["question_idx"]] = 5 * row["majority"]
         data.ratings[topic][answer_id(topic, run)] = tuple(given)
-        data.contexts.setdefault(run, {})[topic] = tuple(about["docids"])
-        data.answers.setdefault(run, {})[topic] = answer_id(topic, run)
+        data.rankings.setdefault(run, {})[topic] = tuple(about["docids"])
+        data.reports.setdefault(run, {})[topic] = answer_id(topic, run)
     topics = {row["qid"] for row in map(duc.reports.__getitem__, duc.labels)}
     data.questions = {t: questions for t, questions in data.questions.items() if t in topics}
     return data

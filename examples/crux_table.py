@@ -14,7 +14,6 @@ import argparse
 import math
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,14 +33,11 @@ from crux_duc import (
 from nuggetjudge.judges import AnswerabilityGrader
 from nuggetjudge.metrics import Reliability, reliability, spearman
 from nuggetjudge.metrics.coverage import coverage
+from nuggetjudge.programs.config import CoverageConfig
 from nuggetjudge.programs.coverage_map import write_map
-from nuggetjudge.programs.coverage_scores import (
-    REQUIRED,
-    CoverageSettings,
-    TopicView,
-    coverage_rows,
-)
-from nuggetjudge.programs.coverage_tables import by_eta, by_size, measure_taus
+from nuggetjudge.programs.coverage_scores import ORACLE_CONTEXT, coverage_rows
+from nuggetjudge.programs.coverage_tables import by_eta, by_k, measure_taus
+from nuggetjudge.programs.coverage_topic import TopicView
 from nuggetjudge.records.ratings import reference_id
 from nuggetjudge.records.rows import ScoreRow
 
@@ -65,7 +61,7 @@ def reference_coverage(duc: Duc) -> dict[str, tuple[float, int, int]]:
     return found
 
 
-def run_scores(duc: Duc, settings: CoverageSettings) -> dict[str, dict[str, ScoreRow]]:
+def run_scores(duc: Duc, settings: CoverageConfig) -> dict[str, dict[str, ScoreRow]]:
     """Run -> measure -> mean row, the oracle `Z*` among the runs."""
     found: dict[str, dict[str, ScoreRow]] = {}
     for row in coverage_rows(duc.data, settings):
@@ -149,10 +145,10 @@ def _print_required(duc: Duc) -> None:
 
 def _print_runs(duc: Duc) -> None:
     for own_only, which in ((False, "all rated passages"), (True, "passages of own topics alone")):
-        scores = run_scores(duc, replace(SETTINGS, own_only=own_only))
+        scores = run_scores(duc, SETTINGS.model_copy(update={"own_only": own_only}))
         print(f"\n| {which}, first {SETTINGS.k} | " + " | ".join(MEASURES) + " | n | unjudged |")
         print("|---|" + "---:|" * (len(MEASURES) + 2))
-        for run, of in sorted(scores.items(), key=lambda item: item[0] != REQUIRED):
+        for run, of in sorted(scores.items(), key=lambda item: item[0] != ORACLE_CONTEXT):
             if "coverage" in of:
                 n, missing = of["coverage"].n, of["coverage"].n_unjudged
                 cells = [_f(of[name].value) for name in MEASURES]
@@ -162,7 +158,7 @@ def _print_runs(duc: Duc) -> None:
 def _print_variants(duc: Duc) -> None:
     tables = (
         ("eta", by_eta(duc.data, SETTINGS)),
-        ("k", by_size(duc.data, SETTINGS, (5, 10, 20, 50, 100), is_cut=False)),
+        ("k", by_k(duc.data, SETTINGS, (5, 10, 20, 50, 100), is_cut=False)),
     )
     for name, variants in tables:
         values = [getattr(variant.settings, name) for variant in variants]
@@ -233,8 +229,7 @@ def main() -> None:
     _print_people(duc)
     _print_labelled(duc)
     if given.map is not None:
-        names = [question.id for question in duc.data.questions[given.topic].questions]
-        write_map(TopicView(duc.data, given.topic, SETTINGS), names, given.map)
+        write_map(TopicView(duc.data, given.topic, SETTINGS), given.map)
         print(f"\nMap of {given.topic}: {given.map}")
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -21,7 +21,8 @@ from typing import Any
 
 from nuggetjudge.calibration.threshold import fit_cuts
 from nuggetjudge.judges import Nuggetizer, lexical
-from nuggetjudge.judges.overlap import ANSWER_CUTS, answer_overlap, grade_answer
+from nuggetjudge.judges.lexical_answers import ANSWER_CUTS, answer_overlap, grade_answer
+from nuggetjudge.judges.lexical_entailment import STATED, judge_point, stated
 from nuggetjudge.metrics.agreement import agreement
 from nuggetjudge.metrics.correlation import spearman
 
@@ -87,6 +88,18 @@ def _ikat(folder: Path) -> Pairs:
     for row in _lines(folder / "pairs.jsonl"):
         asked = {"answer": row["response"], "nuggets": {"1": row["nugget"]}}
         yield row["matched"] == 1, lexical.match_nuggets(asked)["verdicts"]["1"] == "support"
+
+
+def _key_points(*, by_name: bool = False) -> Callable[[Path], Pairs]:
+    """`by_name`: only of runs that the data knows by their names, and does not infer."""
+
+    def pairs(folder: Path) -> Pairs:
+        for row in _lines(folder / "pairs.jsonl"):
+            if row["run_mapping"] == "by_name" or not by_name:
+                asked = {"key_point": row["nugget"], "response": row["response"]}
+                yield row["matched"] == 1, judge_point(asked)["verdict"] == "yes"
+
+    return pairs
 
 
 def _attribution(folder: Path) -> Pairs:
@@ -164,12 +177,15 @@ ETA = 3  # the grade from which a text answers a question, arXiv:2506.20051
 ANNOTATORS = ("a1", "a2", "a3")
 _ANSWER = f"overlap >= {ANSWER_CUTS[ETA - 1]:.2f}"
 _NUGGET = f"words >= {lexical.NUGGET_FULL:.2f}"
+_POINT = f"overlap >= {STATED:.2f}"
 _SENTENCE = f"words and pairs >= {lexical.SENTENCE_FULL:.2f}"
 _CUTS = [f"question words >= {cut:.2f}" for cut in lexical.RELEVANCE_CUTS]
 _SHARE = f"first {lexical.VITAL_SHARE:.0%} of a list"
 ROWS = (
     Row("rag24_nuggets", "nugget: support or not", _NUGGET, _trec_nuggets),
     Row("ikat24_nugget_match", "nugget: matched or not", _NUGGET, _ikat),
+    Row("ikat24_nugget_match", "key point: stated or not", _POINT, _key_points()),
+    Row("ikat24_nugget_match by name", "the same", _POINT, _key_points(by_name=True)),
     Row("rag24_support from scratch", "citation: full or not", _SENTENCE, _trec_support),
     Row("attributionbench", "claim: attributable or not", _SENTENCE, _attribution),
     Row("expertqa_support", "claim: complete or not", _SENTENCE, _expertqa),
@@ -214,11 +230,26 @@ def held_out(data: Path) -> Measured | None:
     """Task 1 of crux_duc, each topic with the cut that is best on the others; None: no data."""
     if not (folder := data / "crux_duc").is_dir():
         return None
-    rows = [
+    return _with_cuts_of_others(
         (row["qid"], row["majority"], answer_overlap(row["question"], report, {}))
         for row, report in _report_labels(folder)
-    ]
-    pairs = []
+    )
+
+
+def held_out_points(data: Path) -> Measured | None:
+    """Key points of ikat24_nugget_match in the same way."""
+    if not (folder := data / "ikat24_nugget_match").is_dir():
+        return None
+    return _with_cuts_of_others(
+        (row["turn_id"], row["matched"], stated(row["nugget"], row["response"]))
+        for row in _lines(folder / "pairs.jsonl")
+    )
+
+
+def _with_cuts_of_others(scored: Iterable[tuple[str, int, float]]) -> Measured:
+    """Of items with topic, label and overlap: the agreement at cuts that other topics chose."""
+    rows = list(scored)
+    pairs: list[tuple[bool, bool]] = []
     for topic in dict.fromkeys(row[0] for row in rows):
         _, labels, overlaps = zip(*(row for row in rows if row[0] != topic), strict=True)
         ((cut,), _) = fit_cuts(overlaps, labels, 2)
@@ -270,6 +301,9 @@ def main() -> None:
         n, by_annotator = reports
         told = ", ".join(f"{rho:.3f} ({name})" for name, rho in by_annotator.items())
         print(f"crux_duc task 1: Spearman of lexical and human coverage of {n} reports: {told}")
+    if (found := held_out_points(data)) is not None:
+        told = "with each topic's cut chosen on the others"
+        print(f"\nikat24_nugget_match key points: {found.kappa:.3f} {told}")
 
 
 if __name__ == "__main__":

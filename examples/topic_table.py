@@ -28,6 +28,7 @@ from nuggetjudge.calibration.threshold import fit_cuts
 from nuggetjudge.calibration.topic import add_topics, fit_topics
 from nuggetjudge.judges import lexical
 from nuggetjudge.judges.correction import Correction, OrdinalCurve
+from nuggetjudge.judges.lexical_answers import answer_overlap
 from nuggetjudge.judges.overlap import weighted_overlap, word_weights
 from nuggetjudge.metrics.agreement import agreement
 
@@ -195,6 +196,10 @@ def _attributable(folder: Path) -> Iterator[Pair]:
         yield Pair(row["source"], row["claim"], "\n".join(row["references"]), row["label"] == 1)
 
 
+def _answers(needed: str, held: str) -> float:
+    return answer_overlap(needed, held, {})
+
+
 def _words(needed: str, held: str) -> float:
     return lexical.recall(lexical.content_words(needed), lexical.content_words(held))
 
@@ -208,7 +213,7 @@ ROWS = (
         lexical.carried,
     ),
     Row("rag24_nuggets", "support or not", _nuggets, _words),
-    Row("crux_duc task 1", "answered by the report or not", _answerable, _words),
+    Row("crux_duc task 1", "answered by the report or not", _answerable, _answers),
     Row("attributionbench by source", "attributable or not", _attributable, lexical.carried),
 )
 

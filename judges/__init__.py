@@ -2,11 +2,17 @@
 
 from .answerability import AnswerabilityGrader
 from .assigner import NuggetAssigner
+from .claim import ClaimJudge
+from .claim_extractor import ClaimExtractor
 from .decontextualizer import Decontextualizer
+from .entailment import EntailmentJudge
 from .files import JudgeFile, read_judge_file
 from .importance import NuggetImportance
 from .items import ItemJudge
-from .labels import CitationSupport, NuggetMatch, NuggetSupport
+from .keypoint_extractor import FoundPoint, KeyPointExtractor
+from .keypoint_filter import KeyPointFilter
+from .keypoint_merger import KeyPointMerger, MergedPoint
+from .labels import CitationSupport, NuggetMatch, NuggetSupport, PointEntailment, YesNo
 from .nuggetizer import Nuggetizer
 from .own import OwnJudge, OwnJudgeDefinition, read_own_judge
 from .relevance import RelevanceJudge
@@ -18,9 +24,17 @@ from .verdicts import Verdict
 __all__ = [
     "AnswerabilityGrader",
     "CitationSupport",
+    "ClaimExtractor",
+    "ClaimJudge",
     "Decontextualizer",
+    "EntailmentJudge",
+    "FoundPoint",
     "ItemJudge",
     "JudgeFile",
+    "KeyPointExtractor",
+    "KeyPointFilter",
+    "KeyPointMerger",
+    "MergedPoint",
     "NuggetAssigner",
     "NuggetImportance",
     "NuggetMatch",
@@ -28,11 +42,13 @@ __all__ = [
     "Nuggetizer",
     "OwnJudge",
     "OwnJudgeDefinition",
+    "PointEntailment",
     "RelevanceJudge",
     "RequestWriter",
     "SubQuestionGenerator",
     "SupportJudge",
     "Verdict",
+    "YesNo",
     "read_judge_file",
     "read_own_judge",
 ]

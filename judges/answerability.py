@@ -13,19 +13,19 @@ from ..backends.prompt import Scorer, Twin
 from ..records.cells import ANSWERABILITY_KEY, RATING_SCALE
 from .items import ItemJudge
 from .labels import AnswerGrade
-from .overlap import answer_overlap, grade_answer, grade_answers
+from .lexical_answers import answer_overlap, grade_answer, grade_answers
 from .verdicts import Verdict
+
+_GRADES = """\
+5: it states the whole answer outright. 4: it answers, and only a minor detail is missing or
+has to be inferred. 3: the main point of the answer is there, with gaps. 2: it holds a piece
+of an answer, too little to be one. 1: it is about the same matter, with hardly a hint of
+the answer. 0: it tells nothing of what is asked.
+Go by the text alone: what you know from elsewhere does not count."""
 
 
 class GradeAnswer(dspy.Signature):  # type: ignore[misc]
-    """Grade how well the text answers the question.
-
-    5: it states the whole answer outright. 4: it answers, and only a minor detail is missing or
-    has to be inferred. 3: the main point of the answer is there, with gaps. 2: it holds a piece
-    of an answer, too little to be one. 1: it is about the same matter, with hardly a hint of
-    the answer. 0: it tells nothing of what is asked.
-    Go by the text alone: what you know from elsewhere does not count.
-    """
+    __doc__ = f"Grade how well the text answers the question.\n\n{_GRADES}"
 
     context: str = dspy.InputField(desc="the text that may hold the answer")
     question: str = dspy.InputField(desc="what is asked of it")
@@ -33,14 +33,10 @@ class GradeAnswer(dspy.Signature):  # type: ignore[misc]
 
 
 class GradeAnswers(dspy.Signature):  # type: ignore[misc]
-    """Grade how well the text answers each of the questions, every question by itself.
-
-    5: it states the whole answer outright. 4: it answers, and only a minor detail is missing or
-    has to be inferred. 3: the main point of the answer is there, with gaps. 2: it holds a piece
-    of an answer, too little to be one. 1: it is about the same matter, with hardly a hint of
-    the answer. 0: it tells nothing of what is asked.
-    Go by the text alone: what you know from elsewhere does not count.
-    """
+    __doc__ = (
+        "Grade how well the text answers each of the questions, every question by itself."
+        f"\n\n{_GRADES}"
+    )
 
     context: str = dspy.InputField(desc="the text that may hold the answers")
     questions: dict[str, str] = dspy.InputField(desc="what is asked of it, by number")

@@ -13,9 +13,7 @@ from ..backends.prompt import Twin
 from ..records.judgements import Provenance
 from . import lexical_writing
 from .base import Judge
-from .segments import MOST_TOKENS, n_words, segments
-
-MOST_PASSAGES = 6  # that a reply may hold; 3 are asked for
+from .segments import MOST_PASSAGES, MOST_TOKENS, n_words, segments
 
 
 def _a_few(passages: list[str]) -> list[str]:

@@ -27,7 +27,8 @@ class FittedPrompt(Row):
 class JudgeFile(Row):
     """A fitted judge. `judges.NAME.state` in a config loads it.
 
-    `logprobs`: whether the scores that it was fitted to came from log-probabilities.
+    `logprobs`: whether the scores that it was fitted to came from log-probabilities; `window`: how
+    many items a call had.
     `fitted_on` names the topics whose labels are in it, which a later fit must not be tested on.
     `words` are the weights of the lexical score by word stem. `fitted` says how the file came
     about: method, labels, split, model, figures before and after; nothing reads it but people.
@@ -39,6 +40,7 @@ class JudgeFile(Row):
     scale: tuple[str, ...]
     model: str
     logprobs: bool = False
+    window: int | None = None
     prompts: dict[str, FittedPrompt] = Field(default_factory=dict)
     correction: Correction | None = None
     fitted_on: tuple[str, ...] = ()
@@ -69,8 +71,11 @@ class JudgeFile(Row):
             what = f"its cut-offs were fitted to scores of {self.model}"
             raise ValueError(f"{what}, which say nothing of {model}; fit it again")
 
-    def check_scores(self, logprobs: bool) -> None:
+    def check_scores(self, logprobs: bool, window: int) -> None:
         """Raise ValueError if its cut-offs are for scores that this judge does not give."""
+        if self.correction is not None and self.window not in (None, window):
+            what = f"its cut-offs were fitted to calls of up to {self.window} items"
+            raise ValueError(f"{what}, this judge takes {window} (window); fit it again")
         if self.correction is not None and self.logprobs != logprobs:
             how = ("with", "without") if self.logprobs else ("without", "with")
             what = f"its cut-offs were fitted {how[0]} log-probabilities, this model is asked"

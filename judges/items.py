@@ -26,6 +26,7 @@ class ItemJudge(Judge):
         listed: the input of which one call takes up to `window`; the items of a call share all
             others. None: one item a call.
         predictor, output: the question asked, and the field of the reply that holds the labels.
+        evidence: the field of the reply that quotes `held`; None: the judge quotes nothing.
         scale: the labels, worst to best. gains: what each is worth, in [0, 1].
         is_ordered: whether the labels have an order; if not, only unweighted figures apply.
         correction: how scores become labels, from fitting; None: the model's labels stand.
@@ -39,6 +40,7 @@ class ItemJudge(Judge):
     listed: str | None = None
     predictor: str
     output: str
+    evidence: str | None = None
     scale: tuple[str, ...]
     gains: Mapping[str, float]
     is_ordered: bool = True
@@ -63,7 +65,9 @@ class ItemJudge(Judge):
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
         reply = await self.ask(self.predictor, **self.asked(items))
         numbers = [str(i) if self.listed else None for i in range(1, len(items) + 1)]
-        return [self._verdict(reply, key, topic_id) for key in numbers], reply.provenance
+        both = zip(numbers, items, strict=True)
+        found = [self._verdict(reply, key, item, topic_id) for key, item in both]
+        return found, reply.provenance
 
     def asked(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         """The inputs of the call for these items: what they share, the listed ones numbered."""
@@ -88,7 +92,7 @@ class ItemJudge(Judge):
             for scores of another model.
         """
         state.check(self.name, self.version, self.scale, self.model_name)
-        state.check_scores(self.has_logprobs)
+        state.check_scores(self.has_logprobs, self.window)
         twin: Self = self.deepcopy()
         questions = dict(twin.named_predictors())
         for name, prompt in state.prompts.items():
@@ -124,12 +128,16 @@ class ItemJudge(Judge):
         """The model that answers, as its config names it; "" for DSPy's own LM."""
         return self.backend.config.model if self.backend is not None else ""
 
-    def _verdict(self, reply: Reply, key: str | None, topic_id: str | None) -> Verdict:
+    def _verdict(
+        self, reply: Reply, key: str | None, item: Mapping[str, str], topic_id: str | None
+    ) -> Verdict:
         label, score, chances = reply.at(self.output, key)
         if chances is not None:
             chances = {name: chances[name] for name in self.scale}
             score = sum(p * i for i, p in enumerate(chances.values())) / (len(self.scale) - 1)
         verdict = Verdict(str(label), score, chances)
-        if self.correction is None:
+        if self.correction is not None:
+            verdict = self.correction.verdict(verdict, self.scale, topic_id)
+        if self.evidence is None or self.held is None:
             return verdict
-        return self.correction.verdict(verdict, self.scale, topic_id)
+        return verdict.quoting(reply.at(self.evidence, key)[0], item[self.held])

@@ -33,6 +33,12 @@ class AnswerGrade(Label):
     ALMOST = "4"
     FULL = "5"
 
+    @classmethod
+    def _missing_(cls, value: object) -> Label | None:
+        """`4` for `"4"`; and no sign is dropped, as the hyphens of other labels are."""
+        text = str(value).strip() if type(value) in (int, str) else None
+        return next((grade for grade in cls if grade.value == text), None)
+
 
 class CitationSupport(Label):
     """How much of a sentence its cited passage carries (arXiv:2504.15205)."""
@@ -40,3 +46,18 @@ class CitationSupport(Label):
     NONE = "none"
     PARTIAL = "partial"
     FULL = "full"
+
+
+class PointEntailment(Label):
+    """Whether a response states a key point, contradicts it or neither (arXiv:2410.23000)."""
+
+    NO = "no"
+    NEUTRAL = "neutral"
+    YES = "yes"
+
+
+class YesNo(Label):
+    """Whether it is so."""
+
+    NO = "no"
+    YES = "yes"

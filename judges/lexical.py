@@ -1,7 +1,9 @@
-"""The lexical twin of every judge: the same question answered by content-word overlap.
+"""The lexical twins of the judges of nuggets, citations and passages: content-word overlap.
 
 It needs no model, is the same on every machine, and is the row that an LLM judge has to beat.
 The thresholds were chosen once on human labels; docs/lexical.md says which and shows the fit.
+The twin of the answerability judge is in lexical_answers.py, those of judges that write are in
+lexical_writing.py; a judge of your own brings its rule (own.py).
 """
 
 # ruff: noqa: SIM905  a list of words reads best as words
@@ -35,7 +37,7 @@ VITAL_SHARE = 0.5  # of a list of nuggets, rounded up
 ASKED, AGAIN, PRONOUN, REPEATED = 1.5, 0.9, 0.4, 0.67
 FEWEST_CONTENT_WORDS = 3  # in a nugget
 
-_STOP = frozenset(
+STOP_WORDS = frozenset(
     """
     a about after all also an and any are as at be because been but by can could did do does for
     from had has have he her his how i if in into is it its just may might more most must not of
@@ -44,13 +46,8 @@ _STOP = frozenset(
     with would you your
     """.split()
 )
-_ASKING = _STOP | frozenset(
-    """
-    according describe far kind long many much name often old passage report text type whom whose
-    """.split()
-)
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_PRONOUNS = frozenset(
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+PRONOUNS = frozenset(
     """
     he here here's his i it it's its my our she that there there's these they this those we you
     your
@@ -62,32 +59,21 @@ _stem = Stemmer.Stemmer("english").stemWord
 @lru_cache(maxsize=4096)
 def all_words(text: str) -> frozenset[str]:
     """The distinct words of a text, lower-cased and stemmed (Snowball English)."""
-    return frozenset(_stem(match.lower()) for match in _WORD.findall(text))
+    return frozenset(_stem(match.lower()) for match in WORD.findall(text))
 
 
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
     """The distinct stemmed words that carry meaning; all of its words if none does."""
-    words = (match.lower() for match in _WORD.findall(text))
-    return frozenset(_stem(word) for word in words if word not in _STOP) or all_words(text)
+    words = (match.lower() for match in WORD.findall(text))
+    return frozenset(_stem(word) for word in words if word not in STOP_WORDS) or all_words(text)
 
 
 @lru_cache(maxsize=4096)
 def word_pairs(text: str) -> frozenset[tuple[str, str]]:
     """The distinct pairs of neighbouring words, stemmed."""
-    words = [_stem(match.lower()) for match in _WORD.findall(text)]
+    words = [_stem(match.lower()) for match in WORD.findall(text)]
     return frozenset(pairwise(words))
-
-
-@lru_cache(maxsize=4096)
-def asked_about(question: str) -> str:
-    """The words of a question that say what it is about; all of it if none does.
-
-    >>> asked_about("According to the text, who named the task force?")
-    'named task force'
-    """
-    words = (match.lower() for match in _WORD.findall(question))
-    return " ".join(word for word in words if word not in _ASKING) or question
 
 
 def recall(needed: frozenset[Any], held: frozenset[Any]) -> float:
@@ -206,7 +192,7 @@ def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _leans_back(text: str) -> bool:
-    return text.split(maxsplit=1)[0].lower().replace("’", "'") in _PRONOUNS
+    return text.split(maxsplit=1)[0].lower().replace("’", "'") in PRONOUNS
 
 
 def _grade(share: float) -> NuggetSupport:

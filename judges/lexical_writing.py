@@ -13,32 +13,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .clauses import statements
-from .lexical import content_words, update_nuggets
-from .segments import n_words, segments, sentences
+from .lexical import PRONOUNS, content_words, update_nuggets
+from .segments import MOST_PASSAGES, TITLES, n_words, segments, sentences
 
 MOST_QUESTION_WORDS = 25  # of a sentence that becomes a question as a whole
-MOST_SUBJECT_WORDS = 5
-PASSAGE_WORDS, MOST_PASSAGES = 200, 6
+PASSAGE_WORDS = 200
 REQUEST_WORDS = 50
 
-_ABBREVIATED = re.compile(r"\b([A-Z]|Dr|Mr|Mrs|Ms|St|Gen|Gov|Rep|Rev|Sen)\.")
+_ABBREVIATED = re.compile(rf"\b([A-Z]|{'|'.join(TITLES)})\.")
 _JOINED_ON = re.compile(r"^(?:also|and|but|however|meanwhile|or|so|yet)\b,?\s+", re.IGNORECASE)
 _LEFT_OUT = re.compile(r"[\"“”]|\s*(?:\[[^\]]*\]|\([^)]*\))")
 _OUTER = " .!'’–—-*•"
-_PRONOUNS = frozenset(
-    "he her here his i it its my our she that their there these they this those we you".split()
-)
-_AUXILIARIES = frozenset(
-    "are can could had has have is may might must should was were will would".split()
-)
-# With one of them before the auxiliary, it is not clear where the subject ends.
-_NO_SUBJECT = frozenset(
-    """
-    after as because before believe believes claim claims fear fears for he how i if it on reports
-    say says she show shows than that there they think thinks this told said we what when where
-    which while who whose you
-    """.split()
-)
+_POINTING_BACK = PRONOUNS | {"her", "their"}
 _SMALL = frozenset(
     """
     a about above after all an another as at before below between both by despite during each
@@ -46,35 +32,37 @@ _SMALL = frozenset(
     such the to under when while with
     """.split()
 )
-_NUMBERS = frozenset("two three four five six seven eight nine ten eleven twelve twenty".split())
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-_DATE = re.compile(
-    rf"\s(?:in (?:(?:{_MONTHS})(?: [12]\d\d\d)?|[12]\d\d\d)"
-    rf"|on (?:\d\d? (?:{_MONTHS})|(?:{_MONTHS}) \d\d?)(?:,? [12]\d\d\d)?)$"
-)
 _NAME = re.compile(r"\b[A-Z][\w-]+(?: [A-Z][\w-]+)*")
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
-_NO_NAME = frozenset([*_MONTHS.split("|"), *_DAYS.split()])
+_NO_NAME = frozenset(
+    """
+    January February March April May June July August September October November December
+    Monday Tuesday Wednesday Thursday Friday Saturday Sunday
+    """.split()
+)
 _PHRASE = re.compile(
     r"\b(?:[Tt]he|[Aa]n?) ((?:[a-z-]+ )?[a-z-]{3,}(?<!ed)(?<!ly))(?=[.,;:)]"
     r"| (?:about|and|as|between|for|in|is|of|on|over|was|were|which|with)\b)"
 )
-_VAGUE = frozenset("end fact first last number other rest same third way".split())
+_NO_TOPIC = frozenset(
+    """
+    are can could end fact first had has have is last may might must number other rest same should
+    third was way were will would
+    """.split()
+)
 
 
 def write_questions(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Questions from the statements that say most, of the whole report.
 
     A sentence without a short statement stands for itself, and one that starts with a pronoun is
-    left out. The lexical grader counts words that carry meaning, so a question has those of the
-    statement, less a leading number or a closing date that it asks for, and no others.
+    left out. The words put before a statement carry no meaning, so that the lexical grader goes by
+    those of the statement alone.
     """
     report = _ABBREVIATED.sub(r"\1", inputs["report"])
     told = [text for sentence in sentences(report) for text in _told(sentence)]
     limit = len(inputs["known"]) + inputs["wanted"]
     best = update_nuggets({"question": "", "limit": limit, "nuggets": told, "passages": {}})
-    written = set(re.findall(r"\b[a-z][\w-]*", report))
-    questions = [_question(text, written) for text in best["updated"]]
+    questions = [f"Is it so: {text}?" for text in best["updated"]]
     new = [question for question in questions if question not in inputs["known"]]
     return {"questions": new[: inputs["wanted"]]}
 
@@ -114,32 +102,8 @@ def _told(sentence: str) -> Iterator[str]:
     whole = _JOINED_ON.sub("", _LEFT_OUT.sub("", sentence)).strip(_OUTER)
     is_short = n_words(whole) <= MOST_QUESTION_WORDS and sentence[-1] not in "?:…"
     for text in statements(sentence) or ([whole] if whole and is_short else []):
-        if re.split(r"\W", text, maxsplit=1)[0].lower() not in _PRONOUNS:
+        if re.split(r"\W", text, maxsplit=1)[0].lower() not in _POINTING_BACK:
             yield text
-
-
-def _question(statement: str, written: set[str]) -> str:
-    """`written`: the words that the report has in lower case."""
-    words = statement.split()
-    first = words[0].lower()
-    is_number = (first.isdigit() and len(first) < 4) or first in _NUMBERS
-    if is_number and re.match(r"(?:of\b|[a-z-]+s\b)", " ".join(words[1:])):
-        return f"How many {' '.join(words[1:])}?"
-    if first in _SMALL | _NUMBERS | written:
-        words[0] = first
-    place = next((i for i, word in enumerate(words[:-1]) if word in _AUXILIARIES), 0)
-    subject = words[:place]
-    is_clear = len(_AUXILIARIES & set(words[place:])) == 1 and not any(
-        word.lower() in _NO_SUBJECT or word.endswith(("ed", "ing", ",")) for word in subject
-    )
-    if words[place] in ("had", "has", "have"):  # of a tense, not of owning
-        is_clear = is_clear and (words[place + 1] == "been" or words[place + 1].endswith("ed"))
-    if not (subject and is_clear and place <= MOST_SUBJECT_WORDS):
-        return f"Is it so that {' '.join(words)}?"  # all four are function words
-    asked = " ".join([words[place], *subject, *words[place + 1 :]])
-    if words[place] in ("was", "were") and (date := _DATE.search(asked)):
-        return f"When {asked[: date.start()]}?"
-    return f"{asked[0].upper()}{asked[1:]}?"
 
 
 def _names(report: str) -> list[str]:
@@ -167,6 +131,6 @@ def _phrases(report: str) -> list[str]:
     for phrase in sorted(found, key=lambda text: (-found[text], -n_words(text))):
         words = content_words(phrase)
         is_new = not any(words & content_words(other) for other in chosen)
-        if is_new and not (_VAGUE | _AUXILIARIES).intersection(phrase.split()):
+        if is_new and not _NO_TOPIC.intersection(phrase.split()):
             chosen.append(phrase)
     return chosen

@@ -3,7 +3,7 @@
 Half of it looks at words, half at letters. The words of the needed text count by how rare they
 are, and have to stand close together: in two neighbouring sentences of the held text. The letters,
 five at a time, see word order, inflections and numbers. docs/calibration.md shows what it gains.
-Without weights it is what the twin of the answerability judge goes by (docs/lexical.md).
+Without weights it is what the twin of the answerability judge goes by (lexical_answers.py).
 """
 
 from __future__ import annotations
@@ -13,13 +13,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
-from .labels import AnswerGrade
-from .lexical import all_words, asked_about, recall
+from .lexical import all_words, recall
 
-# Overlap of what a question is about and a text, from which the grades 1 to 5 begin.
-ANSWER_CUTS = (0.30, 0.35, 0.50, 0.52, 0.67)
 LETTERS = 5  # in a run
 FEWEST_TEXTS = 2  # that a word stands in, to have a weight of its own
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -67,29 +63,6 @@ def weighted_overlap(needed: str, held: str, weights: Mapping[str, float]) -> fl
         return 0.0
     best = max(math.fsum(worth[word] for word in words & near) for near in _windows(held))
     return (best / total + recall(_letter_runs(needed), _letter_runs(held))) / 2
-
-
-def answer_overlap(question: str, text: str, weights: Mapping[str, float]) -> float:
-    """How much of what a question is about a text holds, in [0, 1]; weights as above."""
-    return weighted_overlap(asked_about(question), text, weights)
-
-
-def grade_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """0-5 by the overlap of the question and the text."""
-    return {"grade": _answer_grade(answer_overlap(inputs["question"], inputs["context"], {}))}
-
-
-def grade_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for each of a list of questions."""
-    grades = {
-        key: _answer_grade(answer_overlap(question, inputs["context"], {}))
-        for key, question in inputs["questions"].items()
-    }
-    return {"grades": {key: AnswerGrade(str(grade)) for key, grade in grades.items()}}
-
-
-def _answer_grade(overlap: float) -> int:
-    return sum(overlap >= cut for cut in ANSWER_CUTS)
 
 
 @lru_cache(maxsize=4096)

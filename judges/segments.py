@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 MOST_TOKENS = 1024  # in a segment of a document, arXiv:2506.20051
+MOST_PASSAGES = 6  # made of a segment; a model is asked for 3
+TITLES = ("Dr", "Mr", "Mrs", "Ms", "St", "Gen", "Gov", "Rep", "Rev", "Sen")
 
 # Each ends a piece; the best border first. A full stop after a title or an initial is none.
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _SENTENCE = re.compile(
-    r"(?<!\b[A-Z])(?<!\b(?:Dr|Mr|Ms|St))(?<!\b(?:Mrs|Gen|Gov|Rep|Rev|Sen))"
-    r"[.!?…][\"'”’)\]]*\s++(?![\"'“‘(\[]*[a-z])|[。！？]\s*"
+    "".join(rf"(?<!\b{title})" for title in ("[A-Z]", *TITLES))
+    + r"[.!?…][\"'”’)\]]*\s++(?![\"'“‘(\[]*[a-z])|[。！？]\s*"
 )
 _BORDERS = (_PARAGRAPH, _SENTENCE, re.compile(r"\s+"))
 

@@ -1,6 +1,7 @@
 """Measures: pure functions, numbers in and numbers out, without a model and without files.
 
-`nugget_scores` and `support_scores` score one answer on one topic, `mean_over_topics` one run,
+`nugget_scores`, `support_scores` and `key_point_recall`, `key_point_precision`, `key_point_f1`
+score one answer on one topic, `mean_over_topics` one run,
 `ranking_scores` a retrieval run; `agreement` compares labels item by item, `reliability` those of
 several annotators, and `taus` the orders that two judges put systems in. Scores come as a
 `Value`: the number, the judgements behind it, those missing, and the bounds that the missing
@@ -13,6 +14,17 @@ report's sub-questions `coverage`, `required`, `alpha_ndcg`.
 from .agreement import Agreement, agreement
 from .correlation import kendall_tau, spearman, tau_ap, top_k_tau
 from .density import density, density_value
+from .key_points import (
+    KEY_POINT_MEASURES,
+    ByLength,
+    LengthBin,
+    by_length,
+    group_means,
+    key_point_f1,
+    key_point_precision,
+    key_point_recall,
+    micro_recall,
+)
 from .length import RAG24_MAX_WORDS, RAG26_MAX_WORDS, count_words
 from .means import mean_over_topics
 from .nuggets import NUGGET_MEASURES, nugget_scores, weighted_recall
@@ -24,23 +36,32 @@ from .tokens import token_counter
 from .value import Value
 
 __all__ = [
+    "KEY_POINT_MEASURES",
     "NUGGET_MEASURES",
     "RAG24_MAX_WORDS",
     "RAG26_MAX_WORDS",
     "SUPPORT_MEASURES",
     "Agreement",
+    "ByLength",
     "Coefficient",
+    "LengthBin",
     "PairwiseKappa",
     "RankingScores",
     "Reliability",
     "Taus",
     "Value",
     "agreement",
+    "by_length",
     "count_words",
     "density",
     "density_value",
+    "group_means",
     "kendall_tau",
+    "key_point_f1",
+    "key_point_precision",
+    "key_point_recall",
     "mean_over_topics",
+    "micro_recall",
     "nugget_scores",
     "pairwise_kappa",
     "ranking_scores",

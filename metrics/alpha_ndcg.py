@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .coverage import ETA, answers
+from .coverage import ETA, answers, some
 from .value import Value
 
 ALPHA = 0.5  # the default of ndeval
@@ -16,9 +16,15 @@ Marks = NDArray[np.bool_]  # (n_passages, n_questions): which passage answers wh
 
 
 def alpha_ndcg(
-    context: ArrayLike, pool: ArrayLike, *, k: int, alpha: float = ALPHA, eta: float = ETA
+    context: ArrayLike,
+    pool: ArrayLike,
+    answerable: ArrayLike | None = None,
+    *,
+    k: int,
+    alpha: float = ALPHA,
+    eta: float = ETA,
 ) -> Value:
-    """alpha-nDCG@k of a context, >= 0, with the answerable questions of the pool as subtopics.
+    """alpha-nDCG@k of a context, >= 0, with the answerable questions as subtopics.
 
     alpha-DCG@k = sum over ranks r <= k and the questions that passage r answers of
     (1 - alpha)^(passages above that answer it too) / log2(1 + r). The same sum for the ideal
@@ -29,6 +35,8 @@ def alpha_ndcg(
         context: (n_passages, n_questions) ratings in [0, 5], best passage first, missing = nan.
             The order of the rows is the rank order; what stands below k does not count.
         pool: (n_pool, n_questions) ratings the ideal is made of: all judged passages, or Z* alone.
+        answerable: (n_questions,): 1 answerable, 0 not, nan undecided; None: those that `pool`
+            answers.
         k: cut-off >= 0 of both rankings. At 0 the measure is undefined.
         alpha: in [0, 1]; what is lost of an answer each time that it is repeated.
         eta: the rating that answers, in (0, 5].
@@ -38,8 +46,8 @@ def alpha_ndcg(
         ideal knows the known answers alone. None where no rating of the context on an answerable
         question is known. An empty context gains 0.
         n: known ratings of the context down to k on answerable questions.
-        n_unjudged: its missing ratings on questions that are or may be answerable, and the missing
-        ratings of the pool.
+        n_unjudged: its missing ratings on questions that are or may be answerable, those of the
+        pool, and 1 for each undecided question of which the pool misses no rating.
         low, high: hold the value whatever the missing ratings say. Missing answers only add to
         alpha-DCG, so the context has its least and most without and with them. The greedy ideal
         may fall where an answer is added; see `_ideal` for how far.
@@ -70,11 +78,15 @@ def alpha_ndcg(
         raise ValueError(
             f"{ranked.shape[1]} questions of the context, {judged.shape[1]} of the pool"
         )
-    sure, may = judged == 1, judged != 0
-    subtopics, may_be = sure.any(axis=0), may.any(axis=0)
+    wanted = some(judged) if answerable is None else np.asarray(answerable, dtype=np.float64)
+    if wanted.shape != judged.shape[1:]:
+        raise ValueError(f"answerable has shape {wanted.shape}, the ratings {judged.shape}")
+    subtopics, may_be = wanted == 1, wanted != 0
+    sure, may = (judged == 1) & subtopics, (judged != 0) & may_be
     known = ~np.isnan(ranked)
     n = int(known[:, subtopics].sum())
-    n_unjudged = int((~known)[:, may_be].sum()) + int(np.isnan(judged).sum())
+    n_unjudged = int((~known)[:, may_be].sum()) + int(np.isnan(judged[:, may_be]).sum())
+    n_unjudged += int((np.isnan(wanted) & ~np.isnan(judged).any(axis=0)).sum())
     if not k or not may_be.any():
         return Value(None, n, n_unjudged, None, None)
 
@@ -102,7 +114,7 @@ def _ideal(sure: Marks, may: Marks, k: int, alpha: float) -> tuple[float, float]
 
     Equal, and the ideal itself, where `sure`, the known answers, is `may`, those with the missing
     ones. As long as one passage gains most whatever they say, the ideal takes it; below that it is
-    held by what is known of greedy choices in general.
+    held by what a greedy choice gathers at least, and any passages at most.
     """
     k = min(k, len(sure))
     taken: list[int] = []
@@ -128,8 +140,10 @@ def _ideal(sure: Marks, may: Marks, k: int, alpha: float) -> tuple[float, float]
 def _least_below(sure: Marks, taken: Sequence[int], k: int, alpha: float) -> list[float]:
     # Of any j passages one adds at least a j-th of what they add together, and the greedy choice
     # adds no less than it (Nemhauser, Wolsey and Fisher, 1978).
-    start, *totals = [total for total, _ in _greedy(sure, taken, k, alpha)]
-    gathered = [start]
+    rows, gathered, totals = list(taken), [_gathered(sure[taken], alpha)], list[float]()
+    while len(rows) < k:
+        rows.append(int(_gains(sure, sure[rows].sum(axis=0), rows, alpha).argmax()))
+        totals.append(_gathered(sure[rows], alpha))
     for _ in totals:
         now = gathered[-1]
         gathered.append(max(now, *(now + (t - now) / j for j, t in enumerate(totals, start=1))))
@@ -137,26 +151,10 @@ def _least_below(sure: Marks, taken: Sequence[int], k: int, alpha: float) -> lis
 
 
 def _most_below(may: Marks, taken: Sequence[int], k: int, alpha: float) -> list[float]:
-    # No j passages add more to those of a greedy state than the j that alone would add most
-    # (Minoux, 1978); the tightest of these bounds over the states.
-    bounds = [
-        total + np.sort(gains.clip(min=0))[::-1].cumsum()[: k - len(taken)]
-        for total, gains in _greedy(may, taken, k, alpha)
-    ]
-    return [float(bound) for bound in np.min(bounds, axis=0)]
-
-
-def _greedy(
-    hits: Marks, taken: Sequence[int], k: int, alpha: float
-) -> Iterator[tuple[float, NDArray[np.float64]]]:
-    """From `taken` to k passages: what those taken gather, and what each other one would add."""
-    rows = list(taken)
-    while True:
-        gains = _gains(hits, hits[rows].sum(axis=0), rows, alpha)
-        yield _gathered(hits[rows], alpha), gains
-        if len(rows) == k:
-            return
-        rows.append(int(gains.argmax()))
+    # j passages add no more than the j best would alone, nor than all together.
+    gains = np.sort(_gains(may, may[taken].sum(axis=0), taken, alpha))[::-1][: k - len(taken)]
+    bounds = np.minimum(_gathered(may[taken], alpha) + gains.cumsum(), _gathered(may, alpha))
+    return [float(bound) for bound in bounds]
 
 
 def _gains(

@@ -52,7 +52,7 @@ def answerable(pool: ArrayLike, eta: float = ETA) -> NDArray[np.float64]:
     >>> answerable([[5, 2, 2], [0, 1, float("nan")]]).tolist()
     [1.0, 0.0, nan]
     """
-    return _some(answers(pool, eta))
+    return some(answers(pool, eta))
 
 
 def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Value:
@@ -64,9 +64,10 @@ def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Val
         eta: the rating that answers, in (0, 5].
 
     Returns: value = mean chance of the questions known to be answerable: 1 where a known rating
-        answers, 0 where none does and none is missing, else 1 - (1 - rate)^missing with the rate at
-        which the context's known ratings answer. None where the context has no known rating. An
-        empty context covers 0.
+        answers, 0 where none does and none is missing, else 1 - (1 - rate)^missing. The rate is how
+        often a known rating of the context answers a question that no other text in it does:
+        answers that stand alone / those and the known ratings of questions that none answers.
+        None where the context has no known rating. An empty context covers 0.
         n: known ratings of the context on answerable questions.
         n_unjudged: its missing ratings on questions that are or may be answerable, and 1 more for
         each question of which that is undecided.
@@ -78,13 +79,13 @@ def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Val
     Source: arXiv:2506.20051, equation 3.
 
     >>> nan = float("nan")
-    >>> found = coverage([[5, 0, nan, 4], [1, 0, 0, 4]], [1, 1, 1, 0])  # (1 + 0 + 1/5) / 3
-    >>> round(found.value, 4), found.n, found.n_unjudged, round(found.low, 4), round(found.high, 4)
-    (0.4, 5, 1, 0.3333, 0.6667)
+    >>> found = coverage([[5, 0, nan, 4], [1, 0, 0, 4]], [1, 1, 1, 0])
+    >>> round(found.value, 4), found.n, found.n_unjudged  # at a rate of 1/4: (1 + 0 + 1/4) / 3
+    (0.4167, 5, 1)
     """
     found, wanted = _checked(context, answerable, eta)
     n, n_unjudged = _counts(found, wanted)
-    by_context = _some(found)
+    by_context = some(found)
     sure, maybe = wanted == 1, np.isnan(wanted)
     if not (sure | maybe).any():
         return Value(None, n, n_unjudged, None, None)
@@ -201,16 +202,22 @@ def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> V
     )
 
 
-def _some(found: NDArray[np.float64]) -> NDArray[np.float64]:
+def some(found: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per question: 1 some text answers it, 0 none does, nan open."""
     missing = np.isnan(found).any(axis=0)
     return np.where((found == 1).any(axis=0), 1.0, np.where(missing, np.nan, 0.0))
 
 
 def _rate(found: NDArray[np.float64]) -> float | None:
-    """Share of the known ratings that answer; None: there are texts, and nothing is known."""
-    n_known = int((~np.isnan(found)).sum())
-    return _share(int((found == 1).sum()), n_known, empty=None if len(found) else 0.0)
+    """How often a known rating answers a question that no other text answers.
+
+    None: there are texts, and nothing is known of them.
+    """
+    if len(found) and np.isnan(found).all():
+        return None
+    times = (found == 1).sum(axis=0)
+    n_alone, n_none = int((times == 1).sum()), int((found == 0)[:, times == 0].sum())
+    return n_alone / (n_alone + n_none) if n_alone + n_none else 0.0
 
 
 def _mean_chance(found: NDArray[np.float64], rate: float | None) -> float | None:

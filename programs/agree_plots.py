@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
-from ..records.problems import InputError
+from .drawing import drawing, printable, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PlotFormat = Literal["svg", "png"]
 _LEVELS = {"run_level": "runs", "topic_mean": "per topic", "pooled": "all cells"}
-_SETTINGS: Any = {"svg.hashsalt": "nuggetjudge", "svg.fonttype": "none", "text.parse_math": False}
-_METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {"Software": None}}
 
 
 def write_plots(found: Mapping[str, Any], folder: Path, form: PlotFormat = "svg") -> list[Path]:
@@ -27,29 +25,24 @@ def write_plots(found: Mapping[str, Any], folder: Path, form: PlotFormat = "svg"
     Returns: the files written; none for the annotators of one file.
     Raises: InputError if matplotlib is not installed.
     """
-    try:
-        import matplotlib
-    except ImportError:
-        raise InputError('plots need matplotlib: pip install "nuggetjudge[plots]"') from None
-    with matplotlib.rc_context(_SETTINGS):
-        figures: dict[str, Figure] = {}
+    figures: dict[str, Figure] = {}
+    with drawing():
         if found["kind"] == "scores":
             for measure, values in found["measures"].items():
                 figures[f"scores-{quote(measure, safe='@()=')}"] = _scatter(measure, values)
         elif "confusion" in found:
             figures["confusion"] = _confusion(found)
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = [folder / f"{name}.{form}" for name in figures]
-        for path, figure in zip(paths, figures.values(), strict=True):
-            figure.savefig(path, format=form, metadata=_METADATA[form], dpi=150)
-    return paths
+        written = {folder / f"{name}.{form}": figure for name, figure in figures.items()}
+        for path, figure in written.items():
+            save(figure, path, form)
+    return list(written)
 
 
 def _confusion(found: Mapping[str, Any]) -> Figure:
     """Counts, shaded by their share of the row: where each true label went."""
     from matplotlib.figure import Figure
 
-    labels, counts = [_text(label) for label in found["scale"]], found["confusion"]
+    labels, counts = [printable(label) for label in found["scale"]], found["confusion"]
     shares = [[n / max(sum(row), 1) for n in row] for row in counts]
     side = 2.2 + 0.9 * len(labels)
     figure = Figure(figsize=(side + 0.8, side), layout="constrained")
@@ -80,8 +73,8 @@ def _scatter(measure: str, values: Mapping[str, Any]) -> Figure:
     if human:
         ends = min(*human, *judged), max(*human, *judged)
         axes.plot(ends, ends, color="grey", linewidth=0.8, linestyle="--")
-    axes.set_xlabel(f"{_text(measure)}, human")
-    axes.set_ylabel(f"{_text(measure)}, judged")
+    axes.set_xlabel(f"{printable(measure)}, human")
+    axes.set_ylabel(f"{printable(measure)}, judged")
     lines = ["Kendall tau-b"]
     for level, name in _LEVELS.items():
         n = values["coefficients"][level]["tau_b"]["n"]
@@ -97,8 +90,3 @@ def _figure(interval: Mapping[str, Any]) -> str:
     if interval["low"] is not None:
         bounds = f" [{interval['low']:.3f}, {interval['high']:.3f}]"
     return f"{interval['value']:.3f}{bounds}"
-
-
-def _text(text: str) -> str:
-    """Without characters that XML cannot hold."""
-    return "".join(c if c.isprintable() else "?" for c in text)

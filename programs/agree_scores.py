@@ -12,13 +12,15 @@ from ..records.problems import InputError, Problems
 from ..records.rows import ScoreRow
 from ..records.scores import read_scores
 from .agree_labels import plain
+from .coverage_scores import ORACLES
 from .run_names import run_aliases
 
 
 def agree_scores(human: Path, judged: Path, problems: Problems, draws: Draws) -> dict[str, Any]:
-    """Compare the scores of each measure that both files have."""
+    """Compare the scores of each measure that both files have; the oracles of coverage are out."""
     truth, other = read_scores(human, problems), read_scores(judged, problems)
     problems.raise_errors()
+    truth, other = ([r for r in rows if r.run_id not in ORACLES] for rows in (truth, other))
     aliases = run_aliases({row.run_id for row in truth}, {row.run_id for row in other})
     other = [r.model_copy(update={"run_id": aliases.get(r.run_id, r.run_id)}) for r in other]
     names = {row.measure for row in other}

@@ -9,32 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from ..backends.budget import Budget
-from ..backends.cache import ReplyCache
 from ..backends.loop import run_sync
 from ..records.judgements import Judged, Provenance, Unjudged
 from ..records.problems import InputError, Problems
 from ..records.ratings import Ratings, reference_id
-from ..records.rows import Passage, QuestionSet, Topic
+from ..records.rows import QuestionSet
 from ..records.summaries import Summary
-from .build_plan import JUDGES, build_config, check_prices, load_summaries
-from .built import (
-    DATASHEET,
-    PROGRAM,
-    BuiltTopic,
-    LeftOut,
-    is_built,
-    write_collection,
-)
-from .collection import Collection
+from .build_plan import JUDGES, build_config, load_summaries
+from .build_statistics import BuiltTopic
+from .built import DATASHEET, PROGRAM, LeftOut, write_collection
 from .config import Config, JudgeName
-from .coverage import RatingStage, Text, question_set
+from .coverage import RatingStage, question_set
+from .coverage_texts import Text
 from .datasheet import datasheet
-from .engine import Item, Stage, run_stage
-from .journal import Journal
-from .manifest import fingerprint_of, input_hashes, manifest_of
+from .engine import Item
+from .manifest import fingerprint_of, input_hashes, is_finished, manifest_of
 from .panel import Panel
-from .progress import ProgressBar
 from .results import Results
+from .session import Session, check_prices, open_cache
 
 
 def build_crux(path: Path, config: Config, *, quiet: bool = True) -> dict[str, Any]:
@@ -57,13 +49,16 @@ def build_crux(path: Path, config: Config, *, quiet: bool = True) -> dict[str, A
     config = build_config(path, config)
     inputs = input_hashes(config)
     problems = Problems()
-    summaries = load_summaries(config, problems)
-    check_prices(config)
-    cache = _open_cache(config)
+    summaries = load_summaries(path, config.run.limit, problems)
+    check_prices(config, JUDGES)
+    # A finished build that is started again asks for what is missing; a killed one goes on.
+    retry = is_finished(config.run.out, fingerprint_of(config, inputs), PROGRAM)
+    cache = open_cache(config, JUDGES)
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
     try:
         panel = Panel(config, cache=cache, budget=budget)
-        return run_sync(_Build(config, inputs, summaries, problems, panel, budget, quiet).build())
+        session = Session(config, panel, budget, retry=retry, quiet=quiet)
+        return run_sync(_Build(session, inputs, summaries, problems).build())
     finally:
         if cache is not None:
             cache.close()
@@ -103,29 +98,22 @@ class _Build:
 
     def __init__(
         self,
-        config: Config,
+        session: Session,
         inputs: Mapping[str, str],
         summaries: Sequence[Summary],
         problems: Problems,
-        panel: Panel,
-        budget: Budget,
-        quiet: bool,
     ) -> None:
-        self._config = config
+        self._session = session
+        self._config = session.config
+        self._panel = session.panel
         self._inputs = inputs
         self._summaries = summaries
         self._problems = problems
-        self._panel = panel
-        self._budget = budget
-        self._quiet = quiet
         self._left_out: dict[str, LeftOut] = {}
 
     async def build(self) -> dict[str, Any]:
         """The whole; the folder is complete when this returns."""
         began = time.monotonic()
-        fingerprint = fingerprint_of(self._config, self._inputs)
-        # A finished build that is started again asks for what is missing; a killed one goes on.
-        self._retry = is_built(self._config, fingerprint)
         try:
             with Results(self._config.run.out) as results:
                 topics = await self._topics(results)
@@ -135,7 +123,7 @@ class _Build:
                 statistics = write_collection(topics, ratings, self._config.coverage, results)
                 results.list_problems(self._problems)
                 seconds = time.monotonic() - began
-                manifest = self._manifest(topics, statistics, results, fingerprint, seconds)
+                manifest = self._manifest(topics, statistics, results, seconds)
                 text = datasheet(manifest)
                 results.part(DATASHEET).write_text(text, encoding="utf-8")
                 results.publish(manifest)
@@ -185,7 +173,7 @@ class _Build:
                 yield Text(topic.id, reference_id(topic.id), topic.summary.summary)
 
         stage = RatingStage("ratings", texts, questions, ratings, self._panel.answerability)
-        journal = await self._run(stage, "answerability")
+        journal = await self._session.journaled(stage, ("answerability",))
         stage.finish(journal, results)
         journal.close()
         return ratings
@@ -195,29 +183,23 @@ class _Build:
         topics: Sequence[BuiltTopic],
         statistics: dict[str, Any],
         results: Results,
-        fingerprint: str,
         seconds: float,
     ) -> dict[str, Any]:
-        collection = Collection(
-            {topic.id: Topic(id=topic.id, text=topic.request) for topic in topics},
-            run_files=[],
-            passages={
-                n: Passage(id=n, text=t) for topic in topics for n, t in topic.passages.items()
-            },
-            problems=self._problems,
-        )
+        data = {
+            "topic_ids": [topic.id for topic in topics],
+            "topics": len(topics),
+            "passages": sum(len(topic.passages) for topic in topics),
+        }
         found = manifest_of(
             config=self._config,
             inputs=self._inputs,
-            collection=collection,
+            data=data,
+            problems=self._problems,
             results=results,
             judges=self._panel.identities(),
-            budget=self._budget,
-            fingerprint=fingerprint,
+            budget=self._session.budget,
             seconds=seconds,
         )
-        for name in ("cells_without_bank", "topics_without_nuggets", "items"):
-            del found[name]  # of runs; `judge run` and `judge score` know by them what is theirs
         left_out = [row._asdict() for row in self._left_out.values()]
         return {"program": PROGRAM, **found, "statistics": statistics, "left_out": left_out}
 
@@ -228,7 +210,7 @@ class _Build:
         self, judge: JudgeName, stage: MakingStage, results: Results
     ) -> dict[tuple[str, ...], Any]:
         """What was made by the ids of its item; a topic that lacks something is left out."""
-        journal = await self._run(stage, judge)
+        journal = await self._session.journaled(stage, (judge,))
         made: dict[tuple[str, ...], Any] = {}
         for number, item in enumerate(stage.items()):
             outcome = journal.outcome(number)
@@ -242,23 +224,6 @@ class _Build:
         journal.close()
         return made
 
-    async def _run(self, stage: Stage, judge: JudgeName) -> Journal:
-        """The journal with an outcome for each item of a stage."""
-        run = self._config.run
-        name = "offline" if run.offline else self._panel.fingerprint([judge])
-        path = run.out / "journal" / f"{stage.name}-{name}.jsonl"
-        if run.offline:  # replays the cache alone, not an earlier journal
-            path.unlink(missing_ok=True)
-        journal = Journal(path, retry=self._retry)
-        usage = self._budget.usage
-        try:
-            with ProgressBar(stage.name, stage.total(), usage, quiet=self._quiet) as bar:
-                await run_stage(stage, journal, concurrency=run.concurrency, progress=bar)
-        except BaseException:
-            journal.close()
-            raise
-        return journal
-
 
 def _named(summary: Summary, texts: Sequence[Sequence[str]]) -> dict[str, str]:
     """The passages of each document under `<topic>:<document>#<n>`; n runs over the topic."""
@@ -267,10 +232,3 @@ def _named(summary: Summary, texts: Sequence[Sequence[str]]) -> dict[str, str]:
         for text in passages:
             found[f"{summary.id}:{place}#{len(found)}"] = text
     return found
-
-
-def _open_cache(config: Config) -> ReplyCache | None:
-    ways = {config.model_of(name)[1].way for name in JUDGES}
-    if config.run.cache is False or not ways & {"http", "litellm"}:
-        return None
-    return ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)

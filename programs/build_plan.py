@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..backends.budget import Budget, price_of
+from ..backends.budget import Budget
 from ..judges.segments import segments
-from ..metrics.tokens import token_counter
-from ..records.problems import InputError, Problems
+from ..records.problems import Problems
 from ..records.summaries import Summary, read_summaries
 from .built import check_build_folder
 from .config import Config, DataConfig, JudgeName
-from .estimates import KEYED_TOKENS, LABEL_TOKENS, Estimate, estimated, prompt_tokens
+from .estimates import (
+    QUESTION_TOKENS,
+    Estimate,
+    check_tokenizer,
+    estimated,
+    placeholder,
+    prompt_tokens,
+    reply_tokens,
+)
 from .hostile import looks_like_an_instruction
 from .panel import Panel
 
 JUDGES: tuple[JudgeName, ...] = ("request", "subquestions", "decontextualizer", "answerability")
 # Assumed by a plan of what is yet to be made: passages of a segment, and tokens of texts.
-PASSAGES, PASSAGE_TOKENS, QUESTION_TOKENS, REQUEST_TOKENS = 3, 270, 18, 70
+PASSAGES, PASSAGE_TOKENS, REQUEST_TOKENS = 3, 270, 70
 ASSUMED = (
     f"Assumed, since it is known only later: {PASSAGES} passages of {PASSAGE_TOKENS} tokens from a"
     f" segment of a document,\nquestions of {QUESTION_TOKENS} tokens, all of a topic in one call."
@@ -30,26 +37,21 @@ def build_config(path: Path, config: Config) -> Config:
 
     Raises: InputError for an unknown tokenizer, or a folder that is not for this build.
     """
-    try:
-        token_counter(config.coverage.tokenizer)
-    except (ValueError, OSError) as error:
-        raise InputError(f"coverage.tokenizer: {error}") from None
+    check_tokenizer(config)
     config = config.model_copy(update={"program": (), "data": DataConfig(reference=path)})
     check_build_folder(config)
     return config
 
 
-def load_summaries(config: Config, problems: Problems) -> list[Summary]:
+def load_summaries(path: Path, limit: int | None, problems: Problems) -> list[Summary]:
     """The summaries up to the limit. Raises: InputError with all that is wrong with them."""
-    path = config.data.reference
-    assert path is not None
     summaries = read_summaries(path, problems)
     problems.raise_errors()
-    for summary in summaries[: config.run.limit]:
+    for summary in summaries[:limit]:
         if any(map(looks_like_an_instruction, (*summary.documents, summary.summary))):
             what = f"topic {summary.id} has text that looks like an instruction to a judge"
             problems.keep(path, 0, "instruction_like", what)
-    return summaries[: config.run.limit]
+    return summaries[:limit]
 
 
 def plan_build(path: Path, config: Config) -> list[Estimate]:
@@ -65,8 +67,8 @@ def plan_build(path: Path, config: Config) -> list[Estimate]:
     requests, questions, passages, ratings = [], [], [], []
     ask, write = panel.request.prompt("compose"), panel.subquestions.prompt("write")
     rewrite, grade = split.prompt("rewrite"), rate.prompt(rate.predictor)
-    assumed = {"question": "x" * 4 * QUESTION_TOKENS}
-    for summary in load_summaries(config, Problems()):
+    assumed = {"question": placeholder(QUESTION_TOKENS)}
+    for summary in load_summaries(path, config.run.limit, Problems()):
         report = summary.summary
         requests.append(prompt_tokens(ask, {"report": report}))
         questions.append(prompt_tokens(write, {"report": report, "known": [], "wanted": n}))
@@ -75,24 +77,15 @@ def plan_build(path: Path, config: Config) -> list[Estimate]:
             parts = segments(document, split.most_tokens, split.count)
             for before, part in zip(["", *parts], parts, strict=False):
                 passages.append(prompt_tokens(rewrite, {"before": before, "part": part}))
-            texts += ["x" * 4 * PASSAGE_TOKENS] * PASSAGES * len(parts)
+            texts += [placeholder(PASSAGE_TOKENS)] * PASSAGES * len(parts)
         for start in range(0, n, rate.window):
             window = min(rate.window, n - start)
             for text in texts:
                 asked = rate.asked([assumed | {"context": text}] * window)
                 ratings.append(prompt_tokens(grade, asked))
-    label = LABEL_TOKENS if rate.window == 1 else KEYED_TOKENS * rate.window
     return [
-        estimated(config, "request", iter(requests), REQUEST_TOKENS),
-        estimated(config, "subquestions", iter(questions), QUESTION_TOKENS * n),
-        estimated(config, "decontextualizer", iter(passages), PASSAGE_TOKENS * PASSAGES),
-        estimated(config, "answerability", iter(ratings), label),
+        estimated(config, "request", requests, REQUEST_TOKENS),
+        estimated(config, "subquestions", questions, QUESTION_TOKENS * n),
+        estimated(config, "decontextualizer", passages, PASSAGE_TOKENS * PASSAGES),
+        estimated(config, "answerability", ratings, reply_tokens(rate)),
     ]
-
-
-def check_prices(config: Config) -> None:
-    """Raise InputError if there is a limit in dollars and a price that is not known."""
-    for alias, model in map(config.model_of, JUDGES):
-        if config.run.max_cost is not None and price_of(model) is None:
-            what = f"set models.{alias}.price, or use max_tokens"
-            raise InputError(f"max_cost: the price of model {model.model!r} is not known; {what}")

@@ -14,6 +14,7 @@ from ..records.lines import is_json
 from ..records.nuggets import read_nuggets
 from ..records.problems import InputError, Problems
 from .collection import load_collection
+from .coverage_texts import rated_texts
 from .judged_files import ITEMS, about_items, judged_file
 from .manifest import config_of, input_hashes, read_manifest
 
@@ -132,8 +133,6 @@ def _of_inputs(
             yield from ((row.cell, row.inputs) for row in items.rows() if row.cell in wanted)
             return
         if kind == "ratings":
-            from .coverage_texts import rated_texts
-
             yield from rated_texts(folder, config, wanted)
             return
         data = load_collection(config.data, config.run.limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections import ChainMap, Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from ..records.qrels import read_qrels
 from ..records.rows import Answer, NuggetBank, Passage, Ranking, Topic
 from ..records.topics import read_topics
 from .config import CoverageConfig, DataConfig
-from .coverage_inputs import CoverageInputs, read_coverage
+from .coverage_inputs import CoverageInputs, WantedPassages, read_coverage_inputs
 from .hostile import looks_like_an_instruction
 
 
@@ -106,23 +106,27 @@ def load_collection(
                 {bank.topic_id: Topic(id=bank.topic_id, text=bank.query) for bank in banks}
             )
     if coverage is not None:
-        collection.coverage = read_coverage(data, coverage, retrieval, topics, problems)
+        collection.coverage = read_coverage_inputs(data, coverage, retrieval, topics, problems)
     problems.raise_errors()
     if not topics:
         raise InputError("no topics: name a file of them (data.topics, --topics)")
     for topic_id in topics:
         if topic_id.split() != [topic_id] or topic_id == "all":
-            where = data.topics or data.candidates or data.nuggets
+            where = (
+                data.topics or data.candidates or data.nuggets or data.questions or data.reference
+            )
             what = "wanted an id without white space that is not 'all', which names the means"
             raise InputError(f"{where}: topic {topic_id!r}, {what}")
     if limit is not None:
         collection.topics = dict(list(topics.items())[:limit])
         collection.beyond_limit = topics.keys() - collection.topics.keys()
     _check_runs(collection, wanted)
+    held: Container[str] = wanted
     if collection.coverage is not None:
         wanted.update(collection.coverage.wanted(collection.topics))
+        held = WantedPassages(wanted, collection.topics)
     for path in data.passages:
-        for name, passage in read_passages(path, problems, wanted).items():
+        for name, passage in read_passages(path, problems, held).items():
             if collection.passages.setdefault(name, passage).text != passage.text:
                 what = f"passage {name!r} has another text in an earlier file; this one is used"
                 problems.keep(path, 0, "passage_text_differs", what)

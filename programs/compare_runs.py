@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ..metrics.bootstrap import LEVEL, Draws
 from ..metrics.significance import RESAMPLES, PairedTest, holm, paired_tests, randomised_hsd
 from ..records.problems import InputError, Problems
-from .coverage_scores import ORACLES
-from .scoreboard import LENGTH
+from .scoreboard import OF_ANSWERED
 from .topic_scores import TopicScores, merged, note_other_instruments, runs_in_both, topic_scores
 
 # What a leaderboard is compared by.
@@ -37,8 +36,8 @@ def compare_runs(
         sources: results folders, files of judgements or files of scores by topic. A run that
             two sources have is told apart as `run@source`. Of two sources the topics count that
             both have.
-        runs: which to compare, the first less the second; all but the oracles of coverage by
-            default, in the order of the sources; with more than two the better less the worse.
+        runs: which to compare, the first less the second; all by default, in the order of the
+            sources; with more than two the better less the worse.
         measures: which to compare; by default all, and with more than two runs `PRIMARY`.
         level: of the intervals; a pair is told apart where p < 1 - level.
 
@@ -53,7 +52,7 @@ def compare_runs(
         note_other_instruments(sources, problems)
     scores = merged(sources, found)
     known = list(dict.fromkeys(run for of_run in scores.values.values() for run in of_run))
-    chosen = list(dict.fromkeys(runs)) or [run for run in known if run not in ORACLES]
+    chosen = list(dict.fromkeys(runs)) or known
     names = " and ".join(map(str, sources))
     if unknown := [run for run in chosen if run not in known]:
         raise InputError(f"{names}: no run {unknown[0]!r}; there is {', '.join(known)}")
@@ -62,6 +61,8 @@ def compare_runs(
     wanted = list(measures) or _default_measures(scores, chosen)
     if missing := [m for m in wanted if m not in scores.values]:
         raise InputError(f"{names}: no measure {missing[0]!r}; there is {', '.join(scores.values)}")
+    if not wanted:
+        raise InputError(f"{names}: {' and '.join(chosen)} have no measure in common")
     options: Draws = {"resamples": resamples, "seed": seed, "level": level}
     return {
         "compared": "runs",
@@ -125,7 +126,7 @@ def _table(
     scores: TopicScores, measure: str, runs: Sequence[str], topics: Sequence[str]
 ) -> NDArray[np.float64]:
     """(n_topics, n_runs) scores: 0 where a run did not answer, nan where it was not judged."""
-    unanswered = None if measure == LENGTH else 0.0  # an answer that is not there has no length
+    unanswered = None if measure in OF_ANSWERED else 0.0
     cells = [
         [scores.values[measure][run].get(topic, unanswered) for run in runs] for topic in topics
     ]

@@ -22,12 +22,25 @@ JudgeName = Literal[
     "answerability",
     "request",
     "decontextualizer",
+    "keypoint_extractor",
+    "keypoint_merger",
+    "keypoint_filter",
+    "entailment",
+    "claim_extractor",
+    "claim",
 ]
 
+MOST_PASSAGES = 10_000  # of a context
 NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
-ITEM_JUDGES: tuple[JudgeName, ...] = ("assigner", "support", "relevance", "answerability")
+ITEM_JUDGES: tuple[JudgeName, ...] = (
+    "assigner",
+    "support",
+    "relevance",
+    "answerability",
+    "entailment",
+)
 FITTED: tuple[JudgeName, ...] = (*ITEM_JUDGES, "item")  # they label items, so labels can fit them
-WINDOWED = ("nuggetizer", "importance", "assigner", "answerability")
+WINDOWED = ("nuggetizer", "importance", "assigner", "answerability", "entailment", "claim")
 
 
 def _as_list(value: Any) -> Any:
@@ -36,6 +49,19 @@ def _as_list(value: Any) -> Any:
 
 def _as_paths(value: Any) -> Any:
     return [value] if isinstance(value, str | Path) else value
+
+
+def _as_patterns(value: Any) -> Any:
+    given = _as_paths(value)
+    return (
+        [str(p) if isinstance(p, Path) else p for p in given] if isinstance(given, list) else given
+    )
+
+
+def _size_of_context(value: Any) -> Any:
+    if value != "required" and (type(value) is not int or not 1 <= value <= MOST_PASSAGES):
+        raise ValueError(f"wanted 1 to {MOST_PASSAGES:,}, or required")
+    return value
 
 
 class _Section(BaseModel):
@@ -61,7 +87,7 @@ class DataConfig(_Section):
     """Files, relative to the config file. `runs` takes files, folders and patterns."""
 
     topics: Path | None = None
-    runs: Annotated[tuple[str, ...], BeforeValidator(_as_paths)] = ()
+    runs: Annotated[tuple[str, ...], BeforeValidator(_as_patterns)] = ()
     passages: Annotated[tuple[Path, ...], BeforeValidator(_as_paths)] = ()
     candidates: Path | None = Field(default=None, description="passages to make nuggets from")
     qrels: Path | None = Field(default=None, description="relevance grades of the candidates")
@@ -72,7 +98,7 @@ class DataConfig(_Section):
     ratings: Annotated[tuple[Path, ...], BeforeValidator(_as_paths)] = Field(
         default=(), description="ratings of sub-questions that need not be asked for"
     )
-    retrieval: Annotated[tuple[str, ...], BeforeValidator(_as_paths)] = Field(
+    retrieval: Annotated[tuple[str, ...], BeforeValidator(_as_patterns)] = Field(
         default=(), description="retrieval runs (TREC), whose first passages are the contexts"
     )
     pool: Path | None = Field(
@@ -110,7 +136,7 @@ class CoverageConfig(_Section):
 
     n: Whole = Field(default=15, ge=1, le=100, description="sub-questions made of a report")
     eta: int = Field(default=3, ge=1, le=5, description="rating that answers a question")
-    k: Literal["required"] | Annotated[Whole, Field(ge=1)] = Field(
+    k: Annotated[Literal["required"] | Whole, BeforeValidator(_size_of_context)] = Field(
         default=10, description="passages of a context; required: as many as the topic's Z* has"
     )
     alpha: float = Field(default=0.5, ge=0, le=1, description="of alpha-nDCG")
@@ -122,8 +148,11 @@ class CoverageConfig(_Section):
     own_only: bool = Field(
         default=False, description="passages of other topics answer nothing, and are not asked"
     )
-    contexts: Literal["retrieval", "references"] = Field(
-        default="retrieval", description="references: what an answer names is its context"
+    answerable: Literal["pool", "all"] = Field(
+        default="pool", description="which questions count: those that the pool answers, or all"
+    )
+    contexts: Literal["retrieval", "answers"] = Field(
+        default="retrieval", description="answers: what an answer names is its context"
     )
 
 

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from ..judges import AnswerabilityGrader, SubQuestionGenerator
+from ..metrics.tokens import token_counter
 from ..records.judgements import Judged, Outcome, Reason, Unjudged
-from ..records.ratings import NOT_JUDGED, UNPARSED, Ratings, answer_id, reference_id
-from ..records.rows import QuestionSet, SubQuestion
+from ..records.ratings import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of, topics_of
+from ..records.rows import QuestionSet, ScoreRow, SubQuestion
 from .collection import Collection
+from .coverage_files import write_coverage
 from .coverage_inputs import CoverageInputs
-from .coverage_scores import CoverageData, CoverageSettings, TopicView, pool_of
+from .coverage_scores import coverage_rows
+from .coverage_texts import CoverageTexts, Text, add_tokens, inputs_of
+from .coverage_topic import CoverageData, TopicView
 from .engine import Item
 from .journal import Journal
 from .results import Results
+from .session import Session
+
+
+async def judge_coverage(
+    session: Session, collection: Collection, results: Results
+) -> list[ScoreRow]:
+    """Have questions made and texts rated, as far as they are missing; write files, give scores."""
+    inputs = inputs_of(collection)
+    questions = await _questions(session, collection, results)
+    data = CoverageData(questions, {t: dict(inputs.ratings.get(t, {})) for t in questions})
+    texts = CoverageTexts(collection, data)
+
+    async def rate(name: str, wanted: Callable[[], Iterable[Text]]) -> None:
+        judge, zero = session.panel.answerability, inputs.settings.paper_zero
+        stage = RatingStage(name, wanted, questions, data.ratings, judge, paper_zero=zero)
+        journal = await session.journaled(stage, ("answerability",))
+        stage.finish(journal, results)
+        journal.close()
+
+    add_pools(data, collection)
+    await rate("pool", texts.of_pools)
+    add_contexts(data, inputs)
+    await rate("ratings", texts.of_systems)
+    for topic_id, pool in data.pools.items():
+        if not pool:  # nothing says which passages it has: all that were rated
+            data.pools[topic_id] = tuple(passages_of(topic_id, data.ratings[topic_id]))
+    add_tokens(data, collection, token_counter(inputs.settings.tokenizer))
+    write_coverage(data, inputs.settings, results)
+    return coverage_rows(data, inputs.settings, list(collection.topics))
 
 
 class QuestionStage:
@@ -64,14 +95,6 @@ class QuestionStage:
         return found
 
 
-class Text(NamedTuple):
-    """Something that is rated: a passage, or a report under its own id. `text` None: unknown."""
-
-    topic_id: str
-    id: str
-    text: str | None
-
-
 class RatingStage:
     """One item per text and question, or window of questions; those that are rated are left out.
 
@@ -98,7 +121,8 @@ class RatingStage:
         self._questions = questions
         self._ratings = ratings
         self._judge = judge
-        self._is_missing = operator.le if not paper_zero else operator.lt
+        self._asked = {NOT_JUDGED} if paper_zero else {NOT_JUDGED, UNPARSED}
+        self.kept = frozenset({Reason.UNPARSEABLE} if paper_zero else ())
 
     def items(self) -> Iterator[Item]:
         """Text by text, so that calls about one text follow each other."""
@@ -114,11 +138,11 @@ class RatingStage:
 
     def inputs(self, item: Item) -> dict[str, object]:
         """What the judge's prompt is rendered from."""
-        return self._judge.asked(self._asked(item))
+        return self._judge.asked(self._pairs(item))
 
     async def judge(self, item: Item) -> Judged:
         """The ratings of one window, in order."""
-        verdicts, call = await self._judge.verdicts(self._asked(item), item.ids[0])
+        verdicts, call = await self._judge.verdicts(self._pairs(item), item.ids[0])
         return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, (call,))
 
     def finish(self, journal: Journal, results: Results) -> None:
@@ -150,59 +174,15 @@ class RatingStage:
 
     def _missing(self, text: Text) -> tuple[SubQuestion, ...]:
         known, questions = self._known(text), self._questions[text.topic_id].questions
-        return tuple(q for q in questions if self._is_missing(known[q.column], UNPARSED))
+        return tuple(q for q in questions if known[q.column] in self._asked)
 
     def _known(self, text: Text) -> tuple[int, ...]:
         nothing = (NOT_JUDGED,) * self._questions[text.topic_id].n_columns
         return self._ratings.get(text.topic_id, {}).get(text.id, nothing)
 
-    def _asked(self, item: Item) -> list[dict[str, str]]:
+    def _pairs(self, item: Item) -> list[dict[str, str]]:
         context, questions = item.payload
         return [{"question": question, "context": context} for question in questions]
-
-
-class CoverageTexts:
-    """Which texts are rated: first those of the pools, then contexts and answers."""
-
-    def __init__(self, collection: Collection, data: CoverageData) -> None:
-        self._collection = collection
-        self._inputs = inputs_of(collection)
-        self._data = data
-
-    def of_pools(self) -> Iterator[Text]:
-        """The passages that the pool file lists, and the reference reports."""
-        for topic_id in self._collection.topics:
-            yield from self._passages(topic_id, self._inputs.listed.get(topic_id, ()))
-            if (report := self._inputs.reports.get(topic_id)) is not None:
-                yield Text(topic_id, reference_id(topic_id), report)
-
-    def of_systems(self) -> Iterator[Text]:
-        """The passages of all contexts, each once, and the answers that have text."""
-        of_pool = self._inputs.listed
-        for topic_id in self._collection.topics:
-            found = dict.fromkeys(
-                name
-                for contexts in self._data.contexts.values()
-                for name in self._inputs.asked(topic_id, contexts.get(topic_id, ()))
-            )
-            others = [name for name in found if name not in of_pool.get(topic_id, ())]
-            yield from self._passages(topic_id, others)
-        for answer in self._collection.answers():
-            if answer.text.strip():
-                name = answer_id(answer.topic_id, answer.run_id)
-                yield Text(answer.topic_id, name, answer.text)
-
-    def _passages(self, topic_id: str, names: Iterable[str]) -> Iterator[Text]:
-        for name in names:
-            passage = self._collection.passages.get(name)
-            yield Text(topic_id, name, None if passage is None else passage.text)
-
-
-def inputs_of(collection: Collection) -> CoverageInputs:
-    """What was read for coverage. Raises: ValueError if nothing was."""
-    if collection.coverage is None:
-        raise ValueError("the collection was loaded without the inputs of coverage")
-    return collection.coverage
 
 
 def question_set(topic_id: str, texts: Sequence[str]) -> QuestionSet:
@@ -211,37 +191,51 @@ def question_set(topic_id: str, texts: Sequence[str]) -> QuestionSet:
     return QuestionSet(topic_id=topic_id, questions=questions, n_columns=len(texts))
 
 
-def add_pools(data: CoverageData, inputs: CoverageInputs) -> None:
-    """Note which passages make each topic's pool, from the ratings that are there."""
+def add_pools(data: CoverageData, collection: Collection) -> None:
+    """Note which passages make P*, the pool that says what is answerable.
+
+    Those that the pool file lists; without it, by their ids, the passages of the topic's own
+    documents: those that have ratings, or all in the data if none has. Else none.
+    """
+    inputs = inputs_of(collection)
+    held: dict[str, list[str]] = {}
+    for name in collection.passages:
+        for topic_id in topics_of(name, collection.topics):
+            held.setdefault(topic_id, []).append(name)
     for topic_id in data.questions:
-        given = data.ratings.get(topic_id, {})
-        data.pools[topic_id] = pool_of(topic_id, given, inputs.listed.get(topic_id))
+        rated = passages_of(topic_id, data.ratings.get(topic_id, {}))
+        own = [name for name in rated if is_own(name, topic_id)] or held.get(topic_id, [])
+        data.pools[topic_id] = tuple(inputs.listed.get(topic_id, own))
 
 
-def add_contexts(data: CoverageData, inputs: CoverageInputs, settings: CoverageSettings) -> None:
+def add_contexts(data: CoverageData, inputs: CoverageInputs) -> None:
     """Cut each ranking to its context; needs the pools where `k` is "required"."""
     for topic_id in data.questions:
-        depth = TopicView(data, topic_id, settings).depth
+        k = TopicView(data, topic_id, inputs.settings).k
         for run_id, rankings in inputs.rankings.items():
-            cut = data.contexts.setdefault(run_id, {})
+            cut = data.rankings.setdefault(run_id, {})
             if topic_id in rankings:
-                cut[topic_id] = rankings[topic_id][:depth]
+                cut[topic_id] = rankings[topic_id][:k]
 
 
-def add_tokens(data: CoverageData, collection: Collection, count: Callable[[str], int]) -> None:
-    """Count the tokens of every text whose length matters and that is there."""
-    names = {name for pool in data.pools.values() for name in pool}
-    names.update(n for of in data.contexts.values() for ids in of.values() for n in ids)
-    held = collection.passages
-    data.tokens.update((name, count(held[name].text)) for name in names if name in held)
-    for topic_id, report in inputs_of(collection).reports.items():
-        data.tokens[reference_id(topic_id)] = count(report)
-    data.answers.update((run_id, {}) for run_id in collection.run_ids)
-    for answer in collection.answers():
-        name = answer_id(answer.topic_id, answer.run_id)
-        has_text = bool(answer.text.strip())
-        data.answers[answer.run_id][answer.topic_id] = name if has_text else None
-        data.tokens[name] = count(answer.text)
+async def _questions(
+    session: Session, collection: Collection, results: Results
+) -> dict[str, QuestionSet]:
+    """The sub-questions that were given, or new ones from the reference reports."""
+    given, data = inputs_of(collection).questions, session.config.data
+    if given is None:
+        stage = QuestionStage(collection, session.panel.subquestions)
+        journal = await session.journaled(stage, ("subquestions",))
+        found = stage.finish(journal, results)
+        journal.close()
+    else:
+        found = {topic: given[topic] for topic in collection.topics if topic in given}
+    for topic in collection.topics:
+        if topic not in found:
+            what = f"topic {topic!r} has no sub-questions, it is left out of coverage"
+            where = data.questions or data.reference or "questions"
+            collection.problems.skip(where, 0, "no_questions", what)
+    return found
 
 
 def _ratings(outcome: Outcome, n: int) -> list[int]:

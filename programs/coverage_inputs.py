@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from ..records.fields import Line
 from ..records.problems import InputError, Problems
 from ..records.qrels import read_qrels
 from ..records.questions import read_question_sets
-from ..records.ratings import Ratings, read_ratings
+from ..records.ratings import Ratings, is_own, read_ratings, topics_of
 from ..records.reports import read_reports
 from ..records.rows import Answer, QuestionSet, Topic
 from ..records.runs import read_trec_run
 from .config import CoverageConfig, DataConfig
-from .coverage_scores import ORACLES, is_own
+from .coverage_scores import ORACLES
 
 
 @dataclass
@@ -34,6 +34,7 @@ class CoverageInputs:
     ratings: Ratings = field(default_factory=dict)
     rankings: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     listed: dict[str, dict[str, int]] = field(default_factory=dict)
+    retrieved: frozenset[str] = frozenset()  # runs that a retrieval file has
 
     def wanted(self, topics: Collection[str]) -> Iterator[str]:
         """Ids of all passages that may be rated or whose length counts."""
@@ -41,9 +42,9 @@ class CoverageInputs:
             yield from self.listed.get(topic, ())
             yield from self.ratings.get(topic, ())
             for rankings in self.rankings.values():
-                yield from self.asked(topic, rankings.get(topic, ())[: self.deepest(topic)])
+                yield from self.asked(topic, rankings.get(topic, ())[: self.most_k(topic)])
 
-    def deepest(self, topic: str) -> int:
+    def most_k(self, topic: str) -> int:
         """The most passages that a context of this topic can have."""
         if self.settings.k != "required":
             return self.settings.k
@@ -54,10 +55,12 @@ class CoverageInputs:
         """Take what an answer names as its run's context, where the settings say so."""
         if answer.run_id in ORACLES:
             line.error("bad_run_id", f"run_id {answer.run_id!r} names the oracle, wanted another")
-        if self.settings.contexts == "references":
-            self.rankings.setdefault(answer.run_id, {}).setdefault(
-                answer.topic_id, answer.references
-            )
+        if self.settings.contexts == "answers":
+            if answer.run_id in self.retrieved:
+                what = f"run {answer.run_id!r} is a retrieval run too, wanted one context of it"
+                line.error("two_contexts", what)
+            contexts = self.rankings.setdefault(answer.run_id, {})
+            contexts.setdefault(answer.topic_id, answer.references)
 
     def asked(self, topic: str, ids: tuple[str, ...]) -> tuple[str, ...]:
         """Those passages of a context that are asked about."""
@@ -66,7 +69,18 @@ class CoverageInputs:
         return tuple(name for name in ids if is_own(name, topic))
 
 
-def read_coverage(
+class WantedPassages(Container[str]):
+    """Which passages are held: those named, and those of the topics' own documents."""
+
+    def __init__(self, named: Container[str], topics: Container[str]) -> None:
+        self._named = named
+        self._topics = topics
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._named or any(topics_of(str(name), self._topics))
+
+
+def read_coverage_inputs(
     data: DataConfig,
     settings: CoverageConfig,
     retrieval: list[Path],
@@ -91,6 +105,7 @@ def read_coverage(
         for topic, given in read_ratings(path, problems, found.questions).items():
             _add_ratings(found.ratings.setdefault(topic, {}), given, path, problems)
     _read_rankings(found, retrieval, topics, problems)
+    found.retrieved = frozenset(found.rankings)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..records.problems import InputError
 from ..records.ratings import HIGHEST_RATING
-from .coverage_scores import TopicView
+from .coverage_topic import TopicView
 from .drawing import drawing, format_of, printable, save
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 _ANSWERABLE = {1.0: "yes", 0.0: "no", None: "?"}
 
 
-def write_map(view: TopicView, questions: Sequence[str], path: Path) -> None:
+def write_map(view: TopicView, path: Path) -> None:
     """Draw the ratings of a topic's pool: passages in natural order by questions.
 
     Missing ratings are hatched. Above each question stands whether it is answerable (`?`: missing
@@ -30,7 +29,6 @@ def write_map(view: TopicView, questions: Sequence[str], path: Path) -> None:
     the same bytes with the same matplotlib.
 
     Args:
-        questions: the ids of the topic's questions, one a column.
         path: where to; its ending says the format: .png, .svg or .pdf.
 
     Raises: InputError for another ending, a pool without passages, or if matplotlib is not
@@ -40,10 +38,10 @@ def write_map(view: TopicView, questions: Sequence[str], path: Path) -> None:
     if not view.pool:
         raise InputError(f"topic {view.topic_id}: no passages in its pool, so nothing to draw")
     with drawing():
-        save(_figure(view, questions), path, form)
+        save(_figure(view), path, form)
 
 
-def _figure(view: TopicView, questions: Sequence[str]) -> Figure:
+def _figure(view: TopicView) -> Figure:
     from matplotlib.figure import Figure
 
     ratings = view.matrix(view.pool)
@@ -56,7 +54,7 @@ def _figure(view: TopicView, questions: Sequence[str]) -> Figure:
     bar = figure.colorbar(colors, ax=axes, ticks=range(HIGHEST_RATING + 1), aspect=40)
     bar.ax.tick_params(length=0, labelsize=7)
     bar.set_label("rating", fontsize=8)
-    axes.set_xticks(range(n_questions), [printable(name) for name in questions])
+    axes.set_xticks(range(n_questions), view.question_ids)
     axes.set_yticks(range(n_passages), [_short(name, view.topic_id) for name in view.pool])
     axes.tick_params(length=0, labelsize=7)
     axes.set_xlabel("question", fontsize=8)

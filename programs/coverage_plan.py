@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..metrics.tokens import token_counter
 from ..records.problems import InputError
+from ..records.ratings import topics_of
 from ..records.rows import QuestionSet
 from .collection import Collection
 from .config import Config
-from .coverage import (
-    CoverageTexts,
-    QuestionStage,
-    RatingStage,
-    Text,
-    add_contexts,
-    inputs_of,
-    question_set,
-)
+from .coverage import QuestionStage, RatingStage, add_contexts, add_pools, question_set
 from .coverage_inputs import CoverageInputs
-from .coverage_scores import CoverageData, settings_of
-from .estimates import KEYED_TOKENS, LABEL_TOKENS, Estimate, estimated, prompt_tokens
+from .coverage_texts import CoverageTexts, Text, inputs_of
+from .coverage_topic import CoverageData
+from .estimates import (
+    QUESTION_TOKENS,
+    Estimate,
+    check_tokenizer,
+    estimated,
+    placeholder,
+    prompt_tokens,
+    reply_tokens,
+)
 from .panel import Panel
-
-QUESTION_TOKENS = 18  # assumed of a question that is yet to be made
 
 
 def check_coverage(config: Config, collection: Collection) -> None:
@@ -35,18 +34,27 @@ def check_coverage(config: Config, collection: Collection) -> None:
     if not (inputs.rankings or collection.n_answers or inputs.reports or inputs.ratings):
         what = "retrieval runs (data.retrieval, --retrieval) or answers (data.runs, --runs)"
         raise InputError(f"coverage: nothing to judge; name {what}")
-    if inputs.settings.contexts == "references" and not collection.n_answers:
-        raise InputError("coverage.contexts: references of no answers; name runs (--runs)")
-    if inputs.settings.k == "required" and not (data.ratings or data.pool):
+    if inputs.settings.contexts == "answers" and not collection.n_answers:
+        raise InputError("coverage.contexts: answers, but there are none; name runs (--runs)")
+    if inputs.questions is None and inputs.ratings:
+        what = "the questions that they rate are not given; name them (--questions)"
+        raise InputError(f"coverage: {data.ratings[0]}: {what}")
+    has_pool = data.ratings or data.pool or any(_own(collection))
+    if inputs.settings.k == "required" and not has_pool:
         what = "wanted ratings or a pool of passages, from which the required ones are found"
         raise InputError(f"coverage.k: {what} (--ratings, --pool)")
+    if not (inputs.rankings or has_pool or inputs.settings.answerable == "all"):
+        what = "nothing says which questions can be answered; name a pool, ratings, retrieval runs"
+        raise InputError(f"coverage: {what}, or set coverage.answerable to all")
     if inputs.rankings and not (data.ratings or collection.passages):
         what = "name a file of them (data.passages, --passages), or of ratings (--ratings)"
         raise InputError(f"coverage: no passage has a text; {what}")
-    try:
-        token_counter(inputs.settings.tokenizer)
-    except (ValueError, OSError) as error:
-        raise InputError(f"coverage.tokenizer: {error}") from None
+    check_tokenizer(config)
+
+
+def _own(collection: Collection) -> Iterator[str]:
+    for name in collection.passages:
+        yield from topics_of(name, collection.topics)
 
 
 def coverage_estimates(config: Config, collection: Collection, panel: Panel) -> list[Estimate]:
@@ -61,14 +69,13 @@ def coverage_estimates(config: Config, collection: Collection, panel: Panel) -> 
         n = inputs.settings.n
         maker = QuestionStage(collection, panel.subquestions)
         prompt = panel.subquestions.prompt("write")
-        sizes = [prompt_tokens(prompt, maker.inputs(item)) for item in maker.items()]
-        found.append(estimated(config, "subquestions", iter(sizes), QUESTION_TOKENS * n))
+        prompts = (prompt_tokens(prompt, maker.inputs(item)) for item in maker.items())
+        found.append(estimated(config, "subquestions", prompts, QUESTION_TOKENS * n))
         questions = {topic: _assumed(topic, n) for topic in inputs.reports}
     questions = {topic: q for topic, q in questions.items() if topic in collection.topics}
-    sizes = list(_rating_sizes(collection, questions, inputs, panel))
-    judge = panel.answerability
-    reply = LABEL_TOKENS if judge.window == 1 else KEYED_TOKENS * judge.window
-    return [*found, estimated(config, "answerability", iter(sizes), reply)]
+    sizes = _rating_sizes(collection, questions, inputs, panel)
+    reply = reply_tokens(panel.answerability)
+    return [*found, estimated(config, "answerability", sizes, reply)]
 
 
 def _rating_sizes(
@@ -77,14 +84,15 @@ def _rating_sizes(
     inputs: CoverageInputs,
     panel: Panel,
 ) -> Iterator[int]:
-    """Prompt tokens of each call; a context of unknown depth counts as deep as it can be."""
+    """Prompt tokens of each call; a context of unknown k counts as long as it can be."""
     data = CoverageData(questions, {t: inputs.ratings.get(t, {}) for t in questions})
-    settings, judge = settings_of(inputs.settings), panel.answerability
+    settings, judge = inputs.settings, panel.answerability
+    add_pools(data, collection)
     if settings.k == "required":
         for run_id, rankings in inputs.rankings.items():
-            data.contexts[run_id] = {t: ids[: inputs.deepest(t)] for t, ids in rankings.items()}
+            data.rankings[run_id] = {t: ids[: inputs.most_k(t)] for t, ids in rankings.items()}
     else:
-        add_contexts(data, inputs, settings)
+        add_contexts(data, inputs)
     texts = CoverageTexts(collection, data)
 
     def both() -> Iterator[Text]:
@@ -98,4 +106,4 @@ def _rating_sizes(
 
 
 def _assumed(topic_id: str, n: int) -> QuestionSet:
-    return question_set(topic_id, ["x" * 4 * QUESTION_TOKENS] * n)
+    return question_set(topic_id, [placeholder(QUESTION_TOKENS)] * n)

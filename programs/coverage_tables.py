@@ -13,15 +13,9 @@ from ..metrics.coverage import ETA, coverage
 from ..metrics.tau_intervals import tau_intervals
 from ..metrics.taus import taus
 from ..records.rows import ScoreRow
-from .coverage_relevance import relevance_rows
-from .coverage_scores import (
-    REFERENCE,
-    REQUIRED,
-    CoverageData,
-    CoverageSettings,
-    TopicView,
-    coverage_rows,
-)
+from .config import CoverageConfig
+from .coverage_scores import ORACLES, coverage_rows, relevance_rows
+from .coverage_topic import CoverageData, TopicView
 from .scoreboard import Scoreboard
 
 LEAST_RUNS = 3  # of a tau; two runs have but two orders
@@ -54,7 +48,7 @@ class Variant:
         to_base: these contexts against those under the settings that others are compared with.
     """
 
-    settings: CoverageSettings
+    settings: CoverageConfig
     contexts: dict[str, ScoreRow]
     reports: dict[str, ScoreRow]
     to_reports: RunTau
@@ -63,7 +57,7 @@ class Variant:
 
 def measure_taus(
     data: CoverageData,
-    settings: CoverageSettings,
+    settings: CoverageConfig,
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -79,7 +73,7 @@ def measure_taus(
     rows = [*coverage_rows(data, settings), *relevance_rows(data, settings)]
     by_measure: dict[str, list[ScoreRow]] = {}
     for row in rows:
-        if row.run_id not in (REQUIRED, REFERENCE):
+        if row.run_id not in ORACLES:
             by_measure.setdefault(row.measure, []).append(row)
     reports = by_measure.pop(REPORT, [])
     by_measure.pop("report_density", None)
@@ -90,19 +84,19 @@ def measure_taus(
 
 
 def by_eta(
-    data: CoverageData, settings: CoverageSettings, etas: Sequence[int] = (1, 2, 3, 4, 5)
+    data: CoverageData, settings: CoverageConfig, etas: Sequence[int] = (1, 2, 3, 4, 5)
 ) -> list[Variant]:
     """Coverage by the rating from which a text answers, against the order at eta 3: Table 2.
 
     What is answerable follows eta; the passages of a context are those under `settings`.
     """
-    sizes = _sizes(data, settings)
-    base = _context_means(data, replace(settings, eta=ETA), sizes)
-    return [_variant(data, replace(settings, eta=eta), base, sizes) for eta in etas]
+    ks = _ks(data, settings)
+    base = _context_means(data, settings.model_copy(update={"eta": ETA}), ks)
+    return [_variant(data, settings.model_copy(update={"eta": eta}), base, ks) for eta in etas]
 
 
-def by_size(
-    data: CoverageData, settings: CoverageSettings, ks: Sequence[int], *, is_cut: bool = True
+def by_k(
+    data: CoverageData, settings: CoverageConfig, ks: Sequence[int], *, is_cut: bool = True
 ) -> list[Variant]:
     """Coverage by the number of passages in a context, against the order of `settings`: Table 3.
 
@@ -110,37 +104,37 @@ def by_size(
         is_cut: a ranking that is as long as a context of `settings` went on and was cut there, as
             in a results folder. In a larger context its mean has bounds and no value.
     """
-    known = _sizes(data, settings)
+    known = _ks(data, settings)
     base = _context_means(data, settings, known)
     found = []
     for k in ks:
-        of_k = replace(settings, k=k)
-        found.append(_variant(data, of_k, base, _sizes(data, of_k), known if is_cut else {}))
+        of_k = settings.model_copy(update={"k": k})
+        found.append(_variant(data, of_k, base, _ks(data, of_k), known if is_cut else {}))
     return found
 
 
 def _variant(
     data: CoverageData,
-    settings: CoverageSettings,
+    settings: CoverageConfig,
     base: Mapping[str, ScoreRow],
-    sizes: Mapping[str, int],
+    ks: Mapping[str, int],
     cut: Mapping[str, int] | None = None,
 ) -> Variant:
-    contexts = _context_means(data, settings, sizes, cut or {})
+    contexts = _context_means(data, settings, ks, cut or {})
     reports = _report_means(data, settings)
     to_reports, to_base = _plain_tau(contexts, reports), _plain_tau(base, contexts)
     return Variant(settings, contexts, reports, to_reports, to_base)
 
 
-def _sizes(data: CoverageData, settings: CoverageSettings) -> dict[str, int]:
+def _ks(data: CoverageData, settings: CoverageConfig) -> dict[str, int]:
     """How many passages make a context, by topic."""
-    return {topic: TopicView(data, topic, settings).depth for topic in data.questions}
+    return {topic: TopicView(data, topic, settings).k for topic in data.questions}
 
 
 def _context_means(
     data: CoverageData,
-    settings: CoverageSettings,
-    sizes: Mapping[str, int],
+    settings: CoverageConfig,
+    ks: Mapping[str, int],
     cut: Mapping[str, int] | None = None,
 ) -> dict[str, ScoreRow]:
     """Mean coverage by run.
@@ -149,17 +143,17 @@ def _context_means(
         cut: topic -> the length at which rankings were cut; below that nothing is known of them.
     """
     board = Scoreboard(data.questions)
-    board.ensure_runs(data.contexts)
+    board.ensure_runs(data.rankings)
     is_open: set[str] = set()
-    for topic_id, size in sizes.items():
+    for topic_id, k in ks.items():
         view = TopicView(data, topic_id, settings)
-        for run_id, rankings in data.contexts.items():
+        for run_id, rankings in data.rankings.items():
             if topic_id not in rankings:
                 continue
-            context = view.matrix(rankings[topic_id][:size])
-            if len(context) < size and len(context) == (cut or {}).get(topic_id):
+            context = view.matrix(rankings[topic_id][:k])
+            if len(context) < k and len(context) == (cut or {}).get(topic_id):
                 is_open.add(run_id)
-                unknown = np.full((size - len(context), context.shape[1]), np.nan)
+                unknown = np.full((k - len(context), context.shape[1]), np.nan)
                 context = np.vstack([context, unknown])
             covered = coverage(context, view.answerable, settings.eta)
             board.add(run_id, topic_id, {COVERAGE: covered})
@@ -169,14 +163,14 @@ def _context_means(
     return means
 
 
-def _report_means(data: CoverageData, settings: CoverageSettings) -> dict[str, ScoreRow]:
+def _report_means(data: CoverageData, settings: CoverageConfig) -> dict[str, ScoreRow]:
     board = Scoreboard(data.questions)
-    board.ensure_runs(data.answers)
+    board.ensure_runs(data.reports)
     for topic_id in data.questions:
         view = TopicView(data, topic_id, settings)
-        for run_id, answers in data.answers.items():
-            if topic_id in answers:
-                values = view.report_values(answers[topic_id])
+        for run_id, reports in data.reports.items():
+            if topic_id in reports:
+                values = view.report_values(reports[topic_id])
                 board.add(run_id, topic_id, {REPORT: values[REPORT]})
     return _mean_rows(board.rows())
 

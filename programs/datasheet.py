@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .built import reference_coverage, statistics_table
+from .build_statistics import reference_coverage, statistics_table
 
 _MADE = {
     "request": "the request of a topic, from its reference report",
@@ -49,10 +49,10 @@ def _lines(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield "## What is in it"
     yield from _table(statistics_table(found))
     yield ""
-    grades = ", ".join(f"{n:,} of grade {grade}" for grade, n in found["passage grades"].items())
+    grades = ", ".join(f"{n:,} of grade {grade}" for grade, n in found["passage_grades"].items())
     yield f"- passages in qrels.txt: {grades.replace('grade open', 'open grade (left out)')}"
     yield f"- coverage of the reference reports: {reference_coverage(found)}"
-    n = found["topics without an answerable question"]
+    n = found["topics_without_answerable_question"]
     yield f"- topics without an answerable question: {n:,}"
     yield ""
     yield "## What was left out, and why"
@@ -108,7 +108,7 @@ def _left_out(manifest: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator
     if ratings["missing"]:
         total = ratings["given"] + ratings["missing"]
         lines.append(f"- {ratings['missing']:,} of {total:,} ratings are missing (-1 or -2)")
-        lines.append(f"- {found['undecided questions']:,} questions are undecided for that reason")
+        lines.append(f"- {found['undecided_questions']:,} questions are undecided for that reason")
     yield from lines or ["Nothing."]
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..backends.budget import CHARS_PER_TOKEN, price_of
 from ..backends.config import ModelConfig
 from ..backends.prompt import Prompt
 from ..judges import ItemJudge
+from ..metrics.tokens import token_counter
+from ..records.problems import InputError
 from .config import Config, JudgeName
 
 # Assumed where a number is only known once it was judged.
-NUGGET_TOKENS, LABEL_TOKENS = 14, 10
+NUGGET_TOKENS, QUESTION_TOKENS, LABEL_TOKENS = 14, 18, 10
 KEYED_TOKENS = 6  # of a label under a key
 
 
@@ -28,7 +30,7 @@ class Estimate:
     cost: float | None
 
 
-def estimated(config: Config, judge: JudgeName, sizes: Iterator[int], reply: int) -> Estimate:
+def estimated(config: Config, judge: JudgeName, sizes: Iterable[int], reply: int) -> Estimate:
     """One call for each of these prompt sizes, with a reply of `reply` tokens."""
     alias, model = config.model_of(judge)
     calls = tokens = 0
@@ -49,6 +51,24 @@ def _cost(model: ModelConfig, prompt: int, completion: int) -> float | None:
     if price is None:
         return None
     return (prompt * price.input + completion * price.output) / 1e6
+
+
+def reply_tokens(judge: ItemJudge) -> int:
+    """Tokens of the reply to one call: a label, or one under a key for each of a window."""
+    return KEYED_TOKENS * judge.window if judge.listed else LABEL_TOKENS
+
+
+def placeholder(n_tokens: int) -> str:
+    """As long as a text of so many tokens that is yet to be made."""
+    return "x" * CHARS_PER_TOKEN * n_tokens
+
+
+def check_tokenizer(config: Config) -> None:
+    """Raise InputError if there is no such tokenizer."""
+    try:
+        token_counter(config.coverage.tokenizer)
+    except (ValueError, OSError) as error:
+        raise InputError(f"coverage.tokenizer: {error}") from None
 
 
 def prompt_tokens(prompt: Prompt, inputs: dict[str, object]) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..judges import (
     AnswerabilityGrader,
+    EntailmentJudge,
     ItemJudge,
     NuggetAssigner,
     OwnJudge,
@@ -43,6 +44,7 @@ _BUILT_IN: dict[str, type[ItemJudge]] = {
     "support": SupportJudge,
     "relevance": RelevanceJudge,
     "answerability": AnswerabilityGrader,
+    "entailment": EntailmentJudge,
 }
 
 

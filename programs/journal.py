@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_left
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,14 @@ class Journal:
     Args:
         path: the file, made if it is not there.
         retry: forget outcomes without a judgement, so that they are asked for again.
+        kept: but not those with these reasons.
     """
 
-    def __init__(self, path: Path, *, retry: bool = False) -> None:
+    def __init__(self, path: Path, *, retry: bool = False, kept: Collection[Reason] = ()) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._places = array("q")  # by item: where its line begins in the file, or -1
-        digests, places, end = _scan(path, retry)
+        digests, places, end = _scan(path, retry, kept)
         order = np.argsort(np.frombuffer(digests, dtype=np.uint64), kind="stable")
         self._known = array("Q", np.frombuffer(digests, dtype=np.uint64)[order].tobytes())
         self._known_at = array("q", np.frombuffer(places, dtype=np.int64)[order].tobytes())
@@ -82,7 +84,7 @@ class Journal:
         self._places[item] = place
 
 
-def _scan(path: Path, retry: bool) -> tuple[array[int], array[int], int]:
+def _scan(path: Path, retry: bool, kept: Collection[Reason]) -> tuple[array[int], array[int], int]:
     """Digests and places of the lines that count, and where the last whole line ends."""
     digests, places, end = array("Q"), array("q"), 0
     if not path.exists():
@@ -99,7 +101,7 @@ def _scan(path: Path, retry: bool) -> tuple[array[int], array[int], int]:
             except (ValueError, KeyError, TypeError) as error:
                 what = f"not a journal line ({error}); move the folder away to start anew"
                 raise InputError(f"{path}:{number}: {what}") from None
-            if why is None or not (retry or why in _NOT_ASKED):
+            if why is None or why in kept or not (retry or why in _NOT_ASKED):
                 digests.append(digest)
                 places.append(end)
             end += len(line)

@@ -14,6 +14,7 @@ JUDGED_FILES = {
     "support": "support.jsonl",
     "relevance": "relevance.jsonl",
     "ratings": "ratings.jsonl",
+    "keypoints": "entailments.jsonl",
     ITEMS: "labels.jsonl",  # of items with any ids, so labels of any kind may belong to them
 }
 

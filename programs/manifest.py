@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import orjson
 from pydantic import ValidationError
 
 from ..backends.budget import Budget
-from ..records.problems import InputError
+from ..records.problems import InputError, Problems
 from .collection import RETRIEVAL_FILES, Collection, expand_runs
 from .config import Config
 from .results import MANIFEST, RESULT_FILES, Results
@@ -54,14 +54,20 @@ def input_hashes(config: Config) -> dict[str, str]:
     return found
 
 
-def check_folder(config: Config) -> None:
-    """Raise InputError if the run would replace one of its inputs, or results of other programs."""
+def check_not_input(config: Config, names: Container[str]) -> None:
+    """Raise InputError if one of these files of the folder, which will be written, is an input."""
     folder = config.run.out
     for path in input_files(config):
-        if path.name in RESULT_FILES and path.resolve().parent == folder.resolve():
+        if path.name in names and path.resolve().parent == folder.resolve():
             raise InputError(
                 f"{path}: is read by this run, which writes that file; name another --out"
             )
+
+
+def check_folder(config: Config) -> None:
+    """Raise InputError if the run would replace one of its inputs, or results of other programs."""
+    folder = config.run.out
+    check_not_input(config, RESULT_FILES)
     if not (folder / MANIFEST).is_file():
         return
     before = read_manifest(folder)["config"]["program"]
@@ -71,14 +77,17 @@ def check_folder(config: Config) -> None:
         raise InputError(f"{folder}: {what}; name another --out, or run {together} together")
 
 
-def is_finished(folder: Path, fingerprint: str) -> bool:
-    """Whether this very run has been finished in this folder."""
+def is_finished(folder: Path, fingerprint: str, program: str | None = None) -> bool:
+    """Whether this very run, or build by `program`, has been finished in this folder."""
     path = folder / MANIFEST
-    return path.is_file() and read_manifest(folder).get("fingerprint") == fingerprint
+    return path.is_file() and read_manifest(folder, program).get("fingerprint") == fingerprint
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a results folder. Raises: InputError if there is none or it is broken."""
+def read_manifest(folder: Path, program: str | None = None) -> dict[str, Any]:
+    """The manifest of a results folder, or of the collection that `program` made.
+
+    Raises: InputError if there is none, it is broken or of the other kind.
+    """
     path = folder / MANIFEST
     try:
         manifest: dict[str, Any] = orjson.loads(path.read_bytes())
@@ -86,6 +95,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder}: no results folder, {MANIFEST} is missing") from None
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path}:1: not JSON ({error})") from None
+    found = manifest.get("program") if isinstance(manifest, dict) else program
+    if found != program:
+        raise InputError(f"{folder}: {_kind(found)}, not {_kind(program)}; name another folder")
     if not isinstance(manifest, dict) or not manifest.keys() >= _READ_BACK:
         raise InputError(f"{path}: not written by this version; name another folder (run.out)")
     return manifest
@@ -99,40 +111,45 @@ def config_of(folder: Path) -> Config:
         raise InputError(f"{folder / MANIFEST}: its config is not of this version") from None
 
 
+def data_of(collection: Collection) -> dict[str, Any]:
+    """What manifest.json says of the data of a run."""
+    return {
+        "topic_ids": list(collection.topics),
+        "run_ids": collection.run_ids,
+        "topics": len(collection.topics),
+        "runs": len(collection.run_ids),
+        "answers": collection.n_answers,
+        "sentences": collection.n_sentences,
+        "passages": len(collection.passages),
+    }
+
+
 def manifest_of(
     *,
     config: Config,
     inputs: Mapping[str, str],
-    collection: Collection,
+    data: dict[str, Any],
+    problems: Problems,
     results: Results,
     judges: dict[str, Any],
     budget: Budget,
-    fingerprint: str,
     seconds: float,
 ) -> dict[str, Any]:
     """What manifest.json says. It holds no key: keys are in no config."""
     usage = budget.usage
     return {
-        "fingerprint": fingerprint,
+        "fingerprint": fingerprint_of(config, inputs),
         "versions": {name: _version(name) for name in _PACKAGES}
         | {"python": platform.python_version()},
         "config": config.model_dump(mode="json", by_alias=True),
         "inputs": inputs,
         "judges": judges,
         "answered_by": sorted(results.answered_by),
-        "data": {
-            "topic_ids": list(collection.topics),
-            "run_ids": collection.run_ids,
-            "topics": len(collection.topics),
-            "runs": len(collection.run_ids),
-            "answers": collection.n_answers,
-            "sentences": collection.n_sentences,
-            "passages": len(collection.passages),
-        },
+        "data": data,
         "cells_without_bank": results.cells_without_bank,
         "topics_without_nuggets": results.topics_without_nuggets,
         "items": results.items,
-        "problems": collection.problems.counts(),
+        "problems": problems.counts(),
         "counts": dict(sorted(results.counts.items())),
         "judged": dict(results.n_judged),
         "unjudged": dict(results.n_unjudged),
@@ -148,6 +165,10 @@ def manifest_of(
             "seconds": round(seconds, 3),
         },
     }
+
+
+def _kind(program: object) -> str:
+    return "results of judge run" if program is None else f"a collection of judge {program}"
 
 
 def _version(name: str) -> str | None:

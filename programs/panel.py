@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,8 +16,11 @@ from ..backends.config import ModelConfig
 from ..backends.gateway import Backend
 from ..judges import (
     AnswerabilityGrader,
+    ClaimJudge,
     Decontextualizer,
+    EntailmentJudge,
     ItemJudge,
+    KeyPointFilter,
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
@@ -45,6 +48,7 @@ class Panel:
         self._budget = budget
         self._backends: dict[str, Backend] = {}
         self._judges: dict[JudgeName, Judge] = {}
+        self._settings: dict[JudgeName, dict[str, Any]] = {}  # that a judge's identity has besides
 
     @property
     def nuggetizer(self) -> Nuggetizer:
@@ -76,7 +80,12 @@ class Panel:
     @property
     def answerability(self) -> AnswerabilityGrader:
         """Grades how well texts answer questions."""
-        return self._judge("answerability", AnswerabilityGrader)
+        judge = self._judge("answerability", AnswerabilityGrader)
+        labels, eta = judge.correction and judge.correction.labels, self._config.coverage.eta
+        if labels and int(labels[-1]) < eta:
+            what = f"its best label is {labels[-1]}, so that nothing would reach eta {eta}"
+            raise InputError(f"{self._config.judge('answerability').state}: {what}")
+        return judge
 
     @property
     def subquestions(self) -> SubQuestionGenerator:
@@ -91,8 +100,27 @@ class Panel:
     @property
     def decontextualizer(self) -> Decontextualizer:
         """Makes standalone passages from documents. Raises: ValueError, see token_counter."""
-        count = token_counter(self._config.coverage.tokenizer)
-        return self._judge("decontextualizer", Decontextualizer, count=count)
+        name = self._config.coverage.tokenizer  # says where a document is cut
+        self._settings["decontextualizer"] = {"tokenizer": name}
+        return self._judge("decontextualizer", Decontextualizer, count=token_counter(name))
+
+    @property
+    def keypoint_filter(self) -> KeyPointFilter:
+        """Says which key points answer the question."""
+        judge = self._judge("keypoint_filter", KeyPointFilter)
+        settings = {"threshold": judge.threshold, "samples": judge.samples}
+        self._settings["keypoint_filter"] = settings
+        return judge
+
+    @property
+    def entailment(self) -> EntailmentJudge:
+        """Looks for key points in responses."""
+        return self._judge("entailment", EntailmentJudge)
+
+    @property
+    def claim(self) -> ClaimJudge:
+        """Says which claims state a key point."""
+        return self._judge("claim", ClaimJudge)
 
     def item_judge(self, name: str) -> ItemJudge:
         """A judge of items by its name, or by the YAML file that says what it is.
@@ -117,10 +145,6 @@ class Panel:
             )
         return self._backends[alias]
 
-    def models(self) -> Iterator[tuple[str, ModelConfig]]:
-        """The entries that were opened so far, by alias."""
-        return ((alias, backend.config) for alias, backend in self._backends.items())
-
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""
         found: dict[str, Any] = {}
@@ -134,9 +158,8 @@ class Panel:
                 "limit": getattr(judge, "limit", None),
                 "state": _hash(self._config.judge(name).state),
                 "model": {**model.identity(), "recording": _hash(model.recording)},
+                **self._settings.get(name, {}),
             }
-            if name == "decontextualizer":  # where a document is cut
-                found[name]["tokenizer"] = self._config.coverage.tokenizer
         return found
 
     def fingerprint(self, names: Sequence[JudgeName], settings: Any = None) -> str:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import get_args
 
-from ..backends.budget import CHARS_PER_TOKEN
 from ..records.problems import InputError
 from ..records.rows import Nugget, NuggetBank
 from .collection import Collection
 from .config import Config, JudgeName, ProgramName
 from .coverage_plan import check_coverage, coverage_estimates
-from .estimates import LABEL_TOKENS, NUGGET_TOKENS, Estimate, estimated, prompt_tokens
+from .estimates import (
+    KEYED_TOKENS,
+    LABEL_TOKENS,
+    NUGGET_TOKENS,
+    Estimate,
+    estimated,
+    placeholder,
+    prompt_tokens,
+    reply_tokens,
+)
 from .items import ItemCollection, ItemStage
 from .nuggets import AssignStage, BankStage
 from .panel import Panel
@@ -111,7 +119,7 @@ def estimate(config: Config, collection: Collection, panel: Panel) -> list[Estim
         assign = AssignStage(collection, banks, panel.assigner)
         prompt = panel.assigner.prompt("assign")
         sizes = (prompt_tokens(prompt, assign.inputs(item)) for item in assign.items())
-        found.append(estimated(config, "assigner", sizes, 6 * panel.assigner.window))
+        found.append(estimated(config, "assigner", sizes, reply_tokens(panel.assigner)))
     if "support" in config.program:
         support = SupportStage(collection, panel.support, config.support.citations)
         prompt = panel.support.prompt("judge")
@@ -145,11 +153,11 @@ def _bank_estimates(
             inputs = {"question": question, "nuggets": {}}
             rated.append(prompt_tokens(rate, inputs) + NUGGET_TOKENS * size)
     return [
-        estimated(config, "nuggetizer", iter(create), NUGGET_TOKENS * most),
-        estimated(config, "importance", iter(rated), 6 * panel.importance.window),
+        estimated(config, "nuggetizer", create, NUGGET_TOKENS * most),
+        estimated(config, "importance", rated, KEYED_TOKENS * panel.importance.window),
     ]
 
 
 def _assumed_nuggets(n: int) -> tuple[Nugget, ...]:
-    text = "x" * (NUGGET_TOKENS * CHARS_PER_TOKEN - 8)
+    text = placeholder(NUGGET_TOKENS - 2)  # beside its number
     return tuple(Nugget(id=f"n{i}", text=text) for i in range(n))

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..backends import open_backend
-from ..backends.budget import Budget, Usage, price_of
-from ..backends.cache import ReplyCache
+from ..backends.budget import Budget, Usage
 from ..backends.config import ModelConfig
 from ..backends.errors import EndpointUnusable
 from ..backends.gateway import Backend
@@ -26,6 +25,7 @@ from .panel import Panel
 from .probe_conditions import KINDS, REPEATS, Conditions, Kind, Skipped
 from .probe_figures import Outcome, estimate, model_of, probe_rows, scale_of
 from .probe_items import probe_items, sample_items
+from .session import check_prices, open_cache
 
 LIMIT = 200  # items
 
@@ -94,12 +94,9 @@ def probe(
     """
     options = options or Options()
     config = _judged_by(config, judge, options)
+    check_prices(config, [config.items.name])
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
     with _opened(config, budget) as (built, reopen):
-        price = price_of(model_of(built))
-        if config.run.max_cost is not None and price is None:
-            what = f"the price of model {model_of(built).model!r} is not known"
-            raise InputError(f"max_cost: {what}; set models.default.price, or use max_tokens")
         items, conditions = _prepared(source, built, config, reopen, problems, options)
         draws: Draws = {
             "resamples": options.resamples,
@@ -135,10 +132,7 @@ def _opened(
     config: Config, budget: Budget
 ) -> Iterator[tuple[ItemJudge, Callable[[ModelConfig], Backend]]]:
     """The judge, and what opens its model with other settings; all is closed at the end."""
-    ways = {model.way for model in config.models.values()}
-    cache: ReplyCache | None = None
-    if config.run.cache is not False and ways & {"http", "litellm"}:
-        cache = ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)
+    cache = open_cache(config, [config.items.name])
     panel = Panel(config, cache=cache, budget=budget)
     more: list[Backend] = []
 

@@ -106,7 +106,7 @@ def _judged(source: Path, judge: ItemJudge, problems: Problems) -> list[ItemRow]
     for line, cell in enumerate(found.cells, 1):
         ids = dict(zip(found.key_names, cell, strict=True))
         known = {"answer": texts[cell].get("answer_text", ""), **texts[cell]}
-        if ids.get("topic_id") in questions:
+        if ids.get("topic_id") in questions and "question_id" not in ids:
             known["question"] = questions[ids["topic_id"]]
         inputs = {name: known.get(name, "") for name in judge.inputs}
         items.append(ItemRow(line=line, ids=ids, inputs=inputs))

@@ -124,7 +124,7 @@ class Results:
         self._unjudged.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
     def count(self, what: str, n: int = 1) -> None:
-        """Count something that was left out or took no call, by its reason."""
+        """Count something a reader should know beside the scores."""
         self.counts[what] += n
 
     @property

@@ -3,54 +3,43 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from ..backends.budget import Budget, price_of
-from ..backends.cache import ReplyCache
+from ..backends.budget import Budget
 from ..backends.loop import run_sync
 from ..metrics import NUGGET_MEASURES
-from ..metrics.tokens import token_counter
 from ..records.nuggets import bank_row
 from ..records.problems import InputError
-from ..records.rows import NuggetBank, QuestionSet, ScoreRow
+from ..records.rows import NuggetBank, ScoreRow
 from ..records.scores import write_scores
 from .collection import Collection, load_collection
-from .config import Config, JudgeName
+from .config import Config
 from .config_file import load_config
-from .coverage import (
-    CoverageTexts,
-    QuestionStage,
-    RatingStage,
-    Text,
-    add_contexts,
-    add_pools,
-    add_tokens,
-    inputs_of,
-)
-from .coverage_files import write_coverage
-from .coverage_inputs import CoverageInputs
-from .coverage_scores import CoverageData, coverage_rows, settings_of
-from .engine import Stage, run_stage
+from .coverage import judge_coverage
 from .estimates import Estimate
 from .expected import EXPECTED_NUGGET_MEASURES
 from .items import ItemCollection, ItemStage, load_items
-from .journal import Journal
-from .manifest import check_folder, fingerprint_of, input_hashes, is_finished, manifest_of
+from .manifest import (
+    check_folder,
+    data_of,
+    fingerprint_of,
+    input_hashes,
+    is_finished,
+    manifest_of,
+)
 from .nuggets import AssignStage, BankStage
 from .panel import Panel
 from .plan import check_data, estimate, judges_of
-from .progress import ProgressBar
 from .ranking import ranking_rows
 from .relevance import RelevanceStage
 from .result import Result
 from .results import Results
 from .scoreboard import LENGTH, Scoreboard
+from .session import Session, check_prices, open_cache
 from .support import SupportStage
-
-S = TypeVar("S", bound=Stage)
 
 
 def run(
@@ -104,12 +93,17 @@ def judge_collection(config: Config, *, quiet: bool = True) -> Result:
     inputs = input_hashes(config)
     collection = load_data(config)
     check_data(config, collection)
-    cache = open_cache(config)
+    judges = judges_of(config)
+    check_prices(config, judges)
+    check_folder(config)
+    # A finished run that is started again asks for what is missing; a killed one goes on.
+    retry = is_finished(config.run.out, fingerprint_of(config, inputs))
+    cache = open_cache(config, judges)
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
     try:
         panel = Panel(config, cache=cache, budget=budget)
-        session = _Session(config, inputs, collection, panel, quiet)
-        run_sync(session.judge(budget))
+        session = Session(config, panel, budget, retry=retry, quiet=quiet)
+        run_sync(_Run(session, inputs, collection).judge())
     finally:
         if cache is not None:
             cache.close()
@@ -132,59 +126,35 @@ def load_data(config: Config) -> Collection:
     return load_collection(config.data, config.run.limit, coverage)
 
 
-def open_cache(config: Config) -> ReplyCache | None:
-    """The reply cache that a config names; None where nothing would be kept in it."""
-    ways = {config.model_of(name)[1].way for name in judges_of(config)}
-    if config.run.cache is False or not ways & {"http", "litellm"}:
-        return None
-    folder = config.run.cache if isinstance(config.run.cache, Path) else None
-    return ReplyCache(folder)
-
-
-class _Session:
+class _Run:
     """One run: its stages in order, each finished before the next needs it."""
 
-    def __init__(
-        self,
-        config: Config,
-        inputs: Mapping[str, str],
-        collection: Collection,
-        panel: Panel,
-        quiet: bool,
-    ) -> None:
-        self._config = config
+    def __init__(self, session: Session, inputs: Mapping[str, str], collection: Collection) -> None:
+        self._session = session
+        self._config = session.config
+        self._panel = session.panel
         self._inputs = inputs
         self._collection = collection
-        self._panel = panel
-        self._quiet = quiet
 
-    async def judge(self, budget: Budget) -> None:
+    async def judge(self) -> None:
         """All programs; the results folder is complete when this returns."""
         began = time.monotonic()
-        self._usage = budget.usage
-        self._check_prices()
-        folder = self._config.run.out
-        check_folder(self._config)
-        fingerprint = fingerprint_of(self._config, self._inputs)
-        # A finished run that is started again asks for what is missing; a killed one goes on.
-        self._retry = is_finished(folder, fingerprint)
         board = Scoreboard(self._collection.topics)
         try:
-            with Results(folder) as results:
-                await self._programs(results, board)
+            with Results(self._config.run.out) as results:
+                rows = await self._programs(results, board)
                 results.list_problems(self._collection.problems)
-                rows = chain(self._more_rows, board.rows())
                 scores = results.part("scores.jsonl"), results.part("scores.eval.txt")
-                write_scores(*scores, rows)
+                write_scores(*scores, chain(rows, board.rows()))
                 self._check_inputs()
                 manifest = manifest_of(
                     config=self._config,
                     inputs=self._inputs,
-                    collection=self._collection,
+                    data=data_of(self._collection),
+                    problems=self._collection.problems,
                     results=results,
                     judges=self._panel.identities(),
-                    budget=budget,
-                    fingerprint=fingerprint,
+                    budget=self._session.budget,
                     seconds=time.monotonic() - began,
                 )
                 results.publish(manifest)
@@ -198,22 +168,21 @@ class _Session:
             if now.get(path) != self._inputs.get(path):
                 raise InputError(f"{path}: changed while the run went on; start it again")
 
-    async def _programs(self, results: Results, board: Scoreboard) -> None:
+    async def _programs(self, results: Results, board: Scoreboard) -> list[ScoreRow]:
+        """Judge everything; the rows of scores that are not on the board."""
         programs = self._config.program
-        self._more_rows: list[ScoreRow] = []
         if isinstance(self._collection, ItemCollection):
-            await self._items(self._collection, results)
-            return
+            return await self._items(self._collection, results)
+        rows: list[ScoreRow] = []
         board.ensure_runs(self._collection.run_ids)
         grades, unjudged = self._collection.qrels, list[str]()
         if "relevance" in programs or self._must_grade():
-            relevance = await self._stage(
-                RelevanceStage(self._collection, self._panel.relevance), ("relevance",)
-            )
-            judged = relevance[0].finish(relevance[1], results)
-            relevance[1].close()
+            relevance = RelevanceStage(self._collection, self._panel.relevance)
+            journal = await self._session.journaled(relevance, ("relevance",))
+            judged = relevance.finish(journal, results)
+            journal.close()
             if "relevance" in programs:
-                self._more_rows += ranking_rows(judged, self._collection.candidates)
+                rows += ranking_rows(judged, self._collection.candidates)
             if self._must_grade():
                 grades = {
                     topic: {name: grade for name, grade in given.items() if grade is not None}
@@ -224,65 +193,23 @@ class _Session:
             banks = await self._banks(grades, unjudged, results)
             await self._assignments(banks, results, board)
         if "support" in programs:
-            stage = SupportStage(
-                self._collection, self._panel.support, self._config.support.citations
-            )
-            support, journal = await self._stage(stage, ("support",))
+            citations = self._config.support.citations
+            support = SupportStage(self._collection, self._panel.support, citations)
+            journal = await self._session.journaled(support, ("support",))
             support.finish(journal, results, board)
             journal.close()
         if "coverage" in programs:
-            await self._coverage(results)
+            rows += await judge_coverage(self._session, self._collection, results)
+        return rows
 
-    async def _items(self, collection: ItemCollection, results: Results) -> None:
+    async def _items(self, collection: ItemCollection, results: Results) -> list[ScoreRow]:
         name = self._config.items.name
         judge = self._panel.item_judge(self._config.items.judge or "")
-        stage, journal = await self._stage(ItemStage(collection, judge), (name,))
-        self._more_rows += stage.finish(journal, results).rows(collection.topics)
+        stage = ItemStage(collection, judge)
+        journal = await self._session.journaled(stage, (name,))
+        rows = list(stage.finish(journal, results).rows(collection.topics))
         journal.close()
-
-    async def _coverage(self, results: Results) -> None:
-        config, topics = self._config.coverage, self._collection.topics
-        inputs, settings = inputs_of(self._collection), settings_of(config)
-        questions = await self._questions(inputs, results)
-        ratings = {topic: dict(inputs.ratings.get(topic, {})) for topic in questions}
-        data = CoverageData(questions, ratings)
-        texts = CoverageTexts(self._collection, data)
-        await self._ratings("pool", texts.of_pools, data, results)
-        add_pools(data, inputs)
-        add_contexts(data, inputs, settings)
-        await self._ratings("ratings", texts.of_systems, data, results)
-        add_pools(data, inputs)  # where nothing says which they are, all that were rated
-        add_tokens(data, self._collection, token_counter(config.tokenizer))
-        write_coverage(data, settings, results)
-        self._more_rows += coverage_rows(data, settings, list(topics))
-
-    async def _questions(self, inputs: CoverageInputs, results: Results) -> dict[str, QuestionSet]:
-        """The sub-questions that were given, or new ones from the reference reports."""
-        topics = self._collection.topics
-        if inputs.questions is None:
-            maker = QuestionStage(self._collection, self._panel.subquestions)
-            stage, journal = await self._stage(maker, ("subquestions",))
-            found = stage.finish(journal, results)
-            journal.close()
-        else:
-            found = {
-                topic: inputs.questions[topic] for topic in topics if topic in inputs.questions
-            }
-        for topic in topics:
-            if topic not in found:
-                what = f"topic {topic!r} has no sub-questions, it is left out of coverage"
-                where = self._config.data.questions or self._config.data.reference or "questions"
-                self._collection.problems.skip(where, 0, "no_questions", what)
-        return found
-
-    async def _ratings(
-        self, name: str, texts: Callable[[], Iterable[Text]], data: CoverageData, results: Results
-    ) -> None:
-        judge, zero = self._panel.answerability, self._config.coverage.paper_zero
-        rating = RatingStage(name, texts, data.questions, data.ratings, judge, paper_zero=zero)
-        stage, journal = await self._stage(rating, ("answerability",))
-        stage.finish(journal, results)
-        journal.close()
+        return rows
 
     async def _banks(
         self, grades: Mapping[str, Mapping[str, int]], unjudged: Sequence[str], results: Results
@@ -297,10 +224,9 @@ class _Session:
             return dict(given)
         numbers = self._config.nuggets
         nuggetizer, importance = self._panel.nuggetizer, self._panel.importance
-        stage, journal = await self._stage(
-            BankStage(self._collection, grades, nuggetizer, importance, numbers, unjudged),
-            ("nuggetizer", "importance"),
-            settings={"keep": numbers.keep},
+        stage = BankStage(self._collection, grades, nuggetizer, importance, numbers, unjudged)
+        journal = await self._session.journaled(
+            stage, ("nuggetizer", "importance"), settings={"keep": numbers.keep}
         )
         banks = stage.finish(journal, results)
         journal.close()
@@ -316,30 +242,10 @@ class _Session:
             what = f"topic {topic!r} has no nuggets, it is left out of the nugget scores"
             where = self._config.data.nuggets or self._config.data.candidates or "nuggets"
             self._collection.problems.skip(where, 0, "no_nuggets", what)
-        stage, journal = await self._stage(
-            AssignStage(self._collection, banks, self._panel.assigner), ("assigner",)
-        )
+        stage = AssignStage(self._collection, banks, self._panel.assigner)
+        journal = await self._session.journaled(stage, ("assigner",))
         stage.finish(journal, results, board)
         journal.close()
-
-    async def _stage(
-        self, stage: S, judges: Sequence[JudgeName], settings: Any = None
-    ) -> tuple[S, Journal]:
-        offline = self._config.run.offline  # replays the cache alone, not an earlier journal
-        name = "offline" if offline else self._panel.fingerprint(judges, settings)
-        path = self._config.run.out / "journal" / f"{stage.name}-{name}.jsonl"
-        if offline:
-            path.unlink(missing_ok=True)
-        journal = Journal(path, retry=self._retry)
-        try:
-            with ProgressBar(stage.name, stage.total(), self._usage, quiet=self._quiet) as bar:
-                await run_stage(
-                    stage, journal, concurrency=self._config.run.concurrency, progress=bar
-                )
-        except BaseException:
-            journal.close()
-            raise
-        return stage, journal
 
     def _must_grade(self) -> bool:
         """Whether nuggets are to be made and nobody graded the candidates."""
@@ -348,14 +254,3 @@ class _Session:
             and self._collection.banks is None
             and not self._collection.qrels
         )
-
-    def _check_prices(self) -> None:
-        if self._config.run.max_cost is None:
-            return
-        for judge in judges_of(self._config):
-            alias, model = self._config.model_of(judge)
-            if price_of(model) is None:
-                raise InputError(
-                    f"max_cost: the price of model {model.model!r} is not known; "
-                    f"set models.{alias}.price, or use max_tokens"
-                )

@@ -14,7 +14,7 @@ from ..records.relevance import read_relevance
 from ..records.rows import ScoreRow
 from ..records.support import read_support
 from ..records.topics import read_topics
-from .coverage_files import POOLS, read_coverage
+from .coverage_files import POOLS, read_coverage_folder
 from .coverage_scores import coverage_rows
 from .expected import (
     EXPECTED_NUGGET_MEASURES,
@@ -84,7 +84,7 @@ def _score_folder(folder: Path, problems: Problems, topics: list[str] | None) ->
         _add_support(path, problems, board, every)
         found = True
     if (folder / POOLS).is_file():
-        data, settings = read_coverage(folder, problems)
+        data, settings = read_coverage_folder(folder, problems)
         ranking += coverage_rows(data, settings, topics)
         found = True
     problems.raise_errors()

@@ -8,7 +8,10 @@ from ..metrics import NUGGET_MEASURES, Value, mean_over_topics, nugget_scores, s
 from ..records.rows import ScoreRow
 from ..records.support import SupportLabels
 
-LENGTH = "length"  # words; a mean over the topics that a run answered
+LENGTH = "length"  # words
+# Means over the topics that a run answered: an answer that is not there is not short, nor is a
+# context that is not there without repetition.
+OF_ANSWERED = (LENGTH, "redundancy")
 
 
 class Scoreboard:
@@ -55,7 +58,9 @@ class Scoreboard:
                         yield value_row(run_id, topic_id, measure, of_topic[topic_id])
                 wanted = must_answer[measure]
                 known = {t: v for t, v in of_topic.items() if t in wanted}
-                mean, n_topics = mean_over_topics(known, wanted if measure != LENGTH else None)
+                mean, n_topics = mean_over_topics(
+                    known, wanted if measure not in OF_ANSWERED else None
+                )
                 row = value_row(run_id, "all", measure, mean)
                 yield row.model_copy(update={"n_topics": n_topics})
 

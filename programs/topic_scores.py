@@ -13,6 +13,7 @@ from ..records.nuggets import read_nugget_banks
 from ..records.problems import InputError, Problems
 from ..records.rows import ScoreRow
 from ..records.scores import read_scores
+from .coverage_scores import COVERAGE_MEASURES, ORACLES
 from .result import Result
 from .score import score_path
 
@@ -33,7 +34,8 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
     """The scores by topic of a results folder, a file of judgements or a file of scores.
 
     Topics count as in `judge score`: those of the folder's run, else those that any run in the
-    file has; without topics on which the measure is 0/0 for every run.
+    file has; without topics on which the measure is 0/0 for every run. The oracles of coverage
+    are no runs.
 
     Raises: InputError if the file is of another kind, or holds no scores by topic.
     """
@@ -61,9 +63,15 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
         if measure in NUGGET_MEASURES:
             undefined |= left_out
         every = topics or list(dict.fromkeys(row.topic_id for row in cells))
+        if measure.partition("@")[0] in COVERAGE_MEASURES:  # other topics have no sub-questions
+            every = list(dict.fromkeys(row.topic_id for row in cells))
         must_answer[measure] = [topic for topic in every if topic not in undefined]
-        of_run: dict[str, dict[str, float | None]] = {row.run_id: {} for row in given}
+        of_run: dict[str, dict[str, float | None]] = {
+            row.run_id: {} for row in given if row.run_id not in ORACLES
+        }
         for row in cells:
+            if row.run_id in ORACLES:
+                continue
             of_run[row.run_id][row.topic_id] = row.value
         values[measure] = of_run
     if not values:

@@ -15,7 +15,17 @@ from .assignments import (
 )
 from .candidates import CandidatePool, pool_rows, read_candidates, write_segment_pool
 from .cells import LabelFile
+from .claims import Claim, ClaimLabel, ClaimSet, claims_row, read_claims
+from .documents import TopicDocuments, read_topic_documents
+from .entailments import (
+    ENTAILMENT_LABELS,
+    Entailment,
+    EntailmentLabel,
+    entailment_row,
+    read_entailments,
+)
 from .judgements import Judged, Outcome, Provenance, Reason, Unjudged
+from .key_points import key_point_set_row, read_key_point_sets
 from .kinds import FileKind, file_kind
 from .labels import read_labels
 from .nuggets import bank_row, nugget_row, read_nugget_banks
@@ -30,6 +40,8 @@ from .rows import (
     Answer,
     Citation,
     Importance,
+    KeyPoint,
+    KeyPointSet,
     Nugget,
     NuggetBank,
     Passage,
@@ -40,6 +52,7 @@ from .rows import (
     Sentence,
     SubQuestion,
     Topic,
+    key_point_ids,
     nugget_ids,
 )
 from .runs import read_trec_run
@@ -65,6 +78,7 @@ from .topics import read_topics
 
 __all__ = [
     "ASSIGNMENT_LABELS",
+    "ENTAILMENT_LABELS",
     "SUPPORT_WEIGHTS",
     "Answer",
     "AssignedNugget",
@@ -72,10 +86,17 @@ __all__ = [
     "AssignmentLabel",
     "CandidatePool",
     "Citation",
+    "Claim",
+    "ClaimLabel",
+    "ClaimSet",
+    "Entailment",
+    "EntailmentLabel",
     "FileKind",
     "Importance",
     "InputError",
     "Judged",
+    "KeyPoint",
+    "KeyPointSet",
     "LabelFile",
     "Nugget",
     "NuggetBank",
@@ -99,12 +120,17 @@ __all__ = [
     "SupportLabels",
     "SupportSentence",
     "Topic",
+    "TopicDocuments",
     "Unjudged",
     "answer_id",
     "assignment_row",
     "bank_row",
+    "claims_row",
     "count_words",
+    "entailment_row",
     "file_kind",
+    "key_point_ids",
+    "key_point_set_row",
     "natural_order",
     "nugget_ids",
     "nugget_row",
@@ -115,8 +141,11 @@ __all__ = [
     "read_answers",
     "read_assignments",
     "read_candidates",
+    "read_claims",
     "read_diversity_qrels",
     "read_documents",
+    "read_entailments",
+    "read_key_point_sets",
     "read_labels",
     "read_nugget_banks",
     "read_passages",
@@ -128,6 +157,7 @@ __all__ = [
     "read_scores",
     "read_summaries",
     "read_support",
+    "read_topic_documents",
     "read_topics",
     "read_trec_run",
     "reference_id",

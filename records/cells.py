@@ -9,23 +9,32 @@ from pathlib import Path
 from typing import Literal
 
 from .assignments import ASSIGNMENT_LABELS
+from .entailments import ENTAILMENT_LABELS
 from .fields import show
 from .problems import Problems
 from .support import SUPPORT_WEIGHTS
 
 Cell = tuple[str, ...]
-LabelKind = Literal["nuggets", "support", "relevance", "ratings", "other"]
+LabelKind = Literal["nuggets", "support", "relevance", "ratings", "keypoints", "other"]
 
 NUGGET_SCALE: tuple[str, ...] = tuple(reversed(ASSIGNMENT_LABELS))
 SUPPORT_SCALE: tuple[str, ...] = tuple(reversed(SUPPORT_WEIGHTS))
 RATING_SCALE = ("0", "1", "2", "3", "4", "5")  # arXiv:2506.20051
-OTHER_SCALES = (("no", "yes"), ("no", "neutral", "yes"), ("false", "true"))
+ENTAILMENT_SCALE: tuple[str, ...] = ENTAILMENT_LABELS
+OTHER_SCALES = (("no", "yes"), ENTAILMENT_SCALE, ("false", "true"))
 HIGHEST_GRADE = 3  # of UMBRELA's scale; a file with higher grades has a longer one
 
 NUGGET_KEY = ("topic_id", "run_id", "nugget_id")
 SUPPORT_KEY = ("topic_id", "run_id", "sentence_id", "passage_id")
 RELEVANCE_KEY = ("topic_id", "passage_id")
 ANSWERABILITY_KEY = ("topic_id", "passage_id", "question_id")
+KEY_POINT_KEY = ("topic_id", "run_id", "key_point_id")
+
+_SCALES: dict[LabelKind, tuple[str, ...]] = {
+    "support": SUPPORT_SCALE,
+    "ratings": RATING_SCALE,
+    "keypoints": ENTAILMENT_SCALE,
+}
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,7 @@ def grade_scale(labels: Iterable[str | None]) -> tuple[str, ...]:
 
 def known_scale(kind: LabelKind, labels: set[str]) -> tuple[str, ...] | None:
     """The scale that has all these labels: one of ours, or their range as whole numbers."""
-    first = {"support": SUPPORT_SCALE, "ratings": RATING_SCALE}.get(kind, NUGGET_SCALE)
+    first = _SCALES.get(kind, NUGGET_SCALE)
     for scale in (first, NUGGET_SCALE, SUPPORT_SCALE, *OTHER_SCALES):
         if labels and labels <= set(scale):
             return scale

@@ -16,6 +16,9 @@ FileKind = Literal[
     "answers",
     "assignments",
     "candidates",
+    "claims",
+    "entailments",
+    "key_points",
     "labels",
     "nuggets",
     "passages",
@@ -75,10 +78,16 @@ def _object_kind(row: Mapping[str, Any]) -> FileKind | None:
         return "assignments" if is_assigned or has("run_id") else "nuggets"
     if has("claim_bank") or has("nugget_bank"):
         return "nuggets"
+    if has("key_points"):
+        return "key_points"
+    if has("claims") and has("run_id"):
+        return "claims"
     if "sentences" in lists or (has("sentence") and has("citation")):
         return "support"
     if has("measure") and has("value"):
         return "scores"
+    if has("label") and has("key_point_id") and has("is_quoted"):
+        return "entailments"
     if has("label"):  # beside it may stand any text that was judged: `answer`, `report`
         return "labels"
     if has("relevances") or lists & {"rating", "ratings"}:

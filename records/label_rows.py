@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .cells import (
     ANSWERABILITY_KEY,
+    KEY_POINT_KEY,
     NUGGET_KEY,
     RELEVANCE_KEY,
     SUPPORT_KEY,
@@ -39,6 +40,7 @@ _KINDS: dict[tuple[str, ...], LabelKind] = {
     SUPPORT_KEY: "support",
     RELEVANCE_KEY: "relevance",
     ANSWERABILITY_KEY: "ratings",
+    KEY_POINT_KEY: "keypoints",
 }
 ANSWERED_OR_NOT = ("0", "1")  # from people who say whether a text answers, and not how well
 

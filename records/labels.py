@@ -8,6 +8,8 @@ from pathlib import Path
 from .assignments import placed_assignments
 from .cells import (
     ANSWERABILITY_KEY,
+    ENTAILMENT_SCALE,
+    KEY_POINT_KEY,
     NUGGET_KEY,
     NUGGET_SCALE,
     RATING_SCALE,
@@ -19,6 +21,7 @@ from .cells import (
     LabelFile,
     grade_scale,
 )
+from .entailments import placed_entailments
 from .fields import Line, Where, read_lines
 from .kinds import file_kind
 from .label_rows import csv_lines, labels_of_rows
@@ -39,11 +42,11 @@ def read_labels(
     """Read the labels of any file that has some, told by content.
 
     Takes nugget assignments, support files, relevance judgements, qrels, ratings of
-    sub-questions, and label files: JSONL or CSV with ids (`KEY_FIELDS`), `label`, and
-    optionally `annotator` and `rationale`. Sentence ids are 0-based positions as text. Support
-    labels are full, partial, none however the file spells them; a sentence without citations
-    is no cell, for nobody had to judge it. The question id of a rating is its column as text,
-    and -1 and -2 are no label.
+    sub-questions, entailments of key points, and label files: JSONL or CSV with ids
+    (`KEY_FIELDS`), `label`, and optionally `annotator` and `rationale`. Sentence ids are
+    0-based positions as text. Support labels are full, partial, none however the file spells
+    them; a sentence without citations is no cell, for nobody had to judge it. The question id
+    of a rating is its column as text, and -1 and -2 are no label.
     Two citations of one sentence to one passage ask the same question: with one label they
     are one cell, and mentioned; with two labels they are an error.
 
@@ -66,9 +69,8 @@ def read_labels(
     elif kind in _READERS:
         found = _READERS[kind](read_lines(path, problems, where), problems)
     else:
-        raise InputError(
-            f"{path}: it holds {kind}, wanted labels, assignments, support, ratings or qrels"
-        )
+        wanted = "labels, assignments, support, ratings, entailments or qrels"
+        raise InputError(f"{path}: it holds {kind}, wanted {wanted}")
     if where and not found.cells and not found.n_unlabelled:
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no labels with {chosen}")
@@ -123,9 +125,18 @@ def _ratings(lines: Iterable[Line], problems: Problems) -> LabelFile:
     return cells.file("ratings", RATING_SCALE, ANSWERABILITY_KEY)
 
 
+def _entailments(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for line, found in placed_entailments(lines):
+        cell = (found.topic_id, found.run_id, found.key_point_id)
+        cells.add(line.path, line.number, cell, found.label, **found.known())
+    return cells.file("keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY)
+
+
 _READERS: dict[str, Callable[[Iterable[Line], Problems], LabelFile]] = {
     "assignments": _nuggets,
     "support": _support,
     "relevance": _relevance,
     "ratings": _ratings,
+    "entailments": _entailments,
 }

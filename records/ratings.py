@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,6 +40,17 @@ def reference_id(topic_id: str) -> str:
 def answer_id(topic_id: str, run_id: str) -> str:
     """The id under which a run's answer is rated."""
     return f"{topic_id}:report:{run_id}"
+
+
+def is_own(passage_id: str, topic_id: str) -> bool:
+    """Whether CRUX's ids, `<topic>:<document>#<passage>`, say that a text belongs to a topic."""
+    return passage_id.startswith(f"{topic_id}:")
+
+
+def passages_of(topic_id: str, given: Iterable[str]) -> list[str]:
+    """Those of the rated texts that are no reports."""
+    report = reference_id(topic_id)
+    return [name for name in given if name != report and not name.startswith(f"{report}:")]
 
 
 def read_ratings(
@@ -177,3 +188,12 @@ def _add(
         texts[name] = Placed(known.line, tuple(map(max, pairs)))
     else:
         line.error("duplicate_ratings", f"{what}, and others; wanted one for each question")
+
+
+def topics_of(passage_id: str, topics: Container[str]) -> Iterator[str]:
+    """The topics whose own a passage is, by its id; one as a rule, or none."""
+    place = passage_id.find(":")
+    while place >= 0:
+        if passage_id[:place] in topics:
+            yield passage_id[:place]
+        place = passage_id.find(":", place + 1)

@@ -33,11 +33,16 @@ class Leaning(Row):
 
 
 class Topic(Row):
-    """An information need. `text` is the query or narrative, `background` who asks and why."""
+    """An information need. `text` is the query or narrative, `background` who asks and why.
+
+    `domain` (what it is about) and `category` (what kind of question it is) group topics.
+    """
 
     id: str
     text: str
     background: str = ""
+    domain: str = ""
+    category: str = ""
 
     @property
     def question(self) -> str:
@@ -155,6 +160,26 @@ class QuestionSet(Row):
     n_columns: int
 
 
+class KeyPoint(Row):
+    """A point that an answer should take from the documents (arXiv:2410.23000).
+
+    `spans` are verbatim parts of the documents that state it, `sources` their passage ids.
+    """
+
+    id: str
+    text: str
+    spans: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+class KeyPointSet(Row):
+    """The key points of one topic, whose question is `query`."""
+
+    topic_id: str
+    query: str
+    key_points: tuple[KeyPoint, ...]
+
+
 class ScoreRow(Row):
     """One value of one measure. `topic_id` "all" is a run's mean.
 
@@ -181,11 +206,20 @@ def nugget_ids(texts: Sequence[str]) -> list[str]:
     and a human who were given the same nugget agree on its name. A text that occurs twice
     gets `-2`, `-3` ... at its later places.
     """
+    return _hashed_ids("n", texts)
+
+
+def key_point_ids(texts: Sequence[str]) -> list[str]:
+    """An id for each key point text of one topic, made as `nugget_ids` makes its own."""
+    return _hashed_ids("k", texts)
+
+
+def _hashed_ids(prefix: str, texts: Sequence[str]) -> list[str]:
     seen: dict[str, int] = {}
     ids = []
     for text in texts:
         normal = " ".join(unicodedata.normalize("NFKC", text).split())
-        name = "n" + hashlib.blake2b(normal.encode(), digest_size=6).hexdigest()
+        name = prefix + hashlib.blake2b(normal.encode(), digest_size=6).hexdigest()
         seen[name] = seen.get(name, 0) + 1
         ids.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
     return ids

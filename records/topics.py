@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .fields import Line, read_lines
+from .fields import Line, read_lines, show
 from .lines import is_json, text_lines
 from .problems import Problems
 from .rows import Topic
@@ -20,7 +20,8 @@ def read_topics(path: Path, problems: Problems) -> dict[str, Topic]:
     Takes TREC RAG 2024 TSV (`id<TAB>text`), TREC RAG 2025 JSONL (`id` with `title` or
     `narrative`), auto-judge requests (`request_id`, `title`, `problem_statement`, `background`)
     and CRUX topics (`id`, `request`); told apart by content. Where a record has both a title
-    and a longer statement, the text is `title: statement`.
+    and a longer statement, the text is `title: statement`. JSON topics may have a `domain` and
+    a `category`, by which measures can be averaged; one that is no text is not used, and listed.
 
     Errors noted: a line without id or text, one id with two texts, a file without topics.
     """
@@ -32,7 +33,8 @@ def read_topics(path: Path, problems: Problems) -> dict[str, Topic]:
         if known == topic:
             problems.keep(path, number, "duplicate_topic", f"topic {topic.id!r} occurs twice")
         else:
-            what = f"topic {topic.id!r} has another text than before, wanted one text per id"
+            which = "text" if known.text != topic.text else "background, domain or category"
+            what = f"topic {topic.id!r} has another {which} than before, wanted one per id"
             problems.error(path, number, "duplicate_topic", what)
     if not topics:
         problems.error(path, 1, "empty_file", "no topics, wanted at least one")
@@ -57,10 +59,25 @@ def _from_json(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
     found = []
     for line in read_lines(path, problems):
         name, text = line.id(*ID_FIELDS), _text(line)
-        background = line.optional_text("background", "original_background")
-        if name is not None and text is not None:
-            found.append((line.number, Topic(id=name, text=text, background=background)))
+        if name is None or text is None:
+            continue
+        topic = Topic(
+            id=name,
+            text=text,
+            background=line.optional_text("background", "original_background"),
+            domain=_group(line, "domain"),
+            category=_group(line, "category"),
+        )
+        found.append((line.number, topic))
     return found
+
+
+def _group(line: Line, field: str) -> str:
+    written = line.row.get(field)
+    if written is None or isinstance(written, str):
+        return (written or "").strip()
+    line.keep("bad_group", f"{line.name(field)} is {show(written)}, wanted text; not used")
+    return ""
 
 
 def _text(line: Line) -> str | None:

@@ -9,6 +9,7 @@ from dspy.adapters.types.base_type import CUSTOM_TYPE_END_IDENTIFIER, CUSTOM_TYP
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mock_server import MockServer, input_of
+from typing_extensions import TypedDict
 
 from nuggetjudge.backends.adapter import JudgeAdapter, KeyedBy, as_data, keyed_by
 from nuggetjudge.backends.prompt import Prompt
@@ -210,6 +211,11 @@ def test_the_system_message_names_every_field_and_spells_out_every_label(name, s
         assert f"\n- {field}: " in told
 
 
+class Point(TypedDict):
+    text: str
+    places: list[int]
+
+
 @pytest.mark.parametrize(
     ("kind", "shape"),
     [
@@ -219,6 +225,7 @@ def test_the_system_message_names_every_field_and_spells_out_every_label(name, s
         (list[str], '["...", ...]'),
         (dict[str, int], '{"...": <integer>}'),
         (str | None, '"..." | null'),
+        (list[Point], '[{"text": "...", "places": [<integer>, ...]}, ...]'),
     ],
 )
 def test_the_shape_of_each_type_is_written_as_json(kind, shape):

@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mock_server import MockServer, Reply, Supports, instance
+from typing_extensions import TypedDict
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeOutputError
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.backends.prompt import Prompt
 from nuggetjudge.judges import (
+    KeyPointExtractor,
+    KeyPointMerger,
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
@@ -31,6 +34,8 @@ PROMPTS = {
     "assigner_2": NuggetAssigner(model="lexical", grades=2).prompt("assign"),
     "support": SupportJudge(model="lexical").prompt("judge"),
     "relevance": RelevanceJudge(model="lexical").prompt("judge"),
+    "keypoint_extractor": KeyPointExtractor(model="lexical").prompt("find"),
+    "keypoint_merger": KeyPointMerger(model="lexical").prompt("join"),
 }
 SUPPORT, ASSIGN, RELEVANCE = (PROMPTS[n] for n in ("support", "assigner_3", "relevance"))
 UPDATE = PROMPTS["nuggetizer"]
@@ -330,6 +335,80 @@ def test_values_of_other_types_are_read_as_they_are_or_not_at_all(kind, given, i
         assert prompt.parse(text, None) == {"found": given}
     else:
         assert refused(prompt, text).reason is Reason.UNPARSEABLE
+
+
+class Part(TypedDict):
+    name: str
+    place: int
+    kind: Literal["yes", "no"]
+
+
+class Whole(TypedDict):
+    parts: list[Part]
+    share: float | None
+
+
+PART = {"name": "a", "place": 1, "kind": "no"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (Part, PART),
+        (list[Part], []),
+        (list[Part], [PART, {"kind": "yes", "place": 0, "name": ""}]),
+        (dict[str, Part], {"1": PART}),
+        (Whole, {"parts": [PART], "share": 0.5}),
+        (Whole, {"parts": [], "share": None}),
+    ],
+)
+def test_objects_with_named_fields_are_read_at_any_depth(kind, given):
+    assert prompt_for(kind).parse(json.dumps({"found": given}), None) == {"found": given}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"place": "1"},
+        {"place": 1.0},
+        {"place": True},
+        {"name": None},
+        {"kind": "maybe"},
+        {"more": 1},
+    ],
+)
+@pytest.mark.parametrize("kind", [list[Part], Whole])
+def test_an_object_with_another_type_or_field_is_unparseable_and_named(kind, change):
+    parts = [PART, PART | change]
+    given = parts if kind == list[Part] else {"parts": parts, "share": 1}
+    error = refused(prompt_for(kind), json.dumps({"found": given}))
+    assert error.reason is Reason.UNPARSEABLE
+    where = "found.1." if kind == list[Part] else "found.parts.1."
+    assert error.detail.startswith(where + next(iter(change)))
+
+
+def test_an_object_that_lacks_a_field_or_has_it_twice_is_unparseable():
+    prompt = prompt_for(list[Part])
+    lacking = json.dumps({"found": [{"name": "a", "place": 1}]})
+    assert "found.0.kind: Field required" in refused(prompt, lacking).detail
+    twice = json.dumps({"found": [PART]}).replace('"name": "a"', '"name": "b", "name": "a"')
+    assert "'name' twice" in refused(prompt, twice).detail
+
+
+def test_the_schema_of_objects_is_closed_and_names_no_type():
+    assert prompt_for(list[Part]).schema()["properties"]["found"] == {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "place": {"type": "integer"},
+                "kind": {"type": "string", "enum": ["yes", "no"]},
+            },
+            "required": ["name", "place", "kind"],
+            "additionalProperties": False,
+        },
+    }
 
 
 @given(

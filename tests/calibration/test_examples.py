@@ -351,7 +351,11 @@ def test_options_that_do_not_fit_the_file_are_refused(read, options, what):
 
 
 @pytest.mark.parametrize(
-    "name", ["calibration.split", "calibration.threshold", "calibration.scale", "judges.overlap"]
+    "name",
+    [
+        *("calibration.split", "calibration.threshold", "calibration.scale"),
+        *("judges.overlap", "judges.lexical_answers"),
+    ],
 )
 def test_examples_are_true(name):
     result = doctest.testmod(importlib.import_module(f"nuggetjudge.{name}"))

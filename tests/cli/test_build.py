@@ -132,6 +132,26 @@ def test_a_topic_that_is_left_out_is_told_and_ends_with_3(judge, coded, tmp_path
         assert judge("build", "crux", coded, *model, "--out", "c").code == 0
 
 
+def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, coded):
+    with MockServer(brain=crux_brain) as server:
+        model = ["--model", "hosted_vllm/mock", "--set"]
+        model += [f"models.default.api_base={server.base_url}", "--set", "run.allow_missing=1"]
+        # 3 requests, 2 calls for the questions of each, a passage call for each of 6 documents
+        limit = ["--max-calls", 16, "--set", "run.concurrency=1"]
+        ran = judge("build", "crux", coded, *model, *limit, "--out", "c")
+        assert "Stopped at max_calls" in ran.err
+        assert "topics were left out" not in ran.err
+        assert ran.code == 3
+        assert judge("build", "crux", coded, *model, "--out", "c").code == 0
+
+
+def test_the_number_of_questions_is_a_flag_of_its_own(judge, coded):
+    ran = judge("build", "crux", coded, "--n-questions", 4, "--dry-run", "--json")
+    assert ran.code == 0, ran.err
+    calls = {row["judge"]: row["calls"] for row in ran.rows}
+    assert calls["answerability"] == 3 * (2 * 3 + 1) * 4
+
+
 def test_bad_input_is_named_by_file_and_line(judge, tmp_path):
     path = tmp_path / "s.jsonl"
     path.write_text('{"id": "a", "documents": ["text"], "summary": "text"}\n{"id": "b"}\n')
@@ -149,6 +169,14 @@ def test_a_run_does_not_replace_a_collection(judge, tmp_path):
     assert ran.code == 2
     assert "name another" in ran.err
     assert (tmp_path / "c" / "manifest.json").read_bytes() == before
+
+
+def test_commands_on_results_say_that_a_collection_is_none(judge, tmp_path):
+    assert judge("build", "crux", SUMMARIES, "--limit", 1, "--out", "c").code == 0
+    for command in (["score", "c"], ["compare", "c", "c"], ["export-config", "c"]):
+        ran = judge(*command)
+        assert ran.code == 2
+        assert "c: a collection of judge build crux, not results of judge run" in ran.err
 
 
 def test_kills_repeat_no_finished_request_and_change_no_byte(

@@ -119,7 +119,8 @@ def test_flags_that_make_no_sense_are_told_in_a_line(judge, run_coverage):
         assert ran.err.count("\n") == 1
 
 
-def test_a_folder_of_another_program_is_refused(judge, tiny):
-    ran = judge("coverage", tiny)
+def test_a_folder_of_another_program_is_refused(judge, run_tiny, tide_server):
+    assert run_tiny(tide_server, "support", "--quiet").code == 0
+    ran = judge("coverage", "out")
     assert ran.code == 2
-    assert ran.err.startswith("judge: ")
+    assert ran.err == "judge: out: no pools.jsonl in it, so it is no run of the coverage program\n"

@@ -265,7 +265,8 @@ def test_a_results_folder_with_a_foreign_manifest_is_not_written_over(refused, t
 @pytest.mark.parametrize(
     "arguments",
     [["score", "gone"], ["agree", "gone", "gone"], ["run"], ["nothing"], ["run", "support", "--no"],
-     ["export-config", "nothing"], ["doctor", "gone.yaml"], ["run", "gone.yaml"]],
+     ["export-config", "nothing"], ["doctor", "gone.yaml"], ["run", "gone.yaml"],
+     ["run", "coverage", "--k", "²"]],
 )  # fmt: skip
 def test_wrong_usage_exits_2_without_a_traceback(arguments, judge):
     ran = judge(*arguments)

@@ -11,7 +11,13 @@ from mock_server import MockServer, input_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import (
     AnswerabilityGrader,
+    ClaimExtractor,
+    ClaimJudge,
     Decontextualizer,
+    EntailmentJudge,
+    KeyPointExtractor,
+    KeyPointFilter,
+    KeyPointMerger,
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
@@ -20,10 +26,13 @@ from nuggetjudge.judges import (
     SubQuestionGenerator,
     SupportJudge,
     lexical,
+    lexical_answers,
+    lexical_entailment,
+    lexical_keypoints,
     lexical_writing,
-    overlap,
 )
 from nuggetjudge.judges.base import Judge
+from nuggetjudge.judges.claim import numbered
 
 QUESTION = "why do bridges sway in wind"
 NUGGETS = ["wind sheds vortices from the deck", "a damper takes energy out of the motion"]
@@ -113,6 +122,49 @@ CASES = (
         "passages",
         "rewrite",
     ),
+    Case(
+        "keypoint_extractor",
+        partial(KeyPointExtractor, rounds=1),
+        {"question": QUESTION, "document": "\n\n".join(PASSAGES)},
+        "points",
+        "find",
+    ),
+    Case(
+        "keypoint_merger",
+        KeyPointMerger,
+        {"question": QUESTION, "texts": [*NUGGETS, "vortices that wind sheds from the deck"]},
+        "points",
+        "join",
+    ),
+    Case(
+        "keypoint_filter",
+        partial(KeyPointFilter, samples=1),
+        {"question": QUESTION, "key_point": NUGGETS[0]},
+        "verdict",
+        "judge",
+    ),
+    Case(
+        "entailment_judge",
+        EntailmentJudge,
+        {"response": " ".join(PASSAGES), "key_point": NUGGETS[0]},
+        "verdict",
+        "judge_one",
+    ),
+    Case(
+        "entailment_judge_window",
+        partial(EntailmentJudge, window=10),
+        {"response": ANSWER, "key_points": [*NUGGETS, "vortices leave the deck"]},
+        "verdicts",
+        "judge_each",
+    ),
+    Case("claim_extractor", ClaimExtractor, {"answer": " ".join(PASSAGES)}, "claims", "split"),
+    Case(
+        "claim_judge",
+        ClaimJudge,
+        {"key_points": numbered(NUGGETS), "claims": ["vortices leave the deck", "bees sing"]},
+        "verdicts",
+        "judge",
+    ),
 )
 
 
@@ -139,8 +191,24 @@ def model(twin_server: MockServer) -> ModelConfig:
 def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
     asked = input_of(body)
     system = body["messages"][0]["content"]
+    if "response" in asked:
+        several = "key_points" in asked
+        return (lexical_entailment.judge_points if several else lexical_entailment.judge_point)(
+            asked
+        )
+    if "claims" in asked:
+        return lexical_entailment.judge_claims(asked)
+    if "key_point" in asked:
+        return lexical_entailment.filter_point(asked)
+    if "document" in asked:
+        return lexical_keypoints.find_key_points(asked)
+    if "points" in asked:
+        return lexical_keypoints.merge_points(asked)
+    if asked.keys() == {"answer"}:
+        return lexical_keypoints.extract_claims(asked)
     if "context" in asked:
-        return overlap.grade_answers(asked) if "questions" in asked else overlap.grade_answer(asked)
+        several = "questions" in asked
+        return (lexical_answers.grade_answers if several else lexical_answers.grade_answer)(asked)
     if "wanted" in asked:
         return lexical_writing.write_questions(asked)
     if "report" in asked:

@@ -15,8 +15,7 @@ from nuggetjudge.judges import AnswerabilityGrader, JudgeFile
 from nuggetjudge.judges.calls import calls, judge_items
 from nuggetjudge.judges.correction import Correction
 from nuggetjudge.judges.files import FittedPrompt
-from nuggetjudge.judges.lexical import asked_about
-from nuggetjudge.judges.overlap import answer_overlap
+from nuggetjudge.judges.lexical_answers import answer_overlap, asked_about
 
 BUILT = "Who built the bridge?"  # about: built bridge; 8 runs of five letters
 TEXT = "They built a bridge. Its deck sways in wind."
@@ -121,6 +120,17 @@ def test_grades_of_a_list_go_by_the_number_of_the_question(grades, reason):
     with pytest.raises(JudgeError) as caught:
         says(json.dumps({"grades": grades}), 15)
     assert caught.value.reason == reason
+
+
+def test_a_grade_of_a_list_may_be_a_bare_whole_number():
+    assert says('{"grades": {"1": 5, "2": " 0"}}', 15).grades == [5, 0]
+
+
+@pytest.mark.parametrize("grade", ["6", "-1", '"-1"', "3.0", "true"])
+def test_what_is_no_whole_grade_is_none_in_a_list_either(grade):
+    with pytest.raises(JudgeError) as caught:
+        says(f'{{"grades": {{"1": {grade}, "2": "0"}}}}', 15)
+    assert caught.value.reason == "unparseable"
 
 
 def test_what_is_not_a_question_or_a_list_of_them_is_refused():

@@ -54,7 +54,15 @@ def test_every_judge_names_the_reason(case, model_server, fault, reason):
     assert len(model_server.requests) == 1
 
 
-WRITERS = ("nuggetizer", "subquestion_generator", "request_writer", "decontextualizer")
+WRITERS = (
+    "nuggetizer",
+    "subquestion_generator",
+    "request_writer",
+    "decontextualizer",
+    "keypoint_extractor",
+    "keypoint_merger",
+    "claim_extractor",
+)
 WINDOWED = {"question": "q", "nuggets": ["wind", "deck"]}
 
 

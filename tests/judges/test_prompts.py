@@ -32,6 +32,19 @@ def rendered(case):
         "part": HOSTILE,
     }
     given |= {"answer": HOSTILE, "sentence": "Wind moves a deck.", "passage": HOSTILE}
+    given |= {"document": HOSTILE, "points": {"1": "wind moves a deck", "2": HOSTILE}}
+    given |= {
+        "rejected": [{"text": HOSTILE, "members": [1]}],
+        "faults": ["in no merged point: 2"],
+    }
+    given |= {
+        "response": HOSTILE,
+        "key_point": HOSTILE,
+        "claims": {"1": "wind blows", "2": HOSTILE},
+    }
+    given |= {"key_points": {"1": "wind moves a deck", "2": HOSTILE}}
+    if case.name == "claim_judge":
+        given |= {"key_points": f"1. wind moves a deck\n2. {HOSTILE}"}
     inputs = {name: given[name] for name in prompt.input_names}
     parts = [f"=== {m['role']}\n{m['content']}\n" for m in prompt.messages(inputs)]
     schema = json.dumps(prompt.schema(prompt.map_keys(inputs)), indent=1, ensure_ascii=False)
@@ -65,6 +78,13 @@ def test_there_is_no_approved_file_without_a_judge():
         "subquestion_generator.write.txt",
         "request_writer.compose.txt",
         "decontextualizer.rewrite.txt",
+        "keypoint_extractor.find.txt",
+        "keypoint_merger.join.txt",
+        "claim_extractor.split.txt",
+        "keypoint_filter.judge.txt",
+        "entailment_judge.judge_one.txt",
+        "entailment_judge_window.judge_each.txt",
+        "claim_judge.judge.txt",
     }
 
 

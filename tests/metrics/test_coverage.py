@@ -52,7 +52,9 @@ def test_a_rank_says_what_its_passage_adds():
 def test_ranks_leave_out_what_is_missing_and_count_it():
     first, second = rank_steps([[NAN, 0, 5, NAN, NAN], [5, 0, 5, 0, 0]], [1, 1, 1, NAN, 0])
     assert (first.n_answered, first.n_unjudged) == (1, 2)
-    assert first.coverage == pytest.approx(8 / 15)  # 3 of 5 known ratings answer: (3/5 + 0 + 1) / 3
+    assert first.coverage == pytest.approx(
+        4 / 9
+    )  # 1 rating answers alone, 2 nothing: (1/3 + 0 + 1) / 3
     assert (second.n_new, second.redundancy, second.coverage) == (1, 1 / 2, 2 / 3)
     nothing = rank_steps([[NAN]], [1])[0]
     assert (nothing.coverage, nothing.incompleteness, nothing.redundancy) == (None, None, None)
@@ -70,8 +72,8 @@ def test_a_missing_rating_is_neither_an_answer_nor_none():
 def test_an_undecided_question_counts_at_the_rate_of_the_known_ratings_between_its_bounds():
     context = [[5, 3, NAN, 0, 0, 5], [0, NAN, 2, 2, NAN, NAN]]
     found = coverage(context, [1, 1, 1, 1, NAN, 0])
-    # Two of six known ratings answer, so the third question counts 1/3: (1 + 1 + 1/3 + 0) / 4.
-    assert found.value == pytest.approx(7 / 12)
+    # Two ratings answer alone and three answer what none does: (1 + 1 + 2/5 + 0) / 4.
+    assert found.value == pytest.approx(3 / 5)
     assert (found.n, found.n_unjudged, found.low, found.high) == (6, 4, 2 / 5, 4 / 5)
 
 

@@ -92,13 +92,13 @@ def test_ratings_qrels_and_statistics_are_those_counted_by_hand(built, summaries
         "requests": (2, 12.0),  # 7 words before those of the report
         "reports": (2, 5.0),
         "questions": (6, 5.0),
-        "answerable questions": (5, 5.0),
+        "answerable_questions": (5, 5.0),
         "documents": (4, (6 + 5 + 3 + 5) / 4),
         "passages": (6, (5 + 4 + 3 + 5) / 6),  # without the bars
-        "required passages": (3, 10 / 3),
+        "required_passages": (3, 10 / 3),
     }
-    assert found["passage grades"] == {"3": 3, "2": 1, "1": 1, "0": 1, "open": 0}
-    assert found["reference coverage"] == {"value": 1.0, "low": 1.0, "high": 1.0, "topics": 2}
+    assert found["passage_grades"] == {"3": 3, "2": 1, "1": 1, "0": 1, "open": 0}
+    assert found["reference_coverage"] == {"value": 1.0, "low": 1.0, "high": 1.0, "topics": 2}
     assert found["ratings"] == {"given": 5 * 4 + 3 * 2, "missing": 0}
     assert found == json.loads((out / "statistics.json").read_text())
 
@@ -181,8 +181,8 @@ def test_a_rating_that_did_not_arrive_stays_missing_and_is_counted(
     assert manifest["left_out"] == []
     assert sum(manifest["unjudged"].values()) == found["ratings"]["missing"] == 1
     assert rows(out / "ratings.jsonl")[0]["rating"] == [4, code, 0, 0]
-    assert found["undecided questions"] == 1  # whether B2 is answerable hangs on this rating
-    assert found["texts"]["answerable questions"]["n"] == 4
+    assert found["undecided_questions"] == 1  # whether B2 is answerable hangs on this rating
+    assert found["texts"]["answerable_questions"]["n"] == 4
     assert f"1 of {5 * 4 + 3 * 2} ratings are missing" in (out / "DATASHEET.md").read_text()
 
 
@@ -227,7 +227,7 @@ def test_other_settings_find_what_was_judged_and_count_anew(server, built, summa
     n = len(server.requests)
     found = built(summaries, **{"coverage.eta": 5})["statistics"]
     assert len(server.requests) == n
-    assert found["texts"]["answerable questions"]["n"] == 1  # A1! alone
+    assert found["texts"]["answerable_questions"]["n"] == 1  # A1! alone
 
 
 def test_a_budget_that_ends_leaves_ratings_missing_and_the_next_build_asks_for_them(
@@ -255,9 +255,9 @@ def test_text_that_gives_orders_is_mentioned_and_stays_data(server, built, tmp_p
 def test_a_collection_without_an_answerable_question_is_undefined_and_not_zero(built, tmp_path):
     path = write_summaries(tmp_path / "s.jsonl", {"none": ("A1 and B2", ["C3 here"])})
     found = built(path)["statistics"]
-    assert found["reference coverage"]["value"] is None
-    assert found["topics without an answerable question"] == 1
-    assert found["texts"]["required passages"] == {"n": 0, "per_topic": 0.0, "mean_tokens": None}
+    assert found["reference_coverage"]["value"] is None
+    assert found["topics_without_answerable_question"] == 1
+    assert found["texts"]["required_passages"] == {"n": 0, "per_topic": 0.0, "mean_tokens": None}
     assert (tmp_path / "out" / "diversity_qrels.txt").read_text() == ""
 
 
@@ -282,7 +282,11 @@ def test_summaries_that_cannot_be_used_are_named_by_their_line(line, told, built
     ("name", "content", "told"),
     [
         ("topics.jsonl", "{}", "has a topics.jsonl that no build wrote"),
-        (MANIFEST, '{"fingerprint": ""}', "holds results of another command"),
+        (
+            MANIFEST,
+            '{"fingerprint": ""}',
+            "results of judge run, not a collection of judge build crux",
+        ),
     ],
 )
 def test_a_folder_of_something_else_is_left_alone(name, content, told, built, summaries, tmp_path):
@@ -296,7 +300,7 @@ def test_a_folder_of_something_else_is_left_alone(name, content, told, built, su
 def test_summaries_are_not_overwritten_by_the_collection_made_of_them(built, tmp_path):
     (tmp_path / "out").mkdir()
     path = write_summaries(tmp_path / "out" / "reports.jsonl", {"tide": TIDE})
-    with pytest.raises(InputError, match="is read by this build"):
+    with pytest.raises(InputError, match="is read by this run"):
         built(path, model="lexical")
 
 

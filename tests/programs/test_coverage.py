@@ -4,11 +4,16 @@ import json
 from math import log2
 
 import pytest
+from mock_faults import Prose
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
+from nuggetjudge.programs.agree_scores import agree_scores
+from nuggetjudge.programs.compare_runs import compare_runs
+from nuggetjudge.programs.config import Config
 from nuggetjudge.programs.config_file import load_config
-from nuggetjudge.programs.coverage_files import read_coverage
+from nuggetjudge.programs.coverage_files import read_coverage_folder
+from nuggetjudge.programs.probe_items import probe_items
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.score import score_path
 from nuggetjudge.records.problems import InputError, Problems
@@ -51,6 +56,7 @@ def files(tmp_path):
             "passages.jsonl": rows(*({"id": n, "text": text} for n, text in PASSAGES.items())),
             "reference.jsonl": rows({"id": "t", "report": "The dockers struck for nine days."}),
             "ratings.jsonl": rating_lines(ratings),
+            "foreign.jsonl": rows({"id": "x:0#0", "text": PASSAGES["x:0#0"]}),
             "a.run": "t Q0 t:0#1 1 2 a\nt Q0 t:1#2 2 1 a\nt Q0 t:0#0 3 0 a\n",
             "b.run": "t Q0 t:0#0 1 2 b\nt Q0 x:0#0 2 1 b\n",
             "answers.jsonl": rows(
@@ -127,13 +133,13 @@ def test_files_say_what_is_required_what_is_redundant_and_what_each_rank_adds(fi
     assert qrels == ["t 0 t:0#0 3", "t 0 t:0#1 1", "t 0 t:1#2 3"]
     diverse = (folder / "diversity_qrels.txt").read_text().splitlines()
     assert [line for line in diverse if line.endswith(" 1")] == [
-        "t 0 t:0#0 1", "t 1 t:0#0 1", "t 1 t:0#1 1", "t 2 t:1#2 1",
+        "t 0 t:0#0 1", "t 1 t:0#0 1", "t 1 t:0#1 1", "t 1 x:0#0 1", "t 2 t:1#2 1", "t 2 x:0#0 1",
     ]  # fmt: skip
     steps = [json.loads(line) for line in (folder / "ranks.jsonl").read_text().splitlines()]
     second = next(s for s in steps if s["run_id"] == "b" and s["rank"] == 2)
     assert (second["n_answered"], second["n_new"], second["redundancy"]) == (2, 1, 0.5)
-    data, settings = read_coverage(folder, Problems())
-    assert data.contexts["a"]["t"] == ("t:0#1", "t:1#2")
+    data, settings = read_coverage_folder(folder, Problems())
+    assert data.rankings["a"]["t"] == ("t:0#1", "t:1#2")
     assert settings.k == 2
 
 
@@ -151,7 +157,7 @@ def test_a_context_may_be_as_long_as_the_required_passages(files):
 
 def test_what_an_answer_names_can_be_its_context(files):
     given = ("topics", "questions", "passages", "ratings", "runs")
-    found = scores(judged(files(), *given, **{"coverage.contexts": "references"}))
+    found = scores(judged(files(), *given, **{"coverage.contexts": "answers"}))
     assert found["a", "coverage"] == 1.0
 
 
@@ -229,13 +235,141 @@ def test_a_topic_without_questions_is_left_out_and_listed(files):
         (("topics", "questions"), {}, "nothing to judge"),
         (("topics", "questions", "retrieval"), {}, "no passage has a text"),
         (
-            ("topics", "questions", "retrieval", "passages"),
-            {"coverage.k": "required"},
+            ("topics", "questions", "retrieval", "runs"),
+            {"coverage.k": "required", "data.passages": "foreign.jsonl"},
             "wanted ratings or a pool",
+        ),
+        (("topics", "questions", "runs"), {}, "nothing says which questions can be answered"),
+        (("topics", "reference", "ratings", "retrieval"), {}, "the questions that they rate"),
+        (GIVEN, {"coverage.k": 0}, "wanted 1 to 10,000, or required"),
+        (
+            ("topics", "questions", "ratings"),
+            {"coverage.contexts": "answers"},
+            "coverage.contexts: answers, but there are none",
         ),
         (GIVEN, {"coverage.tokenizer": "letters"}, "coverage.tokenizer"),
     ],
 )
 def test_what_is_missing_is_said_before_anything_is_asked(files, given, settings, says):
+    folder = files()
+    if "data.passages" in settings:
+        settings = {**settings, "data.passages": [folder / settings["data.passages"]]}
     with pytest.raises(InputError, match=says):
-        judged(files(), *given, **settings)
+        judged(folder, *given, **settings)
+
+
+def test_a_pool_passage_that_no_run_found_is_rated_too(files):
+    found = judged(files({}), "topics", "questions", "passages", "retrieval")
+    ratings = {row["docid"]: row["rating"] for row in found.judgements["ratings"]}
+    assert ratings.keys() == PASSAGES.keys()  # t:0#0 to t:1#2 are the topic's own, b found x:0#0
+    pool = json.loads((found.folder / "pools.jsonl").read_text())["passage_ids"]
+    assert pool == ["t:0#0", "t:0#1", "t:1#2"]
+
+
+def test_without_a_pool_all_questions_can_count(files):
+    found = judged(files(), "topics", "questions", "runs", **{"coverage.answerable": "all"})
+    assert found.n_judged == len(QUESTIONS)
+    given = ("topics", "questions", "ratings", "runs", "retrieval")
+    settings = {"coverage.answerable": "all", "run.out": found.folder.parent / "all"}
+    found = scores(judged(files(), *given, **settings))
+    assert found["a", "coverage"] == 2 / 4
+    assert found["a", "report_coverage"] == 1 / 4
+
+
+def test_an_answer_that_names_nothing_has_an_empty_context_in_every_command(files):
+    folder = files()
+    row = json.loads((folder / "answers.jsonl").read_text())
+    row |= {"references": [], "answer": [{"text": ANSWER, "citations": []}]}
+    (folder / "answers.jsonl").write_text(rows(row))
+    given = ("topics", "questions", "passages", "ratings", "runs")
+    result = judged(folder, *given, **{"coverage.contexts": "answers"})
+    assert scores(result)["a", "coverage"] == 0.0
+    assert score_path(result.folder, Problems()) == result.scores
+
+
+def test_an_undecided_question_is_no_subtopic_though_a_foreign_passage_answers_it(files):
+    ratings = {"t:0#0": [5, -1, 0, 0], "x:0#0": [0, 5, 0, 0], "t:0#1": [0] * 4, "t:1#2": [0] * 4}
+    result = judged(files(ratings), "topics", "questions", "ratings", "retrieval")
+    cells = {(r.run_id, r.measure, r.topic_id): r for r in result.scores}
+    row = cells["b", "alpha_ndcg@2", "t"]  # t:0#0, then x:0#0, by the known ratings
+    assert row.value == 1.0
+    assert row.low <= 1 / (1 + 1 / log2(3))
+    assert row.n_unjudged > 0
+
+
+def test_ratings_that_were_unreadable_are_not_asked_again_under_the_papers_rule(files):
+    with MockServer(brain=brain) as server:
+        server.faults = lambda index, body: Prose()
+        base = f"models.default.api_base={server.base_url}"
+        how = {"model": "hosted_vllm/mock", "sets": [base, "models.default.reasks=0"]}
+        settings = {"coverage.paper_zero": True}
+        gap = {"t:1#2": [0, 0, -2, 2], "x:0#0": [0, 4, -2, 5]}
+        judged(files({**RATINGS, **gap}), **how, **settings)
+        n = len(server.requests)
+        result = judged(files({**RATINGS, **gap}), **how, **settings)
+        assert len(server.requests) == n == 2
+    ratings = {row["docid"]: row["rating"] for row in result.judgements["ratings"]}
+    assert ratings["t:1#2"] == [0, 0, -1, 2]
+
+
+def two_topics(folder):
+    """Topic u, of which only run b ranks a passage, and topic v without questions."""
+    more = {
+        "topics.jsonl": rows({"id": "u", "request": "More."}, {"id": "v", "request": "None."}),
+        "questions.jsonl": rows({"id": "u", "subquestions": ["Who?"]}),
+        "ratings.jsonl": rows(*({"id": "u", "docid": f"u:0#{i}", "rating": [5]} for i in range(2))),
+        "b.run": "u Q0 u:0#0 1 2 b\nu Q0 u:0#1 2 1 b\n",
+    }
+    for name, text in more.items():
+        with (folder / name).open("a") as stream:
+            stream.write(text)
+    return judged(folder, "topics", "questions", "ratings", "retrieval")
+
+
+def test_a_topic_that_a_run_did_not_rank_is_no_context_without_repetition(files):
+    result = two_topics(files())
+    assert result.score("a", "coverage") == pytest.approx((2 / 3 + 0) / 2)
+    assert result.score("a", "redundancy") == 0.0  # of t alone, where nothing is repeated
+    assert result.score("b", "redundancy") == pytest.approx((1 / 4 + 1 / 2) / 2)
+
+
+def test_runs_are_compared_on_topics_with_questions_and_without_the_oracles(files):
+    result = two_topics(files())
+    found = compare_runs([result.folder], Problems())["measures"]["coverage"]
+    assert {row["run_id"]: row["mean"] for row in found["runs"]} == {
+        "a": pytest.approx(1 / 3),
+        "b": 1.0,
+    }
+    assert found["runs"][0]["n_topics"] == 2
+    path = result.folder / "scores.jsonl"
+    both = agree_scores(path, path, Problems(), {"resamples": 0, "seed": 0, "level": 0.95})
+    assert both["measures"]["coverage"]["run_scores"].keys() == {"a", "b"}
+
+
+def test_a_fitted_judge_that_can_answer_nothing_is_refused(files, tmp_path):
+    folder = files(missing_one())
+    state = {
+        "format": "nuggetjudge-judge-1",
+        "judge": "answerability",
+        "version": "1",
+        "scale": ["0", "1", "2", "3", "4", "5"],
+        "model": "lexical",
+        "correction": {"cuts": [0.5], "labels": ["0", "1"]},
+    }
+    path = tmp_path / "fitted.json"
+    path.write_text(json.dumps(state))
+    with pytest.raises(InputError, match="its best label is 1, so that nothing would reach eta 3"):
+        judged(folder, **{"judges.answerability.state": path})
+    path.write_text(json.dumps(state | {"correction": {"cuts": [0.5], "labels": ["0", "5"]}}))
+    ratings = judged(folder, **{"judges.answerability.state": path}).judgements["ratings"]
+    assert {row["rating"][2] for row in ratings if row["docid"] == "t:1#2"} <= {0, 5}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "window": 15}))
+    with pytest.raises(InputError, match="calls of up to 15 items, this judge takes 1"):
+        judged(folder, **{"judges.answerability.state": path})
+
+
+def test_a_probe_asks_the_sub_question_and_not_the_request(files):
+    result = judged(files(), "topics", "questions", "passages", "retrieval")
+    judge = nj.judges.AnswerabilityGrader(model="lexical")
+    items = probe_items(result.folder, judge, Config(), Problems())
+    assert {item.inputs["question"] for item in items} <= set(QUESTIONS)

@@ -5,8 +5,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from nuggetjudge.programs.config import CoverageConfig
 from nuggetjudge.programs.coverage_map import write_map
-from nuggetjudge.programs.coverage_scores import CoverageData, CoverageSettings, TopicView
+from nuggetjudge.programs.coverage_topic import CoverageData, TopicView
 from nuggetjudge.records.problems import InputError
 from nuggetjudge.records.ratings import NOT_JUDGED, UNPARSED
 from nuggetjudge.records.rows import QuestionSet, SubQuestion
@@ -24,7 +25,7 @@ def view(ratings=RATINGS, topic="t", **settings):
     questions = tuple(SubQuestion(id=str(i), text=f"Question {i}?") for i in range(4))
     asked = {topic: QuestionSet(topic_id=topic, questions=questions, n_columns=4)}
     data = CoverageData(asked, {topic: dict(ratings)}, pools={topic: tuple(ratings)})
-    return TopicView(data, topic, CoverageSettings(**settings))
+    return TopicView(data, topic, CoverageConfig(**settings))
 
 
 def texts_of(path):
@@ -33,7 +34,7 @@ def texts_of(path):
 
 
 def drawn(path, **changes):
-    write_map(view(**changes), ["0", "1", "2", "3"], path)
+    write_map(view(**changes), path)
     return texts_of(path)
 
 
@@ -75,17 +76,16 @@ def test_unreadable_ratings_are_zeros_where_the_settings_say_so(tmp_path):
 def test_the_same_ratings_give_the_same_bytes(ending, start, tmp_path):
     one, two = tmp_path / f"one.{ending}", tmp_path / "new" / f"two.{ending.upper()}"
     for path in (one, two):
-        write_map(view(), ["0", "1", "2", "3"], path)
+        write_map(view(), path)
     assert one.read_bytes() == two.read_bytes()
     assert one.read_bytes().startswith(start)
 
 
 def test_ids_that_would_steer_the_picture_are_drawn_as_text(tmp_path):
     path = tmp_path / "map.svg"
-    write_map(view({"$\\frac<\x07": (5, 0, 0, 0)}, topic="a$b"), ["$0", "1", "2", "3"], path)
+    write_map(view({"$\\frac<\x07": (5, 0, 0, 0)}, topic="a$b"), path)
     texts = texts_of(path)
     assert "$\\frac<?" in texts
-    assert "$0" in texts
     assert any(text.startswith("a$b: 1 passages") for text in texts)
 
 
@@ -102,12 +102,12 @@ def test_a_topic_without_passages_is_refused(tmp_path):
 
 def test_another_ending_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"map\.jpg: pictures are written as svg, png, pdf"):
-        write_map(view(), ["0", "1", "2", "3"], tmp_path / "map.jpg")
+        write_map(view(), tmp_path / "map.jpg")
 
 
 def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError, match=r'pip install "nuggetjudge\[plots\]"') as told:
-        write_map(view(), ["0", "1", "2", "3"], tmp_path / "map.svg")
+        write_map(view(), tmp_path / "map.svg")
     assert "\n" not in str(told.value)
     assert not (tmp_path / "map.svg").exists()

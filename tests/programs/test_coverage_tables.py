@@ -1,13 +1,13 @@
 """The tables of the CRUX paper on topics that can be counted by hand."""
 
 import math
-from dataclasses import replace
 
 import pytest
 
-from nuggetjudge.programs.coverage_relevance import relevance_rows
-from nuggetjudge.programs.coverage_scores import CoverageData, CoverageSettings, coverage_rows
-from nuggetjudge.programs.coverage_tables import by_eta, by_size, measure_taus
+from nuggetjudge.programs.config import CoverageConfig
+from nuggetjudge.programs.coverage_scores import coverage_rows, relevance_rows
+from nuggetjudge.programs.coverage_tables import by_eta, by_k, measure_taus
+from nuggetjudge.programs.coverage_topic import CoverageData
 from nuggetjudge.records.ratings import NOT_JUDGED, answer_id, reference_id
 from nuggetjudge.records.rows import QuestionSet, SubQuestion
 
@@ -19,7 +19,7 @@ RATINGS = {
     "none": (0, 2, 0, 0),
     "unknown": (NOT_JUDGED,) * 4,
 }
-SETTINGS = CoverageSettings(k=2)
+SETTINGS = CoverageConfig(k=2)
 
 
 def collection(runs, reports, n_topics=1, ratings=RATINGS):
@@ -36,10 +36,10 @@ def collection(runs, reports, n_topics=1, ratings=RATINGS):
         of_topic[reference_id(topic)] = (5, 5, 5, 5)
         for run, names in runs.items():
             ids = tuple(f"{topic}:{name}" for name in names)
-            data.contexts.setdefault(run, {})[topic] = ids
+            data.rankings.setdefault(run, {})[topic] = ids
         for run, n in reports.items():
             of_topic[answer_id(topic, run)] = (5,) * n + (0,) * (4 - n)
-            data.answers.setdefault(run, {})[topic] = answer_id(topic, run)
+            data.reports.setdefault(run, {})[topic] = answer_id(topic, run)
     return data
 
 
@@ -72,7 +72,7 @@ def test_the_oracles_take_no_part_in_a_tau():
     rows = coverage_rows(data, SETTINGS)
     assert {"Z*", "y*"} <= {row.run_id for row in rows}
     assert {found.n_runs for found in measure_taus(data, SETTINGS).values()} == {3}
-    for variant in [*by_eta(data, SETTINGS), *by_size(data, SETTINGS, [1, 2])]:
+    for variant in [*by_eta(data, SETTINGS), *by_k(data, SETTINGS, [1, 2])]:
         assert set(variant.contexts) == set(variant.reports) == set(THREE)
 
 
@@ -98,7 +98,7 @@ def test_the_interval_is_drawn_by_topic():
     data = collection(THREE, {"one": 0, "two": 1, "three": 4}, n_topics=4, ratings=known())
     found = measure_taus(data, SETTINGS, resamples=50)["coverage"].tau
     assert (found.value, found.low, found.high, found.n_topics) == (1.0, 1.0, 1.0, 4)
-    of_some = data.answers["three"]  # where it answers nothing, the runs tie or turn round
+    of_some = data.reports["three"]  # where it answers nothing, the runs tie or turn round
     for topic in list(of_some)[:2]:
         data.ratings[topic][of_some[topic]] = (0, 0, 0, 0)
     found = measure_taus(data, SETTINGS, resamples=200)["coverage"].tau
@@ -125,7 +125,7 @@ def test_relevance_is_by_the_grades_of_the_pool():
     # Required: r (two questions), then p and q; s repeats r with a better rating (2), u is 1.
     ratings = known(s=(0, 0, 4, 0), u=(0, 3, 0, 0), none=(0, 2, 0, 0))
     data = collection({"one": ["none", "s", "p", "u"]}, {}, ratings=ratings)
-    found = values(relevance_rows(data, replace(SETTINGS, k=3)), "one")
+    found = values(relevance_rows(data, CoverageConfig(k=3)), "one")
     assert found["R@3"] == 2 / 5  # p, q, r, s and u answer something
     assert found["AP@3"] == pytest.approx((1 / 2 + 2 / 3) / 5)
     gain = 2 / math.log2(3) + 3 / math.log2(4)
@@ -135,11 +135,11 @@ def test_relevance_is_by_the_grades_of_the_pool():
 def test_a_passage_of_another_topic_is_not_relevant_and_one_without_ratings_is_left_out():
     data = collection({"one": ["p", "none"], "two": ["q", "r"]}, {}, ratings=known())
     data.ratings["t0"]["x:0#0"] = (5, 5, 5, 5)
-    data.contexts["one"]["t0"] = ("x:0#0", "t0:p")
+    data.rankings["one"]["t0"] = ("x:0#0", "t0:p")
     rows = relevance_rows(data, SETTINGS)
     assert values(rows, "one")["AP@2"] == pytest.approx(1 / 2 / 3)
     assert all(row.n_unjudged == 0 and row.low == row.value == row.high for row in rows)
-    data.contexts["one"]["t0"] = ("y:0#0", "t0:p")  # nobody rated y:0#0
+    data.rankings["one"]["t0"] = ("y:0#0", "t0:p")  # nobody rated y:0#0
     (row,) = (r for r in relevance_rows(data, SETTINGS) if r.run_id == "one" and
               r.topic_id == "t0" and r.measure == "AP@2")  # fmt: skip
     assert row.value == pytest.approx(1 / 3)
@@ -164,16 +164,16 @@ def test_coverage_follows_eta_and_is_held_against_the_order_at_3():
 
 def test_eta_changes_what_is_answerable_but_not_the_passages_of_a_context():
     data = collection({"one": ["p", "q", "r"]}, {}, ratings=known())
-    variants = by_eta(data, replace(SETTINGS, k="required"), [3, 5])
+    variants = by_eta(data, CoverageConfig(k="required"), [3, 5])
     assert [variant.contexts["one"].value for variant in variants] == [1.0, 1.0]  # Z* has 3
-    (at_5,) = by_eta(data, replace(SETTINGS, k=2), [5])
+    (at_5,) = by_eta(data, CoverageConfig(k=2), [5])
     assert at_5.contexts["one"].value == 1 / 2  # of p and r, only p is among the first 2
 
 
 def test_coverage_follows_the_size_of_the_context():
     runs = {"one": ["p", "q", "r"], "two": ["none", "r", "p"], "three": ["none", "p", "q"]}
     data = collection(runs, {}, ratings=known())
-    variants = by_size(data, SETTINGS, [1, 2, 3], is_cut=False)
+    variants = by_k(data, SETTINGS, [1, 2, 3], is_cut=False)
     covered = [[variant.contexts[run].value for run in runs] for variant in variants]
     assert covered == [[1 / 4, 0, 0], [2 / 4, 2 / 4, 1 / 4], [1, 3 / 4, 2 / 4]]
     assert [variant.settings.k for variant in variants] == [1, 2, 3]
@@ -184,7 +184,7 @@ def test_coverage_follows_the_size_of_the_context():
 
 def test_deeper_than_a_ranking_was_cut_there_are_bounds_and_no_value():
     runs = THREE | {"short": ["r"]}
-    (deep,) = by_size(collection(runs, {}, ratings=known()), SETTINGS, [4])
+    (deep,) = by_k(collection(runs, {}, ratings=known()), SETTINGS, [4])
     assert {run: (r.value, r.low, r.high) for run, r in deep.contexts.items()} == {
         "one": (None, 1 / 4, 1.0),
         "two": (None, 2 / 4, 1.0),
@@ -198,7 +198,7 @@ def test_missing_ratings_are_bounds_and_not_zeros():
     runs = {"one": ["p", "unknown"], "two": ["p", "none"]}
     data = collection(runs, {})
     data.pools["t0"] = tuple(f"t0:{name}" for name in known())
-    (variant,) = by_size(data, SETTINGS, [2])
+    (variant,) = by_k(data, SETTINGS, [2])
     one, two = variant.contexts["one"], variant.contexts["two"]
     assert (one.low, one.high, one.n_unjudged) == (1 / 4, 1.0, 4)
     assert (two.low, two.value, two.high, two.n_unjudged) == (1 / 4, 1 / 4, 1 / 4, 0)

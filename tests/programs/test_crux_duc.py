@@ -8,15 +8,15 @@ import importlib.util
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from math import fsum
 from pathlib import Path
 
 import pytest
 
 import nuggetjudge as nj
+from nuggetjudge.programs.config import CoverageConfig
 from nuggetjudge.programs.coverage_scores import coverage_rows
-from nuggetjudge.programs.coverage_tables import by_eta, by_size, measure_taus
+from nuggetjudge.programs.coverage_tables import by_eta, by_k, measure_taus
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
@@ -117,7 +117,7 @@ def test_reference_summaries_answer_their_questions(crux, duc, counted):
 
 @pytest.mark.parametrize("own_only", [False, True])
 def test_coverage_of_the_runs_is_what_plain_counting_gives(crux, duc, counted, own_only):
-    scores = crux.run_scores(duc, replace(crux.SETTINGS, own_only=own_only))
+    scores = crux.run_scores(duc, CoverageConfig(own_only=own_only))
     assert len(counted.runs) == 3
     for run in counted.runs:
         row = scores[run]["coverage"]
@@ -138,7 +138,7 @@ def test_alpha_ndcg_of_the_runs_is_that_of_ir_measures(crux, duc, counted, own_o
         for name in (counted.own(topic) if own_only else answers)
         for i in answers[name] & counted.answerable[topic]
     ]
-    settings = replace(crux.SETTINGS, own_only=own_only)
+    settings = CoverageConfig(own_only=own_only)
     rows = [row for row in coverage_rows(duc.data, settings) if row.measure == f"alpha_ndcg@{K}"]
     for run, rankings in counted.runs.items():
         ranked = {
@@ -224,7 +224,9 @@ def test_questions_that_the_authors_removed_are_not_answerable(crux, duc):
     assert not any(removed.values())
 
 
-def test_grades_of_the_pools(crux, duc, counted):
+def test_passages_that_answer_nothing_are_graded_0_by_ours_and_higher_by_the_authors_tool(
+    crux, duc, counted
+):
     counts = crux.grade_counts(duc)
     n = sum(len(counted.own(topic)) for topic in counted.queries)
     assert sum(counts["ours"].values()) == sum(counts["the authors' tool"].values()) == n
@@ -237,7 +239,7 @@ def test_grades_of_the_pools(crux, duc, counted):
 
 
 def test_all_rankings_are_rated_to_their_ends(crux, duc):
-    for variant in by_size(duc.data, crux.SETTINGS, (5, 100), is_cut=False):
+    for variant in by_k(duc.data, crux.SETTINGS, (5, 100), is_cut=False):
         assert all(row.n_unjudged == 0 for row in variant.contexts.values())
 
 

@@ -13,8 +13,11 @@ from nuggetjudge.records import (
     read_answers,
     read_assignments,
     read_candidates,
+    read_claims,
     read_diversity_qrels,
     read_documents,
+    read_entailments,
+    read_key_point_sets,
     read_labels,
     read_nugget_banks,
     read_passages,
@@ -26,6 +29,7 @@ from nuggetjudge.records import (
     read_scores,
     read_summaries,
     read_support,
+    read_topic_documents,
     read_topics,
     read_trec_run,
 )
@@ -38,7 +42,8 @@ FIELDS = [
     "sentence", "sentenceID", "citation", "rank", "label", "support", "reference", "grade",
     "result_status", "measure", "value", "n", "annotator", "schema_version", "artifacts", "data",
     "passage_id", "nugget_id", "type", "subquestions", "questions", "idx", "question_id", "rating",
-    "ratings", "relevances", "document", "report", "summary", "0",
+    "ratings", "relevances", "document", "report", "summary", "0", "key_points", "key_point_id",
+    "spans", "evidence", "is_quoted", "claims", "domain", "category",
 ]  # fmt: skip
 LEAVES = st.one_of(
     st.none(),
@@ -63,7 +68,7 @@ READERS = [
     read_answers, read_assignments, read_candidates, read_documents, read_labels,
     read_nugget_banks, read_passages, read_qrels, read_relevance, read_scores, read_support,
     read_topics, read_trec_run, read_question_sets, read_ratings, read_reports, read_summaries,
-    read_diversity_qrels,
+    read_diversity_qrels, read_key_point_sets, read_entailments, read_claims, read_topic_documents,
 ]  # fmt: skip
 
 
@@ -119,7 +124,10 @@ GOOD = {
     ],
     read_relevance: [{"qid": "1", "docid": "d", "judgment": 2, "result_status": 1}],
     read_scores: [{"run_id": "r", "topic_id": "1", "measure": "V", "value": 0.5, "n": 2}],
-    read_topics: [{"request_id": "1", "title": "t", "problem_statement": "p", "background": "b"}],
+    read_topics: [
+        {"request_id": "1", "title": "t", "problem_statement": "p", "background": "b"},
+        {"id": "2", "title": "t", "domain": "d", "category": "c"},
+    ],
     read_passages: [{"id": "1", "text": "t", "title": "t"}],
     read_question_sets: [
         {"id": "1", "subquestions": ["a", "", "b"]},
@@ -131,6 +139,24 @@ GOOD = {
     ],
     read_reports: [{"id": "1", "report": "R."}],
     read_summaries: [{"id": "1", "documents": ["A", {"title": "t", "text": "B"}], "summary": "S"}],
+    read_key_point_sets: [
+        {"qid": "1", "query": "q", "key_points": ["a", {"text": "b", "spans": ["B"]}]},
+        {"topic_id": "2", "key_points": [{"id": "k", "text": "b", "sources": ["s1", 2]}]},
+    ],
+    read_entailments: [
+        {"topic_id": "1", "run_id": "r", "key_point_id": "k", "label": "yes", "evidence": "a",
+         "is_quoted": True, "score": 0.5},
+        {"topic_id": "1", "run_id": "r", "key_point_id": "l", "label": None, "evidence": "",
+         "is_quoted": None},
+    ],
+    read_claims: [
+        {"topic_id": "1", "run_id": "r", "claims": ["a", {"text": "b", "label": "no"}]},
+        {"topic_id": "2", "run_id": "r", "claims": None},
+    ],
+    read_topic_documents: [
+        {"qid": "1", "docid": "d", "text": "D", "title": "t"},
+        {"qid": "2", "docid": "d", "contents": "E"},
+    ],
     read_documents: [{"documents": {"d": {"text": "D", "title": "t"}}}],
 }  # fmt: skip
 

@@ -53,15 +53,22 @@ def test_real_files_are_told_apart(name, kind, shared_data):
         ({"qid": "1", "reference_summary": "R."}, "reports"),
         ({"id": "1", "documents": ["D."], "summary": "S."}, "summaries"),
         ({"id": "1", "request": "Write."}, "topics"),
+        ({"id": "1", "request": "Write.", "domain": "d", "category": "c"}, "topics"),
+        ({"qid": "1", "query": "q", "key_points": ["Ebb."]}, "key_points"),
+        ({"topic_id": "1", "run_id": "r", "claims": None}, "claims"),
+        ({"topic_id": "1", "run_id": "r", "key_point_id": "k", "label": None, "evidence": "",
+          "is_quoted": None}, "entailments"),
+        ({"topic_id": "1", "run_id": "r", "key_point_id": "k", "label": "yes"}, "labels"),
         ({"run_id": "r", "topic_id": "1", "documents": {}, "responses": []}, "answers"),
         ("topic_id,passage_id,label", "labels"),
+        ("topic_id,run_id,key_point_id,label", "labels"),
         ("topic_id;passage_id;label", "labels"),
         ("topic_id\tlabel\tpassage_id", "labels"),
         ("1 0 d True", "qrels"),
         ("sys2 1 V_strict 1", "scores"),
         ("P_5 all 0.5", "scores"),
     ],
-)
+)  # fmt: skip
 def test_the_first_record_tells_the_kind(first, kind, write):
     assert file_kind(write(first)) == kind
 

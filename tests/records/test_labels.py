@@ -50,6 +50,37 @@ def test_support_in_three_layouts_gives_the_same_cells(write, problems):
     assert len(problems) == 0
 
 
+def test_entailments_and_labels_of_people_give_the_same_cells(write, problems):
+    rows = [
+        {"topic_id": "1", "run_id": "r", "key_point_id": name, "label": label}
+        for name, label in (("k1", "yes"), ("k2", "neutral"), ("k3", None))
+    ]
+    said = [{**row, "evidence": "Ebb.", "is_quoted": True} for row in rows]
+    judged = read_labels(write(*said, name="entailments.jsonl"), problems)
+    people = read_labels(write(*rows), problems)
+    assert judged == people
+    assert judged.kind == "keypoints"
+    assert judged.key_names == ("topic_id", "run_id", "key_point_id")
+    assert judged.scale == ("no", "neutral", "yes")
+    assert judged.cells == {("1", "r", "k1"): "yes", ("1", "r", "k2"): "neutral"}
+    assert judged.n_unlabelled == 1
+    assert len(problems) == 0
+
+
+def test_how_sure_a_judge_of_key_points_was_is_kept(write, problems):
+    row = {"topic_id": "1", "run_id": "r", "key_point_id": "k", "label": "yes", "is_quoted": None,
+           "score": 0.75, "probabilities": {"yes": 0.5, "neutral": 0.5}}  # fmt: skip
+    labels = read_labels(write(row), problems)
+    assert labels.scores == {("1", "r", "k"): 0.75}
+    assert labels.probabilities == {("1", "r", "k"): {"yes": 0.5, "neutral": 0.5}}
+
+
+def test_people_who_say_only_yes_or_no_of_key_points_are_on_the_scale_of_the_judge(write, problems):
+    rows = [f"1,r,k{i},{label}" for i, label in enumerate(("Yes", "no"))]
+    labels = read_labels(write("topic_id,run_id,key_point_id,label", *rows), problems)
+    assert (labels.kind, labels.scale) == ("keypoints", ("no", "neutral", "yes"))
+
+
 def test_qrels_and_relevance_rows_give_the_same_cells(write, problems):
     qrels = write("1 0 a 3", "1 0 b 0", name="q.txt")
     rows = write(

@@ -25,6 +25,11 @@ from nuggetjudge.records import InputError, Topic, read_topics
         ),
         ({"id": "news-3", "request": "Report on it."}, Topic(id="news-3", text="Report on it.")),
         ({"example_id": "d1", "topic": "Floods"}, Topic(id="d1", text="Floods")),
+        (
+            {"id": "7", "title": "Why?", "domain": " health ", "category": "cause"},
+            Topic(id="7", text="Why?", domain="health", category="cause"),
+        ),
+        ({"id": "7", "title": "Why?", "domain": None}, Topic(id="7", text="Why?")),
     ],
 )
 def test_every_layout_gives_the_topic(line, topic, write, problems):
@@ -61,6 +66,20 @@ def test_a_record_without_id_or_with_a_text_of_another_type_is_an_error(write, p
         (2, "bad_field", "error"),
         (1, "empty_file", "error"),
     ]
+
+
+def test_a_domain_or_category_that_is_no_text_is_not_used_and_listed(write, problems, kinds):
+    row = {"id": "7", "title": "Why?", "domain": ["health"], "category": 3}
+    assert read_topics(write(row), problems) == {"7": Topic(id="7", text="Why?")}
+    assert kinds() == [(1, "bad_group", "kept")] * 2
+    assert str(problems.rows[0]).endswith("domain is ['health'], wanted text; not used")
+
+
+def test_a_topic_again_with_another_category_is_an_error(write, problems, kinds):
+    rows = [{"id": "7", "title": "Why?", "category": category} for category in ("a", "b")]
+    read_topics(write(*rows), problems)
+    assert kinds() == [(2, "duplicate_topic", "error")]
+    assert "another background, domain or category than before" in str(problems.rows[0])
 
 
 def test_an_empty_file_has_no_topics_and_is_an_error(write, problems):

@@ -1,0 +1,88 @@
+"""Which claims of an answer state a key point?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import dspy
+
+from ..backends.adapter import KeyedBy
+from ..backends.prompt import Scorer, Twin
+from .items import ItemJudge
+from .labels import YesNo
+from .lexical_entailment import judge_claims, score_claims
+from .verdicts import Verdict
+
+WINDOW = 10  # claims in one call
+
+
+class JudgeClaims(dspy.Signature):  # type: ignore[misc]
+    """Decide for each claim whether it states at least one of the key points.
+
+    yes: some key point is stated by the claim or follows from it, in any wording. A claim that
+    states an essential part of a longer key point counts. no: it contradicts them, adds what none
+    of them says, or is only about the same matter.
+    Go by the claim alone: neither the other claims nor what you know count.
+    """
+
+    key_points: str = dspy.InputField(desc="the key points, one a line, numbered")
+    claims: dict[str, str] = dspy.InputField(desc="single statements of an answer, by number")
+    verdicts: Annotated[dict[str, YesNo], KeyedBy("claims")] = dspy.OutputField(
+        desc="one label per claim number"
+    )
+
+
+class ClaimJudge(ItemJudge):
+    """Says of claims whether they state a key point: `judge(key_points=, claims=[...]).verdicts`.
+
+    The key points are one text, of `numbered`.
+
+    Args:
+        window: claims of one answer in a call. Part of the judge's identity.
+
+    Returns from a call: `verdicts`, yes or no for each claim in the order given, and `scores`.
+    Source: arXiv:2410.23000 (Long2RAG) for the key points. Differs: the paper says of precision
+        only that it is about the claims of the answer; the question is our reading.
+    """
+
+    version = "1"
+    name = "claim"
+    kind = "other"
+    key = ("topic_id", "run_id")
+    inputs = ("key_points", "claim")
+    listed = "claim"
+    predictor, output = "judge", "verdicts"
+    scale = tuple(label.value for label in YesNo)
+    gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
+    twins: Mapping[str, Twin] = {"judge": judge_claims}
+    scorers: Mapping[str, Scorer] = {"judge": score_claims}
+
+    def __init__(self, *args: Any, window: int = WINDOW, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if window < 1:
+            raise ValueError(f"window must be 1 or more, got {window}")
+        self.window = window
+        self.judge = dspy.Predict(JudgeClaims)
+
+    async def decide(self, *, key_points: str, claims: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
+        """All windows, one after the other."""
+        items = [{"key_points": key_points, "claim": text} for text in claims]
+        found: list[Verdict] = []
+        for start in range(0, len(items), self.window):
+            found += (await self.verdicts(items[start : start + self.window]))[0]
+        return dspy.Prediction(
+            verdicts=[YesNo(verdict.label) for verdict in found],
+            scores=[verdict.score for verdict in found],
+            probabilities=[verdict.probabilities for verdict in found],
+        )
+
+
+def numbered(key_points: Sequence[str]) -> str:
+    """The key points as one text, one a line.
+
+    >>> numbered(["wind moves a deck", "a damper slows it"])
+    '1. wind moves a deck\\n2. a damper slows it'
+    """
+    lines = (" ".join(text.split()) for text in key_points)
+    return "\n".join(f"{i}. {line}" for i, line in enumerate(lines, 1))

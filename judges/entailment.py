@@ -1,0 +1,135 @@
+"""Does the response state the key point?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import dspy
+
+from ..backends.adapter import KeyedBy
+from ..backends.prompt import Scorer, Twin
+from ..records.cells import ENTAILMENT_SCALE, KEY_POINT_KEY
+from .items import ItemJudge
+from .labels import PointEntailment
+from .lexical_entailment import judge_point, judge_points, stated
+from .verdicts import Verdict
+
+_LABELS = """\
+yes: the response states all of the point, in any wording, or the point follows from it. no: the
+response says otherwise, so that both cannot be true. neutral: neither; it is silent on the point
+or on an important part of it.
+Go by the response alone: what you know from elsewhere does not count."""
+_QUOTE = "copied word for word from the response; empty if it is silent on the point"
+
+
+class JudgePoint(dspy.Signature):  # type: ignore[misc]
+    __doc__ = f"Decide whether the response states the key point.\n\n{_LABELS}"
+
+    response: str = dspy.InputField(desc="the text that may state the point")
+    key_point: str = dspy.InputField(desc="the point looked for")
+    evidence: str = dspy.OutputField(desc=f"what decides it, {_QUOTE}")
+    verdict: PointEntailment = dspy.OutputField(desc="the label that this evidence calls for")
+
+
+class JudgePoints(dspy.Signature):  # type: ignore[misc]
+    __doc__ = (
+        "Decide for each key point whether the response states it, every point by itself."
+        f"\n\n{_LABELS}"
+    )
+
+    response: str = dspy.InputField(desc="the text that may state the points")
+    key_points: dict[str, str] = dspy.InputField(desc="the points looked for, by number")
+    evidence: Annotated[dict[str, str], KeyedBy("key_points")] = dspy.OutputField(
+        desc=f"for each number what decides it, {_QUOTE}"
+    )
+    verdicts: Annotated[dict[str, PointEntailment], KeyedBy("key_points")] = dspy.OutputField(
+        desc="for each number the label that its evidence calls for"
+    )
+
+
+class EntailmentJudge(ItemJudge):
+    """Says yes, no or neutral of a key point: `judge(response=, key_point=).verdict`.
+
+    Of several key points: `judge(response=, key_points=[...]).verdicts`, in their order. yes: the
+    response states it; no: it contradicts it; neutral: it does neither. Only yes counts for recall.
+    The model quotes what it goes by before it gives the label. A quote that does not stand in the
+    response (judges/quotes.py) is told by `is_quoted` False, and the label stands.
+
+    Args:
+        window: key points of one response in a call. 1: pairs, each asked about alone, as in the
+            paper. More: a list of key points in one prompt, which costs less and is another
+            instrument; fit and measure it as such. Part of the judge's identity.
+
+    Source: arXiv:2410.23000 (Long2RAG), its labels.
+    """
+
+    version = "1"
+    name = "entailment"
+    kind = "keypoints"
+    key = KEY_POINT_KEY
+    inputs = ("key_point", "response")
+    held = "response"
+    evidence = "evidence"
+    scale = ENTAILMENT_SCALE
+    gains: Mapping[str, float] = {"no": 0.0, "neutral": 0.0, "yes": 1.0}
+    twins: Mapping[str, Twin] = {"judge_one": judge_point, "judge_each": judge_points}
+
+    def __init__(self, *args: Any, window: int = 1, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if window < 1:
+            raise ValueError(f"window must be 1 or more, got {window}")
+        self.window = window
+        if window == 1:
+            self.predictor, self.output = "judge_one", "verdict"
+            self.judge_one = dspy.Predict(JudgePoint)
+        else:
+            self.listed, self.predictor, self.output = "key_point", "judge_each", "verdicts"
+            self.judge_each = dspy.Predict(JudgePoints)
+        self.scorers = {self.predictor: self.weighted_scorer({})}
+
+    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
+        """See ItemJudge: the weighted overlap of each key point and the response."""
+
+        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
+            response = inputs["response"]
+            if self.listed is None:
+                return {"verdict": stated(inputs["key_point"], response, words)}
+            points = inputs["key_points"].items()
+            return {"verdicts": {i: stated(text, response, words) for i, text in points}}
+
+        return score
+
+    async def decide(  # type: ignore[override]
+        self,
+        *,
+        response: str,
+        key_point: str | None = None,
+        key_points: Sequence[str] | None = None,
+    ) -> dspy.Prediction:
+        """One call, or one for each window of key points, one after the other.
+
+        Raises: ValueError unless there is either a key point or a list of them.
+        """
+        if (key_point is None) == (key_points is None):
+            raise ValueError("wanted either key_point or key_points")
+        if key_point is not None:
+            only, _ = await self.verdict(key_point=key_point, response=response)
+            return dspy.Prediction(
+                verdict=only.label,
+                score=only.score,
+                probabilities=only.probabilities,
+                evidence=only.evidence,
+                is_quoted=only.is_quoted,
+            )
+        items = [{"key_point": text, "response": response} for text in key_points or ()]
+        found: list[Verdict] = []
+        for start in range(0, len(items), self.window):
+            found += (await self.verdicts(items[start : start + self.window]))[0]
+        return dspy.Prediction(
+            verdicts=[verdict.label for verdict in found],
+            scores=[verdict.score for verdict in found],
+            probabilities=[verdict.probabilities for verdict in found],
+            evidence=[verdict.evidence for verdict in found],
+            are_quoted=[verdict.is_quoted for verdict in found],
+        )

@@ -1,0 +1,150 @@
+"""Does the key point answer the question? Points that do not are left out of a list."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+import dspy
+
+from ..backends.gateway import Gateway, Reply
+from ..backends.prompt import Scorer, Twin
+from ..records.judgements import Provenance
+from .items import ItemJudge
+from .labels import YesNo
+from .lexical_entailment import filter_point, score_filter
+from .verdicts import Verdict
+
+THRESHOLD = 0.7  # of the probability of yes, arXiv:2410.23000
+SAMPLES = 5
+WARM = 1.0  # temperature of samples
+
+Method = Literal["logprobs", "samples", "lexical"]
+
+
+class FilterPoint(dspy.Signature):  # type: ignore[misc]
+    """Decide whether the key point belongs in an answer to the question.
+
+    yes: it tells whoever asked something that they want to know, be it only a part of the answer.
+    no: it is about another matter, or is mere background that leaves the question where it was.
+    """
+
+    question: str = dspy.InputField(desc="what was asked")
+    key_point: str = dspy.InputField(desc="a point taken from a document")
+    verdict: YesNo = dspy.OutputField(desc="whether the point answers the question")
+
+
+class KeyPointFilter(ItemJudge):
+    """Keeps key points that answer the question: `judge(question=, key_point=).verdict` is yes.
+
+    The score is the probability of yes, and the verdict is yes from the threshold on. `method`
+    says how the judge comes to it, and a verdict's `method` how it came to that one:
+    logprobs: P(yes) / (P(yes) + P(no)) of the reply's tokens, where the model's entry asks for
+        log-probabilities. A reply without them, or with more than half of the probability on
+        neither label, is followed by samples.
+    samples: the share of yes among replies to the same prompt at temperature 1, without the seed
+        of the model's entry, which would make them alike. One that fails fails the verdict.
+    lexical: by the words that key point and question share (lexical_entailment.py).
+
+    Args:
+        threshold: least score of a point that is kept, in [0, 1].
+        samples: how many, >= 1. Like the threshold, part of the judge's identity.
+
+    Source: arXiv:2410.23000 (Long2RAG), its filter. Differs: samples where it has none.
+    """
+
+    version = "1"
+    name = "keypoint_filter"
+    kind = "other"
+    key = ("topic_id", "key_point_id")
+    inputs = ("question", "key_point")
+    predictor, output = "judge", "verdict"
+    scale = tuple(label.value for label in YesNo)
+    gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
+    twins: Mapping[str, Twin] = {"judge": filter_point}
+    scorers: Mapping[str, Scorer] = {"judge": score_filter}
+
+    def __init__(
+        self, *args: Any, threshold: float = THRESHOLD, samples: int = SAMPLES, **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        if not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must be in [0, 1], got {threshold}")
+        if samples < 1:
+            raise ValueError(f"samples must be 1 or more, got {samples}")
+        self.threshold = threshold
+        self.samples = samples
+        self.judge = dspy.Predict(FilterPoint)
+        self._sampler = None
+        if isinstance(self.backend, Gateway):
+            warm = None if self.backend.config.temperature is None else WARM
+            self._sampler = self.backend.varied(temperature=warm, logprobs=False, seed=None)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self._sampler)] = self._sampler  # shared, as the backend is
+        return super().__deepcopy__(memo)
+
+    @property
+    def method(self) -> Method:
+        """How scores come about, unless a reply lacks its log-probabilities."""
+        if self.backend is not None and self.backend.config.way == "lexical":
+            return "lexical"
+        return "logprobs" if self.has_logprobs else "samples"
+
+    async def verdicts(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict], Provenance]:
+        """See ItemJudge; the provenance is the sum over all requests for the one item."""
+        if len(items) != 1:
+            raise ValueError(f"wanted 1 item in a call, got {len(items)}")
+        calls: list[Provenance] = []
+        if self.method != "samples":
+            reply = await self.ask("judge", **items[0])
+            calls.append(reply.provenance)
+            _, score, chances = reply.at("verdict", None)
+            if chances is not None:
+                score = chances["yes"]
+            if score is not None:
+                return [self._given(score, self.method, chances)], calls[0]
+        samples = (self._sample(i, items[0]) for i in range(self.samples))
+        replies = await asyncio.gather(*samples)
+        share = sum(reply.values["verdict"] == YesNo.YES for reply in replies) / self.samples
+        calls += (reply.provenance for reply in replies)
+        return [self._given(share, "samples")], _together(calls)
+
+    def _given(
+        self, score: float, method: Method, chances: dict[str, float] | None = None
+    ) -> Verdict:
+        label = YesNo.YES if score >= self.threshold else YesNo.NO
+        return Verdict(label.value, score, chances, method=method)
+
+    async def _sample(self, i: int, item: Mapping[str, str]) -> Reply:
+        replicate = self.replicate * self.samples + i
+        if self._sampler is not None:
+            return await self._sampler.ask(self.prompt("judge"), item, replicate)
+        lm = dspy.settings.lm
+        warm = None if lm is None else lm.copy(temperature=WARM, rollout_id=replicate)
+        with dspy.context(lm=warm):
+            return await self.ask("judge", **item)
+
+    async def decide(self, *, question: str, key_point: str) -> dspy.Prediction:  # type: ignore[override]
+        """One call, or one for each sample, all at once."""
+        found, _ = await self.verdict(question=question, key_point=key_point)
+        return dspy.Prediction(
+            verdict=YesNo(found.label),
+            score=found.score,
+            probabilities=found.probabilities,
+            method=found.method,
+        )
+
+
+def _together(calls: Sequence[Provenance]) -> Provenance:
+    """One provenance for several requests: their sums, and the model of the last."""
+    return calls[-1]._replace(
+        prompt_tokens=sum(call.prompt_tokens for call in calls),
+        cached_tokens=sum(call.cached_tokens for call in calls),
+        completion_tokens=sum(call.completion_tokens for call in calls),
+        attempts=sum(call.attempts for call in calls),
+        cache_hit=all(call.cache_hit for call in calls),
+    )

@@ -1,0 +1,247 @@
+"""Key points: how many of a question's an answer states, and how many of its claims state one."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from statistics import quantiles
+
+from .correlation import spearman
+from .means import mean_over_topics
+from .value import UNDEFINED, Value
+
+KEY_POINT_MEASURES = ("KPR", "KPP", "KPF")
+
+_STATES = {"yes": 1.0, "neutral": 0.0, "no": 0.0}  # arXiv:2410.23000: entailed, and nothing else
+_CLAIM_STATES = {"yes": 1.0, "no": 0.0}
+
+
+def key_point_recall(labels: Sequence[str | None]) -> Value:
+    """KPR: the share of a question's key points that an answer entails, in [0, 1].
+
+    Args:
+        labels: one per key point: yes (entailed), neutral, no, or None = not judged. An answer
+            without text entails nothing: give it a no for each.
+
+    Returns: yes / key points, over the judged ones; `n` judged, `n_unjudged` not. The bounds take
+        those without a label as no and as yes. A question without key points is 0/0: None, with
+        no bounds.
+    Raises: ValueError for an unknown label; it names the index.
+    Source: arXiv:2410.23000 (Long2RAG).
+
+    >>> key_point_recall(["yes", "neutral", "no", None])
+    Value(value=0.3333333333333333, n=3, n_unjudged=1, low=0.25, high=0.5)
+    """
+    return _share(labels, _STATES, "labels")
+
+
+def key_point_precision(claims: Sequence[str | None] | None) -> Value:
+    """KPP: the share of an answer's claims that state at least one key point, in [0, 1].
+
+    Args:
+        claims: one per claim of the answer: yes (states a key point of the question), no, or
+            None = not judged. None for the whole: it is not known what the answer claims.
+
+    Returns: yes / claims, over the judged ones; `n` judged, `n_unjudged` not. The bounds take
+        those without a label as no and as yes; where the claims are not known the value is None,
+        the bounds are 0 and 1, and one judgement is missing. An answer that claims nothing is
+        0/0: None, with no bounds.
+    Raises: ValueError for an unknown label; it names the index.
+    Source: arXiv:2410.23000 names the precision of key points; the unit, a claim of the answer,
+        is our reading.
+
+    >>> key_point_precision(["yes", "no"]).value, key_point_precision([])
+    (0.5, Value(value=None, n=0, n_unjudged=0, low=None, high=None))
+    """
+    if claims is None:
+        return Value(None, n=0, n_unjudged=1, low=0.0, high=1.0)
+    return _share(claims, _CLAIM_STATES, "claims")
+
+
+def key_point_f1(recall: Value, precision: Value) -> Value:
+    """KPF: the harmonic mean of KPR and KPP of one answer, in [0, 1].
+
+    Returns: 2 KPR KPP / (KPR + KPP), with the judgements of both. 0 where one of the two is 0,
+        whatever the other is. None where a value that it needs is missing; its bounds are then
+        those of the bounds, which it reaches when both are worst and when both are best.
+        Without key points (KPR undefined): undefined. Without claims (KPP undefined): 0 where
+        KPR is 0, as for an answer without text; otherwise undefined, for one judge found key
+        points where the other found no claim. While missing labels leave open which of the two
+        it is, the value is None and both bounds are 0, the only value that it can have.
+    Raises: ValueError for a value outside [0, 1].
+    Source: arXiv:2410.23000.
+
+    >>> key_point_f1(key_point_recall(["yes", "no"]), key_point_precision(["yes"])).value
+    0.6666666666666666
+    """
+    for name, given in (("recall", recall), ("precision", precision)):
+        if (
+            given.low is not None
+            and given.high is not None
+            and not 0 <= given.low <= given.high <= 1
+        ):
+            raise ValueError(f"{name} is {given}, wanted it between 0 and 1")
+    n, n_unjudged = recall.n + precision.n, recall.n_unjudged + precision.n_unjudged
+    if recall.low is None or recall.high is None:
+        return Value(None, n, n_unjudged, None, None)
+    if precision.low is None or precision.high is None:
+        bound = 0.0 if recall.low == 0 else None
+        return Value(0.0 if recall.value == 0 else None, n, n_unjudged, bound, bound)
+    value = None
+    if recall.value is not None and precision.value is not None:
+        value = _harmonic_mean(recall.value, precision.value)
+    elif 0 in (recall.value, precision.value):
+        value = 0.0
+    low = _harmonic_mean(recall.low, precision.low)
+    high = _harmonic_mean(recall.high, precision.high)
+    if value is not None:
+        # In exact arithmetic low <= value <= high; the last bit of a division may say otherwise.
+        low, high = min(low, value), max(high, value)
+    return Value(value, n, n_unjudged, low, high)
+
+
+def micro_recall(labels_by_topic: Mapping[str, Sequence[str | None]]) -> Value:
+    """KPR over the key points of all questions at once: each point counts the same, in [0, 1].
+
+    The macro mean, in which each question counts the same, is `mean_over_topics` of
+    `key_point_recall`; the paper's run scores are that.
+
+    Args:
+        labels_by_topic: question -> its labels, as `key_point_recall` takes them. For a question
+            that the run did not answer give a no for each key point.
+
+    Returns, raises: as `key_point_recall` of all labels; the index counts them through.
+
+    >>> micro_recall({"t1": ["yes"], "t2": ["no", "no", "yes"]}).value  # macro: (1 + 1/3) / 2
+    0.5
+    """
+    return key_point_recall(list(chain.from_iterable(labels_by_topic.values())))
+
+
+def group_means(
+    values: Mapping[str, Value],
+    groups: Mapping[str, str],
+    topics: Collection[str] | None = None,
+) -> dict[str, tuple[Value, int]]:
+    """The mean of one measure of one run by domain, or by category, of the questions.
+
+    Args:
+        values: topic id -> the run's value on that topic.
+        groups: topic id -> its domain or category; "" or no entry: it has none.
+        topics: as in `mean_over_topics`: those that every run must answer, None = those of
+            `values`. One that the run did not answer counts 0 in its group.
+
+    Returns: by name in alphabetical order, with "" (those without one) last: the mean and the
+        number of topics it divides by, as `mean_over_topics` gives them for the group's topics.
+        The mean over all topics is the mean of these weighted by those numbers; their plain mean
+        differs from it where groups differ in size.
+    Raises: ValueError as `mean_over_topics`.
+
+    >>> values = {t: Value(x, 1, 0, x, x) for t, x in {"t1": 1.0, "t2": 0.0, "t3": 0.5}.items()}
+    >>> means = group_means(values, {"t1": "health", "t2": "health"})
+    >>> {name: (mean.value, n) for name, (mean, n) in means.items()}
+    {'health': (0.5, 2), '': (0.5, 1)}
+    """
+    wanted = set(values) if topics is None else set(topics)
+    if extra := sorted(set(values) - wanted):
+        raise ValueError(f"{len(extra)} answered topics are not among the topics: {extra}")
+    members: dict[str, list[str]] = {}
+    for topic in sorted(wanted):
+        members.setdefault(groups.get(topic, ""), []).append(topic)
+    return {
+        name: mean_over_topics({t: values[t] for t in members[name] if t in values}, members[name])
+        for name in sorted(members, key=lambda name: (not name, name))
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class LengthBin:
+    """Answers of about one length.
+
+    Attributes:
+        shortest, longest: the lengths of its shortest and longest answer.
+        mean: the mean of their values, with bounds where judgements are missing.
+        n: how many answers the mean divides by.
+    """
+
+    shortest: float
+    longest: float
+    mean: Value
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class ByLength:
+    """How a measure goes with the length of the answer.
+
+    Attributes:
+        spearman: rank correlation of value and length, in [-1, 1]; None where there is no order.
+        n: how many answers it is made from: those with a value.
+        bins: up to four, by quartile of length, shortest first.
+    """
+
+    spearman: float | None
+    n: int
+    bins: tuple[LengthBin, ...]
+
+
+def by_length(values: Sequence[Value], lengths: Sequence[float]) -> ByLength:
+    """A measure against the length of the answer, over answers of any runs and questions.
+
+    Args:
+        values: one per answer, such as its KPR. Undefined ones (0/0) are left out.
+        lengths: one per answer, same order, such as its words; finite.
+
+    Returns: the correlation, and the mean by quartile of length. Answers of equal length are in
+        one bin, the lower; a bin without answers is left out. An answer that is not judged is no
+        part of the correlation, and in its bin widens the bounds alone.
+    Raises: ValueError if the numbers of values and lengths differ, or a length is not finite.
+
+    >>> values = [Value(x, 4, 0, x, x) for x in (0.25, 0.5, 0.25, 1.0)]
+    >>> found = by_length(values, [100, 150, 200, 400])
+    >>> round(found.spearman, 3), [(b.longest, b.mean.value) for b in found.bins]
+    (0.632, [(100, 0.25), (150, 0.5), (200, 0.25), (400, 1.0)])
+    """
+    if len(values) != len(lengths):
+        raise ValueError(f"{len(values)} values for {len(lengths)} lengths")
+    for i, length in enumerate(lengths):
+        if not math.isfinite(length):
+            raise ValueError(f"lengths[{i}] is {length!r}, wanted a finite number")
+    defined = [(v, length) for v, length in zip(values, lengths, strict=True) if v.low is not None]
+    known = [(v.value, length) for v, length in defined if v.value is not None]
+    rho = spearman([value for value, _ in known], [length for _, length in known])
+    ordered = sorted(length for _, length in defined)
+    cuts = quantiles(ordered, n=4, method="inclusive") if len(ordered) > 1 else []
+    bins: dict[int, dict[str, tuple[Value, float]]] = {}
+    for i, (value, length) in enumerate(defined):
+        bins.setdefault(bisect_left(cuts, length), {})[str(i)] = (value, length)
+    found = []
+    for _, answers in sorted(bins.items()):
+        inside = [length for _, length in answers.values()]
+        mean, n = mean_over_topics({name: value for name, (value, _) in answers.items()}, None)
+        found.append(LengthBin(min(inside), max(inside), mean, n))
+    return ByLength(rho, len(known), tuple(found))
+
+
+def _share(labels: Sequence[str | None], gain: Mapping[str, float], name: str) -> Value:
+    for i, label in enumerate(labels):
+        if label is not None and label not in gain:
+            raise ValueError(f"{name}[{i}] is {label!r}, wanted one of {list(gain)} or None")
+    if not labels:
+        return UNDEFINED
+    earned = [gain[label] for label in labels if label is not None]
+    total, n_unjudged = sum(earned), len(labels) - len(earned)
+    return Value(
+        value=total / len(earned) if earned else None,
+        n=len(earned),
+        n_unjudged=n_unjudged,
+        low=total / len(labels),
+        high=(total + n_unjudged) / len(labels),
+    )
+
+
+def _harmonic_mean(a: float, b: float) -> float:
+    return 2 * a * b / (a + b) if a + b else 0.0

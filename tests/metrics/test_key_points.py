@@ -1,0 +1,297 @@
+import itertools
+import statistics
+from collections import defaultdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nuggetjudge.metrics import (
+    Value,
+    by_length,
+    group_means,
+    key_point_f1,
+    key_point_precision,
+    key_point_recall,
+    mean_over_topics,
+    micro_recall,
+)
+from nuggetjudge.metrics.value import UNDEFINED
+
+LABELS, CLAIM_LABELS = ["yes", "neutral", "no"], ["yes", "no"]
+recall_labels = st.lists(st.sampled_from([*LABELS, None]), max_size=5)
+claim_labels = st.none() | st.lists(st.sampled_from([*CLAIM_LABELS, None]), max_size=5)
+shares = st.fractions(0, 1).map(float)
+
+
+def completions(labels, known):
+    """Every way to fill in the missing labels."""
+    return itertools.product(*([label] if label else known for label in labels))
+
+
+def claim_completions(claims):
+    """As `completions`; claims that were not extracted may be any, none at all among them."""
+    if claims is not None:
+        return completions(claims, CLAIM_LABELS)
+    return itertools.chain.from_iterable(
+        itertools.product(CLAIM_LABELS, repeat=n) for n in range(3)
+    )
+
+
+def sure(x, n=1):
+    return Value(x, n, 0, x, x)
+
+
+def assert_holds(score, possible):
+    """The bounds hold each value that there can be, and stand where there can be one."""
+    values = [value for value in possible if value is not None]
+    if score.low is None:
+        assert values == []
+    for value in values:
+        assert score.low - 1e-12 <= value <= score.high + 1e-12
+    return values
+
+
+# By hand: 6 key points, 2 entailed; 5 claims, 4 of which state one; F = 2 (1/3) (4/5) / (17/15).
+def test_the_three_measures_match_a_hand_count():
+    recall = key_point_recall(["yes", "no", "neutral", "yes", "no", "no"])
+    precision = key_point_precision(["yes", "yes", "no", "yes", "yes"])
+    f1 = key_point_f1(recall, precision)
+    assert (recall.value, precision.value) == (pytest.approx(1 / 3), pytest.approx(4 / 5))
+    assert f1.value == pytest.approx(8 / 17)
+    assert (recall.n, precision.n, f1.n, f1.n_unjudged) == (6, 5, 11, 0)
+
+
+def test_neutral_earns_as_little_as_no():
+    assert key_point_recall(["yes", "neutral"]) == key_point_recall(["yes", "no"])
+
+
+def test_missing_labels_leave_the_value_and_bound_it():
+    assert key_point_recall(["yes", None, "no", "no", None]) == Value(1 / 3, 3, 2, 0.2, 0.6)
+    assert key_point_precision(["yes", None]) == Value(1.0, 1, 1, 0.5, 1.0)
+    assert key_point_recall([None, None]) == Value(None, 0, 2, 0.0, 1.0)
+
+
+def test_a_question_without_key_points_is_undefined_on_recall_and_f1():
+    assert key_point_recall([]) == UNDEFINED
+    assert key_point_f1(UNDEFINED, key_point_precision(["no"])) == Value(None, 1, 0, None, None)
+    assert key_point_f1(UNDEFINED, UNDEFINED) == UNDEFINED
+
+
+def test_claims_that_were_not_extracted_leave_precision_open_and_one_judgement_missing():
+    assert key_point_precision(None) == Value(None, 0, 1, 0.0, 1.0)
+    found = key_point_f1(key_point_recall(["yes", "no"]), key_point_precision(None))
+    assert found == Value(None, 2, 1, 0.0, 2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["no", "no"], Value(0.0, 2, 0, 0.0, 0.0)),  # an answer without text
+        (["no", "yes"], Value(None, 2, 0, None, None)),  # two judges contradict each other
+        (["no", None], Value(0.0, 1, 1, 0.0, 0.0)),
+        ([None, None], Value(None, 0, 2, 0.0, 0.0)),  # 0, or undefined
+    ],
+)
+def test_an_answer_without_claims_has_no_precision_and_f1_only_where_it_recalls_nothing(
+    labels, expected
+):
+    assert key_point_precision([]) == UNDEFINED
+    assert key_point_f1(key_point_recall(labels), key_point_precision([])) == expected
+
+
+def test_f1_is_0_where_one_side_is_0_whatever_the_other_is():
+    nothing, unknown = key_point_recall(["no"]), key_point_precision(None)
+    assert key_point_f1(nothing, unknown) == Value(0.0, 1, 1, 0.0, 0.0)
+    assert key_point_f1(nothing, key_point_precision(["no"])) == Value(0.0, 2, 0, 0.0, 0.0)
+    unjudged = key_point_recall([None])
+    assert key_point_f1(unjudged, key_point_precision(["no"])) == Value(0.0, 1, 1, 0.0, 0.0)
+
+
+@given(shares, shares)
+def test_f1_is_the_harmonic_mean_and_symmetric(a, b):
+    found = key_point_f1(sure(a), sure(b))
+    assert found.value == pytest.approx(statistics.harmonic_mean([a, b]))
+    assert found == key_point_f1(sure(b), sure(a))
+
+
+@given(recall_labels)
+def test_bounds_of_recall_hold_every_completion_and_are_reached(labels):
+    score = key_point_recall(labels)
+    possible = [key_point_recall(filled).value for filled in completions(labels, LABELS)]
+    if values := assert_holds(score, possible):
+        assert (score.low, score.high) == (min(values), max(values))
+
+
+@given(claim_labels)
+def test_bounds_of_precision_hold_every_completion_and_are_reached(claims):
+    score = key_point_precision(claims)
+    possible = [key_point_precision(filled).value for filled in claim_completions(claims)]
+    if values := assert_holds(score, possible):
+        assert (score.low, score.high) == (min(values), max(values))
+
+
+@given(recall_labels, claim_labels)
+def test_bounds_of_f1_hold_every_completion_and_are_reached(labels, claims):
+    score = key_point_f1(key_point_recall(labels), key_point_precision(claims))
+    recalls = {key_point_recall(filled) for filled in completions(labels, LABELS)}
+    precisions = {key_point_precision(filled) for filled in claim_completions(claims)}
+    possible = {key_point_f1(r, p).value for r, p in itertools.product(recalls, precisions)}
+    if values := assert_holds(score, possible):
+        assert (score.low, score.high) == pytest.approx((min(values), max(values)))
+
+
+@given(recall_labels, claim_labels)
+def test_a_score_with_nothing_missing_is_its_own_bounds(labels, claims):
+    recall, precision = key_point_recall(labels), key_point_precision(claims)
+    for score in (recall, precision, key_point_f1(recall, precision)):
+        if score.is_complete:
+            assert score.low == score.value == score.high
+        if score.value is not None:
+            assert 0 <= score.low <= score.value <= score.high <= 1
+
+
+@given(recall_labels, st.randoms(use_true_random=False))
+def test_recall_ignores_the_order_of_key_points(labels, rng):
+    assert key_point_recall(rng.sample(labels, len(labels))) == key_point_recall(labels)
+
+
+@given(st.lists(st.sampled_from(LABELS), min_size=1))
+def test_recall_is_1_only_where_all_key_points_are_entailed(labels):
+    assert (key_point_recall(labels).value == 1) == (set(labels) == {"yes"})
+
+
+@pytest.mark.parametrize(
+    ("measure", "labels", "message"),
+    [
+        (key_point_recall, ["yes", "partial"], r"labels\[1\] is 'partial'"),
+        (key_point_recall, "yes", r"labels\[0\] is 'y'"),
+        (key_point_precision, ["neutral"], r"claims\[0\] is 'neutral'"),
+    ],
+)
+def test_an_unknown_label_raises_instead_of_being_scored(measure, labels, message):
+    with pytest.raises(ValueError, match=message):
+        measure(labels)
+
+
+def test_f1_of_what_is_no_share_raises():
+    with pytest.raises(ValueError, match=r"recall is .* wanted it between 0 and 1"):
+        key_point_f1(sure(1.5), sure(0.5))
+    with pytest.raises(ValueError, match=r"precision is .* wanted it between 0 and 1"):
+        key_point_f1(sure(0.5), sure(-0.5))
+
+
+# By hand: 3 of 3 and 0 of 1: each question the same (1/2), each key point the same (3/4).
+def test_micro_counts_key_points_and_macro_questions():
+    labels = {"t1": ["yes"] * 3, "t2": ["no"]}
+    macro, n = mean_over_topics({t: key_point_recall(given) for t, given in labels.items()}, None)
+    assert (macro.value, n) == (0.5, 2)
+    assert micro_recall(labels) == Value(0.75, 4, 0, 0.75, 0.75)
+    assert micro_recall({}) == UNDEFINED
+
+
+@given(st.dictionaries(st.text(max_size=2), recall_labels, max_size=4))
+def test_bounds_of_micro_recall_are_those_of_all_gaps_filled_worst_or_best(labels):
+    def filled(label):
+        return {t: [known or label for known in given] for t, given in labels.items()}
+
+    score = micro_recall(labels)
+    assert (score.low, score.high) == (
+        micro_recall(filled("no")).value,
+        micro_recall(filled("yes")).value,
+    )
+
+
+def test_groups_are_means_over_their_own_questions_and_the_rest_comes_last():
+    values = {"t1": sure(1.0), "t2": sure(0.5), "t3": sure(0.0), "t4": sure(0.25)}
+    groups = {"t1": "why", "t2": "how", "t3": "why", "t9": "which"}
+    found = group_means(values, groups)
+    assert list(found) == ["how", "why", ""]
+    assert found["why"] == (Value(0.5, 2, 0, 0.5, 0.5), 2)
+    assert found[""] == (Value(0.25, 1, 0, 0.25, 0.25), 1)
+
+
+def test_a_question_that_was_not_answered_counts_0_in_its_group():
+    values, groups = {"t1": sure(1.0)}, {"t1": "why", "t2": "why", "t3": "how"}
+    found = group_means(values, groups, topics=["t1", "t2", "t3"])
+    assert {name: (mean.value, n) for name, (mean, n) in found.items()} == {
+        "how": (0.0, 1),
+        "why": (0.5, 2),
+    }
+    with pytest.raises(ValueError, match="1 answered topics are not among the topics"):
+        group_means(values, groups, topics=["t2"])
+
+
+def test_a_group_of_questions_without_a_value_has_none():
+    values = {"t1": UNDEFINED, "t2": key_point_recall([None])}
+    found = group_means(values, {"t1": "a", "t2": "b"})
+    assert found == {"a": (UNDEFINED, 0), "b": (Value(None, 0, 1, 0.0, 1.0), 0)}
+
+
+group_cases = st.dictionaries(
+    st.sampled_from([f"t{i}" for i in range(9)]),
+    st.tuples(recall_labels, st.sampled_from(["", "a", "b"])),
+)
+
+
+@given(group_cases)
+def test_group_means_weighted_by_their_size_are_the_mean_over_questions(cases):
+    values = {topic: key_point_recall(labels) for topic, (labels, _) in cases.items()}
+    groups = {topic: group for topic, (_, group) in cases.items() if group}
+    mean, n = mean_over_topics(values, None)
+    found = group_means(values, groups).values()
+    assert sum(of_group for _, of_group in found) == n
+    if n:
+        total = sum(part.value * of_group for part, of_group in found if of_group)
+        assert total / n == pytest.approx(mean.value)
+
+
+# By hand: quartiles of 10, 20, 30, 40, 50 are 20, 30, 40.
+def test_means_by_quartile_of_length_match_a_hand_count():
+    values = [sure(x) for x in (0.9, 0.1, 0.5, 0.3, 0.7)]
+    found = by_length(values, [50, 10, 30, 20, 40])
+    assert found.spearman == pytest.approx(1.0)
+    assert found.n == 5
+    rows = [(b.shortest, b.longest, b.mean.value, b.n) for b in found.bins]
+    assert rows == [(10, 20, pytest.approx(0.2), 2), (30, 30, 0.5, 1), (40, 40, 0.7, 1),
+                    (50, 50, 0.9, 1)]  # fmt: skip
+
+
+def test_answers_of_one_length_are_in_one_bin_and_have_no_correlation():
+    found = by_length([sure(0.2), sure(0.4), sure(0.6)], [100, 100, 100])
+    assert found.spearman is None
+    assert [(b.shortest, b.longest, b.n) for b in found.bins] == [(100, 100, 3)]
+
+
+def test_by_length_leaves_the_undefined_out_and_lets_the_unjudged_widen_the_bounds():
+    values = [sure(0.5), UNDEFINED, key_point_recall([None])]
+    found = by_length(values, [10, 900, 10])
+    assert (found.spearman, found.n) == (None, 1)
+    assert [(b.longest, b.mean, b.n) for b in found.bins] == [(10, Value(0.5, 1, 1, 0.25, 0.75), 1)]
+    assert by_length([], []).bins == ()
+
+
+def test_by_length_refuses_what_it_cannot_order():
+    with pytest.raises(ValueError, match="1 values for 2 lengths"):
+        by_length([sure(0.5)], [1, 2])
+    with pytest.raises(ValueError, match=r"lengths\[0\] is nan"):
+        by_length([UNDEFINED], [float("nan")])
+
+
+@given(st.lists(st.tuples(recall_labels, st.integers(0, 6)), max_size=12))
+def test_bins_hold_each_answer_once_in_order_of_length(answers):
+    values, lengths = [key_point_recall(labels) for labels, _ in answers], [n for _, n in answers]
+    bins = by_length(values, lengths).bins
+    assert len(bins) <= 4
+    assert all(a.longest < b.shortest for a, b in itertools.pairwise(bins))
+    assert sum(b.n for b in bins) == sum(v.value is not None for v in values)
+    assert sum(b.mean.n for b in bins) == sum(v.n for v in values)
+
+
+# The counts stand in the README of the data: 474 pairs of 15 turns, of which people matched 70.
+def test_human_labels_of_key_points_give_the_counts_of_their_readme(rows):
+    labels = defaultdict(list)
+    for row in rows("ikat24_nugget_match/pairs.jsonl"):
+        labels[row["turn_id"]].append("yes" if row["matched"] else "no")
+    assert len(labels) == 15
+    assert micro_recall(labels) == Value(70 / 474, 474, 0, 70 / 474, 70 / 474)
