@@ -14,7 +14,7 @@ from .conditions import fields_of
 from .exits import GATE_FAILED, INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
 from .terminal import cell, shown
 
-PROGRAMS = ("relevance", "nuggets", "support", "coverage", "items")
+PROGRAMS = ("relevance", "nuggets", "support", "coverage", "keypoints", "items")
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
 File = Path | None
 
@@ -23,7 +23,7 @@ def run(
     what: Annotated[
         str,
         typer.Argument(
-            help="A config file, or programs: nuggets, support, coverage, relevance; or items."
+            help="A config file, or programs: nuggets, support, coverage, keypoints, relevance."
         ),
     ],
     topics: Annotated[File, typer.Option(help="Topics, TSV or JSONL.")] = None,
@@ -53,6 +53,12 @@ def run(
     ] = None,
     pool: Annotated[
         File, typer.Option(help="Passage qrels: which passages say what is answerable.")
+    ] = None,
+    keypoints: Annotated[
+        File, typer.Option(help="Key points of the topics, instead of making them.")
+    ] = None,
+    documents: Annotated[
+        File, typer.Option(help="Documents by topic, to make key points from.")
     ] = None,
     k: Annotated[
         str | None, typer.Option("--k", help="Passages of a context, or required for |Z*|.")
@@ -135,6 +141,8 @@ def run(
         "data.retrieval": retrieval,
         "data.ratings": ratings,
         "data.pool": pool,
+        "data.keypoints": keypoints,
+        "data.documents": documents,
         "coverage.k": int(k) if k is not None and k.isdecimal() and len(k) < 10 else k,
         "coverage.paper_zero": paper_zero or None,
         "items.judge": judge,

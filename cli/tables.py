@@ -18,6 +18,7 @@ SHOWN = (
     "support_recall", "support_precision_all", "support_recall_all", "support_precision_hard",
     "support_recall_hard",
 )  # fmt: skip
+KEY_POINTS = ("KPR", "KPP", "KPF")
 COVERAGE = (  # with the cut-off of a ranking behind an @
     *("coverage", "alpha_ndcg", "alpha_ndcg_required", "density", "redundancy"),
     *("report_coverage", "report_density"),
@@ -74,8 +75,9 @@ def _groups(present: set[str]) -> list[list[str]]:
     support = [m for m in known if m.startswith("support_")]
     nuggets = [m for m in known if m not in support]
     coverage = [m for name in COVERAGE for m in sorted(present) if m.partition("@")[0] == name]
-    others = sorted(present - {*known, *coverage})
-    return [group for group in (nuggets, support, coverage, others) if group]
+    points = [m for m in KEY_POINTS if m in present]
+    others = sorted(present - {*known, *coverage, *points})
+    return [group for group in (nuggets, support, coverage, points, others) if group]
 
 
 def _sort_key(row: ScoreRow | None, run: str) -> tuple[float, str]:

@@ -10,13 +10,15 @@ from pathlib import Path
 
 from ..records.answers import Seen, placed_answers, read_answers, read_documents
 from ..records.candidates import read_candidates
+from ..records.documents import read_topic_documents
 from ..records.fields import read_lines
+from ..records.key_points import read_key_point_sets
 from ..records.lines import first_line
 from ..records.nuggets import read_nugget_banks
 from ..records.passages import read_passages
 from ..records.problems import InputError, Problems
 from ..records.qrels import read_qrels
-from ..records.rows import Answer, NuggetBank, Passage, Ranking, Topic
+from ..records.rows import Answer, KeyPointSet, NuggetBank, Passage, Ranking, Topic
 from ..records.topics import read_topics
 from .config import CoverageConfig, DataConfig
 from .coverage_inputs import CoverageInputs, WantedPassages, read_coverage_inputs
@@ -41,6 +43,8 @@ class Collection:
     files_with_documents: set[Path] = field(default_factory=set)
     beyond_limit: set[str] = field(default_factory=set)  # topics that --limit leaves out
     coverage: CoverageInputs | None = None
+    key_points: dict[str, KeyPointSet] | None = None
+    documents: dict[str, dict[str, Passage]] = field(default_factory=dict)  # by topic
     problems: Problems = field(default_factory=Problems)
 
     def cited_answers(self) -> Iterator[tuple[Answer, Mapping[str, Passage]]]:
@@ -81,7 +85,8 @@ def load_collection(
     problems = Problems()
     run_files = expand_runs(data.runs, problems)
     retrieval = expand_runs(data.retrieval, problems, RETRIEVAL_FILES)
-    named = (data.candidates, data.qrels, data.nuggets, data.questions, data.reference, data.pool)
+    named = (data.candidates, data.qrels, data.nuggets, data.questions, data.reference, data.pool,
+             data.keypoints, data.documents)  # fmt: skip
     for path in (*named, *data.ratings, *data.passages, *run_files, *retrieval):
         if path is not None and not first_line(path):
             problems.error(path, 1, "empty_file", "the file is empty, wanted records")
@@ -105,6 +110,13 @@ def load_collection(
             topics.update(
                 {bank.topic_id: Topic(id=bank.topic_id, text=bank.query) for bank in banks}
             )
+    if data.keypoints:
+        collection.key_points = read_key_point_sets(data.keypoints, problems)
+        if not topics:
+            sets = collection.key_points.values()
+            topics.update({s.topic_id: Topic(id=s.topic_id, text=s.query) for s in sets})
+    if data.documents:
+        collection.documents = read_topic_documents(data.documents, problems)
     if coverage is not None:
         collection.coverage = read_coverage_inputs(data, coverage, retrieval, topics, problems)
     problems.raise_errors()

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ..backends.config import ModelConfig
 
-ProgramName = Literal["relevance", "nuggets", "support", "coverage", "items"]
+ProgramName = Literal["relevance", "nuggets", "support", "coverage", "keypoints", "items"]
 JudgeName = Literal[
     "nuggetizer",
     "importance",
@@ -101,6 +101,10 @@ class DataConfig(_Section):
     retrieval: Annotated[tuple[str, ...], BeforeValidator(_as_patterns)] = Field(
         default=(), description="retrieval runs (TREC), whose first passages are the contexts"
     )
+    keypoints: Path | None = Field(default=None, description="key points: none are made then")
+    documents: Path | None = Field(
+        default=None, description="documents by topic, to make key points from"
+    )
     pool: Path | None = Field(
         default=None, description="passage qrels: the passages that say what is answerable (P*)"
     )
@@ -156,6 +160,17 @@ class CoverageConfig(_Section):
     )
 
 
+class KeyPointsConfig(_Section):
+    """The numbers of arXiv:2410.23000, and what may differ."""
+
+    rounds: Whole = Field(default=2, ge=1, le=10, description="readings of a document, at most")
+    threshold: float = Field(default=0.7, ge=0, le=1, description="score of a point that is kept")
+    samples: Whole = Field(
+        default=5, ge=1, le=100, description="of the filter, without log-probabilities"
+    )
+    precision: bool = Field(default=True, description="judge the claims of answers, for KPP")
+
+
 class ItemsConfig(_Section):
     """Who labels the items of `data.items`, and by which of their fields."""
 
@@ -207,6 +222,7 @@ class Config(_Section):
     nuggets: NuggetsConfig = NuggetsConfig()
     support: SupportConfig = SupportConfig()
     coverage: CoverageConfig = CoverageConfig()
+    keypoints: KeyPointsConfig = KeyPointsConfig()
     items: ItemsConfig = ItemsConfig()
     run: RunSection = RunSection()
 

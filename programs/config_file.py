@@ -16,7 +16,7 @@ from .config import ITEM_JUDGES, Config
 
 _PATHS = (
     *("topics", "candidates", "qrels", "nuggets", "items"),
-    *("questions", "reference", "pool"),
+    *("questions", "reference", "pool", "keypoints", "documents"),
 )
 _OF_ONE_MODEL = ("price", "recording", "engine")  # what another model does not take over
 

@@ -71,7 +71,7 @@ def check_tokenizer(config: Config) -> None:
         raise InputError(f"coverage.tokenizer: {error}") from None
 
 
-def prompt_tokens(prompt: Prompt, inputs: dict[str, object]) -> int:
+def prompt_tokens(prompt: Prompt, inputs: Mapping[str, object]) -> int:
     """Tokens of the messages that these inputs make, about."""
     return sum(len(m["content"]) for m in prompt.messages(inputs)) // CHARS_PER_TOKEN
 

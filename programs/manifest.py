@@ -37,7 +37,8 @@ def input_files(config: Config) -> list[Path]:
     """Every file that a run reads."""
     data = config.data
     named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages,
-             data.questions, data.reference, data.pool, *data.ratings)  # fmt: skip
+             data.questions, data.reference, data.pool, data.keypoints, data.documents,
+             *data.ratings)  # fmt: skip
     recordings = (model.recording for model in config.models.values())
     states = (judge.state for judge in config.judges.values())
     found = [p for p in (*named, config.items.own, *recordings, *states) if p is not None]
@@ -148,6 +149,7 @@ def manifest_of(
         "data": data,
         "cells_without_bank": results.cells_without_bank,
         "topics_without_nuggets": results.topics_without_nuggets,
+        "cells_without_key_points": results.cells_without_key_points,
         "items": results.items,
         "problems": problems.counts(),
         "counts": dict(sorted(results.counts.items())),

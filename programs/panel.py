@@ -16,11 +16,14 @@ from ..backends.config import ModelConfig
 from ..backends.gateway import Backend
 from ..judges import (
     AnswerabilityGrader,
+    ClaimExtractor,
     ClaimJudge,
     Decontextualizer,
     EntailmentJudge,
     ItemJudge,
+    KeyPointExtractor,
     KeyPointFilter,
+    KeyPointMerger,
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
@@ -105,12 +108,29 @@ class Panel:
         return self._judge("decontextualizer", Decontextualizer, count=token_counter(name))
 
     @property
+    def keypoint_extractor(self) -> KeyPointExtractor:
+        """Finds key points in documents."""
+        settings = {"rounds": self._config.keypoints.rounds}
+        self._settings["keypoint_extractor"] = settings
+        return self._judge("keypoint_extractor", KeyPointExtractor, **settings)
+
+    @property
+    def keypoint_merger(self) -> KeyPointMerger:
+        """Joins key points that say the same."""
+        return self._judge("keypoint_merger", KeyPointMerger)
+
+    @property
     def keypoint_filter(self) -> KeyPointFilter:
         """Says which key points answer the question."""
-        judge = self._judge("keypoint_filter", KeyPointFilter)
-        settings = {"threshold": judge.threshold, "samples": judge.samples}
+        numbers = self._config.keypoints
+        settings = {"threshold": numbers.threshold, "samples": numbers.samples}
         self._settings["keypoint_filter"] = settings
-        return judge
+        return self._judge("keypoint_filter", KeyPointFilter, **settings)
+
+    @property
+    def claim_extractor(self) -> ClaimExtractor:
+        """Says what an answer claims."""
+        return self._judge("claim_extractor", ClaimExtractor)
 
     @property
     def entailment(self) -> EntailmentJudge:

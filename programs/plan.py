@@ -20,6 +20,7 @@ from .estimates import (
     reply_tokens,
 )
 from .items import ItemCollection, ItemStage
+from .keypoint_plan import check_keypoints, keypoint_estimates
 from .nuggets import AssignStage, BankStage
 from .panel import Panel
 from .relevance import RelevanceStage
@@ -30,6 +31,10 @@ _JUDGES: dict[ProgramName, tuple[JudgeName, ...]] = {
     "nuggets": ("relevance", "nuggetizer", "importance", "assigner"),
     "support": ("support",),
     "coverage": ("subquestions", "answerability"),
+    "keypoints": (
+        *("keypoint_extractor", "keypoint_merger", "keypoint_filter"),
+        *("entailment", "claim_extractor", "claim"),
+    ),
 }
 
 
@@ -48,7 +53,7 @@ def check_data(config: Config, collection: Collection) -> None:
         return  # checked as it was read
     if "relevance" in config.program and not collection.candidates:
         raise InputError("relevance grades candidates: name a file (data.candidates, --candidates)")
-    if {"nuggets", "support"} & set(config.program) and not collection.n_answers:
+    if {"nuggets", "support", "keypoints"} & set(config.program) and not collection.n_answers:
         raise InputError("no answers: name the runs to judge (data.runs, --runs)")
     has_texts = config.data.passages or collection.passages or collection.files_with_documents
     if "support" in config.program and collection.cited and not has_texts:
@@ -56,6 +61,8 @@ def check_data(config: Config, collection: Collection) -> None:
         raise InputError(f"support: no cited passage has a text; {what}")
     if "coverage" in config.program:
         check_coverage(config, collection)
+    if "keypoints" in config.program:
+        check_keypoints(config, collection)
     needs_bank = "nuggets" in config.program
     if needs_bank and collection.banks is None and not collection.candidates:
         what = "a nugget bank (data.nuggets) or candidates to make one (data.candidates)"
@@ -127,6 +134,8 @@ def estimate(config: Config, collection: Collection, panel: Panel) -> list[Estim
         found.append(estimated(config, "support", sizes, LABEL_TOKENS))
     if "coverage" in config.program:
         found += coverage_estimates(config, collection, panel)
+    if "keypoints" in config.program:
+        found += keypoint_estimates(config, collection, panel)
     return found
 
 

@@ -19,16 +19,16 @@ from ..records.problems import InputError, Problems
 # What judgements are written to; a results folder has those of its programs.
 JUDGEMENT_FILES = (
     *("relevance.jsonl", "nuggets.jsonl", "assignments.jsonl", "support.jsonl", "labels.jsonl"),
-    *("questions.jsonl", "ratings.jsonl"),
+    *("questions.jsonl", "ratings.jsonl", "keypoints.jsonl", "entailments.jsonl", "claims.jsonl"),
 )
-COVERAGE_FILES = (  # what follows from ratings
+FOLLOWING_FILES = (  # what follows from judgements
     *("pools.jsonl", "contexts.jsonl", "rated_reports.jsonl", "ranks.jsonl"),
-    *("qrels.txt", "diversity_qrels.txt"),
+    *("qrels.txt", "diversity_qrels.txt", "rejected_keypoints.jsonl", "groups.jsonl"),
 )
 MANIFEST = "manifest.json"
 RESULT_FILES = (
     *JUDGEMENT_FILES,
-    *COVERAGE_FILES,
+    *FOLLOWING_FILES,
     *("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST),
 )
 
@@ -67,6 +67,7 @@ class Results:
         self.answered_by: set[str] = set()
         self.topics_without_nuggets: list[str] = []
         self.cells_without_bank: list[tuple[str, str]] = []  # (run, topic): the bank failed
+        self.cells_without_key_points: list[tuple[str, str]] = []  # (run, topic): not made
         self.items: dict[str, Any] | None = None  # what the labels of judged items mean
         self._unjudged = self.part("unjudged.jsonl").open("wb")
 
@@ -91,7 +92,7 @@ class Results:
         self.part(MANIFEST).write_bytes(text)
         self._unjudged.close()
         (self.folder / MANIFEST).unlink(missing_ok=True)
-        for name in (*JUDGEMENT_FILES, *COVERAGE_FILES):
+        for name in (*JUDGEMENT_FILES, *FOLLOWING_FILES):
             if name not in self._names:
                 (self.folder / name).unlink(missing_ok=True)
         while self._names:

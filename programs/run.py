@@ -22,6 +22,7 @@ from .coverage import judge_coverage
 from .estimates import Estimate
 from .expected import EXPECTED_NUGGET_MEASURES
 from .items import ItemCollection, ItemStage, load_items
+from .keypoints import judge_keypoints
 from .manifest import (
     check_folder,
     data_of,
@@ -200,6 +201,8 @@ class _Run:
             journal.close()
         if "coverage" in programs:
             rows += await judge_coverage(self._session, self._collection, results)
+        if "keypoints" in programs:
+            await judge_keypoints(self._session, self._collection, results, board)
         return rows
 
     async def _items(self, collection: ItemCollection, results: Results) -> list[ScoreRow]:

@@ -25,6 +25,7 @@ from .expected import (
 )
 from .item_scores import ItemScale, ItemScores, read_labelled
 from .judged_files import ITEMS, JUDGED_FILES
+from .keypoint_scores import score_key_points
 from .manifest import read_manifest
 from .ranking import ranking_rows
 from .scoreboard import Scoreboard, nugget_values, support_values
@@ -82,6 +83,9 @@ def _score_folder(folder: Path, problems: Problems, topics: list[str] | None) ->
     if (path := folder / "support.jsonl").is_file():
         every = manifest["config"]["support"]["citations"] != "first"
         _add_support(path, problems, board, every)
+        found = True
+    if (folder / "entailments.jsonl").is_file():
+        score_key_points(folder, board, problems)
         found = True
     if (folder / POOLS).is_file():
         data, settings = read_coverage_folder(folder, problems)

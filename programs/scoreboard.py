@@ -9,9 +9,9 @@ from ..records.rows import ScoreRow
 from ..records.support import SupportLabels
 
 LENGTH = "length"  # words
-# Means over the topics that a run answered: an answer that is not there is not short, nor is a
-# context that is not there without repetition.
-OF_ANSWERED = (LENGTH, "redundancy")
+# Means over the topics that a run answered: an answer that is not there is not short and claims
+# nothing wrong, nor is a context that is not there without repetition.
+OF_ANSWERED = (LENGTH, "redundancy", "KPP")
 
 
 class Scoreboard:

@@ -1,0 +1,124 @@
+"""Before key points are asked for: is the data there, and what will they take?"""
+
+from __future__ import annotations
+
+from ..judges.keypoint_extractor import windows
+from ..records.problems import InputError
+from ..records.rows import KeyPoint, KeyPointSet
+from .collection import Collection
+from .config import Config
+from .estimates import (
+    KEYED_TOKENS,
+    LABEL_TOKENS,
+    Estimate,
+    estimated,
+    placeholder,
+    prompt_tokens,
+    reply_tokens,
+)
+from .keypoints import ClaimStage, EntailStage
+from .panel import Panel
+
+# Assumed where a number is only known once it was judged.
+POINT_TOKENS, POINTS = 25, 8  # of a key point; from a window of a document
+CLAIM_TOKENS, CLAIMS = 20, 12  # of an answer
+QUOTE_TOKENS = 25
+
+
+def check_keypoints(config: Config, collection: Collection) -> None:
+    """Raise InputError if key points cannot be looked for in this data."""
+    if collection.key_points is not None:
+        return
+    if not collection.documents:
+        what = "name them (data.keypoints, --keypoints) or documents to make them from"
+        raise InputError(f"keypoints needs key points: {what} (data.documents, --documents)")
+    if blank := [t.id for t in collection.topics.values() if not t.text.strip()]:
+        what = "key points are what answers a question; name a file of topics (--topics)"
+        raise InputError(f"topic {blank[0]!r} has no text: {what}")
+    if not collection.documents.keys() & collection.topics.keys():
+        raise InputError(f"{config.data.documents}: no document of a topic that is judged")
+
+
+def keypoint_estimates(config: Config, collection: Collection, panel: Panel) -> list[Estimate]:
+    """Calls, tokens and money by judge.
+
+    Where key points are to be made, all rounds and 8 points a window are assumed, no two of them
+    the same and all kept; of each answer 12 claims.
+    """
+    found: list[Estimate] = []
+    sets = collection.key_points
+    if sets is None:
+        made, sets = _making(config, collection, panel)
+        found += made
+    sets = {topic: points for topic, points in sets.items() if topic in collection.topics}
+    judge = panel.entailment
+    entail = EntailStage(collection, sets, judge)
+    prompt = judge.prompt(judge.predictor)
+    sizes = (prompt_tokens(prompt, entail.inputs(item)) for item in entail.items())
+    reply = reply_tokens(judge) + QUOTE_TOKENS * judge.window
+    found.append(estimated(config, "entailment", sizes, reply))
+    if config.keypoints.precision:
+        found += _precision(config, collection, panel, sets)
+    return found
+
+
+def _making(
+    config: Config, collection: Collection, panel: Panel
+) -> tuple[list[Estimate], dict[str, KeyPointSet]]:
+    reader, rounds = panel.keypoint_extractor, config.keypoints.rounds
+    find, join = reader.prompt("find"), panel.keypoint_merger.prompt("join")
+    keep = panel.keypoint_filter
+    reads: list[int] = []
+    joins: list[int] = []
+    checks: list[int] = []
+    sets: dict[str, KeyPointSet] = {}
+    inputs: dict[str, object]
+    for topic in collection.topics.values():
+        n_points = 0
+        for document in collection.documents.get(topic.id, {}).values():
+            for part in windows(document.text, reader.most_tokens, reader.overlap, reader.count):
+                inputs = {"question": topic.question, "document": part, "known": []}
+                size = prompt_tokens(find, inputs)
+                reads += [size + POINT_TOKENS * POINTS * i for i in range(rounds)]
+                n_points += POINTS
+        texts = [placeholder(POINT_TOKENS)] * n_points
+        points = tuple(KeyPoint(id=f"k{i}", text=text) for i, text in enumerate(texts))
+        sets[topic.id] = KeyPointSet(topic_id=topic.id, query=topic.text, key_points=points)
+        if n_points > 1:
+            inputs = {"question": topic.question, "points": {}, "rejected": [], "faults": []}
+            joins.append(prompt_tokens(join, inputs) + POINT_TOKENS * n_points)
+        prompt = keep.prompt(keep.predictor)
+        for text in texts:
+            inputs = {"question": topic.question, "key_point": text}
+            checks += [prompt_tokens(prompt, inputs)] * _asked_times(panel)
+    many = POINT_TOKENS * POINTS
+    return [
+        estimated(config, "keypoint_extractor", reads, many),
+        estimated(config, "keypoint_merger", joins, many * 2),
+        estimated(config, "keypoint_filter", checks, LABEL_TOKENS),
+    ], sets
+
+
+def _asked_times(panel: Panel) -> int:
+    """Requests for one point: more than one where samples stand in for log-probabilities."""
+    return panel.keypoint_filter.samples if panel.keypoint_filter.method == "samples" else 1
+
+
+def _precision(
+    config: Config, collection: Collection, panel: Panel, sets: dict[str, KeyPointSet]
+) -> list[Estimate]:
+    stage = ClaimStage(collection, sets, panel.claim_extractor)
+    split, judge = panel.claim_extractor.prompt("split"), panel.claim
+    extracts = [prompt_tokens(split, stage.inputs(item)) for item in stage.items()]
+    listed = {topic: "".join(p.text for p in points.key_points) for topic, points in sets.items()}
+    prompt = judge.prompt(judge.predictor)
+    checks: list[int] = []
+    for item in stage.items():
+        inputs: dict[str, object] = {"key_points": listed[item.ids[0]], "claims": {}}
+        for start in range(0, CLAIMS, judge.window):
+            n = min(judge.window, CLAIMS - start)
+            checks.append(prompt_tokens(prompt, inputs) + CLAIM_TOKENS * n)
+    return [
+        estimated(config, "claim_extractor", extracts, CLAIM_TOKENS * CLAIMS),
+        estimated(config, "claim", checks, KEYED_TOKENS * judge.window),
+    ]
