@@ -95,7 +95,8 @@ def calibrate_file(
 
     Args:
         labels: see `examples.read_examples`, as are fields, where and scale.
-        judge: assigner, support, relevance, answerability, or the YAML file of a judge of your own.
+        judge: assigner, support, relevance, answerability, entailment, or the YAML file of a
+            judge of your own.
         config: models, the judge's section (a `state` is where the fit goes on from), what the
             run may spend, and where topics, runs, passages and nuggets are.
         out: the judge file to write; None: none is written. What a prompt method tried goes to

@@ -24,7 +24,10 @@ def calibrate(
         ),
     ],
     judge: Annotated[
-        str, typer.Option(help="assigner, support, relevance, answerability, or your YAML file.")
+        str,
+        typer.Option(
+            help="assigner, support, relevance, answerability, entailment, or your YAML file."
+        ),
     ],
     method: Annotated[
         str,

@@ -24,7 +24,8 @@ def probe(
     judge: Annotated[
         str,
         typer.Option(
-            "--judge", help="assigner, support, relevance, answerability, or a YAML file."
+            "--judge",
+            help="assigner, support, relevance, answerability, entailment, or a YAML file.",
         ),
     ],
     model: Annotated[

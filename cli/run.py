@@ -71,9 +71,7 @@ def run(
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(
-            help="Who labels items: a YAML file, or support, assigner, relevance, answerability."
-        ),
+        typer.Option(help="Who labels items: a YAML file, or support, assigner, relevance, ..."),
     ] = None,
     field: Annotated[
         list[str] | None,

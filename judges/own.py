@@ -35,12 +35,15 @@ from .overlap import weighted_overlap
 _BUILT_IN = (
     *("nuggetizer", "importance", "assigner", "support", "relevance", "item", "items"),
     *("subquestions", "answerability", "request", "decontextualizer"),
+    *("keypoint_extractor", "keypoint_merger", "keypoint_filter", "entailment"),
+    *("claim_extractor", "claim", "question_scorer", "question_evolver", "question_decomposer"),
 )
 # Fields that stand beside the inputs in files of items and labels.
 _FIELDS = {
     *(name for names in KEY_FIELDS.values() for name in names),
     *("label", "annotator", "rationale", "raw", "score", "probabilities", "probability"),
     *("chosen_by", "other_label", "model", "backend", "self"),
+    *("evidence", "is_quoted", "method"),
 }
 
 
@@ -234,8 +237,8 @@ def read_own_judge(path: Path) -> OwnJudgeDefinition:
     try:
         data, lines = read_yaml(path.read_text(encoding="utf-8"), words=True)
     except FileNotFoundError:
-        wanted = "wanted assigner, support, relevance, answerability or the YAML file of a judge"
-        raise InputError(f"{path}: no such file; {wanted}") from None
+        known = "assigner, support, relevance, answerability, entailment"
+        raise InputError(f"{path}: no such file; wanted {known} or a judge's YAML file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     except NotYaml as error:

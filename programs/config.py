@@ -176,7 +176,7 @@ class ItemsConfig(_Section):
 
     judge: str | None = Field(
         default=None,
-        description="assigner, support, relevance, answerability, or the YAML file of your own",
+        description="assigner, support, relevance, answerability, entailment, or a YAML file",
     )
     fields: dict[str, str] = Field(
         default_factory=dict, description="input of the judge, or id -> its name in the items"

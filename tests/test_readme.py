@@ -116,11 +116,14 @@ def test_a_collection_is_built_and_two_runs_are_scored_on_it_as_shown(tmp_path):
     assert done.stdout.strip() == block_after("two retrieval runs and their answers:")
 
 
-def test_the_coverage_kappa_of_the_lexical_judge_is_that_of_the_command(shared_data, tmp_path):
+def test_the_other_kappas_of_the_lexical_judge_are_those_of_the_command(shared_data, tmp_path):
     table = run(str(ROOT / "examples/lexical_table.py"), str(shared_data), cwd=tmp_path)
     (row,) = (line for line in table.split("\n") if line.startswith("| crux_duc task 1"))
     assert "| 264 | 0.491 |" in row
     assert "kappa .491, n 264" in README
+    (row,) = (line for line in table.split("\n") if "key point: stated or not" in line)
+    assert "| 474 | 0.398 |" in row
+    assert "kappa .398, n 474" in README
 
 
 def test_every_page_that_is_linked_exists():
