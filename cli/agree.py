@@ -42,7 +42,8 @@ def agree(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="What to compare of folders: nuggets, support, relevance, ratings, scores."
+            help="What to compare of folders: nuggets, support, relevance, ratings, keypoints, "
+            "scores."
         ),
     ] = None,
     resamples: Annotated[

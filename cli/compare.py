@@ -31,7 +31,9 @@ def compare(
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(help="Judgements of folders: nuggets, support, relevance or ratings."),
+        typer.Option(
+            help="Judgements of folders: nuggets, support, relevance, ratings or keypoints."
+        ),
     ] = None,
     flips: Annotated[
         Path | None, typer.Option(help="JSONL file to write the labels that differ to.")

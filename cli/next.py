@@ -23,7 +23,9 @@ def next_(
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(help="Judgements of folders: nuggets, support, relevance or ratings."),
+        typer.Option(
+            help="Judgements of folders: nuggets, support, relevance, ratings or keypoints."
+        ),
     ] = None,
     random_share: Annotated[
         float, typer.Option(help="Share of them drawn at random, for corrected scores.")

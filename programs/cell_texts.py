@@ -8,6 +8,7 @@ from pathlib import Path
 from ..records.assignments import placed_assignments
 from ..records.cells import Cell, LabelKind
 from ..records.fields import Line, as_int, read_lines
+from ..records.key_points import read_key_point_sets
 from ..records.kinds import file_kind
 from ..records.label_rows import KEY_FIELDS, csv_lines
 from ..records.lines import is_json
@@ -24,6 +25,8 @@ TEXTS = {
     "answer_text": ("answer_text",),
     "sentence": ("sentence", "text"),
     "nugget": ("nugget",),
+    "key_point": ("key_point",),
+    "response": ("response",),
     "passage": ("passage",),
     "context": ("context",),
 }
@@ -32,9 +35,16 @@ SHOWN = {
     "support": ("question", "sentence", "passage"),
     "relevance": ("question", "passage"),
     "ratings": ("question", "context"),
+    "keypoints": ("key_point", "response"),
 }
 # What a judge or a person wrote beside a label.
-REMARKS = {"rationale": ("rationale", "reasoning"), "raw": ("raw", "raw_output", "prediction")}
+REMARKS = {
+    "rationale": ("rationale", "reasoning"),
+    "raw": ("raw", "raw_output", "prediction"),
+    "quote": ("evidence",),
+}
+# Where no key point is judged, `evidence` may well be the text that was.
+_WITHOUT_QUOTE = {name: fields for name, fields in REMARKS.items() if name != "quote"}
 
 Texts = dict[str, str]
 
@@ -91,9 +101,10 @@ def _of_file(path: Path) -> Iterator[tuple[Cell, Texts]]:
     else:
         for line in lines:
             ids = [line.first(*names) for names in KEY_FIELDS.values()]
+            remarks = REMARKS if "key_point_id" in line.row else _WITHOUT_QUOTE
             yield (
                 tuple(str(named[1]).strip() for named in ids if named),
-                {**_named(line, TEXTS), **_named(line, REMARKS)},
+                {**_named(line, TEXTS), **_named(line, remarks)},
             )
 
 
@@ -149,6 +160,13 @@ def _of_inputs(
                     if cell in wanted and name in passages:
                         texts = {"question": question, "sentence": sentence.text}
                         yield cell, {**texts, "passage": passages[name].text}
+    elif kind == "keypoints":
+        sets = read_key_point_sets(folder / "keypoints.jsonl", Problems())
+        for answer in data.answers():
+            for point in sets[answer.topic_id].key_points if answer.topic_id in sets else ():
+                cell = (answer.topic_id, answer.run_id, point.id)
+                if cell in wanted:
+                    yield cell, {"key_point": point.text, "response": answer.text}
     else:
         for cell in wanted:
             texts = {}

@@ -8,10 +8,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..metrics import kendall_tau
+from ..metrics import kendall_tau, key_point_recall
 from ..metrics.bootstrap import LEVEL, RESAMPLES, Draws
 from ..records.assignments import read_assignments
 from ..records.cells import Cell, LabelFile
+from ..records.entailments import read_entailments
 from ..records.kinds import file_kind
 from ..records.labels import read_labels
 from ..records.problems import InputError, Problems
@@ -40,7 +41,8 @@ def compare_judges(
 
     Args:
         one, other: results folders or files of labels.
-        kind: of two folders, the judgements to compare: nuggets, support, relevance or ratings.
+        kind: of two folders, the judgements to compare: nuggets, support, relevance, ratings or
+            keypoints.
         resamples, seed, level: of the intervals of agreement, which draw topics.
 
     Returns:
@@ -50,7 +52,7 @@ def compare_judges(
             both labels, what both wrote, texts.
         ranking: by measure the runs' scores under both, each judge's on the cells that both
             labelled, Kendall's tau-b, and the neighbours under `one` that swap under `other`.
-            None where neither file is of nugget assignments or citation support.
+            None where neither file is of nugget assignments, citation support or entailments.
         cost: calls, tokens and dollars of both folders and the ratio a judgement; else None.
     Raises: InputError if there is no cell in common.
     """
@@ -197,9 +199,25 @@ def _score_support(path: Path, labels: Labels, board: Scoreboard, runs: Mapping[
             board.add(run, topic, citation_values(given, all_citations=True))
 
 
+def _score_key_points(
+    path: Path, labels: Labels, board: Scoreboard, runs: Mapping[str, str]
+) -> None:
+    """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
+    topics = {cell[0] for cell in labels}
+    given: dict[tuple[str, str], list[str | None]] = {}
+    for row in read_entailments(path, Problems()):
+        run, topic = runs.get(row.run_id, row.run_id), row.topic_id
+        if topic in topics:
+            label = labels.get((topic, run, row.key_point_id))
+            given.setdefault((run, topic), []).append(label)
+    for (run, topic), of_answer in given.items():
+        board.add(run, topic, {"KPR": key_point_recall(of_answer)})
+
+
 _SCORERS: dict[str, Callable[[Path, Labels, Scoreboard, Mapping[str, str]], None]] = {
     "assignments": _score_nuggets,
     "support": _score_support,
+    "entailments": _score_key_points,
 }
 
 

@@ -19,7 +19,17 @@ from ..metrics.gains import (
     scale_gains,
 )
 from ..records.assignments import read_assignments
-from ..records.cells import NUGGET_KEY, NUGGET_SCALE, SUPPORT_KEY, SUPPORT_SCALE, Cell, LabelKind
+from ..records.cells import (
+    ENTAILMENT_SCALE,
+    KEY_POINT_KEY,
+    NUGGET_KEY,
+    NUGGET_SCALE,
+    SUPPORT_KEY,
+    SUPPORT_SCALE,
+    Cell,
+    LabelKind,
+)
+from ..records.entailments import read_entailments
 from ..records.kinds import file_kind
 from ..records.labels import read_labels
 from ..records.problems import InputError, Problems
@@ -92,10 +102,14 @@ def read_items(
     wanted = list(read_topics(topics, problems)) if topics is not None else None
     left_out: Collection[str] = ()
     without_bank: Sequence[Sequence[str]] = ()
+    unmade: Sequence[Sequence[str]] = ()
+    without_points: Collection[str] = ()
     if path.is_dir():
         manifest = read_manifest(path)
         wanted = manifest["data"]["topic_ids"] if wanted is None else wanted
         left_out, without_bank = manifest["topics_without_nuggets"], manifest["cells_without_bank"]
+        without_points = manifest.get("topics_without_key_points", ())
+        unmade = manifest.get("cells_without_key_points", ())
         path = judged_file(path, kind)
         if about := manifest.get(ITEMS):
             return _items(path, ItemScale(**about), problems, wanted)
@@ -104,6 +118,8 @@ def read_items(
         found = _nuggets(path, problems, wanted, left_out, without_bank)
     elif written == "support":
         found = _support(path, problems, wanted)
+    elif written == "entailments":
+        found = _key_points(path, problems, wanted, without_points, unmade)
     else:
         found = _labels(path, problems, wanted)
     problems.raise_errors()
@@ -228,6 +244,31 @@ def _support(path: Path, problems: Problems, wanted: Sequence[str] | None) -> Ju
     every = sorted(found.topics) if wanted is None else wanted
     counted = dict.fromkeys(found.weights, every)
     return found.items("support", SUPPORT_SCALE, SUPPORT_KEY, families, SUPPORT_GAINS, counted)
+
+
+def _key_points(
+    path: Path,
+    problems: Problems,
+    wanted: Sequence[str] | None,
+    left_out: Collection[str],
+    unmade: Sequence[Sequence[str]],
+) -> JudgedItems:
+    rows = list(read_entailments(path, problems))
+    sizes = Counter((row.run_id, row.topic_id) for row in rows)
+    found = _Collected(["KPR"])
+    for row in rows:
+        found.topics[row.topic_id] = None
+        cell = (row.topic_id, row.run_id, row.key_point_id)
+        weights = {"KPR": 1 / sizes[row.run_id, row.topic_id]}
+        found.add(cell, row.run_id, row.label, row.probabilities, weights)
+    for run_id, topic_id in unmade:  # one item that was not judged, neither lost nor worth 0
+        found.topics[topic_id] = None
+        found.add((topic_id, run_id, ""), run_id, None, None, {"KPR": 1.0})
+    every = sorted(found.topics) if wanted is None else wanted
+    counted = {"KPR": [topic for topic in every if topic not in left_out]}
+    gains = {"KPR": {label: float(label == "yes") for label in ENTAILMENT_SCALE}}
+    families = {"KPR": "KPR"}
+    return found.items("keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, families, gains, counted)
 
 
 def _citation_weights(

@@ -26,7 +26,15 @@ QUOTE_TOKENS = 25
 
 
 def check_keypoints(config: Config, collection: Collection) -> None:
-    """Raise InputError if key points cannot be looked for in this data."""
+    """Raise InputError if key points cannot be looked for in this data; list what is not used."""
+    given = collection.documents if collection.key_points is None else collection.key_points
+    where = config.data.documents if collection.key_points is None else config.data.keypoints
+    for topic in given:
+        if topic not in collection.topics and topic not in collection.beyond_limit:
+            what = f"topic {topic!r} is not judged, so what stands here for it is not used"
+            collection.problems.skip(where or "key points", 0, "unknown_topic", what)
+    if given and not given.keys() & collection.topics.keys():
+        raise InputError(f"{where}: nothing in it is of a topic that is judged")
     if collection.key_points is not None:
         return
     if not collection.documents:
@@ -35,8 +43,6 @@ def check_keypoints(config: Config, collection: Collection) -> None:
     if blank := [t.id for t in collection.topics.values() if not t.text.strip()]:
         what = "key points are what answers a question; name a file of topics (--topics)"
         raise InputError(f"topic {blank[0]!r} has no text: {what}")
-    if not collection.documents.keys() & collection.topics.keys():
-        raise InputError(f"{config.data.documents}: no document of a topic that is judged")
 
 
 def keypoint_estimates(config: Config, collection: Collection, panel: Panel) -> list[Estimate]:
@@ -50,7 +56,7 @@ def keypoint_estimates(config: Config, collection: Collection, panel: Panel) -> 
     if sets is None:
         made, sets = _making(config, collection, panel)
         found += made
-    sets = {topic: points for topic, points in sets.items() if topic in collection.topics}
+    sets = {t: s for t, s in sets.items() if t in collection.topics and s.key_points}
     judge = panel.entailment
     entail = EntailStage(collection, sets, judge)
     prompt = judge.prompt(judge.predictor)
@@ -84,9 +90,9 @@ def _making(
         texts = [placeholder(POINT_TOKENS)] * n_points
         points = tuple(KeyPoint(id=f"k{i}", text=text) for i, text in enumerate(texts))
         sets[topic.id] = KeyPointSet(topic_id=topic.id, query=topic.text, key_points=points)
-        if n_points > 1:
-            inputs = {"question": topic.question, "points": {}, "rejected": [], "faults": []}
-            joins.append(prompt_tokens(join, inputs) + POINT_TOKENS * n_points)
+        inputs = {"question": topic.question, "points": {}, "rejected": [], "faults": []}
+        n_calls, n_listed = _merging(n_points, panel.keypoint_merger.most_points)
+        joins += [prompt_tokens(join, inputs) + POINT_TOKENS * n_listed] * n_calls
         prompt = keep.prompt(keep.predictor)
         for text in texts:
             inputs = {"question": topic.question, "key_point": text}
@@ -97,6 +103,14 @@ def _making(
         estimated(config, "keypoint_merger", joins, many * 2),
         estimated(config, "keypoint_filter", checks, LABEL_TOKENS),
     ], sets
+
+
+def _merging(n_points: int, most: int) -> tuple[int, int]:
+    """Calls that merge so many points, each with every other, and the points in one of them."""
+    if n_points <= most:
+        return int(n_points > 1), n_points
+    n_blocks = -(-n_points // (most // 2))
+    return n_blocks * (n_blocks - 1) // 2, -(-n_points * 2 // n_blocks)
 
 
 def _asked_times(panel: Panel) -> int:

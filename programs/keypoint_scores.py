@@ -16,10 +16,8 @@ from ..metrics.key_points import (
     key_point_recall,
     micro_recall,
 )
-from ..metrics.value import UNDEFINED
 from ..records.claims import ClaimSet, read_claims
 from ..records.entailments import read_entailments
-from ..records.key_points import read_key_point_sets
 from ..records.problems import Problems
 from ..records.rows import Topic
 from .manifest import read_manifest
@@ -69,12 +67,8 @@ def add_scores(cells: Iterable[KeyPointCell], board: Scoreboard) -> None:
 def score_key_points(folder: Path, board: Scoreboard, problems: Problems) -> None:
     """Note the measures of every answer of a results folder again."""
     manifest = read_manifest(folder)
-    sets = read_key_point_sets(folder / "keypoints.jsonl", problems)
     unmade = [(run, topic) for run, topic in manifest["cells_without_key_points"]]
-    has_points = {t for t, points in sets.items() if points.key_points}
-    has_points.update(topic for _, topic in unmade)
-    empty = [topic for topic in manifest["data"]["topic_ids"] if topic not in has_points]
-    board.leave_out(KEY_POINT_MEASURES, empty)
+    board.leave_out(KEY_POINT_MEASURES, manifest["topics_without_key_points"])
     cells: dict[tuple[str, str], KeyPointCell] = {}
     for row in read_entailments(folder / "entailments.jsonl", problems):
         cell = cells.setdefault((row.run_id, row.topic_id), KeyPointCell(row.topic_id, row.run_id))
@@ -93,12 +87,14 @@ def score_key_points(folder: Path, board: Scoreboard, problems: Problems) -> Non
 
 
 def group_rows(
-    cells: Sequence[KeyPointCell], topics: Mapping[str, Topic], n_points: Mapping[str, int]
+    cells: Sequence[KeyPointCell], topics: Sequence[Topic], n_points: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
     """Rows of each run: means by domain, category and length of its answers, and micro recall.
 
     Args:
-        n_points: key points of each topic that has some; one that a run did not answer counts.
+        topics: those that every run has to answer.
+        n_points: key points of each topic whose points are known; those of others are in no micro
+            recall.
 
     `by` says what the groups are, `group` which one; of length it is the fewest to the most words
     of a quarter of the run's answers, and `all` has Spearman's correlation of length and KPR.
@@ -107,14 +103,14 @@ def group_rows(
     for cell in cells:
         by_run.setdefault(cell.run_id, []).append(cell)
     groups = {
-        "domain": {topic.id: topic.domain for topic in topics.values()},
-        "category": {topic.id: topic.category for topic in topics.values()},
+        "domain": {topic.id: topic.domain for topic in topics},
+        "category": {topic.id: topic.category for topic in topics},
     }
     for run_id, own in sorted(by_run.items()):
         values = {cell.topic_id: cell.values() for cell in own}
         for measure in dict.fromkeys(name for of_topic in values.values() for name in of_topic):
             of_measure = {t: v[measure] for t, v in values.items() if measure in v}
-            every = None if measure in OF_ANSWERED else {*of_measure, *n_points}
+            every = None if measure in OF_ANSWERED else [topic.id for topic in topics]
             for by, names in groups.items():
                 if any(names.values()):
                     for group, (mean, n) in group_means(of_measure, names, every).items():
@@ -123,7 +119,7 @@ def group_rows(
         labels.update((cell.topic_id, cell.labels) for cell in own if cell.labels is not None)
         yield _row(run_id, "micro", "all", "KPR", micro_recall(labels), len(labels))
         known = [cell for cell in own if cell.length is not None]
-        recalls = [values[cell.topic_id].get("KPR", UNDEFINED) for cell in known]
+        recalls = [values[cell.topic_id]["KPR"] for cell in known]
         found = by_length(recalls, [cell.length or 0 for cell in known])
         for part in found.bins:
             group = f"{part.shortest:.0f}-{part.longest:.0f}"

@@ -38,7 +38,9 @@ async def judge_keypoints(
     with results.open("keypoints.jsonl") as rows:
         for points in filter(None, found.values()):
             rows.write(key_point_set_row(points))
-    _note_missing(session, collection, found, board)
+    found = {t: points for t, points in found.items() if points is None or points.key_points}
+    results.topics_without_key_points = [t for t in collection.topics if t not in found]
+    _leave_out(session, collection, results.topics_without_key_points, board)
     entailed = EntailStage(collection, found, session.panel.entailment)
     journal = await session.journaled(entailed, ("entailment",))
     cells = entailed.finish(journal, results)
@@ -51,7 +53,8 @@ async def judge_keypoints(
     add_scores(cells, board)
     with results.open("groups.jsonl") as rows:
         n_points = {t: len(points.key_points) for t, points in found.items() if points}
-        for row in group_rows(cells, collection.topics, n_points):
+        scored = [collection.topics[topic] for topic in found]
+        for row in group_rows(cells, scored, n_points):
             rows.write(row)
 
 
@@ -99,7 +102,8 @@ class EntailStage:
             for answer, windows in self._windows():
                 ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
                 length = count_words(answer.text)
-                cell = KeyPointCell(answer.topic_id, answer.run_id, length=length)
+                labels: list[str | None] = []
+                cell = KeyPointCell(answer.topic_id, answer.run_id, labels, length=length)
                 cells.append(cell)
                 points = self._sets[answer.topic_id]
                 if points is None:
@@ -114,14 +118,14 @@ class EntailStage:
                     judged = outcome.values["verdicts"] if isinstance(outcome, Judged) else None
                     for point, found in zip(window, judged or [{}] * len(window), strict=True):
                         rows.write(_row(ids, point, found))
-                        _add(cell, found.get("label"))
+                        labels.append(found.get("label"))
                         if found.get("is_quoted") is False:
                             results.count("quotes that do not stand in the answer")
                 if not answer.text.strip():
                     results.count("answers without text (state no key point)")
                     for point in points.key_points:
                         rows.write(_row(ids, point, {"label": "neutral"}))
-                        _add(cell, "neutral")
+                        labels.append("neutral")
         return cells
 
     def _windows(self) -> Iterator[tuple[Answer, list[tuple[KeyPoint, ...]]]]:
@@ -270,18 +274,15 @@ async def _claims(
     return judged
 
 
-def _note_missing(session: Session, collection: Collection, sets: Sets, board: Scoreboard) -> None:
-    """Leave out topics without key points, which mean nothing to these scores."""
-    empty = [t for t in collection.topics if t not in sets or _is_empty(sets[t])]
-    board.leave_out(KEY_POINT_MEASURES, empty)
+def _leave_out(
+    session: Session, collection: Collection, topics: Sequence[str], board: Scoreboard
+) -> None:
+    """Topics without key points mean nothing to these scores."""
+    board.leave_out(KEY_POINT_MEASURES, topics)
     where = session.config.data.keypoints or session.config.data.documents or "key points"
-    for topic in empty:
+    for topic in topics:
         what = f"topic {topic!r} has no key points, it is left out of their scores"
         collection.problems.skip(where, 0, "no_key_points", what)
-
-
-def _is_empty(points: KeyPointSet | None) -> bool:
-    return points is not None and not points.key_points
 
 
 def _asked(item: Item) -> list[dict[str, str]]:
@@ -292,8 +293,3 @@ def _asked(item: Item) -> list[dict[str, str]]:
 def _row(ids: Mapping[str, str], point: KeyPoint, found: Mapping[str, Any]) -> dict[str, Any]:
     label = {"label": None, **found}
     return entailment_row(Entailment(**ids, key_point_id=point.id, **label))
-
-
-def _add(cell: KeyPointCell, label: str | None) -> None:
-    if cell.labels is not None:
-        cell.labels.append(label)

@@ -150,6 +150,7 @@ def manifest_of(
         "cells_without_bank": results.cells_without_bank,
         "topics_without_nuggets": results.topics_without_nuggets,
         "cells_without_key_points": results.cells_without_key_points,
+        "topics_without_key_points": results.topics_without_key_points,
         "items": results.items,
         "problems": problems.counts(),
         "counts": dict(sorted(results.counts.items())),

@@ -68,6 +68,7 @@ class Results:
         self.topics_without_nuggets: list[str] = []
         self.cells_without_bank: list[tuple[str, str]] = []  # (run, topic): the bank failed
         self.cells_without_key_points: list[tuple[str, str]] = []  # (run, topic): not made
+        self.topics_without_key_points: list[str] = []
         self.items: dict[str, Any] | None = None  # what the labels of judged items mean
         self._unjudged = self.part("unjudged.jsonl").open("wb")
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..metrics import NUGGET_MEASURES
+from ..metrics import KEY_POINT_MEASURES, NUGGET_MEASURES
 from ..records.fields import stem
 from ..records.kinds import file_kind
 from ..records.nuggets import read_nugget_banks
@@ -41,10 +41,12 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
     """
     topics: list[str] | None = None
     left_out: set[str] = set()
+    without_points: set[str] = set()
     if path.is_dir():
         result = Result(path)
         rows, topics = result.scores, result.manifest["data"]["topic_ids"]
         left_out = set(result.manifest["topics_without_nuggets"])
+        without_points = set(result.manifest.get("topics_without_key_points", ()))
     elif file_kind(path) == "scores":
         rows = _with_topics(path, read_scores(path, problems), problems)
     else:
@@ -62,6 +64,8 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
         undefined = {row.topic_id for row in cells} - defined
         if measure in NUGGET_MEASURES:
             undefined |= left_out
+        if measure in KEY_POINT_MEASURES:
+            undefined |= without_points
         every = topics or list(dict.fromkeys(row.topic_id for row in cells))
         if measure.partition("@")[0] in COVERAGE_MEASURES:  # other topics have no sub-questions
             every = list(dict.fromkeys(row.topic_id for row in cells))

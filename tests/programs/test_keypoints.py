@@ -6,7 +6,9 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
+from nuggetjudge.programs.compare_runs import compare_runs
 from nuggetjudge.programs.config_file import load_config
+from nuggetjudge.programs.judged_items import read_items
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.score import score_path
 from nuggetjudge.records.problems import InputError, Problems
@@ -190,3 +192,42 @@ def test_what_is_missing_is_said_before_anything_is_asked(folder, server, files,
     with pytest.raises(InputError, match=says):
         nj.run(config_of(folder, server, *files))
     assert server.requests == []
+
+
+def test_a_topic_with_an_empty_list_counts_nowhere(folder, server):
+    path = folder / "keypoints.jsonl"
+    first = path.read_text().splitlines()[0]
+    path.write_text(first + "\n" + rows({"qid": "quay", "query": "q", "key_points": []}))
+    result = nj.run(config_of(folder, server, "keypoints"))
+    assert result.score("full", "KPR") == 1.0
+    assert score_path(result.folder, Problems()) == result.scores
+    groups = [json.loads(line) for line in (result.folder / "groups.jsonl").open()]
+    assert "ports" not in {row["group"] for row in groups}
+    found = compare_runs([result.folder], Problems(), measures=["KPR"])["measures"]["KPR"]
+    assert {row["run_id"]: row["n_topics"] for row in found["runs"]} == dict.fromkeys(ANSWERS, 1)
+
+
+def test_key_points_of_no_judged_topic_are_refused_and_of_some_are_listed(folder, server):
+    (folder / "topics.jsonl").write_text(rows({"id": "mill", "title": "What became of it?"}))
+    result = nj.run(config_of(folder, server, "keypoints"))
+    assert result.manifest["problems"]["unknown_topic"] == 1
+    (folder / "topics.jsonl").write_text(rows({"id": "pier", "title": "Why?"}))
+    (folder / "answers.jsonl").write_text(
+        (folder / "answers.jsonl").read_text().replace('"mill"', '"pier"')
+    )
+    with pytest.raises(InputError, match="nothing in it is of a topic that is judged"):
+        nj.run(config_of(folder, server, "keypoints", **{"run.out": folder / "other"}))
+
+
+def test_scores_corrected_by_labels_are_of_recall(folder, server):
+    result = nj.run(config_of(folder, server, "keypoints"))
+    found = read_items(result.folder, "keypoints", Problems())
+    (measure,) = found.measures
+    assert measure.name == "KPR"
+    labels = [1.0 if label == "yes" else 0.0 for label in found.labels]
+    of_full = [
+        w * y
+        for w, y, run in zip(measure.weights, labels, found.runs, strict=True)
+        if run == "full"
+    ]
+    assert sum(of_full) == pytest.approx(result.score("full", "KPR"))
