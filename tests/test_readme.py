@@ -100,20 +100,34 @@ def test_the_judge_of_ones_own_is_judged_measured_and_calibrated_as_shown(tmp_pa
 
 
 def test_a_collection_is_built_and_two_runs_are_scored_on_it_as_shown(tmp_path):
-    text = block_after("made-up multi-document summaries:").replace("\\\n", " ")
-    build, evaluate = text.split("\n")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for command in (build, evaluate):
+    assert judge(block_after("made-up multi-document summaries:"), tmp_path) == block_after(
+        "two retrieval runs and their answers:"
+    )
+
+
+def test_key_points_are_found_as_shown(tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    shown = block_after("--model lexical --out results/keypoints\n```\n")
+    assert (
+        judge(block_after("a case counted by hand](examples/keypoints/README.md):"), tmp_path)
+        == shown
+    )
+
+
+def judge(commands: str, cwd: Path) -> str:
+    """What the last of these commands prints."""
+    for command in commands.replace("\\\n", " ").split("\n"):
         assert command.startswith("judge ")
         done = subprocess.run(
             [sys.executable, "-m", "nuggetjudge", *shlex.split(command)[1:]],
-            cwd=tmp_path,
-            env={**os.environ, "HOME": str(tmp_path)},
+            cwd=cwd,
+            env={**os.environ, "HOME": str(cwd)},
             capture_output=True,
             text=True,
             check=True,
         )
-    assert done.stdout.strip() == block_after("two retrieval runs and their answers:")
+    return done.stdout.strip()
 
 
 def test_the_other_kappas_of_the_lexical_judge_are_those_of_the_command(shared_data, tmp_path):
