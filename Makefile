@@ -5,14 +5,20 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
+VLLM   := .venv-vllm
+LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba llvmlite
 
-.PHONY: demo test check bench constraints clean
+.PHONY: demo test test-vllm check bench constraints constraints-vllm clean
 
 demo: $(READY)
 	$(BIN)/judge run examples/collection/judge.yaml
 
 test: $(READY)
 	$(BIN)/python -m pytest
+
+# Judges against a real vLLM server on this machine's CPU; see docs/backends.md.
+test-vllm: $(VLLM)/ready
+	$(VLLM)/bin/python -m pytest -rs tests/vllm
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -30,9 +36,20 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $(READY)
 
+# An environment of its own, about 3 GB; the list is complete, so nothing else is looked for.
+$(VLLM)/ready: pyproject.toml constraints-vllm.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "Python 3.11 is needed: make test-vllm PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VLLM)
+	$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r constraints-vllm.txt -e .
+	touch $(VLLM)/ready
+
 # Names and versions of all packages, without any index address.
 constraints:
 	uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 --extra test pyproject.toml -o constraints.txt
 
+# The same for $(VLLM), without what text on a CPU does not need. PIP_FIND_LINKS: where torch for the CPU is.
+constraints-vllm:
+	UV_FIND_LINKS="$$PIP_FIND_LINKS" uv pip compile --quiet --no-header --no-annotate --python-version 3.11 --python-platform x86_64-manylinux_2_28 --extra test-vllm $(LEAN:%=--no-emit-package %) pyproject.toml -o constraints-vllm.txt
+
 clean:
-	rm -rf $(VENV) results build *.egg-info
+	rm -rf $(VENV) $(VLLM) results build *.egg-info

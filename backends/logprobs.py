@@ -23,6 +23,7 @@ Token = tuple[str, dict[str, float]]
 Place = tuple[str, ...]  # an output field, or a field and a key of its map
 
 LEAST = 1e-9  # a less probable alternative is not kept; masked tokens (-9999, -inf) are among them
+MOST_LOGPROB = 1e-3  # that rounding makes of 0
 LEAST_ON_LABELS = 0.5  # of the probability; with less, a label was not what the model was about
 MOST_GRADES = 101  # a wider range of whole numbers is a count, not a scale
 
@@ -206,6 +207,8 @@ def _token(row: Any) -> Token:
 def _text_and_chance(row: Any) -> tuple[str, float]:
     raw, logprob = row.get("bytes"), row["logprob"]
     text = bytes(raw) if isinstance(raw, list) and raw else row["token"].encode()
+    if logprob is not None and logprob > MOST_LOGPROB:
+        raise ValueError("a logit, or something else that is no log-probability")
     return _plain(text), 0.0 if logprob is None else math.exp(min(logprob, 0.0))
 
 

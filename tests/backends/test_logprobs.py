@@ -448,3 +448,10 @@ def test_a_reply_may_be_of_many_thousand_tokens():
     fields = {"why": {"type": "string"}, "verdict": enum(*VERDICT)}
     found = probabilities(tokens, **fields)
     assert found == {"verdict": approx(full=0.6, partial=0.3, none=0.1)}
+
+
+def test_logits_are_no_log_probabilities():
+    row = {"token": "yes", "logprob": 7.5, "top_logprobs": [{"token": "no", "logprob": 7.1}]}
+    assert read_tokens({"content": [row]}) == []
+    almost = {"token": "yes", "logprob": 1e-6, "top_logprobs": []}
+    assert read_tokens({"content": [almost]})
