@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,29 @@ build = typer.Typer(
 )
 SHOWN = 10  # topics that were left out, on stderr
 
+Out = Annotated[
+    Path | None, typer.Option(help="Folder of the collection; default: run.out of the config.")
+]
+Model = Annotated[str | None, typer.Option(help="What answers, as in judge run; default: lexical.")]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(exists=True, dir_okay=False, help="Config file: models, judges, run."),
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="NAME=VALUE for any setting, e.g. judges.answerability.window=15."),
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="Take the first topics only.")]
+MaxCost = Annotated[float | None, typer.Option(help="Dollars to spend at most.")]
+MaxCalls = Annotated[int | None, typer.Option(help="Requests to send at most.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Tokens to use at most.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Answer from the reply cache alone.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print calls, tokens and cost; ask nothing.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+AsJson = Annotated[bool, typer.Option("--json", help="The statistics as one JSON object.")]
+
 
 @build.command()
 def crux(
@@ -23,12 +47,8 @@ def crux(
         Path,
         typer.Argument(exists=True, dir_okay=False, help="JSONL: id, documents (a list), summary."),
     ],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of the collection; default: run.out of the config.")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="What answers, as in judge run; default: lexical.")
-    ] = None,
+    out: Out = None,
+    model: Model = None,
     n_questions: Annotated[
         int | None, typer.Option(help="Sub-questions a topic; default: 15.")
     ] = None,
@@ -39,30 +59,16 @@ def crux(
         str | None,
         typer.Option(help="What counts tokens: words, tiktoken:NAME or a tokenizers file."),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="Config file: models, judges, run."),
-    ] = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", help="NAME=VALUE for any setting, e.g. judges.answerability.window=15."
-        ),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Take the first topics only.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Dollars to spend at most.")] = None,
-    max_calls: Annotated[int | None, typer.Option(help="Requests to send at most.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens to use at most.")] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Answer from the reply cache alone.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print calls, tokens and cost; ask nothing.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="The statistics as one JSON object.")
-    ] = False,
+    config: ConfigFile = None,
+    sets: Sets = None,
+    limit: Limit = None,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    offline: Offline = False,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a CRUX collection from multi-document summaries. Started again, it goes on.
 
@@ -77,8 +83,8 @@ def crux(
     """
     from ..programs.build_crux import build_crux
     from ..programs.build_plan import ASSUMED, plan_build
+    from ..programs.build_statistics import reference_coverage, statistics_table
     from ..programs.config_file import load_config
-    from .tables import plan_table, write_objects
 
     flags: dict[str, Any] = {
         "run.out": out,
@@ -93,41 +99,165 @@ def crux(
     }
     given = {name: value for name, value in flags.items() if value is not None}
     resolved = load_config(config, given, sets or (), model)
-    plan = plan_build(summaries, resolved)
+    if _planned(plan_build(summaries, resolved), ASSUMED, dry_run=dry_run, as_json=as_json):
+        return
+    manifest = _built(lambda: build_crux(summaries, resolved, quiet=quiet))
+    found = manifest["statistics"]
+    covered = f"Coverage of the reference reports: {reference_coverage(found)}\n"
+    _tell(found, statistics_table(found), covered, as_json=as_json)
+    missing = found["ratings"]["missing"]
+    what = f"{missing:,} ratings are missing: -1 (unreadable) or -2 in ratings.jsonl"
+    _end(manifest, resolved.run.out, resolved.run.allow_missing, [what] if missing else [])
+
+
+@build.command()
+def long2rag(
+    topics: Annotated[
+        Path,
+        typer.Argument(
+            exists=True,
+            help="Seed questions (JSONL: id, text, domain, category); or, to verify, a collection.",
+        ),
+    ],
+    documents: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="JSONL: topic_id, docid, text; without: questions."
+        ),
+    ] = None,
+    out: Out = None,
+    model: Model = None,
+    evolve: Annotated[
+        int | None,
+        typer.Option(help="New questions of each seed, in depth and in width; default: 0."),
+    ] = None,
+    least: Annotated[
+        int | None, typer.Option(help="Score, 1-5, a seed needs on each criterion; default: 3.")
+    ] = None,
+    verified: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="A sheet that people filled in; may be repeated."
+        ),
+    ] = None,
+    config: ConfigFile = None,
+    sets: Sets = None,
+    limit: Limit = None,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    offline: Offline = False,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a Long2RAG collection from seed questions and documents. Started again, it goes on.
+
+    Seeds are scored and those that are good enough kept, new questions made of them, and all
+    split into sub-questions to search by. Of given documents: key points, merged and filtered,
+    and a sheet for people to verify them. The cost is printed first.
+
+    Example: judge build long2rag seeds.jsonl --documents docs.jsonl --evolve 1 --out collection
+    Then: judge build long2rag collection --verified collection/verification.csv
+
+    Exit: 0 complete, 2 usage or input, 3 a question was left out, key points are not verified or
+    a limit was reached, 130 interrupted, 143 terminated, 70 an error of this program.
+    """
+    from ..programs.build_long2rag import build_long2rag
+    from ..programs.build_long2rag_plan import ASSUMED, plan_long2rag
+    from ..programs.config_file import load_config
+    from ..programs.long2rag_files import statistics_table
+
+    if verified:
+        _verify(topics, verified, as_json=as_json)
+        return
+    if topics.is_dir():
+        raise typer.BadParameter(f"{topics} is a folder: name seed questions, or --verified")
+    flags: dict[str, Any] = {
+        "run.out": out,
+        "run.limit": limit,
+        "run.max_cost": max_cost,
+        "run.max_calls": max_calls,
+        "run.max_tokens": max_tokens,
+        "run.offline": offline or None,
+        "long2rag.evolve": evolve,
+        "long2rag.least": least,
+    }
+    given = {name: value for name, value in flags.items() if value is not None}
+    resolved = load_config(config, given, sets or (), model)
+    plan = plan_long2rag(topics, documents, resolved)
+    if _planned(plan, ASSUMED, dry_run=dry_run, as_json=as_json):
+        return
+    manifest = _built(lambda: build_long2rag(topics, documents, resolved, quiet=quiet))
+    folder = resolved.run.out
+    if documents is None:
+        note = "No documents, so no key points yet: the same command with --documents goes on.\n"
+        note += f"What to search for is in {folder}/subquestions.jsonl.\n"
+    else:
+        note = f"For people: {folder}/verification.csv, then judge build long2rag {folder} "
+        note += "--verified SHEET\n"
+    found = manifest["statistics"]
+    _tell(found, statistics_table(found), "", as_json=as_json)
+    _end(manifest, folder, resolved.run.allow_missing, [note.rstrip()])
+
+
+def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
+    from ..programs.verification import agreement_lines, retention_table
+    from ..programs.verify_long2rag import verify_long2rag
+
+    if not folder.is_dir():
+        raise typer.BadParameter(f"--verified: {folder} is no folder, name the collection")
+    found = verify_long2rag(folder, sheets)["statistics"]["verification"]
+    agreed = "".join(f"{line}\n" for line in agreement_lines(found))
+    _tell(found, retention_table(found), agreed, as_json=as_json)
+    if n_open := found["all"]["open"]:
+        what = f"{n_open:,} key points have no verdict on both tasks that most people gave; kept"
+        sys.stderr.write(f"{what}\n")
+        raise typer.Exit(INCOMPLETE)
+
+
+def _planned(plan: Iterable[Any], assumed: str, *, dry_run: bool, as_json: bool) -> bool:
+    """Tell what the build will take; whether that was all that is wanted."""
+    from .tables import plan_table, write_objects
+
+    estimates = list(plan)
     if dry_run and as_json:
-        write_objects(vars(estimate) for estimate in plan)
-        return
+        write_objects(vars(estimate) for estimate in estimates)
+        return True
     told = sys.stdout if dry_run else sys.stderr
-    told.write(plan_table(plan) + ASSUMED)
-    if dry_run:
-        return
+    told.write(plan_table(estimates) + assumed)
+    return dry_run
+
+
+def _built(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     try:
-        manifest = build_crux(summaries, resolved, quiet=quiet)
+        return run()
     except KeyboardInterrupt as signal:
         is_term = isinstance(signal, Terminated)
         how = "Terminated" if is_term else "Interrupted"
         sys.stderr.write(f"\n{how}. What was made is kept: the same command goes on.\n")
         raise typer.Exit(TERMINATED if is_term else INTERRUPTED) from None
+
+
+def _tell(statistics: dict[str, Any], table: list[list[str]], more: str, *, as_json: bool) -> None:
+    from .tables import aligned, write_objects
+
     if as_json:
-        write_objects([manifest["statistics"]])
+        write_objects([statistics])
     else:
-        sys.stdout.write(_table(manifest["statistics"]))
-    sys.stderr.write(shown(_summary(manifest, resolved.run.out)))
-    too_few = manifest["share_missing"] > resolved.run.allow_missing
+        sys.stdout.write(aligned(table) + shown(more))
+
+
+def _end(manifest: dict[str, Any], folder: Path, allow_missing: float, notes: list[str]) -> None:
+    """Say what is missing and what it took; ends with 3 if the collection is not complete."""
+    sys.stderr.write(shown(_summary(manifest, folder, notes)))
+    too_few = manifest["share_missing"] > allow_missing
     if manifest["left_out"] or too_few or manifest["limit_reached"]:
         raise typer.Exit(INCOMPLETE)
 
 
-def _table(statistics: dict[str, Any]) -> str:
-    from ..programs.build_statistics import reference_coverage, statistics_table
-    from .tables import aligned
-
-    covered = f"Coverage of the reference reports: {reference_coverage(statistics)}\n"
-    return aligned(statistics_table(statistics)) + covered
-
-
-def _summary(manifest: dict[str, Any], folder: Path) -> str:
-    missing, left_out = manifest["statistics"]["ratings"]["missing"], manifest["left_out"]
+def _summary(manifest: dict[str, Any], folder: Path, notes: list[str]) -> str:
+    left_out = manifest["left_out"]
     lines = []
     if left_out:
         lines.append(f"{len(left_out):,} topics were left out:")
@@ -135,8 +265,7 @@ def _summary(manifest: dict[str, Any], folder: Path) -> str:
             f"  {row['topic_id']}: {row['stage']} not made ({row['reason']})"
             for row in left_out[:SHOWN]
         ]
-    if missing:
-        lines.append(f"{missing:,} ratings are missing: -1 (unreadable) or -2 in ratings.jsonl")
+    lines += notes
     for what, n in {**manifest["problems"], **manifest["counts"]}.items():
         lines.append(f"  {n:>7,} {what}")
     spent = manifest["this_time"]
@@ -147,7 +276,7 @@ def _summary(manifest: dict[str, Any], folder: Path) -> str:
     )
     if manifest["limit_reached"]:
         lines.append(f"Stopped at {manifest['limit_reached']}: the collection is partial.")
-    if left_out or missing:
+    if manifest["unjudged"].keys():
         lines.append(f"Why is in {folder}/unjudged.jsonl; the same command asks again.")
     lines.append(f"Collection: {folder}")
     return "\n".join(lines) + "\n"

@@ -12,9 +12,12 @@ from .items import ItemJudge
 from .keypoint_extractor import FoundPoint, KeyPointExtractor
 from .keypoint_filter import KeyPointFilter
 from .keypoint_merger import KeyPointMerger, MergedPoint
-from .labels import CitationSupport, NuggetMatch, NuggetSupport, PointEntailment, YesNo
+from .labels import CitationSupport, NuggetMatch, NuggetSupport, PointEntailment, SearchKind, YesNo
 from .nuggetizer import Nuggetizer
 from .own import OwnJudge, OwnJudgeDefinition, read_own_judge
+from .question_decomposer import QuestionDecomposer, SubQuery
+from .question_evolver import QuestionEvolver
+from .question_scorer import QuestionScorer
 from .relevance import RelevanceJudge
 from .request import RequestWriter
 from .subquestions import SubQuestionGenerator
@@ -43,8 +46,13 @@ __all__ = [
     "OwnJudge",
     "OwnJudgeDefinition",
     "PointEntailment",
+    "QuestionDecomposer",
+    "QuestionEvolver",
+    "QuestionScorer",
     "RelevanceJudge",
     "RequestWriter",
+    "SearchKind",
+    "SubQuery",
     "SubQuestionGenerator",
     "SupportJudge",
     "Verdict",

@@ -61,3 +61,11 @@ class YesNo(Label):
 
     NO = "no"
     YES = "yes"
+
+
+class SearchKind(Label):
+    """How a sub-question has to be searched for (arXiv:2410.23000)."""
+
+    SIMPLE = "simple"
+    COMPLEX = "complex"
+    VAGUE = "vague"

@@ -39,7 +39,8 @@ def agree(
             of `judge run`, of which the file is taken that is like the other.
         judged: the other file or folder; None: compare the annotators of `human`.
         where: read only those rows of `human` whose fields have one of these values.
-        kind: what to compare of folders: nuggets, support, relevance, ratings, keypoints, items or scores.
+        kind: what to compare of folders: nuggets, support, relevance, ratings, keypoints, items or
+            scores.
             Of two folders it is otherwise the first of these judgements that both have.
         resamples, seed, level: of the intervals, which draw topics; 0 resamples: no intervals.
 

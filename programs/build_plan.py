@@ -8,7 +8,8 @@ from ..backends.budget import Budget
 from ..judges.segments import segments
 from ..records.problems import Problems
 from ..records.summaries import Summary, read_summaries
-from .built import check_build_folder
+from .building import check_build_folder
+from .built import BUILT_FILES, PROGRAM
 from .config import Config, DataConfig, JudgeName
 from .estimates import (
     QUESTION_TOKENS,
@@ -39,7 +40,7 @@ def build_config(path: Path, config: Config) -> Config:
     """
     check_tokenizer(config)
     config = config.model_copy(update={"program": (), "data": DataConfig(reference=path)})
-    check_build_folder(config)
+    check_build_folder(config, PROGRAM, BUILT_FILES)
     return config
 
 

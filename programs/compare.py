@@ -38,7 +38,8 @@ def compare(
             they are folders of one and the same judge on other inputs: then it is runs that
             changed and kept their name. Without common cells, runs, if their names differ.
         runs, measures, resamples, seed, level: see `compare_runs`.
-        kind: of two folders, the judgements to compare: nuggets, support, relevance, ratings or keypoints.
+        kind: of two folders, the judgements to compare: nuggets, support, relevance, ratings or
+            keypoints.
 
     Returns: what `compare_runs` or `compare_judges` returns; `compared` says which.
     Raises: InputError with the reason why it is neither.

@@ -28,6 +28,9 @@ JudgeName = Literal[
     "entailment",
     "claim_extractor",
     "claim",
+    "question_scorer",
+    "question_evolver",
+    "question_decomposer",
 ]
 
 MOST_PASSAGES = 10_000  # of a context
@@ -171,6 +174,15 @@ class KeyPointsConfig(_Section):
     precision: bool = Field(default=True, description="judge the claims of answers, for KPP")
 
 
+class Long2RagConfig(_Section):
+    """What `judge build long2rag` makes questions of, and how many (arXiv:2410.23000)."""
+
+    least: int = Field(default=3, ge=1, le=5, description="score a seed needs on each criterion")
+    evolve: int = Field(
+        default=0, ge=0, le=20, description="new questions of each seed, in depth and in width"
+    )
+
+
 class ItemsConfig(_Section):
     """Who labels the items of `data.items`, and by which of their fields."""
 
@@ -223,6 +235,7 @@ class Config(_Section):
     support: SupportConfig = SupportConfig()
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
+    long2rag: Long2RagConfig = Long2RagConfig()
     items: ItemsConfig = ItemsConfig()
     run: RunSection = RunSection()
 

@@ -29,25 +29,19 @@ def _lines(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield "to measure how much of what a report needs is in retrieved passages and in answers."
     yield ""
     yield "## Where it comes from"
-    for path, digest in manifest["inputs"].items():
-        yield f"- `{_plain(Path(path).name)}`, SHA-256 `{digest}`"
+    yield from sources(manifest["inputs"])
     yield ""
     yield "Documents and summaries were given. Who wrote them, when, in which language and on what"
     yield "terms they may be passed on is not known to the program: the maker has to add it here."
     yield ""
     yield "## What was generated, and by what"
-    yield from _table([["what", "judge", "version", "prompts", "model"], *_generated(manifest)])
-    yield ""
-    if answered := [name for name in manifest["answered_by"] if name != "lexical"]:
-        yield f"The models gave their names as {', '.join(map(_plain, answered))}."
-    if any("lexical" in row["model"]["model"] for row in manifest["judges"].values()):
-        yield "`lexical` counts shared words and is no language model: good for trying the tools."
+    yield from generated(manifest, _MADE)
     yield ""
     yield "## Numbers it was made with"
     yield from _settings(manifest)
     yield ""
     yield "## What is in it"
-    yield from _table(statistics_table(found))
+    yield from table(statistics_table(found))
     yield ""
     grades = ", ".join(f"{n:,} of grade {grade}" for grade, n in found["passage_grades"].items())
     yield f"- passages in qrels.txt: {grades.replace('grade open', 'open grade (left out)')}"
@@ -56,14 +50,12 @@ def _lines(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield f"- topics without an answerable question: {n:,}"
     yield ""
     yield "## What was left out, and why"
-    yield from _left_out(manifest, found)
+    yield from [*left_out(manifest), *_missing(manifest)] or ["Nothing."]
     yield ""
     yield "## Known limits"
     yield from _LIMITS
     yield ""
-    yield "## Licence"
-    yield "Not stated by the program. The texts keep the terms of their sources, and what was"
-    yield "generated may be bound by those of its model. The maker has to state both."
+    yield from licence()
 
 
 _LIMITS = (
@@ -76,14 +68,6 @@ _LIMITS = (
 )
 
 
-def _generated(manifest: Mapping[str, Any]) -> Iterator[list[str]]:
-    for name, made in _MADE.items():
-        judge = manifest["judges"][name]
-        prompts = ", ".join(judge["prompts"].values())
-        model = _plain(judge["model"]["model"])
-        yield [made, judge["judge"], judge["version"], prompts, model]
-
-
 def _settings(manifest: Mapping[str, Any]) -> Iterator[str]:
     numbers = manifest["config"]["coverage"]
     window = manifest["judges"]["answerability"]["window"]
@@ -94,25 +78,61 @@ def _settings(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield "  ties by the natural order of the ids"
     yield "- qrels.txt: 3 required; 2 answers something better than any required passage;"
     yield "  1 answers nothing better; 0 answers nothing"
-    yield f"- tokens counted by: {_plain(numbers['tokenizer'])}"
+    yield f"- tokens counted by: {plain(numbers['tokenizer'])}"
 
 
-def _left_out(manifest: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
-    lines = [
-        f"- topic `{_plain(row['topic_id'])}`: {row['stage']} not made ({row['reason']})"
-        for row in manifest["left_out"]
-    ]
-    lines += [f"- {n:,} {kind} (problems.jsonl)" for kind, n in manifest["problems"].items()]
-    lines += [f"- {n:,} {what}" for what, n in manifest["counts"].items()]
+def _missing(manifest: Mapping[str, Any]) -> Iterator[str]:
+    found = manifest["statistics"]
     ratings = found["ratings"]
     if ratings["missing"]:
         total = ratings["given"] + ratings["missing"]
-        lines.append(f"- {ratings['missing']:,} of {total:,} ratings are missing (-1 or -2)")
-        lines.append(f"- {found['undecided_questions']:,} questions are undecided for that reason")
-    yield from lines or ["Nothing."]
+        yield f"- {ratings['missing']:,} of {total:,} ratings are missing (-1 or -2)"
+        yield f"- {found['undecided_questions']:,} questions are undecided for that reason"
 
 
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def sources(hashes: Mapping[str, str]) -> Iterator[str]:
+    """Files by their names, with their hashes."""
+    for path, digest in hashes.items():
+        yield f"- `{plain(Path(path).name)}`, SHA-256 `{digest}`"
+
+
+def generated(manifest: Mapping[str, Any], made: Mapping[str, str]) -> Iterator[str]:
+    """A table of what was made, by judge, and which models answered."""
+    rows = [["what", "judge", "version", "prompts", "model"]]
+    for name, what in made.items():
+        if judge := manifest["judges"].get(name):
+            prompts = ", ".join(judge["prompts"].values())
+            model = plain(judge["model"]["model"])
+            rows.append([what, judge["judge"], judge["version"], prompts, model])
+    yield from table(rows)
+    yield ""
+    if answered := [name for name in manifest["answered_by"] if name != "lexical"]:
+        yield f"The models gave their names as {', '.join(map(plain, answered))}."
+    if any("lexical" in row["model"]["model"] for row in manifest["judges"].values()):
+        yield "`lexical` counts shared words and is no language model: good for trying the tools."
+
+
+def left_out(manifest: Mapping[str, Any]) -> list[str]:
+    """Topics, lines of files and others that are not in the collection."""
+    return [
+        *(
+            f"- topic `{plain(row['topic_id'])}`: {row['stage']} not made ({row['reason']})"
+            for row in manifest["left_out"]
+        ),
+        *(f"- {n:,} {kind} (problems.jsonl)" for kind, n in manifest["problems"].items()),
+        *(f"- {n:,} {what}" for what, n in manifest["counts"].items()),
+    ]
+
+
+def licence() -> Iterator[str]:
+    """What the program cannot know."""
+    yield "## Licence"
+    yield "Not stated by the program. The texts keep the terms of their sources, and what was"
+    yield "generated may be bound by those of its model. The maker has to state both."
+
+
+def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A Markdown table, the header first."""
     header, *body = rows
     yield f"| {' | '.join(header)} |"
     yield "|" + "---|" * len(header)
@@ -120,6 +140,6 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A name for Markdown, whatever it holds."""
     return "".join(c if c.isprintable() and c not in "|`<>" else "?" for c in text)

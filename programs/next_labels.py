@@ -72,7 +72,8 @@ def next_labels(
         results: results folders or files of labels, of one judge each.
         n: how many cells, >= 1; all that are left if there are fewer.
         labels: what people labelled already, which is left out.
-        kind: of folders, the judgements to label: nuggets, support, relevance, ratings or keypoints.
+        kind: of folders, the judgements to label: nuggets, support, relevance, ratings or
+            keypoints.
         random_share: of the n in [0, 1], drawn at random within topics, as evenly over the
             topics as they have cells. The rest is divided among these, as far as they apply:
             disagreement: judges differ, the more the further apart their labels stand, if they

@@ -28,6 +28,9 @@ from ..judges import (
     NuggetImportance,
     Nuggetizer,
     OwnJudge,
+    QuestionDecomposer,
+    QuestionEvolver,
+    QuestionScorer,
     RelevanceJudge,
     RequestWriter,
     SubQuestionGenerator,
@@ -141,6 +144,21 @@ class Panel:
     def claim(self) -> ClaimJudge:
         """Says which claims state a key point."""
         return self._judge("claim", ClaimJudge)
+
+    @property
+    def question_scorer(self) -> QuestionScorer:
+        """Scores questions."""
+        return self._judge("question_scorer", QuestionScorer)
+
+    @property
+    def question_evolver(self) -> QuestionEvolver:
+        """Makes new questions from others."""
+        return self._judge("question_evolver", QuestionEvolver)
+
+    @property
+    def question_decomposer(self) -> QuestionDecomposer:
+        """Splits questions for retrieval."""
+        return self._judge("question_decomposer", QuestionDecomposer)
 
     def item_judge(self, name: str) -> ItemJudge:
         """A judge of items by its name, or by the YAML file that says what it is.

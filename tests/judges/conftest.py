@@ -21,6 +21,9 @@ from nuggetjudge.judges import (
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
+    QuestionDecomposer,
+    QuestionEvolver,
+    QuestionScorer,
     RelevanceJudge,
     RequestWriter,
     SubQuestionGenerator,
@@ -29,6 +32,7 @@ from nuggetjudge.judges import (
     lexical_answers,
     lexical_entailment,
     lexical_keypoints,
+    lexical_questions,
     lexical_writing,
 )
 from nuggetjudge.judges.base import Judge
@@ -165,6 +169,24 @@ CASES = (
         "verdicts",
         "judge",
     ),
+    Case("question_scorer", QuestionScorer, {"question": QUESTION}, "scores", "score"),
+    Case(
+        "question_evolver",
+        QuestionEvolver,
+        {"question": QUESTION, "way": "depth", "n": 2, "domain": "engineering"},
+        "questions",
+        "depth",
+    ),
+    Case(
+        "question_evolver",
+        QuestionEvolver,
+        {"question": QUESTION, "way": "width", "n": 2, "category": "why"},
+        "questions",
+        "width",
+    ),
+    Case(
+        "question_decomposer", QuestionDecomposer, {"question": QUESTION}, "subquestions", "split"
+    ),
 )
 
 
@@ -191,6 +213,14 @@ def model(twin_server: MockServer) -> ModelConfig:
 def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
     asked = input_of(body)
     system = body["messages"][0]["content"]
+    if '"clarity"' in system:
+        return lexical_questions.score_question(asked)
+    if '"subquestions"' in system:
+        return lexical_questions.split_question(asked)
+    if "domain" in asked:
+        is_deep = "harder" in system
+        twin = lexical_questions.deepen_question if is_deep else lexical_questions.widen_question
+        return twin(asked)
     if "response" in asked:
         several = "key_points" in asked
         return (lexical_entailment.judge_points if several else lexical_entailment.judge_point)(

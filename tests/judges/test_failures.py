@@ -62,6 +62,7 @@ WRITERS = (
     "keypoint_extractor",
     "keypoint_merger",
     "claim_extractor",
+    "question_evolver",
 )
 WINDOWED = {"question": "q", "nuggets": ["wind", "deck"]}
 

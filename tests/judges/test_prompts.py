@@ -43,6 +43,7 @@ def rendered(case):
         "claims": {"1": "wind blows", "2": HOSTILE},
     }
     given |= {"key_points": {"1": "wind moves a deck", "2": HOSTILE}}
+    given |= {"domain": HOSTILE, "category": ""}
     if case.name == "claim_judge":
         given |= {"key_points": f"1. wind moves a deck\n2. {HOSTILE}"}
     inputs = {name: given[name] for name in prompt.input_names}
@@ -85,6 +86,10 @@ def test_there_is_no_approved_file_without_a_judge():
         "entailment_judge.judge_one.txt",
         "entailment_judge_window.judge_each.txt",
         "claim_judge.judge.txt",
+        "question_scorer.score.txt",
+        "question_evolver.depth.txt",
+        "question_evolver.width.txt",
+        "question_decomposer.split.txt",
     }
 
 
