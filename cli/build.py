@@ -169,6 +169,9 @@ def long2rag(
     from ..programs.long2rag_files import statistics_table
 
     if verified:
+        others = (documents, out, model, evolve, least, config, sets, limit, max_cost, max_calls)
+        if any(value is not None for value in (*others, max_tokens)) or offline or dry_run:
+            raise typer.BadParameter("--verified goes with the folder, --json and --quiet alone")
         _verify(topics, verified, as_json=as_json)
         return
     if topics.is_dir():
@@ -196,6 +199,8 @@ def long2rag(
     else:
         note = f"For people: {folder}/verification.csv, then judge build long2rag {folder} "
         note += "--verified SHEET\n"
+        if not (folder / "verification.csv").is_file():
+            note = "No key points, so nothing for people to verify.\n"
     found = manifest["statistics"]
     _tell(found, statistics_table(found), "", as_json=as_json)
     _end(manifest, folder, resolved.run.allow_missing, [note.rstrip()])
@@ -212,7 +217,8 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
     _tell(found, retention_table(found), agreed, as_json=as_json)
     if n_open := found["all"]["open"]:
         what = f"{n_open:,} key points have no verdict on both tasks that most people gave; kept"
-        sys.stderr.write(f"{what}\n")
+        first = [" ".join(cell) for cell in found["open_key_points"][:SHOWN]]
+        sys.stderr.write(shown(f"{what}: {', '.join(first)}{', ...' * (n_open > SHOWN)}\n"))
         raise typer.Exit(INCOMPLETE)
 
 

@@ -18,7 +18,6 @@ from .keypoint_stages import ExtractStage, FilterStage, MergeStage
 from .long2rag_datasheet import long2rag_datasheet
 from .long2rag_files import (
     FILES,
-    PROGRAM,
     BuiltQuestion,
     MadePoints,
     ScoredSeed,
@@ -28,7 +27,7 @@ from .long2rag_files import (
 )
 from .manifest import input_hashes
 from .results import Results
-from .verification import write_verification
+from .verification import PROGRAM, sheet_hash, write_verification
 
 _WAYS: tuple[Literal["depth", "width"], ...] = ("depth", "width")
 
@@ -86,7 +85,7 @@ class _Long2RagBuild(Build):
         write_verification(results.folder, sets, topics, self.problems)
         found = statistics(seeds, len(self.given.seeds), questions, made, sets)
         data = {"topic_ids": list(topics), "topics": len(topics)}
-        data |= {"has_key_points": made is not None}
+        data |= {"has_key_points": made is not None, "sheet": sheet_hash(results.folder)}
         return found, data
 
     def datasheet(self, manifest: Mapping[str, Any]) -> str:

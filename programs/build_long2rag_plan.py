@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..backends.budget import Budget
 from ..records.documents import TopicDocuments, read_topic_documents
-from ..records.problems import Problems
+from ..records.problems import InputError, Problems
 from ..records.rows import Passage, Topic
 from ..records.topics import read_topics
 from .building import check_build_folder
@@ -17,9 +17,9 @@ from .config import Config, DataConfig, JudgeName
 from .estimates import KEYED_TOKENS, Estimate, estimated, placeholder, prompt_tokens
 from .hostile import looks_like_an_instruction
 from .keypoint_plan import POINTS, keypoint_estimates
-from .long2rag_files import FILES, PROGRAM
+from .long2rag_files import FILES
 from .panel import Panel
-from .verification import SHEET, check_unverified
+from .verification import KEY_POINTS, PROGRAM, SHEET, check_unverified
 
 JUDGES: tuple[JudgeName, ...] = (
     *("question_scorer", "question_evolver", "question_decomposer"),
@@ -51,6 +51,9 @@ def build_config(topics: Path, documents: Path | None, config: Config) -> Config
     config = config.model_copy(update={"program": (), "data": data})
     check_build_folder(config, PROGRAM, (*FILES, SHEET))
     check_unverified(config.run.out)
+    if documents is None and (config.run.out / KEY_POINTS).is_file():
+        what = "has key points, which a build without documents would remove"
+        raise InputError(f"{config.run.out}: {what}; name --documents, or another --out")
     return config
 
 

@@ -23,7 +23,6 @@ FILES = (
     *(KEY_POINTS, REJECTED, UNVERIFIED, STATISTICS, DATASHEET),
     *("unjudged.jsonl", "problems.jsonl", MANIFEST),
 )
-PROGRAM = "build long2rag"  # in the manifest
 KINDS = ("simple", "complex", "vague")
 
 

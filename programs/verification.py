@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,10 @@ from ..records.lines import is_json
 from ..records.problems import InputError, Problems
 from ..records.rows import KeyPointSet, Topic
 from .label_sheet import write_sheet
+from .manifest import read_manifest
+from .results import MANIFEST
 
+PROGRAM = "build long2rag"  # in the manifest
 SHEET = "verification.csv"
 KEY_POINTS, REJECTED = "keypoints.jsonl", "rejected_keypoints.jsonl"
 UNVERIFIED = "unverified_keypoints.jsonl"  # the key points as they were before people
@@ -35,6 +39,7 @@ def write_verification(
     and name themselves under `annotator`.
     """
     path = folder / SHEET
+    check_unverified(folder)  # once more: people may have saved it while the build ran
     path.unlink(missing_ok=True)
     rows = [
         {
@@ -59,14 +64,32 @@ def write_verification(
 
 
 def check_unverified(folder: Path) -> None:
-    """Raise InputError if people have verified what is in a folder: a build would undo it."""
+    """Raise InputError if people have verified what is in a folder: a build would undo it.
+
+    A sheet that is not as the build wrote it counts; of a build that did not end, one with labels.
+    """
     sheet = folder / SHEET
-    has_labels = sheet.is_file() and any(
-        line.row.get(task) for line in _rows(sheet, Problems()) for task in TASKS
-    )
-    if has_labels or (folder / UNVERIFIED).is_file():
-        what = f"people have verified key points here ({SHEET if has_labels else UNVERIFIED})"
+    is_changed = sheet.is_file() and sheet_hash(folder) != _written(folder)
+    if is_changed and _written(folder) is None:
+        lines = _rows(sheet, Problems())
+        is_changed = any(line.row.get(task) for line in lines for task in TASKS)
+    if is_changed or (folder / UNVERIFIED).is_file():
+        what = f"people have verified key points here ({SHEET if is_changed else UNVERIFIED})"
         raise InputError(f"{folder}: {what}; name another --out")
+
+
+def sheet_hash(folder: Path) -> str | None:
+    """SHA-256 of the sheet in a folder; None if there is none."""
+    path = folder / SHEET
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def _written(folder: Path) -> str | None:
+    """What the sheet's hash was when a build wrote it; None if no build has ended here."""
+    if not (folder / MANIFEST).is_file():
+        return None
+    found: str | None = read_manifest(folder, PROGRAM)["data"].get("sheet")
+    return found
 
 
 def read_verification(
@@ -81,9 +104,14 @@ def read_verification(
 
     Errors noted: a column or label that is none, an unknown key point, a point labelled twice by
     one person.
+    Raises: InputError also for sheets without a label.
     """
     lines: list[Line] = []
+    names = Counter(sheet.name for sheet in sheets)
     for sheet in sheets:
+        person = None
+        if sheets[1:]:
+            person = sheet.name if names[sheet.name] == 1 else str(sheet)
         for line in _rows(sheet, problems):
             cell = line.id("topic_id"), line.id("key_point_id")
             if None in cell:
@@ -91,13 +119,17 @@ def read_verification(
             if cell not in known:
                 what = f"key point {cell[1]!r} of topic {cell[0]!r} is not in the collection"
                 line.error("unknown_key_point", what)
-            annotator = line.optional_id("annotator") or (sheet.name if sheets[1:] else None)
+            annotator = line.optional_id("annotator") or person
             lines.append(replace(line, row={**line.row, "annotator": annotator}))
     found = {}
     for task in TASKS:
         told = (_of_task(line, task) for line in lines)
         rows = [line for line in told if line is not None]
         found[task] = labels_of_rows(sheets[0], rows, problems, SCALE)
+    problems.raise_errors()
+    if not any(of.cells or of.annotations for of in found.values()):
+        what = f"no label in it, wanted yes or no under {' and '.join(TASKS)}"
+        raise InputError(f"{sheets[0]}: {what}")
     return found
 
 
@@ -134,7 +166,8 @@ def retention(
                 groups.setdefault(name, []).append(cell)
         by_group[f"by_{by}"] = {name: counted(groups[name]) for name in sorted(groups)}
     agreed = {task: _agreement(labels[task]) for task in TASKS}
-    return {"all": counted(fates), **by_group, "agreement": agreed}
+    left = [list(cell) for cell, of in fates.items() if of == "open"]
+    return {"all": counted(fates), **by_group, "agreement": agreed, "open_key_points": left}
 
 
 def retention_table(found: Mapping[str, Any]) -> list[list[str]]:
@@ -177,7 +210,7 @@ def _of_task(line: Line, task: str) -> Line | None:
         line.missing(task)
         return None
     written = line.row[task]
-    label = str(written or "").strip().lower()
+    label = "" if written is None else str(written).strip().lower()
     if label not in ("", *SCALE):
         line.bad(task, written, "yes, no or nothing")
     if label not in SCALE:

@@ -15,10 +15,17 @@ from ..records.problems import InputError, Problems
 from ..records.topics import read_topics
 from .building import DATASHEET, STATISTICS, pretty
 from .long2rag_datasheet import long2rag_datasheet
-from .long2rag_files import PROGRAM
 from .manifest import read_manifest
 from .results import MANIFEST
-from .verification import KEY_POINTS, REJECTED, UNVERIFIED, fate, read_verification, retention
+from .verification import (
+    KEY_POINTS,
+    PROGRAM,
+    REJECTED,
+    UNVERIFIED,
+    fate,
+    read_verification,
+    retention,
+)
 from .writing import writing
 
 BY_PEOPLE = "people"  # why a point is no key point
@@ -83,7 +90,7 @@ def _divided(
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    return map(orjson.loads, path.read_bytes().splitlines())
+    return map(orjson.loads, filter(bytes.strip, path.read_bytes().splitlines()))
 
 
 def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:

@@ -127,6 +127,7 @@ def test_key_points_that_nobody_decided_end_with_3(judge, tmp_path):
     [
         ((".",), "is a folder"),
         ((SEEDS, "--verified", EXAMPLE / "verified.csv"), "is no folder"),
+        ((".", "--verified", EXAMPLE / "verified.csv", "--dry-run"), "goes with the folder"),
         ((".", "--verified", EXAMPLE / "verified.csv"), "manifest.json is missing"),
     ],
 )

@@ -170,8 +170,8 @@ def test_without_documents_it_ends_with_the_questions_and_goes_on_when_they_come
     }  # fmt: skip
     built(seeds, documents, "at-once")
     assert files_of(out) == files_of(tmp_path / "at-once")
-    built(seeds)  # and back: nothing of the key points is left
-    assert {path.name for path in out.iterdir()}.isdisjoint(("keypoints.jsonl", SHEET))
+    with pytest.raises(InputError, match="has key points, which a build without documents"):
+        built(seeds)
 
 
 STEPS = {
@@ -447,3 +447,21 @@ def test_questions_alone_cannot_be_verified(built, seeds, tmp_path):
     built(seeds)
     with pytest.raises(InputError, match="has no key points yet"):
         verify_long2rag(tmp_path / "out", [tmp_path / "done.csv"])
+
+
+def test_a_sheet_that_was_changed_in_any_way_is_not_replaced(built, seeds, documents, tmp_path):
+    built(seeds, documents)
+    built(seeds, documents)  # as it was written: made again
+    sheet = tmp_path / "out" / SHEET
+    sheet.write_text(sheet.read_text().replace("annotator", "who", 1))
+    with pytest.raises(InputError, match="people have verified key points here"):
+        built(seeds, documents)
+
+
+def test_a_sheet_without_a_label_is_no_verification(built, seeds, documents, tmp_path):
+    built(seeds, documents)
+    out = tmp_path / "out"
+    before = files_of(out)
+    with pytest.raises(InputError, match="no label in it, wanted yes or no"):
+        verify_long2rag(out, [out / SHEET])
+    assert files_of(out) == before
