@@ -14,7 +14,6 @@ from ..records.cells import ANSWERABILITY_KEY, RATING_SCALE
 from .items import ItemJudge
 from .labels import AnswerGrade
 from .lexical_answers import answer_overlap, grade_answer, grade_answers
-from .verdicts import Verdict
 
 _GRADES = """\
 5: it states the whole answer outright. 4: it answers, and only a minor detail is missing or
@@ -113,9 +112,7 @@ class AnswerabilityGrader(ItemJudge):
                 grade=int(only.label), score=only.score, probabilities=only.probabilities
             )
         items = [{"question": text, "context": context} for text in questions or ()]
-        found: list[Verdict] = []
-        for start in range(0, len(items), self.window):
-            found += (await self.verdicts(items[start : start + self.window]))[0]
+        found = await self.in_windows(items)
         return dspy.Prediction(
             grades=[int(verdict.label) for verdict in found],
             scores=[verdict.score for verdict in found],

@@ -14,7 +14,6 @@ from . import lexical
 from .items import ItemJudge
 from .labels import NUGGET_GAINS, NuggetMatch, NuggetSupport
 from .overlap import weighted_overlap
-from .verdicts import Verdict
 
 WINDOW = 10  # nuggets in one call, arXiv:2411.09607
 
@@ -98,11 +97,8 @@ class NuggetAssigner(ItemJudge):
         self, *, question: str, answer: str, nuggets: Sequence[str]
     ) -> dspy.Prediction:
         """All windows, one after the other."""
-        found: list[Verdict] = []
-        for start in range(0, len(nuggets), self.window):
-            batch = nuggets[start : start + self.window]
-            items = [{"question": question, "answer": answer, "nugget": text} for text in batch]
-            found += (await self.verdicts(items))[0]
+        items = [{"question": question, "answer": answer, "nugget": text} for text in nuggets]
+        found = await self.in_windows(items)
         return dspy.Prediction(
             verdicts=[self.labels(verdict.label) for verdict in found],
             scores=[verdict.score for verdict in found],

@@ -12,7 +12,6 @@ from ..backends.prompt import Scorer, Twin
 from .items import ItemJudge
 from .labels import YesNo
 from .lexical_entailment import judge_claims, score_claims
-from .verdicts import Verdict
 
 WINDOW = 10  # claims in one call
 
@@ -68,9 +67,7 @@ class ClaimJudge(ItemJudge):
     async def decide(self, *, key_points: str, claims: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
         """All windows, one after the other."""
         items = [{"key_points": key_points, "claim": text} for text in claims]
-        found: list[Verdict] = []
-        for start in range(0, len(items), self.window):
-            found += (await self.verdicts(items[start : start + self.window]))[0]
+        found = await self.in_windows(items)
         return dspy.Prediction(
             verdicts=[YesNo(verdict.label) for verdict in found],
             scores=[verdict.score for verdict in found],

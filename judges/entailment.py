@@ -13,7 +13,6 @@ from ..records.cells import ENTAILMENT_SCALE, KEY_POINT_KEY
 from .items import ItemJudge
 from .labels import PointEntailment
 from .lexical_entailment import judge_point, judge_points, stated
-from .verdicts import Verdict
 
 _LABELS = """\
 yes: the response states all of the point, in any wording, or the point follows from it. no: the
@@ -123,9 +122,7 @@ class EntailmentJudge(ItemJudge):
                 is_quoted=only.is_quoted,
             )
         items = [{"key_point": text, "response": response} for text in key_points or ()]
-        found: list[Verdict] = []
-        for start in range(0, len(items), self.window):
-            found += (await self.verdicts(items[start : start + self.window]))[0]
+        found = await self.in_windows(items)
         return dspy.Prediction(
             verdicts=[verdict.label for verdict in found],
             scores=[verdict.score for verdict in found],

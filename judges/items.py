@@ -69,6 +69,13 @@ class ItemJudge(Judge):
         found = [self._verdict(reply, key, item, topic_id) for key, item in both]
         return found, reply.provenance
 
+    async def in_windows(self, items: Sequence[Mapping[str, str]]) -> list[Verdict]:
+        """As `verdicts` for any number of items: one call a window, one after the other."""
+        found: list[Verdict] = []
+        for start in range(0, len(items), self.window):
+            found += (await self.verdicts(items[start : start + self.window]))[0]
+        return found
+
     def asked(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         """The inputs of the call for these items: what they share, the listed ones numbered."""
         asked: dict[str, Any] = dict(items[0])
