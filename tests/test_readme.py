@@ -82,18 +82,7 @@ def test_the_judge_of_ones_own_is_judged_measured_and_calibrated_as_shown(tmp_pa
         "    # what answers without a model", ""
     )
     assert definition + "\n" == (home / "grounded.yaml").read_text(encoding="utf-8")
-    printed: list[str] = []
-    for command in commands:
-        assert command.startswith("judge ")
-        done = subprocess.run(
-            [sys.executable, "-m", "nuggetjudge", *shlex.split(command)[1:]],
-            cwd=home,
-            env={**os.environ, "HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        printed += done.stdout.split("\n")
+    printed = [line for command in commands for line in judge(command, home).split("\n")]
     for line in shown:
         assert line in printed
     assert shown[-1].startswith("It helped")
