@@ -20,7 +20,7 @@ from .terminal import shown
 
 app = typer.Typer(
     name="judge",
-    help="LLM judges for long-form RAG: nuggets, support, coverage and relevance.",
+    help="LLM judges for long-form RAG: nuggets, coverage, key points, support and relevance.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
