@@ -8,7 +8,9 @@ READY  := $(VENV)/ready
 VLLM   := .venv-vllm
 LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba llvmlite
 
-.PHONY: demo test test-vllm check bench constraints constraints-vllm clean
+EXTRAS := lucene dense rerank ray
+
+.PHONY: demo test test-vllm $(EXTRAS:%=test-%) check bench constraints constraints-vllm constraints-extras clean
 
 demo: $(READY)
 	$(BIN)/judge run examples/collection/judge.yaml
@@ -19,6 +21,10 @@ test: $(READY)
 # Judges against a real vLLM server on this machine's CPU; see docs/backends.md.
 test-vllm: $(VLLM)/ready
 	$(VLLM)/bin/python -m pytest -rs tests/vllm
+
+# Each extra in an environment of its own: Lucene by Pyserini, dense models, RankLLM, Ray.
+$(EXTRAS:%=test-%): test-%: .venv-%/ready
+	.venv-$*/bin/python -m pytest -rs tests/$*
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -43,6 +49,13 @@ $(VLLM)/ready: pyproject.toml constraints-vllm.txt
 	$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r constraints-vllm.txt -e .
 	touch $(VLLM)/ready
 
+# One rule for all: what the extra's tests need. rank-llm without its vllm, which wants a GPU.
+.venv-%/ready: pyproject.toml constraints-%.txt
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-$*.txt -e '.[test-$*]'
+	[ $* != rerank ] || .venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps rank-llm==0.25.7
+	touch $@
+
 # Names and versions of all packages, without any index address.
 constraints:
 	uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 --extra test pyproject.toml -o constraints.txt
@@ -51,5 +64,10 @@ constraints:
 constraints-vllm:
 	UV_FIND_LINKS="$$PIP_FIND_LINKS" uv pip compile --quiet --no-header --no-annotate --python-version 3.11 --python-platform x86_64-manylinux_2_28 --extra test-vllm $(LEAN:%=--no-emit-package %) pyproject.toml -o constraints-vllm.txt
 
+constraints-extras:
+	for extra in $(EXTRAS); do \
+	  UV_FIND_LINKS="$$PIP_FIND_LINKS" uv pip compile --quiet --no-header --no-annotate --python-version 3.11 --extra test-$$extra pyproject.toml | sed 's/+cpu$$//' > constraints-$$extra.txt || exit 1; \
+	done
+
 clean:
-	rm -rf $(VENV) $(VLLM) results build *.egg-info
+	rm -rf $(VENV) $(VLLM) $(EXTRAS:%=.venv-%) results build *.egg-info

@@ -14,8 +14,11 @@ from . import agree, cache, calibrate, compare, configs, doctor, run, score
 from .build import build
 from .coverage import coverage
 from .exits import INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
+from .generate import generate
 from .next import next_
 from .probe import probe
+from .retrieve import index, retrieve
+from .serve_model import serve_model
 from .terminal import shown
 
 app = typer.Typer(
@@ -34,9 +37,13 @@ app.command()(compare.compare)
 app.command("next")(next_)
 app.command()(probe)
 app.command()(coverage)
+app.command()(index)
+app.command()(retrieve)
+app.command()(generate)
 app.add_typer(build, name="build")
 app.command()(doctor.doctor)
 app.command()(cache.cache)
+app.command()(serve_model)
 app.command()(configs.init)
 app.command()(configs.schema)
 app.command("export-config")(configs.export_config)

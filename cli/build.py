@@ -99,7 +99,7 @@ def crux(
     }
     given = {name: value for name, value in flags.items() if value is not None}
     resolved = load_config(config, given, sets or (), model)
-    if _planned(plan_build(summaries, resolved), ASSUMED, dry_run=dry_run, as_json=as_json):
+    if planned(plan_build(summaries, resolved), ASSUMED, dry_run=dry_run, as_json=as_json):
         return
     manifest = _built(lambda: build_crux(summaries, resolved, quiet=quiet))
     found = manifest["statistics"]
@@ -189,7 +189,7 @@ def long2rag(
     given = {name: value for name, value in flags.items() if value is not None}
     resolved = load_config(config, given, sets or (), model)
     plan = plan_long2rag(topics, documents, resolved)
-    if _planned(plan, ASSUMED, dry_run=dry_run, as_json=as_json):
+    if planned(plan, ASSUMED, dry_run=dry_run, as_json=as_json):
         return
     manifest = _built(lambda: build_long2rag(topics, documents, resolved, quiet=quiet))
     folder = resolved.run.out
@@ -222,7 +222,7 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
         raise typer.Exit(INCOMPLETE)
 
 
-def _planned(plan: Iterable[Any], assumed: str, *, dry_run: bool, as_json: bool) -> bool:
+def planned(plan: Iterable[Any], assumed: str, *, dry_run: bool, as_json: bool) -> bool:
     """Tell what the build will take; whether that was all that is wanted."""
     from .tables import plan_table, write_objects
 

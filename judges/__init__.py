@@ -1,5 +1,6 @@
 """One question asked of a model: a DSPy signature, a module, typed labels, a lexical twin."""
 
+from .answer_writer import AnswerWriter
 from .answerability import AnswerabilityGrader
 from .assigner import NuggetAssigner
 from .claim import ClaimJudge
@@ -13,6 +14,7 @@ from .keypoint_extractor import FoundPoint, KeyPointExtractor
 from .keypoint_filter import KeyPointFilter
 from .keypoint_merger import KeyPointMerger, MergedPoint
 from .labels import CitationSupport, NuggetMatch, NuggetSupport, PointEntailment, SearchKind, YesNo
+from .listwise import ListwiseRanker, Order
 from .nuggetizer import Nuggetizer
 from .own import OwnJudge, OwnJudgeDefinition, read_own_judge
 from .question_decomposer import QuestionDecomposer, SubQuery
@@ -20,11 +22,13 @@ from .question_evolver import QuestionEvolver
 from .question_scorer import QuestionScorer
 from .relevance import RelevanceJudge
 from .request import RequestWriter
+from .setwise import SetwiseRanker
 from .subquestions import SubQuestionGenerator
 from .support import SupportJudge
 from .verdicts import Verdict
 
 __all__ = [
+    "AnswerWriter",
     "AnswerabilityGrader",
     "CitationSupport",
     "ClaimExtractor",
@@ -37,12 +41,14 @@ __all__ = [
     "KeyPointExtractor",
     "KeyPointFilter",
     "KeyPointMerger",
+    "ListwiseRanker",
     "MergedPoint",
     "NuggetAssigner",
     "NuggetImportance",
     "NuggetMatch",
     "NuggetSupport",
     "Nuggetizer",
+    "Order",
     "OwnJudge",
     "OwnJudgeDefinition",
     "PointEntailment",
@@ -52,6 +58,7 @@ __all__ = [
     "RelevanceJudge",
     "RequestWriter",
     "SearchKind",
+    "SetwiseRanker",
     "SubQuery",
     "SubQuestionGenerator",
     "SupportJudge",

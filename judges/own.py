@@ -37,6 +37,7 @@ _BUILT_IN = (
     *("subquestions", "answerability", "request", "decontextualizer"),
     *("keypoint_extractor", "keypoint_merger", "keypoint_filter", "entailment"),
     *("claim_extractor", "claim", "question_scorer", "question_evolver", "question_decomposer"),
+    *("listwise", "setwise", "rankllm", "answer_writer"),
 )
 # Fields that stand beside the inputs in files of items and labels.
 _FIELDS = {

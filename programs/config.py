@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ..backends.config import ModelConfig
+from .pipeline import Pipeline
 
 ProgramName = Literal["relevance", "nuggets", "support", "coverage", "keypoints", "items"]
 JudgeName = Literal[
@@ -31,6 +32,10 @@ JudgeName = Literal[
     "question_scorer",
     "question_evolver",
     "question_decomposer",
+    "listwise",
+    "setwise",
+    "rankllm",
+    "answer_writer",
 ]
 
 MOST_PASSAGES = 10_000  # of a context
@@ -108,6 +113,9 @@ class DataConfig(_Section):
     documents: Path | None = Field(
         default=None, description="documents by topic, to make key points from"
     )
+    index: Path | None = Field(
+        default=None, description="indexes of the passages, as judge index makes them"
+    )
     pool: Path | None = Field(
         default=None, description="passage qrels: the passages that say what is answerable (P*)"
     )
@@ -183,6 +191,23 @@ class Long2RagConfig(_Section):
     )
 
 
+class GenerateConfig(_Section):
+    """What `judge generate` writes answers from, and in which layout."""
+
+    k: int = Field(default=10, ge=1, le=100, description="passages of a context, at most")
+    words: Whole = Field(default=400, ge=1, description="of an answer, at most")
+    citations: Whole = Field(default=3, ge=1, description="of a sentence, at most")
+    layout: Literal["rag24", "rag25"] = Field(
+        default="rag24", description="of TREC RAG 2024 or 2025"
+    )
+    instructions: Path | None = Field(
+        default=None, description="a text that takes the place of the writer's own instructions"
+    )
+    run_id: str | None = Field(
+        default=None, min_length=1, description="of the answers; else that of the retrieval run"
+    )
+
+
 class ItemsConfig(_Section):
     """Who labels the items of `data.items`, and by which of their fields."""
 
@@ -222,6 +247,17 @@ class RunSection(_Section):
         default=True, description="keep replies; or the folder to keep them in"
     )
     allow_missing: float = Field(default=0.0, ge=0, le=1, description="share that may be unjudged")
+    executor: Literal["local", "ray"] = Field(
+        default="local", description="who asks: this process, or workers on a Ray cluster"
+    )
+    address: str = Field(
+        default="local", description="of the Ray cluster: local starts one here, auto, HOST:PORT"
+    )
+    workers: Whole | None = Field(
+        default=None, ge=1, description="Ray workers; null: as many as the cluster has room for"
+    )
+    worker_cpus: float = Field(default=1.0, ge=0, description="CPUs that a Ray worker takes")
+    worker_gpus: float = Field(default=0.0, ge=0, description="GPUs that a Ray worker takes")
 
 
 class Config(_Section):
@@ -236,6 +272,11 @@ class Config(_Section):
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
     long2rag: Long2RagConfig = Long2RagConfig()
+    retrieve: Pipeline = Field(default=(), description="steps that find contexts")
+    pipelines: dict[str, Pipeline] = Field(
+        default_factory=dict, description="several of them, by the names of their runs"
+    )
+    generate: GenerateConfig = GenerateConfig()
     items: ItemsConfig = ItemsConfig()
     run: RunSection = RunSection()
 

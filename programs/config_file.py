@@ -16,7 +16,7 @@ from .config import ITEM_JUDGES, Config
 
 _PATHS = (
     *("topics", "candidates", "qrels", "nuggets", "items"),
-    *("questions", "reference", "pool", "keypoints", "documents"),
+    *("questions", "reference", "pool", "keypoints", "documents", "index"),
 )
 _OF_ONE_MODEL = ("price", "recording", "engine")  # what another model does not take over
 
@@ -99,6 +99,9 @@ def _resolve_paths(data: dict[str, Any], base: Path) -> None:
     items = data.get("items")
     if isinstance(items, dict) and isinstance(judge := items.get("judge"), str):
         items["judge"] = judge if judge in ITEM_JUDGES else str(base / judge)
+    generate = data.get("generate")
+    if isinstance(generate, dict) and isinstance(generate.get("instructions"), str):
+        generate["instructions"] = str(base / generate["instructions"])
     judges = data.get("judges")
     for entry in judges.values() if isinstance(judges, dict) else ():
         if isinstance(entry, dict) and isinstance(entry.get("state"), str):

@@ -39,6 +39,7 @@ def input_files(config: Config) -> list[Path]:
     named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages,
              data.questions, data.reference, data.pool, data.keypoints, data.documents,
              *data.ratings)  # fmt: skip
+    named += (config.generate.instructions,)
     recordings = (model.recording for model in config.models.values())
     states = (judge.state for judge in config.judges.values())
     found = [p for p in (*named, config.items.own, *recordings, *states) if p is not None]

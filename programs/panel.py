@@ -16,6 +16,7 @@ from ..backends.config import ModelConfig
 from ..backends.gateway import Backend
 from ..judges import (
     AnswerabilityGrader,
+    AnswerWriter,
     ClaimExtractor,
     ClaimJudge,
     Decontextualizer,
@@ -24,6 +25,7 @@ from ..judges import (
     KeyPointExtractor,
     KeyPointFilter,
     KeyPointMerger,
+    ListwiseRanker,
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
@@ -33,6 +35,7 @@ from ..judges import (
     QuestionScorer,
     RelevanceJudge,
     RequestWriter,
+    SetwiseRanker,
     SubQuestionGenerator,
     SupportJudge,
     read_judge_file,
@@ -46,12 +49,19 @@ J = TypeVar("J", bound=Judge)
 
 
 class Panel:
-    """Opens each model once and builds each judge once, when it is first asked for."""
+    """Opens each model once and builds each judge once, when it is first asked for.
 
-    def __init__(self, config: Config, *, cache: ReplyCache | None, budget: Budget) -> None:
+    Args:
+        asks: False where workers elsewhere do: here neither keys nor endpoints are needed.
+    """
+
+    def __init__(
+        self, config: Config, *, cache: ReplyCache | None, budget: Budget, asks: bool = True
+    ) -> None:
         self._config = config
         self._cache = cache
         self._budget = budget
+        self._asks = asks
         self._backends: dict[str, Backend] = {}
         self._judges: dict[JudgeName, Judge] = {}
         self._settings: dict[JudgeName, dict[str, Any]] = {}  # that a judge's identity has besides
@@ -160,6 +170,25 @@ class Panel:
         """Splits questions for retrieval."""
         return self._judge("question_decomposer", QuestionDecomposer)
 
+    @property
+    def answer_writer(self) -> AnswerWriter:
+        """Writes answers from passages."""
+        numbers = self._config.generate
+        settings = {"words": numbers.words, "citations": numbers.citations}
+        self._settings["answer_writer"] = settings
+        own = _text(numbers.instructions)
+        return self._judge("answer_writer", AnswerWriter, **settings, instructions=own)
+
+    @property
+    def listwise(self) -> ListwiseRanker:
+        """Puts passages in order."""
+        return self._judge("listwise", ListwiseRanker)
+
+    @property
+    def setwise(self) -> SetwiseRanker:
+        """Picks the best of a few passages."""
+        return self._judge("setwise", SetwiseRanker)
+
     def item_judge(self, name: str) -> ItemJudge:
         """A judge of items by its name, or by the YAML file that says what it is.
 
@@ -170,6 +199,20 @@ class Panel:
             return judge
         return self._judge("item", OwnJudge, definition=Path(name))
 
+    def named(self, name: JudgeName) -> Judge:
+        """The judge that a section under `judges:` is about."""
+        if name == "item":
+            return self.item_judge(self._config.items.judge or "")
+        judge: Judge = getattr(self, name)
+        return judge
+
+    def name_of(self, judge: Judge) -> JudgeName:
+        """The name of a judge of this panel. Raises: ValueError if it is none."""
+        for name, built in self._judges.items():
+            if built is judge:
+                return name
+        raise ValueError(f"{type(judge).__name__} is no judge of this panel")
+
     def backend(self, alias: str) -> Backend:
         """What answers for an entry of `models:`. Raises: InputError if there is none."""
         if alias not in self._backends:
@@ -179,7 +222,7 @@ class Panel:
                 self._config.models.get(alias, ModelConfig(model="lexical")),
                 cache=self._cache,
                 budget=self._budget,
-                offline=self._config.run.offline,
+                offline=self._config.run.offline or not self._asks,
             )
         return self._backends[alias]
 
@@ -238,6 +281,17 @@ def _fitted(judge: J, path: Path) -> J:
         got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)
         raise InputError(f"{path}: it gives the labels {got}, a run wants {wanted}")
     return fitted
+
+
+def _text(path: Path | None) -> str | None:
+    """What a file of instructions says. Raises: InputError if that is nothing, or no text."""
+    try:
+        text = None if path is None else path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    if text == "":
+        raise InputError(f"{path}: the file is empty, wanted instructions")
+    return text
 
 
 def _hash(path: Path | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -15,6 +16,7 @@ from ..records.nuggets import bank_row
 from ..records.problems import InputError
 from ..records.rows import NuggetBank, ScoreRow
 from ..records.scores import write_scores
+from .closed_loop import closed_loop, is_closed_loop, rehearse
 from .collection import Collection, load_collection
 from .config import Config
 from .config_file import load_config
@@ -91,6 +93,7 @@ def dotted(settings: dict[str, Any]) -> dict[str, Any]:
 
 def judge_collection(config: Config, *, quiet: bool = True) -> Result:
     """Run a checked config. See `run`."""
+    config = closed_loop(config, quiet=quiet)
     inputs = input_hashes(config)
     collection = load_data(config)
     check_data(config, collection)
@@ -102,7 +105,8 @@ def judge_collection(config: Config, *, quiet: bool = True) -> Result:
     cache = open_cache(config, judges)
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
     try:
-        panel = Panel(config, cache=cache, budget=budget)
+        asks = config.run.executor == "local"
+        panel = Panel(config, cache=cache, budget=budget, asks=asks)
         session = Session(config, panel, budget, retry=retry, quiet=quiet)
         run_sync(_Run(session, inputs, collection).judge())
     finally:
@@ -112,7 +116,19 @@ def judge_collection(config: Config, *, quiet: bool = True) -> Result:
 
 
 def plan(config: Config) -> list[Estimate]:
-    """What a run would ask, for `--dry-run`; asks nothing and writes nothing."""
+    """What a run would ask, for `--dry-run`; asks nothing and writes nothing.
+
+    Where the config makes its contexts or answers, a rehearsal without a model does: what is
+    asked about its answers is as uncertain as they are.
+    """
+    if is_closed_loop(config):
+        with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
+            rehearsed, estimates = rehearse(config, Path(work))
+            return estimates + _plan(rehearsed)
+    return _plan(config)
+
+
+def _plan(config: Config) -> list[Estimate]:
     collection = load_data(config)
     check_data(config, collection)
     offline = config.model_copy(update={"run": config.run.model_copy(update={"offline": True})})
@@ -160,7 +176,7 @@ class _Run:
                 )
                 results.publish(manifest)
         finally:
-            await self._panel.aclose()
+            await self._session.aclose()
 
     def _check_inputs(self) -> None:
         """The files were read more than once; what came of it holds only if they stayed as is."""

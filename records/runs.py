@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from .fields import as_int
 from .lines import text_lines
 from .problems import Problems
 from .rows import Ranking
+
+HIGHEST_SCORE = 3e38  # in files we write: 32-bit floats end a little above
 
 
 class _Entry(NamedTuple):
@@ -69,6 +72,74 @@ def read_trec_run(path: Path, problems: Problems) -> dict[str, Ranking]:
             scores=tuple(entry.score for entry in best_first),
         )
     return rankings
+
+
+def write_trec_run(to: Path | TextIO, rankings: Iterable[Ranking]) -> None:
+    """Write the rankings of one run, ranks from 1, in the order of every tool that reads them.
+
+    Scores are written as 32-bit floats, which is how trec_eval keeps them, and strictly fall: an
+    equal one, or one that these cannot tell from the one before, becomes the next number below
+    that. A ranking without scores has 1, 1/2, 1/3, ... A topic without passages leaves no line.
+
+    Raises: ValueError, before anything is written, for an id or tag that is empty or has white
+        space, more than one tag, a topic twice, a passage twice in a topic, and scores that rise,
+        are not within +-3e38 or are not one per passage; it names topic and rank.
+    """
+    text = "".join(_run_lines(rankings))
+    if isinstance(to, Path):
+        to.write_text(text, encoding="utf-8")
+    else:
+        to.write(text)
+
+
+def _run_lines(rankings: Iterable[Ranking]) -> Iterator[str]:
+    tag, topics = None, set()
+    for ranking in rankings:
+        tag, where = tag or ranking.run_id, f"topic {ranking.topic_id!r}"
+        if ranking.run_id != tag:
+            raise ValueError(f"{where}: tag {ranking.run_id!r} in a run of {tag!r}")
+        if ranking.topic_id in topics:
+            raise ValueError(f"{where} occurs twice, wanted one ranking")
+        topics.add(ranking.topic_id)
+        scores = _falling(ranking, where)
+        seen: set[str] = set()
+        for rank, (name, score) in enumerate(zip(ranking.passage_ids, scores, strict=True), 1):
+            for each in (ranking.topic_id, name, tag):
+                if each.split() != [each]:
+                    raise ValueError(f"{where}, rank {rank}: {each!r} is empty or has white space")
+            if name in seen:
+                raise ValueError(f"{where}, rank {rank}: passage {name!r} occurs twice")
+            seen.add(name)
+            yield f"{ranking.topic_id} Q0 {name} {rank} {score} {tag}\n"
+
+
+def _falling(ranking: Ranking, where: str) -> list[str]:
+    """The scores as text, no two of them the same 32-bit float."""
+    import numpy as np
+
+    n = len(ranking.passage_ids)
+    scores: Sequence[float] = ranking.scores or [1 / rank for rank in range(1, n + 1)]
+    if len(scores) != n:
+        raise ValueError(f"{where}: {len(scores)} scores of {n} passages")
+    single, tiny = np.float32, np.finfo(np.float32).tiny  # nearer to 0, some tools read 0
+    written: list[str] = []
+    before, above = math.inf, single(math.inf)
+    for rank, score in enumerate(scores, 1):
+        if not abs(score) < HIGHEST_SCORE:
+            what = f"score {score}, wanted a number within +-{HIGHEST_SCORE:g}"
+            raise ValueError(f"{where}, rank {rank}: {what}")
+        if score > before:
+            raise ValueError(f"{where}, rank {rank}: score {score} is above {before} before it")
+        found = single(score)
+        if abs(found) < tiny:
+            found = single(0)
+        if found >= above:
+            found = np.nextafter(above, single(-math.inf))
+            if abs(found) < tiny:
+                found = single(0) if above > 0 else -tiny
+        written.append(str(found))
+        before, above = score, found
+    return written
 
 
 def _finite(text: str) -> float | None:

@@ -18,6 +18,7 @@ from nuggetjudge.judges import (
     KeyPointExtractor,
     KeyPointFilter,
     KeyPointMerger,
+    ListwiseRanker,
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
@@ -26,15 +27,19 @@ from nuggetjudge.judges import (
     QuestionScorer,
     RelevanceJudge,
     RequestWriter,
+    SetwiseRanker,
     SubQuestionGenerator,
     SupportJudge,
     lexical,
+    lexical_answer_writing,
     lexical_answers,
     lexical_entailment,
     lexical_keypoints,
     lexical_questions,
+    lexical_ranking,
     lexical_writing,
 )
+from nuggetjudge.judges.answer_writer import AnswerWriter
 from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.claim import numbered
 
@@ -169,6 +174,27 @@ CASES = (
         "verdicts",
         "judge",
     ),
+    Case(
+        "listwise_ranker",
+        ListwiseRanker,
+        {"question": QUESTION, "passages": PASSAGES},
+        "order",
+        "rank",
+    ),
+    Case(
+        "setwise_ranker",
+        SetwiseRanker,
+        {"question": QUESTION, "passages": PASSAGES},
+        "best",
+        "pick",
+    ),
+    Case(
+        "answer_writer",
+        AnswerWriter,
+        {"question": QUESTION, "passages": {"p9": PASSAGES[0], "p4": PASSAGES[1]}},
+        "sentences",
+        "compose",
+    ),
     Case("question_scorer", QuestionScorer, {"question": QUESTION}, "scores", "score"),
     Case(
         "question_evolver",
@@ -217,6 +243,12 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_questions.score_question(asked)
     if '"subquestions"' in system:
         return lexical_questions.split_question(asked)
+    if '"order"' in system:
+        return lexical_ranking.order_passages(asked)
+    if '"best"' in system:
+        return lexical_ranking.best_passage(asked)
+    if "citations" in asked:
+        return lexical_answer_writing.write_answer(asked)
     if "domain" in asked:
         is_deep = "harder" in system
         twin = lexical_questions.deepen_question if is_deep else lexical_questions.widen_question

@@ -63,6 +63,7 @@ WRITERS = (
     "keypoint_merger",
     "claim_extractor",
     "question_evolver",
+    "answer_writer",
 )
 WINDOWED = {"question": "q", "nuggets": ["wind", "deck"]}
 

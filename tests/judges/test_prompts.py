@@ -44,6 +44,14 @@ def rendered(case):
     }
     given |= {"key_points": {"1": "wind moves a deck", "2": HOSTILE}}
     given |= {"domain": HOSTILE, "category": ""}
+    if case.name in ("listwise_ranker", "setwise_ranker"):
+        given |= {"passages": {"1": "Wind blows.", "2": HOSTILE}}
+    if case.name == "answer_writer":
+        given |= {"passages": {"1": "Wind blows.", "2": HOSTILE}, "words": 400, "citations": 3}
+        given |= {
+            "rejected": [{"text": HOSTILE, "citations": [7]}],
+            "faults": ["it has no sentence"],
+        }
     if case.name == "claim_judge":
         given |= {"key_points": f"1. wind moves a deck\n2. {HOSTILE}"}
     inputs = {name: given[name] for name in prompt.input_names}
@@ -90,6 +98,9 @@ def test_there_is_no_approved_file_without_a_judge():
         "question_evolver.depth.txt",
         "question_evolver.width.txt",
         "question_decomposer.split.txt",
+        "answer_writer.compose.txt",
+        "listwise_ranker.rank.txt",
+        "setwise_ranker.pick.txt",
     }
 
 

@@ -1,0 +1,91 @@
+"""In what order do passages answer the question, the best first?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import dspy
+
+from ..backends.errors import JudgeOutputError
+from ..backends.prompt import Twin
+from ..records.judgements import Provenance, Reason
+from . import lexical_ranking
+from .base import Judge
+
+
+class Order(NamedTuple):
+    """The passages of one call in order, and what had to be mended in the reply."""
+
+    places: tuple[int, ...]  # from 0, best first; each place once
+    doubled: int = 0  # mentions of a passage after its first
+    unknown: int = 0  # numbers that no passage has
+    lost: int = 0  # passages that were not mentioned
+
+    @property
+    def is_mended(self) -> bool:
+        """Whether the reply was anything but the passages, each once."""
+        return bool(self.doubled or self.unknown or self.lost)
+
+
+class OrderPassages(dspy.Signature):  # type: ignore[misc]
+    """Put the passages in the order of how well they answer the question, the best first.
+
+    A passage that holds the answer stands before one that is only about the same matter, and that
+    before one that is not. The order in which they are given means nothing. Name every number
+    exactly once.
+    """
+
+    question: str = dspy.InputField(desc="what the user wants to know")
+    passages: dict[str, str] = dspy.InputField(desc="the passages to put in order, by number")
+    order: list[int] = dspy.OutputField(desc="the numbers of all passages, best first")
+
+
+class ListwiseRanker(Judge):
+    """Puts passages in order in one call: `judge(question=, passages=[...]).order`, an Order.
+
+    A reply that is no permutation is mended, and what was wrong is counted: the first mention of a
+    number counts, numbers that no passage has are left out, and passages that were not mentioned
+    follow in the order in which they stood. For long rankings see retrieval.windows.slide.
+
+    Raises: JudgeError when a reply cannot be read or names none of the passages; whoever asked
+        then keeps the order there was. ValueError for fewer than 2 passages.
+    Source: arXiv:2304.09542 (RankGPT), permutation generation. The prompt is ours.
+    """
+
+    version = "1"
+    twins: Mapping[str, Twin] = {"rank": lexical_ranking.order_passages}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.rank = dspy.Predict(OrderPassages)
+
+    async def decide(self, *, question: str, passages: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
+        """One call."""
+        return dspy.Prediction(order=(await self.order(question, passages))[0])
+
+    async def order(self, question: str, passages: Sequence[str]) -> tuple[Order, Provenance]:
+        """The order of the passages, and the provenance of the call."""
+        if len(passages) < 2:
+            raise ValueError(f"wanted 2 or more passages to put in order, got {len(passages)}")
+        numbered = {str(number): text for number, text in enumerate(passages, 1)}
+        reply = await self.ask("rank", question=question, passages=numbered)
+        return permutation(reply.values["order"], len(passages)), reply.provenance
+
+
+def permutation(numbers: Sequence[int], n: int) -> Order:
+    """An order of n passages out of the numbers, from 1, that a reply gives.
+
+    Raises: JudgeOutputError if none of them is the number of a passage.
+
+    >>> permutation([3, 1, 3, 9], 4)
+    Order(places=(2, 0, 1, 3), doubled=1, unknown=1, lost=2)
+    """
+    known = [number - 1 for number in numbers if 1 <= number <= n]
+    if not known:
+        detail = f"none of the {n} passages is named"
+        raise JudgeOutputError(Reason.UNPARSEABLE, detail, str(list(numbers)))
+    named = dict.fromkeys(known)
+    lost = [place for place in range(n) if place not in named]
+    doubled, unknown = len(known) - len(named), len(numbers) - len(known)
+    return Order((*named, *lost), doubled, unknown, len(lost))

@@ -1,0 +1,80 @@
+"""Retrieve, generate, judge by one config: the data that pipelines make before judges read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..records.problems import InputError
+from .config import Config
+from .estimates import Estimate
+from .generate import answers_file, generate
+from .generate_plan import plan_generate
+from .rehearsal import plan_retrieve, without_models
+from .retrieve import pipelines_of, retrieve
+
+CONTEXTS, GENERATED = "contexts", "generated"  # folders in the results folder
+
+
+def is_closed_loop(config: Config) -> bool:
+    """Whether a config makes contexts of its own."""
+    return bool(config.retrieve or config.pipelines)
+
+
+def makes_answers(config: Config) -> bool:
+    """Whether answers are to be written from them: there is a section `generate`."""
+    return is_closed_loop(config) and "generate" in config.model_fields_set
+
+
+def closed_loop(config: Config, *, quiet: bool = True) -> Config:
+    """The config with the runs of its pipelines, and answers written from them, as its data.
+
+    The pipelines run first, into `contexts/` of the results folder; where the config has a
+    section `generate`, answers are written from their contexts, into `generated/`. Both go on
+    where they were, as the judging after them does. Without pipelines: the config as it is.
+
+    Raises: InputError if an answer could not be made, since judges would take it for one that the
+        system did not give; the same command asks again.
+    """
+    if not is_closed_loop(config):
+        return config
+    folder = config.run.out / CONTEXTS
+    found = retrieve(config, folder, quiet=quiet)
+    if found["share_missing"] > config.run.allow_missing or found["limit_reached"]:
+        n = sum(found["failed"].values())
+        raise InputError(f"{folder}: {n:,} calls of rerankers gave nothing; start it again")
+    runs = tuple(about["file"] for about in found["runs"].values())
+    config = _with(config, "data", retrieval=(*config.data.retrieval, *runs))
+    if not makes_answers(config):
+        return config
+    folder = config.run.out / GENERATED
+    made = generate(_with(_with(config, "run", out=folder), "data", retrieval=runs), quiet=quiet)
+    if made["share_missing"] > config.run.allow_missing or made["limit_reached"]:
+        n = sum(made["unjudged"].values())
+        what = f"{n:,} answers could not be made, {folder}/unjudged.jsonl says why"
+        raise InputError(f"{what}; the same command asks again")
+    answers = [str(folder / answers_file(run_id)) for run_id in made["data"]["run_ids"]]
+    return _with(config, "data", runs=(*config.data.runs, *answers))
+
+
+def rehearse(config: Config, work: Path) -> tuple[Config, list[Estimate]]:
+    """What the loop will ask before the judging, and a config whose data a rehearsal made.
+
+    Args:
+        work: a folder for the contexts and answers of the rehearsal, made without a model.
+    """
+    estimates = plan_retrieve(config, work / CONTEXTS)
+    runs = tuple(str(work / CONTEXTS / f"{name}.run") for name in pipelines_of(config))
+    found = _with(config, "data", retrieval=(*config.data.retrieval, *runs))
+    if not makes_answers(config):
+        return found, estimates
+    writing = _with(_with(config, "run", out=work / GENERATED), "data", retrieval=runs)
+    estimates += plan_generate(writing)
+    made = generate(without_models(writing))
+    answers = [str(work / GENERATED / answers_file(name)) for name in made["data"]["run_ids"]]
+    return _with(found, "data", runs=(*config.data.runs, *answers)), estimates
+
+
+def _with(config: Config, section: str, **settings: Any) -> Config:
+    changed = getattr(config, section).model_copy(update=settings)
+    return config.model_copy(update={section: changed})

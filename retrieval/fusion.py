@@ -1,0 +1,143 @@
+"""One ranking out of several: by the places of the passages, or by their scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from .scored import Ranked, Scored, best_first
+
+RRF_K = 60  # Cormack, Clarke and Büttcher, SIGIR 2009
+Norm = Literal["min-max", "z", "max", "none"]
+
+
+def reciprocal_rank(
+    rankings: Sequence[Sequence[Scored]], *, k: float = RRF_K, hits: int | None = None
+) -> Ranked:
+    """Reciprocal rank fusion: the score of a passage is the sum of 1 / (k + its rank).
+
+    The scores that come in do not matter. A passage that a ranking lacks earns nothing there.
+    Equal scores: the order of the first ranking, then of what the second adds, and so on.
+
+    Args:
+        rankings: of one query, each best first; ranks count from 1.
+        k: > -1; the higher, the less the first places stand out.
+        hits: how many passages to keep, >= 1; None: all.
+
+    Returns: scores in (0, n_rankings / (k + 1)], best first.
+    Raises: ValueError for another k or hits, or a passage twice in a ranking; it names the place.
+    Source: Cormack, Clarke and Büttcher (SIGIR 2009), doi:10.1145/1571941.1572114.
+
+    >>> reciprocal_rank([[Scored("a", 9.0), Scored("b", 8.0)], [Scored("b", 0.7)]], k=1)
+    [Scored(passage_id='b', score=0.8333333333333333), Scored(passage_id='a', score=0.5)]
+    """
+    _check(rankings, hits)
+    if not k > -1:
+        raise ValueError(f"k is {k}, wanted a number above -1")
+    earned: dict[str, list[float]] = {}
+    for ranked in rankings:
+        for rank, one in enumerate(ranked, 1):
+            earned.setdefault(one.passage_id, []).append(1 / (k + rank))
+    return best_first({name: math.fsum(parts) for name, parts in earned.items()}, hits)
+
+
+def weighted(
+    rankings: Sequence[Sequence[Scored]],
+    weights: Sequence[float],
+    *,
+    norm: Norm = "min-max",
+    hits: int | None = None,
+) -> Ranked:
+    """Weighted sum of scores, made comparable within each ranking first.
+
+    A passage that a ranking lacks earns nothing there, or what the lowest of that ranking earns
+    where this is below 0, as with z: being found never costs a passage anything.
+    Equal scores: the order of the first ranking, then of what the second adds, and so on.
+
+    Args:
+        rankings: of one query, each best first, with finite scores.
+        weights: one per ranking, finite, >= 0, not all 0; they need not sum to 1.
+        norm: "min-max": (s - min) / (max - min), equal scores all 1; "z": (s - mean) / standard
+            deviation of the population, equal scores all 0; "max": s / max; "none": s.
+        hits: how many passages to keep, >= 1; None: all.
+
+    Raises: ValueError for a number or kind of weights, a norm, a score or hits out of range, a
+        passage twice in a ranking, or a best score <= 0 with "max"; it names the place.
+    Source: CombSUM of Fox and Shaw (TREC-2, 1993), weighted.
+    Differs: ranx gives equal scores 0 with min-max, so that a passage found alone counts as not
+        found; and a missing passage 0 with z, which is a mean score, and in any case.
+
+    >>> weighted([[Scored("a", 9.0), Scored("b", 7.0)], [Scored("b", 0.7)]], [1.0, 0.5])
+    [Scored(passage_id='a', score=1.0), Scored(passage_id='b', score=0.5)]
+    """
+    _check(rankings, hits)
+    if len(weights) != len(rankings):
+        raise ValueError(f"{len(weights)} weights for {len(rankings)} rankings")
+    for i, weight in enumerate(weights):
+        if not (math.isfinite(weight) and weight >= 0):
+            raise ValueError(f"weights[{i}] is {weight}, wanted a finite number >= 0")
+    if weights and not any(weights):
+        raise ValueError("all weights are 0, wanted one above")
+    if norm not in _NORMS:
+        raise ValueError(f"norm is {norm!r}, wanted one of {', '.join(_NORMS)}")
+    names = dict.fromkeys(one.passage_id for ranked in rankings for one in ranked)
+    earned: dict[str, list[float]] = {name: [] for name in names}
+    for i, (ranked, weight) in enumerate(zip(rankings, weights, strict=True)):
+        scores = [one.score for one in ranked]
+        if norm == "max" and scores and max(scores) <= 0:
+            raise ValueError(f"rankings[{i}]: the best score is {max(scores)}, norm max wants > 0")
+        normed = _NORMS[norm](scores)
+        absent = min(0.0, *normed) if normed else 0.0
+        found = dict(zip((one.passage_id for one in ranked), normed, strict=True))
+        for name, parts in earned.items():
+            parts.append(weight * found.get(name, absent))
+    return best_first({name: math.fsum(parts) for name, parts in earned.items()}, hits)
+
+
+def min_max(scores: Sequence[float]) -> list[float]:
+    """Scores moved and stretched to [0, 1]; equal ones are all 1.
+
+    >>> min_max([9.0, 8.0, 5.0])
+    [1.0, 0.75, 0.0]
+    """
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    return [(score - low) / (high - low) if high > low else 1.0 for score in scores]
+
+
+def check_ranked(ranked: Sequence[Scored], which: str = "ranked") -> None:
+    """Raise ValueError, with the place, for a passage twice or a score that is not finite."""
+    seen: set[str] = set()
+    for place, (name, score) in enumerate(ranked):
+        if name in seen:
+            raise ValueError(f"{which}[{place}]: passage {name!r} occurs twice")
+        if not math.isfinite(score):
+            raise ValueError(f"{which}[{place}]: score {score}, wanted a finite number")
+        seen.add(name)
+
+
+def _z(scores: Sequence[float]) -> list[float]:
+    if len(set(scores)) < 2:
+        return [0.0] * len(scores)
+    mean = math.fsum(scores) / len(scores)
+    spread = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / len(scores))
+    return [(score - mean) / spread for score in scores]
+
+
+def _max(scores: Sequence[float]) -> list[float]:
+    return [score / max(scores) for score in scores]
+
+
+_NORMS: dict[str, Callable[[Sequence[float]], list[float]]] = {
+    "min-max": min_max,
+    "z": _z,
+    "max": _max,
+    "none": list,
+}
+
+
+def _check(rankings: Sequence[Sequence[Scored]], hits: int | None) -> None:
+    if hits is not None and hits < 1:
+        raise ValueError(f"hits must be 1 or more, got {hits}")
+    for i, ranked in enumerate(rankings):
+        check_ranked(ranked, f"rankings[{i}]")

@@ -1,0 +1,207 @@
+"""The folder of one index: published whole or not at all, checked when it is opened.
+
+Beside the folder `bm25` stands `.bm25.part` while an index is being made: the new files are in
+`new`, and for a moment the index that they replace is in `old`.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ..records.problems import InputError
+
+FORMAT = 1  # raised when the layout of the folder changes
+ABOUT, IDS = "index.json", "ids.json"
+_MARK = "nuggetjudge_index"  # the field of index.json that holds the format, and says it is ours
+_DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass
+class IndexDraft:
+    """An index that is being made: files go into `path`, and the builder counts its passages."""
+
+    path: Path
+    n_passages: int = 0
+
+
+@dataclass(frozen=True)
+class IndexInfo:
+    """What an index says about itself; its settings are plain JSON."""
+
+    settings: Mapping[str, Any]
+    n_passages: int
+
+
+@contextmanager
+def new_index(folder: Path, kind: str, settings: Mapping[str, Any]) -> Iterator[IndexDraft]:
+    """Make an index: it stands in `folder` when the block ends, and not before.
+
+    An index that was there stays until then, and stays for good when the block fails or is killed.
+
+    Args:
+        folder: where the index goes: absent, empty, or an index of ours, which is replaced.
+        kind: what sort of index it is, such as "bm25"; `open_index` asks for the same.
+        settings: what was asked for when it was made; values that JSON can hold.
+
+    Raises: InputError if the folder holds anything else, cannot be written, or is being made by
+        another process; ValueError if the block ends without a passage.
+
+    >>> with new_index(Path("indexes/bm25"), "bm25", {"k1": 0.9}) as draft:
+    ...     write_ids(draft.path, ["a", "b"])
+    ...     draft.n_passages = 2
+    """
+    folder = folder.resolve()
+    with _told_as_input(folder), _only_builder(folder) as work:
+        _check_replaceable(folder)
+        draft = IndexDraft(work / "new")
+        draft.path.mkdir()
+        yield draft
+        if draft.n_passages < 1:
+            raise ValueError(f"{folder}: an index of {draft.n_passages} passages, wanted 1 or more")
+        about = {
+            _MARK: FORMAT,
+            "kind": kind,
+            "settings": settings,
+            "n_passages": draft.n_passages,
+            "files": _sizes(draft.path),
+        }
+        (draft.path / ABOUT).write_bytes(orjson.dumps(about, option=orjson.OPT_INDENT_2))
+        _check_replaceable(folder)
+        if folder.exists():
+            folder.rename(work / "old")
+        draft.path.rename(folder)
+
+
+def open_index(folder: Path, kind: str, settings: Mapping[str, Any] | None = None) -> IndexInfo:
+    """Check an index and return what it says about itself.
+
+    Args:
+        settings: values that it must have been made with; its other settings may be any.
+
+    Raises: InputError if there is none, a file is missing or of another size, or it is of another
+        kind, format or setting; the text says which and what to do.
+    """
+    place = folder.resolve()
+    was_begun = not place.exists() and _part_of(place).exists()
+    if was_begun:
+        with _told_as_input(place), _only_builder(place):
+            pass  # puts the index back that a killed process was about to replace
+    if not folder.exists():
+        what = "its making was not finished" if was_begun else "no index there"
+        raise InputError(f"{folder}: {what}; make it with `judge index`")
+    if (about := _read_about(folder)) is None:
+        what = "no index of ours, or a corrupt one"
+        raise InputError(f"{folder}: {what}; name another, or delete it and make it again")
+    if about[_MARK] != FORMAT:
+        again = "make it again with `judge index`"
+        raise InputError(f"{folder}: index format {about[_MARK]}, wanted {FORMAT}; {again}")
+    if about["kind"] != kind:
+        raise InputError(f"{folder}: an index of kind {about['kind']}, wanted {kind}")
+    for name, wanted in orjson.loads(orjson.dumps(settings or {})).items():
+        if (got := about["settings"].get(name)) != wanted:
+            again = "make it again, or ask with the same"
+            raise InputError(f"{folder}: made with {name} {got!r}, wanted {wanted!r}; {again}")
+    for name, size in about["files"].items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != size:
+            got = f"{path.stat().st_size} bytes, wanted {size}" if path.is_file() else "missing"
+            again = "make it again with `judge index`"
+            raise InputError(f"{folder}: corrupt index: file {name} is {got}; {again}")
+    return IndexInfo(about["settings"], about["n_passages"])
+
+
+def write_ids(folder: Path, passage_ids: Iterable[str]) -> None:
+    """Keep the ids of the passages in the order of the index."""
+    (folder / IDS).write_bytes(orjson.dumps(list(passage_ids)))
+
+
+def read_ids(folder: Path) -> list[str]:
+    """The ids of the passages in the order of the index."""
+    passage_ids: list[str] = orjson.loads((folder / IDS).read_bytes())
+    return passage_ids
+
+
+def _read_about(folder: Path) -> dict[str, Any] | None:
+    """What index.json holds; None if there is none of ours."""
+    try:
+        about = orjson.loads((folder / ABOUT).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return about if isinstance(about, dict) and _MARK in about and "files" in about else None
+
+
+def _check_replaceable(folder: Path) -> None:
+    """Raise InputError unless the folder is absent, empty or holds files of an index alone."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError(f"{folder}: a file, wanted a folder for the index")
+    about = _read_about(folder)
+    known = {ABOUT, *about["files"]} if about else set()
+    if others := sorted(set(_sizes(folder)) - known):
+        raise InputError(
+            f"{folder}: holds {others[0]}, which is of no index; name another folder for the index"
+        )
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """Bytes of every file in a folder, by its path from there."""
+    files = sorted(path for path in folder.rglob("*") if not path.is_dir())
+    return {path.relative_to(folder).as_posix(): path.lstat().st_size for path in files}
+
+
+def _part_of(folder: Path) -> Path:
+    return folder.parent / f".{folder.name}.part"
+
+
+@contextmanager
+def _only_builder(folder: Path) -> Iterator[Path]:
+    """An empty folder to work in, locked; what a killed process left there is cleared up."""
+    work = _part_of(folder)
+    work.mkdir(parents=True, exist_ok=True)
+    lock = os.open(work, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{folder}: another process is making this index") from None
+        try:
+            _clear(work, folder)
+            yield work
+        finally:
+            _clear(work, folder)
+            work.rmdir()
+    finally:
+        os.close(lock)
+
+
+def _clear(work: Path, folder: Path) -> None:
+    """Remove what is in the work folder; an index put aside and not yet replaced goes back."""
+    if (work / "old").exists() and not folder.exists():
+        (work / "old").rename(folder)
+    for name in ("old", "new"):
+        with suppress(FileNotFoundError):
+            shutil.rmtree(work / name)
+
+
+@contextmanager
+def _told_as_input(folder: Path) -> Iterator[None]:
+    """Turn what the disk refuses into an InputError that names the index; the rest passes."""
+    try:
+        yield
+    except OSError as error:
+        about_us = str(error.filename or "").startswith((str(_part_of(folder)), str(folder)))
+        if not about_us and error.errno not in _DISK_IS_FULL:
+            raise
+        why = error.strerror or str(error)
+        raise InputError(f"{folder}: the index cannot be written ({why})") from None

@@ -1,0 +1,93 @@
+"""Long rankings put in order a few passages at a time: by sliding windows, or a heap of sets."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+WINDOW, STRIDE = 20, 10  # arXiv:2304.09542 (RankGPT)
+SET_SIZE, TOP = 4, 10  # arXiv:2310.09497: a parent and its three children; nDCG@10
+
+Order = Callable[[Sequence[int]], Awaitable[Sequence[int]]]  # places -> the same, best first
+Best = Callable[[Sequence[int]], Awaitable[int]]  # places -> the best of them
+
+
+async def slide(
+    n: int, order: Order, *, window: int = WINDOW, stride: int = STRIDE, top: int | None = None
+) -> list[int]:
+    """Reorder n candidates window by window, from the back to the front.
+
+    Each window takes along the best `window - stride` of the one before, so one pass is enough
+    for as many at the top. The last window starts at the front, and may be shorter.
+
+    Args:
+        n: candidates, best first; their places are 0 to n - 1.
+        order: puts one window in order. Where it fails, it may return what it got.
+        window: candidates in one call, >= 2.
+        stride: how far the window moves, 1 to `window`.
+        top: only the first so many are reordered, the others stay behind them; None: all.
+
+    Returns: all n places in their new order.
+    Raises: ValueError for a bad argument, or if `order` returns other places than it got.
+    Source: arXiv:2304.09542 (RankGPT), sliding windows.
+    """
+    if n < 0 or window < 2 or not 1 <= stride <= window or (top is not None and top < 1):
+        raise ValueError(
+            "wanted n >= 0, window >= 2, stride from 1 to window and top >= 1,"
+            f" got {n}, {window}, {stride} and {top}"
+        )
+    places = list(range(n))
+    end = n if top is None else min(n, top)
+    while end > 1:
+        start = max(0, end - window)
+        asked = places[start:end]
+        if sorted(found := list(await order(asked))) != sorted(asked):
+            raise ValueError(f"order() made {found} of {asked}, wanted the same places")
+        places[start:end] = found
+        end = end - stride if start else 0
+    return places
+
+
+async def setwise_top(n: int, best: Best, *, top: int = TOP, size: int = SET_SIZE) -> list[int]:
+    """The best `top` of n candidates by heap sort, where one call finds the best of a set.
+
+    The heap has `size - 1` children to a parent and starts out in the order of the candidates.
+
+    Args:
+        n: candidates, best first; their places are 0 to n - 1.
+        best: picks one of 2 to `size` places. Where it fails, it may return the smallest, which
+            is the one that stood first.
+        top: how many to find, >= 1.
+        size: candidates in one call, >= 2.
+
+    Returns: all n places: the best `top` in order, then the others as they stood.
+    Raises: ValueError for a bad argument, or if `best` returns a place that it did not get.
+    Source: arXiv:2310.09497 (Setwise), heap sort.
+    """
+    if n < 0 or top < 1 or size < 2:
+        raise ValueError(f"wanted n >= 0, top >= 1 and size >= 2, got {n}, {top} and {size}")
+    heap = list(range(n))
+    n_children = size - 1
+    for parent in range((n - 2) // n_children, -1, -1):
+        await _sink(heap, parent, best, n_children)
+    found: list[int] = []
+    while heap and len(found) < top:
+        found.append(heap[0])
+        last = heap.pop()
+        if heap and len(found) < top:
+            heap[0] = last
+            await _sink(heap, 0, best, n_children)
+    taken = set(found)
+    return found + [place for place in range(n) if place not in taken]
+
+
+async def _sink(heap: list[int], parent: int, best: Best, n_children: int) -> None:
+    """Let the candidate at `parent` sink until it is better than its children."""
+    while first := range(len(heap))[parent * n_children + 1 : (parent + 1) * n_children + 1]:
+        spots = [parent, *first]
+        asked = [heap[spot] for spot in spots]
+        if (winner := await best(asked)) not in asked:
+            raise ValueError(f"best() chose {winner}, wanted one of {asked}")
+        if (spot := spots[asked.index(winner)]) == parent:
+            return
+        heap[parent], heap[spot] = heap[spot], heap[parent]
+        parent = spot

@@ -1,0 +1,43 @@
+"""Two hundred passages that Lucene has indexed, and the example that BM25 is compared by."""
+
+import importlib.util
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from nuggetjudge.records.rows import Passage
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+@pytest.fixture(scope="session")
+def bm25_table():
+    """The script examples/bm25_table.py as a module."""
+    for name in ("crux_duc", "bm25_table"):
+        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules["bm25_table"]
+
+
+@pytest.fixture(scope="session")
+def passages():
+    """Passages of 1 to 300 words, frequent and rare, of which some are equal."""
+    rng = random.Random(6)
+    words = [f"word{n}" for n in range(300)]
+    rarity = [1 / rank for rank in range(1, 301)]
+    texts = [" ".join(rng.choices(words, rarity, k=rng.randint(1, 300))) for _ in range(190)]
+    return [Passage(id=f"p{i}", text=text) for i, text in enumerate(texts + texts[:10])]
+
+
+@pytest.fixture(scope="session")
+def index(passages, tmp_path_factory):
+    """The folder of their index."""
+    pytest.importorskip("pyserini", reason="pyserini is not installed; it comes with lucene")
+    from nuggetjudge.retrieval.lucene import build_lucene
+
+    folder = tmp_path_factory.mktemp("lucene") / "index"
+    build_lucene(passages, folder)
+    return folder

@@ -1,0 +1,215 @@
+import os
+import subprocess
+import sys
+
+import orjson
+import pytest
+
+from nuggetjudge.records.problems import InputError
+from nuggetjudge.retrieval.index_files import (
+    IndexInfo,
+    new_index,
+    open_index,
+    read_ids,
+    write_ids,
+)
+
+
+def make(folder, text="first", kind="toy", **settings):
+    with new_index(folder, kind, settings) as draft:
+        (draft.path / "deep").mkdir()
+        (draft.path / "deep" / "data.txt").write_text(text)
+        draft.n_passages = len(text)
+
+
+def text_of(folder):
+    open_index(folder, "toy")
+    return (folder / "deep" / "data.txt").read_text()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "indexes" / "toy"
+
+
+def test_an_index_says_how_it_was_made_and_leaves_nothing_beside_it(folder):
+    make(folder, "first", k1=0.9, names=("a", "b"))
+    wanted = IndexInfo(settings={"k1": 0.9, "names": ["a", "b"]}, n_passages=5)
+    assert open_index(folder, "toy") == wanted
+    assert open_index(folder, "toy", {"names": ("a", "b")}) == wanted
+    assert os.listdir(folder.parent) == ["toy"]
+
+
+def test_an_index_is_not_there_before_the_block_ends(folder):
+    with new_index(folder, "toy", {}) as draft:
+        draft.n_passages = 1
+        assert not folder.exists()
+    assert open_index(folder, "toy").n_passages == 1
+
+
+def test_an_index_or_an_empty_folder_is_replaced(folder):
+    folder.mkdir(parents=True)
+    make(folder, "first")
+    make(folder, "second")
+    assert text_of(folder) == "second"
+    assert os.listdir(folder.parent) == ["toy"]
+
+
+@pytest.mark.parametrize("fault", [RuntimeError, KeyboardInterrupt])
+def test_a_failure_leaves_the_old_index_and_nothing_else(folder, fault):
+    make(folder, "first")
+    with pytest.raises(fault):
+        fail_half_way(folder, fault)
+    assert text_of(folder) == "first"
+    assert os.listdir(folder.parent) == ["toy"]
+
+
+def test_a_kill_leaves_the_old_index_and_its_part_goes_with_the_next(folder):
+    make(folder, "first")
+    kill_a_builder(folder)
+    assert (folder.parent / ".toy.part" / "new" / "half").exists()
+    assert text_of(folder) == "first"
+    make(folder, "second")
+    assert text_of(folder) == "second"
+    assert os.listdir(folder.parent) == ["toy"]
+
+
+def test_the_first_index_that_was_killed_is_not_finished(folder):
+    kill_a_builder(folder)
+    with pytest.raises(InputError) as caught:
+        open_index(folder, "toy")
+    what = "its making was not finished; make it with `judge index`"
+    assert str(caught.value) == f"{folder}: {what}"
+
+
+def test_a_kill_between_the_two_moves_of_a_replacement_loses_nothing(folder):
+    make(folder, "first")
+    part = folder.parent / ".toy.part"
+    (part / "new").mkdir(parents=True)
+    folder.rename(part / "old")
+    assert text_of(folder) == "first"
+    assert os.listdir(folder.parent) == ["toy"]
+
+
+def test_two_cannot_make_the_same_index_at_once(folder):
+    with new_index(folder, "toy", {}) as draft:
+        draft.n_passages = 1
+        with pytest.raises(InputError, match="another process is making this index"):
+            make(folder)
+    assert open_index(folder, "toy").n_passages == 1
+
+
+def test_a_folder_that_holds_anything_else_is_never_touched(folder):
+    folder.mkdir(parents=True)
+    (folder / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError) as caught:
+        make(folder)
+    what = "holds thesis.tex, which is of no index; name another folder for the index"
+    assert str(caught.value) == f"{folder}: {what}"
+    assert os.listdir(folder) == ["thesis.tex"]
+
+
+def test_a_file_that_a_user_put_into_an_index_is_not_deleted(folder):
+    make(folder, "first")
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"holds notes\.txt"):
+        make(folder, "second")
+    assert text_of(folder) == "first"
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(folder):
+    folder.parent.mkdir()
+    folder.write_text("a file")
+    with pytest.raises(InputError, match="a file, wanted a folder"):
+        make(folder)
+    with pytest.raises(InputError, match="no index of ours"):
+        open_index(folder, "toy")
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"the index cannot be written \("):
+        make(tmp_path / "file" / "toy")
+
+
+def test_a_full_disk_is_told_and_other_faults_of_the_builder_are_its_own(folder):
+    with pytest.raises(InputError, match="cannot be written"), new_index(folder, "toy", {}):
+        raise OSError(28, "No space left on device")
+    with pytest.raises(ConnectionError), new_index(folder, "toy", {}):
+        raise ConnectionError("no network")
+
+
+def test_no_index_there_says_how_to_make_one(folder):
+    with pytest.raises(InputError) as caught:
+        open_index(folder, "toy")
+    assert str(caught.value) == f"{folder}: no index there; make it with `judge index`"
+
+
+def test_another_folder_is_no_index(folder):
+    folder.mkdir(parents=True)
+    with pytest.raises(InputError, match="no index of ours, or a corrupt one"):
+        open_index(folder, "toy")
+    (folder / "index.json").write_text('{"n_passages": 3}')
+    with pytest.raises(InputError, match="no index of ours, or a corrupt one"):
+        open_index(folder, "toy")
+
+
+def test_a_file_that_is_missing_or_of_another_size_makes_it_corrupt(folder):
+    make(folder, "first")
+    path = folder / "deep" / "data.txt"
+    path.write_text("firs")
+    with pytest.raises(InputError) as caught:
+        open_index(folder, "toy")
+    what = "file deep/data.txt is 4 bytes, wanted 5; make it again with `judge index`"
+    assert str(caught.value) == f"{folder}: corrupt index: {what}"
+    path.unlink()
+    with pytest.raises(InputError, match=r"file deep/data\.txt is missing; make it again"):
+        open_index(folder, "toy")
+    make(folder, "second")
+    assert text_of(folder) == "second"
+
+
+def test_another_kind_format_or_setting_is_named(folder):
+    make(folder, encoder="minilm", k=3)
+    with pytest.raises(InputError, match="an index of kind toy, wanted bm25"):
+        open_index(folder, "bm25")
+    with pytest.raises(InputError, match="made with encoder 'minilm', wanted 'mpnet'"):
+        open_index(folder, "toy", {"encoder": "mpnet"})
+    with pytest.raises(InputError, match="made with pooling None, wanted 'max'"):
+        open_index(folder, "toy", {"pooling": "max"})
+    about = orjson.loads((folder / "index.json").read_bytes())
+    (folder / "index.json").write_bytes(orjson.dumps(about | {"nuggetjudge_index": 99}))
+    with pytest.raises(InputError, match="index format 99, wanted 1; make it again"):
+        open_index(folder, "toy")
+
+
+def test_an_index_of_nothing_is_refused(folder):
+    with pytest.raises(ValueError, match="0 passages, wanted 1 or more"):
+        make(folder, "")
+    assert not folder.exists()
+
+
+def test_ids_of_any_characters_come_back_in_their_order(tmp_path):
+    passage_ids = ["b", "a", "é 日", "two\nlines", '"']
+    write_ids(tmp_path, iter(passage_ids))
+    assert read_ids(tmp_path) == passage_ids
+
+
+def fail_half_way(folder, fault):
+    with new_index(folder, "toy", {}) as draft:
+        (draft.path / "half").write_text("half")
+        raise fault
+
+
+def kill_a_builder(folder):
+    """Begin an index in another process and kill it half way."""
+    code = (
+        "import sys, time; from pathlib import Path;"
+        "from nuggetjudge.retrieval.index_files import new_index\n"
+        "with new_index(Path(sys.argv[1]), 'toy', {}) as draft:\n"
+        "    (draft.path / 'half').write_text('half'); print('begun', flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", code, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.kill()

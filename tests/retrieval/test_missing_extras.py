@@ -1,0 +1,28 @@
+"""Rerankers whose libraries are not installed: one line that says what to install."""
+
+import sys
+
+import pytest
+
+from nuggetjudge.records.problems import InputError
+from nuggetjudge.retrieval.cross_encoder import CrossEncoderReranker
+from nuggetjudge.retrieval.monot5 import MonoT5
+from nuggetjudge.retrieval.rankllm import RankLlm
+from nuggetjudge.retrieval.rankllm_library import rank_llm
+
+MISSING = {
+    "cross-encoder": (CrossEncoderReranker, {}, "sentence_transformers", "dense"),
+    "monoT5": (MonoT5, {}, "torch", "dense"),
+    "RankLLM": (RankLlm, {"api_base": "http://127.0.0.1:1/v1"}, "rank_llm", "rerank"),
+}
+
+
+@pytest.mark.parametrize(("make", "options", "module", "extra"), MISSING.values(), ids=MISSING)
+def test_a_missing_extra_is_one_line(monkeypatch, make, options, module, extra):
+    rank_llm.cache_clear()
+    for name in [name for name in sys.modules if name.startswith(f"{module}.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)  # as if it were not installed
+    with pytest.raises(InputError) as caught:
+        make("some/model", **options)
+    assert str(caught.value) == f'{module} is not installed: pip install "nuggetjudge[{extra}]"'
