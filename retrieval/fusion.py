@@ -117,11 +117,11 @@ def check_ranked(ranked: Sequence[Scored], which: str = "ranked") -> None:
 
 
 def _z(scores: Sequence[float]) -> list[float]:
-    if len(set(scores)) < 2:
+    if len(set(scores)) < 2:  # the mean of equal scores may differ from them by rounding
         return [0.0] * len(scores)
     mean = math.fsum(scores) / len(scores)
-    spread = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / len(scores))
-    return [(score - mean) / spread for score in scores]
+    spread = math.hypot(*(score - mean for score in scores)) / math.sqrt(len(scores))
+    return [(score - mean) / spread if spread else 0.0 for score in scores]
 
 
 def _max(scores: Sequence[float]) -> list[float]:

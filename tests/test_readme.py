@@ -95,6 +95,15 @@ def test_a_collection_is_built_and_two_runs_are_scored_on_it_as_shown(tmp_path):
     )
 
 
+def test_pipelines_are_run_and_compared_as_shown(tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    judge(block_after("cuts to a number of passages or tokens; as TREC runs:"), tmp_path)
+    assert (tmp_path / "results/diverse.run").is_file()
+    words = "one config compares whole pipelines, from passages to scores:"
+    shown = block_after("judge run examples/collection/pipelines.yaml\n```\n")
+    assert judge(block_after(words), tmp_path) == shown
+
+
 def test_key_points_are_found_as_shown(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     shown = block_after("--model lexical --out results/keypoints\n```\n")

@@ -93,6 +93,13 @@ def test_one_ranking_alone_keeps_its_order_by_rank(one):
     assert [each.passage_id for each in reciprocal_rank([one])] == [e.passage_id for e in one]
 
 
+# By hand: two scores lie one standard deviation to either side of their mean.
+@pytest.mark.parametrize("unit", [1e-200, 1e-12, 1e200])
+def test_z_holds_for_scores_of_any_size(unit):
+    fused = weighted([ranked(a=3 * unit, b=unit)], [1.0], norm="z")
+    assert [one.score for one in fused] == pytest.approx([1.0, -1.0])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

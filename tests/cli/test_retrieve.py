@@ -1,0 +1,120 @@
+"""`judge index` and `judge retrieve` as a user types them."""
+
+import json
+
+import pytest
+from mock_server import MockServer, Status
+
+
+@pytest.fixture
+def home(tmp_path):
+    (tmp_path / "topics.tsv").write_text("t\tdam\nu\tbees\n")
+    texts = {"a": "dam dam", "b": "a dam of clay and rock", "c": "bees sing"}
+    rows = [json.dumps({"docid": name, "text": text}) for name, text in texts.items()]
+    (tmp_path / "passages.jsonl").write_text("\n".join(rows))
+    return tmp_path
+
+
+WHERE = ("--topics", "topics.tsv", "--passages", "passages.jsonl")
+
+
+def test_a_run_is_written_and_its_counts_are_printed(judge, home):
+    ran = judge("retrieve", *WHERE, "--pipeline", "bm25", "--hits", "1", "--out", "a.run")
+    assert ran.code == 0, ran.err
+    assert ran.out.split() == ["run", "topics", "passages", "file", "bm25", "2", "2", "a.run"]
+    lines = [line.split() for line in (home / "a.run").read_text().splitlines()]
+    assert [(line[0], line[2], line[3], line[5]) for line in lines] == [
+        ("t", "a", "1", "bm25"),
+        ("u", "c", "1", "bm25"),
+    ]
+    manifest = json.loads((home / "a.run.manifest.json").read_text())
+    assert manifest["config"]["retrieve"][0]["step"] == "bm25"
+
+
+def test_the_same_words_take_a_file_of_steps(judge, home):
+    (home / "pipeline.yaml").write_text("retrieve: [bm25 100, cut 1]\n")
+    judge("retrieve", *WHERE, "--pipeline", "bm25", "--hits", "1", "--out", "a.run")
+    ran = judge("retrieve", *WHERE, "--pipeline", "pipeline.yaml", "--out", "b.run")
+    assert ran.code == 0, ran.err
+    assert (home / "a.run").read_bytes() == (home / "b.run").read_bytes()
+
+
+def test_a_run_goes_straight_into_the_coverage_program(judge, home):
+    judge("retrieve", *WHERE, "--pipeline", "bm25", "--out", "a.run")
+    (home / "questions.jsonl").write_text('{"id": "t", "subquestions": ["What is a dam of?"]}\n')
+    given = ("--questions", "questions.jsonl", "--retrieval", "a.run", "--out", "results")
+    ran = judge("run", "coverage", *WHERE, *given, "--json")
+    assert {row["run_id"] for row in ran.rows} == {"bm25", "Z*"}
+
+
+def test_an_index_made_once_is_searched_without_the_passages(judge, home):
+    made = judge("index", "--passages", "passages.jsonl", "--out", "index", "--json")
+    assert made.code == 0, made.err
+    assert made.rows[0]["passages"] == 3
+    found = ("retrieve", "--topics", "topics.tsv", "--index", "index", "--pipeline", "bm25")
+    ran = judge(*found, "--out", "a.run", "--json")
+    assert [row["passages"] for row in ran.rows] == [3]
+
+
+def test_a_topic_that_finds_nothing_is_told_and_ends_with_3(judge, home):
+    (home / "topics.tsv").write_text("t\tdam\nv\tzebra\n")
+    ran = judge("retrieve", *WHERE, "--pipeline", "bm25", "--out", "a.run")
+    assert ran.code == 3
+    assert "1 topics found nothing: v" in ran.err
+
+
+def test_a_reranker_without_replies_ends_with_3_and_keeps_the_order(judge, home):
+    with MockServer() as server:
+        server.faults = lambda index, body: Status(500)
+        model = ("--model", "openai/mock", "--set", f"models.default.api_base={server.base_url}")
+        few = ("--set", "models.default.retries=0")
+        steps = ("--pipeline", "bm25, listwise")
+        ran = judge("retrieve", *WHERE, *steps, *model, *few, "--out", "a.run")
+    assert ran.code == 3
+    assert "1 of 1 calls for listwise gave nothing; the order was kept" in ran.err
+    assert [line.split()[2] for line in (home / "a.run").read_text().splitlines()] == [
+        *("a", "b", "c"),
+    ]
+
+
+def test_a_dry_run_prints_what_a_reranker_will_take_and_writes_nothing(judge, home):
+    steps = ("--pipeline", "bm25, listwise", "--model", "openai/gpt-4o")
+    ran = judge("retrieve", *WHERE, *steps, "--out", "a.run", "--dry-run")
+    assert ran.code == 0, ran.err
+    assert ran.out.splitlines()[1].split()[:3] == ["listwise", "openai/gpt-4o", "1"]
+    assert not (home / "a.run").exists()
+
+
+WRONG = {
+    "an unknown step": (("--pipeline", "bm26"), "bm26"),
+    "two rankings": (("--pipeline", "bm25, run"), "retrieve"),
+    "no pipeline": ((), "no pipeline"),
+    "a missing extra": (("--pipeline", "dense"), 'pip install "nuggetjudge[dense]"'),
+    "an unknown context": (("--pipeline", "bm25", "--context", "all"), "required"),
+    "nothing that is required": (("--pipeline", "bm25", "--context", "required"), "sub-questions"),
+    "two configs": (("--pipeline", "topics.tsv", "--config", "topics.tsv"), "wanted one"),
+}
+
+
+@pytest.mark.parametrize(("flags", "told"), WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_is_one_error_and_no_run(judge, home, flags, told):
+    if "dense" in flags:
+        try:
+            import sentence_transformers  # noqa: F401
+        except ImportError:
+            pass
+        else:
+            pytest.skip("the extra is installed here")
+    ran = judge("retrieve", *WHERE, *flags, "--out", "a.run")
+    assert ran.code == 2
+    assert told in ran.err
+    assert "Traceback" not in ran.err
+    assert not (home / "a.run").exists()
+
+
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_a_file_without_passages_is_named(judge, home, text):
+    (home / "passages.jsonl").write_text(text)
+    ran = judge("retrieve", *WHERE, "--pipeline", "bm25", "--out", "a.run")
+    assert (ran.code, ran.out) == (2, "")
+    assert "passages.jsonl:1: the file is empty" in ran.err
