@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .exits import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
+from .exits import INCOMPLETE, unless_stopped
 from .terminal import shown
 
 build = typer.Typer(
@@ -101,7 +101,7 @@ def crux(
     resolved = load_config(config, given, sets or (), model)
     if planned(plan_build(summaries, resolved), ASSUMED, dry_run=dry_run, as_json=as_json):
         return
-    manifest = _built(lambda: build_crux(summaries, resolved, quiet=quiet))
+    manifest = unless_stopped(lambda: build_crux(summaries, resolved, quiet=quiet))
     found = manifest["statistics"]
     covered = f"Coverage of the reference reports: {reference_coverage(found)}\n"
     _tell(found, statistics_table(found), covered, as_json=as_json)
@@ -191,7 +191,7 @@ def long2rag(
     plan = plan_long2rag(topics, documents, resolved)
     if planned(plan, ASSUMED, dry_run=dry_run, as_json=as_json):
         return
-    manifest = _built(lambda: build_long2rag(topics, documents, resolved, quiet=quiet))
+    manifest = unless_stopped(lambda: build_long2rag(topics, documents, resolved, quiet=quiet))
     folder = resolved.run.out
     if documents is None:
         note = "No documents, so no key points yet: the same command with --documents goes on.\n"
@@ -233,16 +233,6 @@ def planned(plan: Iterable[Any], assumed: str, *, dry_run: bool, as_json: bool) 
     told = sys.stdout if dry_run else sys.stderr
     told.write(plan_table(estimates) + assumed)
     return dry_run
-
-
-def _built(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    try:
-        return run()
-    except KeyboardInterrupt as signal:
-        is_term = isinstance(signal, Terminated)
-        how = "Terminated" if is_term else "Interrupted"
-        sys.stderr.write(f"\n{how}. What was made is kept: the same command goes on.\n")
-        raise typer.Exit(TERMINATED if is_term else INTERRUPTED) from None
 
 
 def _tell(statistics: dict[str, Any], table: list[list[str]], more: str, *, as_json: bool) -> None:

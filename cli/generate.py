@@ -23,7 +23,7 @@ from .build import (
     Sets,
     planned,
 )
-from .exits import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
+from .exits import INCOMPLETE, unless_stopped
 from .terminal import shown
 
 
@@ -105,13 +105,7 @@ def generate(
     resolved = load_config(config, given, sets or (), model)
     if planned(plan_generate(resolved), ASSUMED, dry_run=dry_run, as_json=as_json):
         return
-    try:
-        manifest = write_answers(resolved, quiet=quiet)
-    except KeyboardInterrupt as signal:
-        is_term = isinstance(signal, Terminated)
-        how = "Terminated" if is_term else "Interrupted"
-        sys.stderr.write(f"\n{how}. What was written is kept: the same command goes on.\n")
-        raise typer.Exit(TERMINATED if is_term else INTERRUPTED) from None
+    manifest = unless_stopped(lambda: write_answers(resolved, quiet=quiet))
     found = manifest["statistics"]
     if as_json:
         write_objects([found])

@@ -22,7 +22,7 @@ from .build import (
     Sets,
     planned,
 )
-from .exits import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
+from .exits import INCOMPLETE, unless_stopped
 from .terminal import shown
 
 Passages = Annotated[
@@ -64,9 +64,9 @@ def index(
         raise InputError("no passages: name files of them (--passages, data.passages)")
     steps = [step for steps in pipelines_of(resolved).values() for step in steps]
     first = list(dict.fromkeys(step for step in steps if isinstance(step, FirstStage)))
-    found = _unless_stopped(
+    found = unless_stopped(
         lambda: make_indexes(first, resolved.data.passages, out, quiet=quiet),
-        "No index was replaced",
+        "Indexes that were finished are kept",
     )
     if as_json:
         write_objects([found])
@@ -154,9 +154,7 @@ def retrieve(
     if dry_run:
         planned(plan_retrieve(resolved), ASSUMED, dry_run=True, as_json=as_json)
         return
-    manifest = _unless_stopped(
-        lambda: run(resolved, out, quiet=quiet), "Replies are kept: the same command goes on"
-    )
+    manifest = unless_stopped(lambda: run(resolved, out, quiet=quiet), "Replies are kept")
     if as_json:
         write_objects({"run_id": name, **about} for name, about in manifest["runs"].items())
     else:
@@ -188,15 +186,6 @@ def _config(
         else:
             config = path
     return load_config(config, given, sets or (), model)
-
-
-def _unless_stopped(run: Any, kept: str) -> Any:
-    try:
-        return run()
-    except KeyboardInterrupt as signal:
-        is_term = isinstance(signal, Terminated)
-        sys.stderr.write(f"\n{'Terminated' if is_term else 'Interrupted'}. {kept}.\n")
-        raise typer.Exit(TERMINATED if is_term else INTERRUPTED) from None
 
 
 def _end(manifest: dict[str, Any], allow_missing: float) -> None:

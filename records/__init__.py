@@ -55,7 +55,7 @@ from .rows import (
     key_point_ids,
     nugget_ids,
 )
-from .runs import read_trec_run
+from .runs import read_trec_run, write_trec_run
 from .scores import (
     read_scores,
     score_row,
@@ -170,4 +170,5 @@ __all__ = [
     "write_scores",
     "write_scores_jsonl",
     "write_segment_pool",
+    "write_trec_run",
 ]
