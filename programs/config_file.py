@@ -99,6 +99,11 @@ def _resolve_paths(data: dict[str, Any], base: Path) -> None:
     items = data.get("items")
     if isinstance(items, dict) and isinstance(judge := items.get("judge"), str):
         items["judge"] = judge if judge in ITEM_JUDGES else str(base / judge)
+    pipelines = data.get("pipelines")
+    several = pipelines.values() if isinstance(pipelines, dict) else ()
+    for steps in (data.get("retrieve"), *several):
+        for step in steps if isinstance(steps, list) else ():
+            _resolve_step(step, base)
     generate = data.get("generate")
     if isinstance(generate, dict) and isinstance(generate.get("instructions"), str):
         generate["instructions"] = str(base / generate["instructions"])
@@ -110,6 +115,18 @@ def _resolve_paths(data: dict[str, Any], base: Path) -> None:
     for entry in models.values() if isinstance(models, dict) else ():
         if isinstance(entry, dict) and isinstance(entry.get("recording"), str):
             entry["recording"] = str(base / entry["recording"])
+
+
+def _resolve_step(step: Any, base: Path) -> None:
+    """Paths in a step: of a run, and of a Lucene index, which may be a name instead."""
+    if not isinstance(step, dict):
+        return
+    inner = next(iter(step.values()), None)
+    settings = inner if len(step) == 1 and isinstance(inner, dict) else step
+    if isinstance(path := settings.get("path"), str):
+        settings["path"] = str(base / path)
+    if isinstance(index := settings.get("index"), str) and (base / index).exists():
+        settings["index"] = str(base / index)
 
 
 def _pattern(base: Path, name: str) -> str:

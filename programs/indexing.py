@@ -19,12 +19,12 @@ from ..retrieval.corpus import stream_passages
 from ..retrieval.embeddings import CachedEncoder
 from ..retrieval.encoders import SentenceEncoder
 from ..retrieval.scored import Encoder, Retriever
-from .pipeline import Bm25Step, DenseStep, FirstStage, LuceneStep, SpladeStep
+from .pipeline import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
 from .progress import ProgressBar
 from .writing import check_writable
 
 COLLECTION = "collection.json"  # which passages the indexes of a folder were made from
-Indexed = Bm25Step | DenseStep | SpladeStep | LuceneStep
+Indexed = Bm25Step | DenseStep | SpladeStep | LuceneStep | ImpactStep
 
 # The settings of a step that its index depends on; the others are those of a search.
 _MADE_WITH: dict[type[FirstStage], tuple[str, ...]] = {
@@ -32,6 +32,7 @@ _MADE_WITH: dict[type[FirstStage], tuple[str, ...]] = {
     DenseStep: ("model", "query_prefix", "passage_prefix", "normalise", "faiss"),
     SpladeStep: ("model",),
     LuceneStep: (),
+    ImpactStep: ("model",),
 }
 
 
@@ -64,8 +65,9 @@ class Indexes:
 
     def open(self, step: Indexed) -> Retriever:
         """What searches for a step. Raises: InputError if it cannot be made or opened."""
-        if isinstance(step, LuceneStep) and step.index is not None:
-            return _open(step, Path(step.index))
+        if isinstance(step, LuceneStep | ImpactStep) and step.index is not None:
+            path = Path(step.index)
+            return _open_lucene(step, path if path.exists() else step.index)
         name = name_of_index(step)
         if self._folder is not None:
             return _open(step, self._folder / name)
@@ -164,10 +166,15 @@ def _build(step: Indexed, passages: Iterable[Passage], folder: Path) -> None:
         from ..retrieval.splade import Splade, SpladeEncoder
 
         Splade.build(passages, SpladeEncoder(step.model), folder)
-    else:
+    elif isinstance(step, LuceneStep):
         from ..retrieval.lucene import build_lucene
 
         build_lucene(passages, folder)
+    else:
+        from ..retrieval.lucene_impact import build_impact
+        from ..retrieval.splade import SpladeEncoder
+
+        build_impact(passages, SpladeEncoder(step.model), folder)
 
 
 def _open(step: Indexed, folder: Path) -> Retriever:
@@ -183,10 +190,19 @@ def _open(step: Indexed, folder: Path) -> Retriever:
         from ..retrieval.splade import Splade, SpladeEncoder
 
         return Splade.open(folder, SpladeEncoder(step.model))
-    from ..retrieval.lucene import Lucene
+    return _open_lucene(step, folder)
 
-    where = folder if folder.exists() or step.index is None else step.index
-    return Lucene(where, k1=step.k1, b=step.b, rm3=step.rm3, rocchio=step.rocchio)
+
+def _open_lucene(step: LuceneStep | ImpactStep, index: Path | str) -> Retriever:
+    """An index of ours by its path; a text is the path or the name of a prebuilt one."""
+    if isinstance(step, LuceneStep):
+        from ..retrieval.lucene import Lucene
+
+        return Lucene(index, k1=step.k1, b=step.b, rm3=step.rm3, rocchio=step.rocchio)
+    from ..retrieval.lucene_impact import LuceneImpact
+    from ..retrieval.splade import SpladeEncoder
+
+    return LuceneImpact(index, SpladeEncoder(step.model))
 
 
 def _check_collection(folder: Path, passages: Sequence[Path]) -> None:

@@ -37,6 +37,7 @@ def test_ctrl_c_stays_an_exception_of_python():
     code = """if True:
         import os, signal, time
         from nuggetjudge.retrieval.java import start_java
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # some shells ignore it
         start_java()
         try:
             os.kill(os.getpid(), signal.SIGINT)

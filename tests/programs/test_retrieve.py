@@ -250,3 +250,13 @@ def test_a_corrupt_index_is_refused_in_one_line(folder):
     with pytest.raises(InputError, match="corrupt") as caught:
         rankings(folder, "bm25", **{"data.index": folder / "index"})
     assert "\n" not in str(caught.value)
+
+
+def test_a_run_in_a_config_is_found_beside_it(folder):
+    (folder / "given").mkdir()
+    (folder / "given" / "other.run").write_text("t Q0 t:e#5 1 1.0 x\n")
+    (folder / "given" / "config.yaml").write_text("retrieve: [{run: {path: other.run}}]\n")
+    data = {"data.topics": folder / "topics.tsv", "data.passages": [folder / "passages.jsonl"]}
+    config = load_config(folder / "given" / "config.yaml", data)
+    retrieve(config, folder / "a.run")
+    assert (folder / "a.run").read_text().split() == ["t", "Q0", "t:e#5", "1", "1.0", "run"]
