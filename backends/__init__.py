@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .batch_ledger import Batches
     from .budget import Budget
     from .cache import ReplyCache
     from .config import ModelConfig
@@ -19,11 +20,14 @@ def open_backend(
     cache: ReplyCache | None = None,
     budget: Budget | None = None,
     offline: bool = False,
+    batches: Batches | None = None,
 ) -> Backend:
     """The Backend for one model entry.
 
-    With `offline` the endpoint is not needed, nor is its key; a recording still answers.
-    Raises: EndpointUnusable if its key is missing; InputError if its recording is broken.
+    With `offline` the endpoint is not needed, nor is its key; a recording still answers. With
+    `batches` an endpoint is asked through its batch API.
+    Raises: EndpointUnusable if its key is missing; InputError if its recording is broken, vLLM is
+        not installed, or there is no batch API on the way to it.
     """
     from .gateway import Gateway
     from .lexical import LexicalBackend
@@ -35,12 +39,23 @@ def open_backend(
 
         assert config.recording is not None  # ModelConfig checks it
         return Gateway(config, RecordedTransport(config.recording), budget=budget)
+    if batches is not None and not offline and config.way != "vllm":
+        from .batch_api import open_batches
+
+        return open_batches(config, batches, cache=cache, budget=budget)
     transport = None if offline else open_transport(config)
     return Gateway(config, transport, cache=cache, budget=budget)
 
 
 def open_transport(config: ModelConfig) -> Transport:
-    """What carries the requests of an `http` or `litellm` entry. Raises: EndpointUnusable."""
+    """What carries the requests of an `http`, `litellm` or `vllm` entry.
+
+    Raises: EndpointUnusable; InputError if the extra that it needs is not installed.
+    """
+    if config.way == "vllm":
+        from .vllm_engine import VllmTransport
+
+        return VllmTransport(config)
     if config.way == "litellm":
         from .litellm_models import LiteLLMTransport
 

@@ -80,7 +80,7 @@ class Budget:
             if tokens > self.max_tokens:
                 self._refuse(f"max_tokens {self.max_tokens}")
         if self.max_cost is not None:
-            cost = use.cost + self._cost_claimed + _cost(price, prompt, 0, reply)
+            cost = use.cost + self._cost_claimed + cost_of(price, prompt, 0, reply)
             if cost > self.max_cost:
                 self._refuse(f"max_cost {self.max_cost:g}")
 
@@ -92,7 +92,7 @@ class Budget:
         self.check(prompt, reply, price)
         self.usage.requests += 1
         self._tokens_claimed += prompt + reply
-        self._cost_claimed += _cost(price, prompt, 0, reply)
+        self._cost_claimed += cost_of(price, prompt, 0, reply)
 
     def settle(self, prompt: int, expected: int, price: Price | None, reply: Tokens | None) -> None:
         """Replace the estimate by what the reply took; None: there was no reply."""
@@ -103,7 +103,7 @@ class Budget:
                 use.n_unpriced += price != FREE
                 return
         self._tokens_claimed -= prompt + expected
-        self._cost_claimed -= _cost(price, prompt, 0, expected)
+        self._cost_claimed -= cost_of(price, prompt, 0, expected)
         if reply is None:
             return
         use.prompt_tokens += reply.prompt_tokens
@@ -112,9 +112,18 @@ class Budget:
         if price is None:
             use.n_unpriced += 1
         else:
-            use.cost += _cost(
+            use.cost += cost_of(
                 price, reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens
             )
+
+    def counted(self) -> dict[str, float]:
+        """What counts towards each limit, by its name: what was spent and what is claimed."""
+        use = self.usage
+        return {
+            "max_calls": use.requests,
+            "max_tokens": use.tokens + self._tokens_claimed,
+            "max_cost": use.cost + self._cost_claimed,
+        }
 
     def _refuse(self, limit: str) -> None:
         self.reached = self.reached or limit
@@ -124,14 +133,14 @@ class Budget:
 def price_of(config: ModelConfig) -> Price | None:
     """The price a config names, else LiteLLM's dated table for the provider's own endpoint.
 
-    None when unknown, as for any model behind an `api_base` of one's own. Reads LiteLLM's data
-    file without importing LiteLLM.
+    None when unknown, as for any model behind an `api_base` of one's own or in this process. Reads
+    LiteLLM's data file without importing LiteLLM.
     """
     if config.price is not None:
         return config.price
     if config.way in ("lexical", "recorded"):
         return FREE
-    if config.api_base is not None:
+    if config.api_base is not None or config.way == "vllm":
         return None
     row = _litellm_price(config.model, config.wire_name)
     each = [row.get(f"{way}_cost_per_token") for way in ("input", "output")] if row else [None]
@@ -145,7 +154,20 @@ def price_of(config: ModelConfig) -> Price | None:
     )
 
 
-def _cost(price: Price | None, prompt: int, cached: int, completion: int) -> float:
+def price_in_batches(config: ModelConfig) -> Price | None:
+    """The price of what is asked through the batch API of an endpoint, where there is one."""
+    price = price_of(config)
+    if price is None or config.way != "http":
+        return price
+    share = 1 - config.batch_discount
+    return Price(**{name: each and each * share for name, each in price})
+
+
+def cost_of(price: Price | None, prompt: int, cached: int, completion: int) -> float:
+    """Dollars for tokens of a prompt, `cached` of them from a prefix cache, and its reply.
+
+    0 without a price.
+    """
     if price is None:
         return 0.0
     cached_price = price.input if price.cached_input is None else price.cached_input

@@ -15,10 +15,31 @@ OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means wit
 TOP_LOGPROBS = 20  # alternatives of a token: OpenAI's limit and vLLM's default limit
 _HTTP_PREFIXES = ("openai/", "hosted_vllm/")
 
+# Options of a vLLM engine that are about speed and memory; the others are part of its endpoint_id.
+_SPEED = frozenset(
+    {
+        "async_scheduling",
+        "block_size",
+        "cpu_offload_gb",
+        "disable_log_stats",
+        "distributed_executor_backend",
+        "enable_prefix_caching",
+        "enforce_eager",
+        "gpu_memory_utilization",
+        "kv_cache_memory_bytes",
+        "max_num_batched_tokens",
+        "max_num_seqs",
+        "num_gpu_blocks_override",
+        "pipeline_parallel_size",
+        "tensor_parallel_size",
+    }
+)
+_NOT_VLLM = ("model", "served_model_name", "hf_token")  # said elsewhere, or a secret
+
 # What the other settings say, and what would send a request or a key elsewhere.
 _NOT_EXTRA = ("messages", "model", "stream", "n", "api_key", "api_base", "base_url", "headers")
 
-Engine = Literal["http", "litellm", "lexical", "recorded"]
+Engine = Literal["http", "litellm", "vllm", "lexical", "recorded"]
 
 
 class Price(BaseModel):
@@ -30,11 +51,34 @@ class Price(BaseModel):
     cached_input: float | None = Field(default=None, ge=0)
 
 
+class Speed(BaseModel):
+    """Tokens a second that one GPU was measured to take in and to write, each by itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    prompt: float = Field(gt=0)
+    reply: float = Field(gt=0)
+
+
+class BatchConfig(BaseModel):
+    """How requests are gathered into batches of an OpenAI-style batch API."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    requests: int = Field(default=50_000, ge=1, description="in one batch, at most")
+    megabytes: float = Field(default=200.0, gt=0, description="of one batch, at most")
+    at_once: int = Field(default=50_000, ge=1, description="judgements held at once")
+    quiet_s: float = Field(
+        default=2.0, gt=0, description="without a new request, until a batch is sent that has room"
+    )
+    poll_s: float = Field(default=60.0, gt=0, description="longest wait between two looks")
+    hours: float = Field(default=24.0, gt=0, description="for one judgement, retries included")
+
+
 class ModelConfig(BaseModel):
     """One entry of `models:` in a config file; nothing in it is guessed from the model's name.
 
     The prefix of `model` names the way to it: `lexical` (no model), `openai/...` and
-    `hosted_vllm/...` (an OpenAI-compatible endpoint, the light path), anything else LiteLLM.
+    `hosted_vllm/...` (an OpenAI-compatible endpoint, the light path), anything else LiteLLM. With
+    `engine: vllm` it names weights that this process loads.
     """
 
     model_config = ConfigDict(
@@ -64,6 +108,10 @@ class ModelConfig(BaseModel):
     )
     recording: Path | None = Field(
         default=None, description="JSONL of replies, for engine: recorded"
+    )
+    vllm: dict[str, Any] = Field(
+        default_factory=dict,
+        description="options of vllm.LLM, as max_model_len, for engine: vllm",
     )
 
     reply_schema: Literal["json_schema", "json_object", "none"] = Field(
@@ -101,6 +149,12 @@ class ModelConfig(BaseModel):
     reasks: int = Field(default=1, ge=0, le=5, description="after a reply that is not a judgement")
     max_retry_after_s: float = Field(default=60.0, ge=0, description="longest Retry-After obeyed")
     price: Price | None = Field(default=None, description="dollars per million tokens")
+    tokens_per_s: Speed | None = Field(
+        default=None, description="of one GPU, as measured; --dry-run makes hours of it"
+    )
+    batch_discount: float = Field(
+        default=0.5, ge=0, le=1, description="share of the price that a batch saves"
+    )
 
     @model_validator(mode="after")
     def _has_an_endpoint(self) -> ModelConfig:
@@ -112,10 +166,24 @@ class ModelConfig(BaseModel):
             raise ValueError("engine: recorded needs recording, a JSONL file of replies")
         if self.api_base is not None:
             _check_url(self.api_base)
+        self._check_vllm()
         if found := [name for name in _NOT_EXTRA if name in self.extra_body]:
             raise ValueError(f"extra_body cannot hold {found[0]!r}")
-        _check_json(self.extra_body)
+        _check_json("extra_body", self.extra_body)
         return self
+
+    def _check_vllm(self) -> None:
+        if self.way != "vllm":
+            if self.vllm:
+                raise ValueError("vllm holds options of the engine in this process: engine: vllm")
+            return
+        if self.api_base is not None:
+            raise ValueError("engine: vllm loads the model itself, without an api_base")
+        if found := [name for name in _NOT_VLLM if name in self.vllm]:
+            raise ValueError(f"vllm cannot hold {found[0]!r}")
+        if self.vllm.get("trust_remote_code") and not self.vllm.get("revision"):
+            raise ValueError("vllm.trust_remote_code runs the model's code: pin it by a revision")
+        _check_json("vllm", self.vllm)
 
     @property
     def way(self) -> Engine:
@@ -141,12 +209,14 @@ class ModelConfig(BaseModel):
     @property
     def endpoint_id(self) -> str:
         """What a cached reply is filed under; two servers never share one unless told to."""
+        if self.way == "vllm":
+            return self.endpoint or _engine_id(self.vllm)
         return self.endpoint or self.base_url or f"{self.way}:{self.model.split('/')[0]}"
 
     @property
     def wire_name(self) -> str:
         """The model's name as the endpoint knows it."""
-        if self.way == "http":
+        if self.way in ("http", "vllm"):
             for prefix in _HTTP_PREFIXES:
                 if self.model.startswith(prefix):
                     return self.model.removeprefix(prefix)
@@ -188,13 +258,20 @@ class ModelConfig(BaseModel):
         }
 
 
-def _check_json(extra_body: dict[str, Any]) -> None:
+def _engine_id(options: dict[str, Any]) -> str:
+    """`vllm`, followed by the options that can change a reply."""
+    said = {name: value for name, value in options.items() if name not in _SPEED}
+    text = orjson.dumps(said, option=orjson.OPT_SORT_KEYS).decode() if said else ""
+    return f"vllm {text}".rstrip()
+
+
+def _check_json(name: str, options: dict[str, Any]) -> None:
     """What only one of the two writers takes (dates, nan) would go out as something else."""
     try:
-        orjson.dumps(extra_body)
-        json.dumps(extra_body, allow_nan=False)
+        orjson.dumps(options)
+        json.dumps(options, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"extra_body cannot be sent as JSON: {error}") from None
+        raise ValueError(f"{name} cannot be sent as JSON: {error}") from None
 
 
 def _check_url(api_base: str) -> None:

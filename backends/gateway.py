@@ -56,10 +56,10 @@ class Reply(NamedTuple):
 
     def at(self, field: str, key: str | None) -> tuple[Any, float | None, Any]:
         """Label, score and probabilities of a field, or of one key of a map; None: not known."""
-        found = (part.get(field) for part in (self.values, self.scores, self.probabilities))
-        label, score, chances = (
-            part if key is None or part is None else part.get(key) for part in found
-        )
+        found = self.values.get(field), self.scores.get(field), self.probabilities.get(field)
+        if key is None:
+            return found
+        label, score, chances = (None if part is None else part.get(key) for part in found)
         return label, score, chances
 
 
@@ -114,6 +114,7 @@ class Gateway:
         transport: None is offline: the cache alone answers, what it lacks is `Unjudged(error)`.
         cache: where valid replies are kept; None keeps nothing.
         budget: shared by all models of a run.
+        limiter: the gate before each request; None: one with the limits of the entry.
     """
 
     def __init__(
@@ -123,6 +124,7 @@ class Gateway:
         *,
         cache: ReplyCache | None = None,
         budget: Budget | None = None,
+        limiter: Limiter | None = None,
     ) -> None:
         self.config = config
         self.budget = budget or Budget()
@@ -130,7 +132,7 @@ class Gateway:
         self._cache = cache
         self._price = price_of(config)
         self._secrets = secrets_of(config)
-        self._limiter = Limiter(config)
+        self._limiter = limiter or Limiter(config)
         self._flying: dict[bytes, asyncio.Future[Reply]] = {}
         self._wires: dict[tuple[int, tuple[tuple[str, ...], ...]], Wire] = {}
 

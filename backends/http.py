@@ -35,21 +35,8 @@ class HttpTransport:
 
     def __init__(self, config: ModelConfig) -> None:
         self._config = config
-        try:
-            key = config.api_key()
-        except KeyError as missing:
-            raise EndpointUnusable(
-                f"model {config.model!r}: environment variable {missing.args[0]} is not set"
-            ) from None
         self._secrets = secrets_of(config)
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-            "User-Agent": "nuggetjudge",
-        }
-        if key:
-            headers["Authorization"] = f"Bearer {_header(key, config)}"
+        headers = {"Content-Type": "application/json", **headers_of(config)}
         timeout_s = min(config.timeout_s, config.deadline_s)
         self._connections = Connections(f"{config.base_url}/chat/completions", headers, timeout_s)
         # A judge that a user simply drops would leave its connections open.
@@ -66,40 +53,15 @@ class HttpTransport:
             detail = self._secrets.blank(f"{type(error).__name__}: {error}")
             raise EndpointError(detail, retryable=True) from None
         if response.status != 200:
-            raise self._failure(response.status, response.body, response.retry_after)
-        return _completion(response.body, self._secrets)
+            raise failure_of(
+                self._config, self._secrets, response.status, response.body, response.retry_after
+            )
+        return read_completion(response.body, self._secrets)
 
     async def aclose(self) -> None:
         """Close the connections."""
         self._connections.close()
         await asyncio.sleep(0)  # lets the transports close before the loop does
-
-    def _failure(
-        self, status: int, raw: bytes, retry_after: str | None
-    ) -> EndpointError | EndpointUnusable:
-        code, text = _error_of(raw)
-        text = self._secrets.blank(text)
-        said = text[:300]
-        where = f"HTTP {status} from {self._config.endpoint_id}: {said}"
-        if self._config.logprobs and status in (400, 403, 422) and "logprobs" in said:
-            hint = "Set models.*.logprobs to false, or to a smaller number"
-            return EndpointUnusable(f"{where}\n{hint}")
-        if status in (401, 402, 403) or code == "insufficient_quota":
-            return EndpointUnusable(
-                f"{where}\nCheck the key: models.*.api_key_env names its variable"
-            )
-        if status == 404 or 300 <= status < 400:
-            return EndpointUnusable(f"{where}\nCheck models.*.model and models.*.api_base")
-        if status in (400, 422) and "response_format" in said:
-            hint = "Set models.*.schema to json_object or none; `judge doctor` tells which"
-            return EndpointUnusable(f"{where}\n{hint}")
-        if status in (400, 413, 422) and is_too_long(code, text):
-            return EndpointError(f"{TOO_LONG}: {where}", retryable=False, status=status)
-        if status == 400 and code in _FILTERED:
-            return EndpointError(where, retryable=False, status=status, reason=Reason.REFUSED)
-        return EndpointError(
-            where, retryable=status in BUSY, status=status, retry_after_s=seconds_of(retry_after)
-        )
 
 
 def _let_go(connections: Connections) -> None:
@@ -108,9 +70,55 @@ def _let_go(connections: Connections) -> None:
         connections.loop.call_soon_threadsafe(connections.close)
 
 
-def _completion(raw: bytes, secrets: Secrets) -> Completion:
+def headers_of(config: ModelConfig) -> dict[str, str]:
+    """What every request to an endpoint carries. Raises: EndpointUnusable if its key is not set."""
     try:
-        reply = _loaded(raw)
+        key = config.api_key()
+    except KeyError as missing:
+        raise EndpointUnusable(
+            f"model {config.model!r}: environment variable {missing.args[0]} is not set"
+        ) from None
+    headers = {
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "User-Agent": "nuggetjudge",
+    }
+    if key:
+        headers["Authorization"] = f"Bearer {_header(key, config)}"
+    return headers
+
+
+def failure_of(
+    config: ModelConfig, secrets: Secrets, status: int, raw: bytes, retry_after: str | None = None
+) -> EndpointError | EndpointUnusable:
+    """What a status other than 200 means: for this request, or for all of them."""
+    code, text = _error_of(raw)
+    text = secrets.blank(text)
+    said = text[:300]
+    where = f"HTTP {status} from {config.endpoint_id}: {said}"
+    if config.logprobs and status in (400, 403, 422) and "logprobs" in said:
+        hint = "Set models.*.logprobs to false, or to a smaller number"
+        return EndpointUnusable(f"{where}\n{hint}")
+    if status in (401, 402, 403) or code == "insufficient_quota":
+        return EndpointUnusable(f"{where}\nCheck the key: models.*.api_key_env names its variable")
+    if status == 404 or 300 <= status < 400:
+        return EndpointUnusable(f"{where}\nCheck models.*.model and models.*.api_base")
+    if status in (400, 422) and "response_format" in said:
+        hint = "Set models.*.schema to json_object or none; `judge doctor` tells which"
+        return EndpointUnusable(f"{where}\n{hint}")
+    if status in (400, 413, 422) and is_too_long(code, text):
+        return EndpointError(f"{TOO_LONG}: {where}", retryable=False, status=status)
+    if status == 400 and code in _FILTERED:
+        return EndpointError(where, retryable=False, status=status, reason=Reason.REFUSED)
+    return EndpointError(
+        where, retryable=status in BUSY, status=status, retry_after_s=seconds_of(retry_after)
+    )
+
+
+def read_completion(raw: bytes, secrets: Secrets) -> Completion:
+    """A reply as it came. Raises: EndpointError if it is no chat completion."""
+    try:
+        reply = loaded(raw)
         choice = reply["choices"][0]
         message = choice["message"]
         usage = reply.get("usage") or {}
@@ -130,7 +138,7 @@ def _completion(raw: bytes, secrets: Secrets) -> Completion:
         raise EndpointError(f"not a chat completion: {start!r}", retryable=True) from None
 
 
-def _loaded(raw: bytes) -> dict[str, Any]:
+def loaded(raw: bytes) -> dict[str, Any]:
     """The reply's JSON, also where log-probabilities hold -Infinity or half a surrogate pair."""
     try:
         return orjson.loads(raw)  # type: ignore[no-any-return]

@@ -23,13 +23,14 @@ class Limiter:
     not cost every remaining judgement its retries.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, *, patience: float = PATIENCE) -> None:
         self._slots = asyncio.Semaphore(config.concurrency)
         self._requests = AsyncLimiter(1, 60 / config.rpm) if config.rpm else None
         burst = (config.tpm or 0.0) * BURST_S / 60
         self._tokens = AsyncLimiter(burst, BURST_S) if config.tpm else None
         self._open_at = 0.0
         self._lost_in_a_row = 0
+        self._patience = patience
 
     async def enter(self, tokens: int) -> None:
         """Wait for a free slot, the rates and any pause.
@@ -64,8 +65,8 @@ class Limiter:
         self._lost_in_a_row = self._lost_in_a_row + 1 if lost else 0
 
     def _check_patience(self) -> None:
-        if self._lost_in_a_row >= PATIENCE:
-            detail = f"not asked: {PATIENCE} judgements in a row were lost at this endpoint"
+        if self._lost_in_a_row >= self._patience:
+            detail = f"not asked: {self._patience} judgements in a row were lost at this endpoint"
             raise EndpointLost(Reason.ERROR, detail)
 
     @staticmethod

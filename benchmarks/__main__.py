@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Callable
 
-from . import client, memory, resume
+from . import client, memory, resume, retrieval
 from .tables import Report
 
 BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "client": client.bench,
     "resume": resume.bench,
     "memory": memory.bench,
+    "retrieval": retrieval.bench,
 }
 
 

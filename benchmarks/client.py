@@ -1,4 +1,4 @@
-"""CPU of the client for one support judgement, against a bare aiohttp + orjson loop.
+"""W1 and W2: CPU of the client for one judgement, against a bare aiohttp + orjson loop.
 
 The client renders the prompt, looks the key up, asks, parses, and writes cache and journal. The
 bare loop sends bodies of the same size, made by `orjson.dumps` from a dict of messages, and
@@ -9,33 +9,55 @@ count from the first request after a warm-up that opens the connections.
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean, median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .processes import Clock, Server, light_server, measure
 from .tables import Bound, Report
-from .texts import pair
+from .texts import pair, window
+
+if TYPE_CHECKING:
+    from .judging import Kind
 
 CONCURRENCY = 64
 WARM_UP = 4 * CONCURRENCY  # judgements before the clock starts
-MOST_X_BARE, MOST_X_BARE_SMOKE = 1.5, 2.0  # noise decides among few requests
+MOST_X_BARE, MOST_X_BARE_SMOKE = 1.3, 2.0  # noise decides among few requests
+SAYS: dict[Kind, str] = {
+    "support": '{"verdict": "full"}',
+    "assign": json.dumps({"verdicts": dict.fromkeys(map(str, range(1, 11)), "support")}),
+}
+WHAT: dict[Kind, str] = {
+    "support": "support judgements (a sentence, a passage)",
+    "assign": "nugget assignments (an answer, ten nuggets)",
+}
 
 
-def bench(is_smoke: bool) -> Report:
+def bench_support(is_smoke: bool) -> Report:
+    """W2."""
+    return _bench("support", is_smoke)
+
+
+def bench_assign(is_smoke: bool) -> Report:
+    """W1."""
+    return _bench("assign", is_smoke)
+
+
+def _bench(kind: Kind, is_smoke: bool) -> Report:
     """Interleaved rounds of both, each in a process of its own."""
     n, n_rounds = (2_000, 3) if is_smoke else (20_000, 5)
     bare, judged = [], []
-    with light_server() as server:
-        body_bytes = _measured(server, "judged", n=100)["body_bytes"]
+    with light_server(SAYS[kind]) as server:
+        body_bytes = measured(server, kind, n=100)["body_bytes"]
         for _ in range(n_rounds):
-            bare.append(_measured(server, "bare", n=n, body_bytes=body_bytes))
-            judged.append(_measured(server, "judged", n=n))
+            bare.append(measured(server, kind, n=n, body_bytes=body_bytes))
+            judged.append(measured(server, kind, n=n))
     ratio = median(of["cpu_us"] / to["cpu_us"] for of, to in zip(judged, bare, strict=True))
     return Report(
-        f"client: {n:,} support judgements, {CONCURRENCY} at once, median of {n_rounds} rounds",
+        f"{n:,} {WHAT[kind]}, {CONCURRENCY} at once, median of {n_rounds} rounds",
         [
             ("path", "CPU us each", "lowest-highest", "x bare", "a second", "body bytes"),
             _row("bare aiohttp + orjson", bare, 1.0),
@@ -45,12 +67,15 @@ def bench(is_smoke: bool) -> Report:
     )
 
 
-def main(kind: str, url: str, n: int, body_bytes: float = 0.0) -> dict[str, float]:
-    """Measure one path in this process."""
-    return asyncio.run(_judged(url, n) if kind == "judged" else _bare(url, n, body_bytes))
+def main(kind: Kind, url: str, n: int, body_bytes: float | None = None) -> dict[str, float]:
+    """Measure one path in this process; with `body_bytes` the bare loop."""
+    if body_bytes is None:
+        return asyncio.run(_judged(kind, url, n))
+    return asyncio.run(_bare(kind, url, n, body_bytes))
 
 
-def _measured(server: Server, kind: str, n: int, **arguments: float) -> dict[str, float]:
+def measured(server: Server, kind: Kind, n: int, **arguments: float) -> dict[str, float]:
+    """What one path takes in a fresh process; every judgement must be one request."""
     before = server.stats()
     found: dict[str, float] = measure("client", kind=kind, url=server.url, n=n, **arguments)
     new = server.stats()
@@ -69,40 +94,38 @@ def _row(name: str, rounds: list[dict[str, float]], ratio: float) -> tuple[str, 
     return (name, f"{median(cpu):.0f}", spread, f"{ratio:.2f}", f"{rate:,.0f}", f"{size:,.0f}")
 
 
-async def _judged(url: str, n: int) -> dict[str, float]:
+async def _judged(kind: Kind, url: str, n: int) -> dict[str, float]:
     from .judging import Client
 
     with tempfile.TemporaryDirectory() as folder:
-        client = Client(url, Path(folder), CONCURRENCY)
+        client = Client(url, Path(folder), CONCURRENCY, kind)
         await client.judge(range(WARM_UP))
         clock = Clock()
-        tally = await client.judge(range(WARM_UP, WARM_UP + n))
+        await client.judge(range(WARM_UP, WARM_UP + n))
         spent = clock.spent(n)
         await client.aclose()
-    if tally.judged != n:
-        raise AssertionError(f"{tally.judged} of {n} judged: {tally.unjudged}")
     return spent
 
 
-async def _bare(url: str, n: int, body_bytes: float) -> dict[str, float]:
+async def _bare(kind: Kind, url: str, n: int, body_bytes: float) -> dict[str, float]:
     import aiohttp
 
     connector = aiohttp.TCPConnector(limit=0)
     headers = {"Content-Type": "application/json"}
     async with aiohttp.ClientSession(headers=headers, connector=connector) as session:
-        system = "x" * round(body_bytes - mean(len(_body("", number)) for number in range(100)))
-        await _ask_all(session, url, system, range(WARM_UP))
+        system = "x" * round(body_bytes - mean(len(_body(kind, "", i)) for i in range(100)))
+        await _ask_all(session, url, kind, system, range(WARM_UP))
         clock = Clock()
-        await _ask_all(session, url, system, range(WARM_UP, WARM_UP + n))
+        await _ask_all(session, url, kind, system, range(WARM_UP, WARM_UP + n))
         return clock.spent(n)
 
 
-async def _ask_all(session: Any, url: str, system: str, numbers: range) -> None:
+async def _ask_all(session: Any, url: str, kind: Kind, system: str, numbers: range) -> None:
     import orjson
 
     async def work(left: Iterator[int]) -> None:
         for number in left:
-            body = _body(system, number)
+            body = _body(kind, system, number)
             async with session.post(f"{url}/chat/completions", data=body) as response:
                 orjson.loads(await response.read())
 
@@ -112,12 +135,14 @@ async def _ask_all(session: Any, url: str, system: str, numbers: range) -> None:
             group.create_task(work(left))
 
 
-def _body(system: str, number: int) -> bytes:
+def _body(kind: Kind, system: str, number: int) -> bytes:
     import orjson
 
-    sentence, passage = pair(number)
-    messages = [
-        {"role": "system", "content": system},
-        {"role": "user", "content": f"{passage}\n{sentence}"},
-    ]
+    if kind == "support":
+        sentence, passage = pair(number)
+        user = f"{passage}\n{sentence}"
+    else:
+        question, answer, nuggets = window(number)
+        user = "\n".join((question, answer, *nuggets))
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     return orjson.dumps({"model": "light", "messages": messages, "temperature": 0.0})

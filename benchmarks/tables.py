@@ -8,21 +8,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bound:
-    """A value that must not be larger than `limit`, both in `unit`."""
+    """A value that must not be larger than `limit`, both in `unit`; `is_least`: not smaller."""
 
     what: str
     value: float
     limit: float
     unit: str
+    is_least: bool = False
 
     @property
     def is_kept(self) -> bool:
         """Whether the value is within the limit."""
-        return self.value <= self.limit
+        return self.value >= self.limit if self.is_least else self.value <= self.limit
 
     def __str__(self) -> str:
-        end = "ok" if self.is_kept else "EXCEEDED"
-        return f"{self.what}: {self.value:.2f} {self.unit}, bound {self.limit:g} {self.unit}: {end}"
+        side, end = "at least" if self.is_least else "at most", "ok" if self.is_kept else "MISSED"
+        return f"{self.what}: {self.value:,.2f} {self.unit}, {side} {self.limit:,g}: {end}"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import random
 from functools import lru_cache
 
 SENTENCE_CHARS, PASSAGE_CHARS = 157, 1092
+ANSWER_CHARS, NUGGET_CHARS = 1900, 56
 
 _PROSE = """harbour lantern bridge granite meadow copper signal winter orchard timber valley engine
 anchor ribbon saddle canyon marble thunder velvet compass kettle barley magnet pebble quarry
@@ -26,6 +27,15 @@ def pair(number: int) -> tuple[str, str]:
     return (
         f"Claim {number}: {_cut(number * 7919, SENTENCE_CHARS)}",
         f"Segment {number}: {_cut(number * 104_729, PASSAGE_CHARS)}",
+    )
+
+
+def window(number: int) -> tuple[str, str, list[str]]:
+    """A question, an answer of 300 words or so, and ten nuggets, all of this number."""
+    return (
+        f"question {number}",
+        f"Answer {number}: {_cut(number * 7919, ANSWER_CHARS)}",
+        [_cut(number * 10_007 + i * 1_009, NUGGET_CHARS) for i in range(10)],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..judges import ItemJudge
@@ -66,11 +67,15 @@ def _estimate(judge: ItemJudge, items: Sequence[Example], what: str, times: int)
 
 
 def _scaled(found: Estimate, times: float) -> Estimate:
-    return Estimate(
-        found.judge,
-        found.model,
-        round(found.calls * times),
-        round(found.prompt_tokens * times),
-        round(found.completion_tokens * times),
-        None if found.cost is None else found.cost * times,
+    def more(number: float | None) -> float | None:
+        return None if number is None else number * times
+
+    return replace(
+        found,
+        calls=round(found.calls * times),
+        prompt_tokens=round(found.prompt_tokens * times),
+        cached_tokens=round(found.cached_tokens * times),
+        completion_tokens=round(found.completion_tokens * times),
+        cost=more(found.cost),
+        gpu_hours=more(found.gpu_hours),
     )

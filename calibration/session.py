@@ -172,7 +172,7 @@ def _judge_and_labels(
         raise InputError(f"judge {judge!r}: wanted {known}, or the YAML file of your own")
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
     cache = open_cache(config)
-    panel = Panel(config, cache=cache, budget=budget)
+    panel = Panel(config.here(), cache=cache, budget=budget)
     try:
         fitted = panel.item_judge(judge)
         if fitted.model_name == "lexical" and not fitted.twins:

@@ -101,7 +101,9 @@ def crux(
     resolved = load_config(config, given, sets or (), model)
     if planned(plan_build(summaries, resolved), ASSUMED, dry_run=dry_run, as_json=as_json):
         return
-    manifest = unless_stopped(lambda: build_crux(summaries, resolved, quiet=quiet))
+    manifest = unless_stopped(
+        lambda: build_crux(summaries, resolved, quiet=quiet), out=resolved.run.out
+    )
     found = manifest["statistics"]
     covered = f"Coverage of the reference reports: {reference_coverage(found)}\n"
     _tell(found, statistics_table(found), covered, as_json=as_json)
@@ -191,7 +193,9 @@ def long2rag(
     plan = plan_long2rag(topics, documents, resolved)
     if planned(plan, ASSUMED, dry_run=dry_run, as_json=as_json):
         return
-    manifest = unless_stopped(lambda: build_long2rag(topics, documents, resolved, quiet=quiet))
+    manifest = unless_stopped(
+        lambda: build_long2rag(topics, documents, resolved, quiet=quiet), out=resolved.run.out
+    )
     folder = resolved.run.out
     if documents is None:
         note = "No documents, so no key points yet: the same command with --documents goes on.\n"

@@ -105,7 +105,7 @@ def generate(
     resolved = load_config(config, given, sets or (), model)
     if planned(plan_generate(resolved), ASSUMED, dry_run=dry_run, as_json=as_json):
         return
-    manifest = unless_stopped(lambda: write_answers(resolved, quiet=quiet))
+    manifest = unless_stopped(lambda: write_answers(resolved, quiet=quiet), out=resolved.run.out)
     found = manifest["statistics"]
     if as_json:
         write_objects([found])

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from .conditions import fields_of
-from .exits import GATE_FAILED, INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
+from .exits import GATE_FAILED, INCOMPLETE, unless_stopped
 from .terminal import cell, shown
 
 PROGRAMS = ("relevance", "nuggets", "support", "coverage", "keypoints", "items")
@@ -103,9 +103,28 @@ def run(
     offline: Annotated[
         bool, typer.Option("--offline", help="Answer from the reply cache alone.")
     ] = False,
+    executor: Annotated[
+        str | None,
+        typer.Option(help="Who asks: local, ray (workers on a cluster), batch (of a provider)."),
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Of the Ray cluster: local (started here), auto, HOST:PORT.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Ray workers; else one for each CPU.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print calls, tokens and cost; ask nothing.")
     ] = False,
+    gpus: Annotated[
+        int | None, typer.Option(min=1, help="With --dry-run: hours if so many share the work.")
+    ] = None,
+    tokens_per_s: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IN,OUT", help="With --dry-run: what one GPU was measured to read and write."
+        ),
+    ] = None,
     fail_under: Annotated[
         list[str] | None,
         typer.Option(help="MEASURE=VALUE that each run's mean must reach, else exit 1."),
@@ -123,6 +142,7 @@ def run(
     Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted,
     143 terminated, 70 an error of this program.
     """
+    from ..programs.estimates import with_speed
     from ..programs.run import judge_collection, plan
 
     gates = [_gate(text) for text in fail_under or ()]
@@ -152,20 +172,21 @@ def run(
         "run.max_tokens": max_tokens,
         "run.allow_missing": None if allow_missing is None else _share(allow_missing),
         "run.offline": offline or None,
+        "run.executor": executor,
+        "run.address": address,
+        "run.workers": workers,
     }
     config = resolve(what, {k: v for k, v in flags.items() if v is not None}, sets, model)
     if dry_run:
-        _print_plan(plan(config), as_json)
+        if tokens_per_s is not None:
+            config = with_speed(config, _speed(tokens_per_s))
+        _print_plan(plan(config), as_json, gpus)
         return
     if _is_lexical(config):
         sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
-    try:
-        result = judge_collection(config, quiet=quiet)
-    except KeyboardInterrupt as signal:
-        is_term = isinstance(signal, Terminated)
-        how = "Terminated" if is_term else "Interrupted"
-        sys.stderr.write(f"\n{how}. What was judged is kept: the same command goes on.\n")
-        raise typer.Exit(TERMINATED if is_term else INTERRUPTED) from None
+    result = unless_stopped(
+        lambda: judge_collection(config, quiet=quiet), "What was judged is kept", config.run.out
+    )
 
     from .tables import leaderboard, write_rows
 
@@ -252,13 +273,25 @@ def _is_lexical(config: Any) -> bool:
     return "default" not in config.models and not config.judges
 
 
-def _print_plan(estimates: Any, as_json: bool) -> None:
+def _speed(text: str) -> Any:
+    from ..backends.config import Speed
+    from ..records.problems import InputError
+
+    try:
+        prompt, reply = map(float, text.split(","))
+        return Speed(prompt=prompt, reply=reply)
+    except ValueError:
+        what = "wanted two numbers above 0, e.g. 20000,2500"
+        raise InputError(f"--tokens-per-s {text}: {what}") from None
+
+
+def _print_plan(estimates: Any, as_json: bool, gpus: int | None) -> None:
     from .tables import plan_table, write_objects
 
     if as_json:
         write_objects(vars(estimate) for estimate in estimates)
     else:
-        sys.stdout.write(plan_table(estimates))
+        sys.stdout.write(plan_table(estimates, gpus))
 
 
 def _summary(result: Any) -> str:

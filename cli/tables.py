@@ -42,21 +42,40 @@ def leaderboard(rows: Sequence[ScoreRow]) -> str:
     return "\n".join(blocks)
 
 
-def plan_table(estimates: Sequence[Any]) -> str:
-    """Calls, tokens and money of a dry run, with a total."""
-    header = ["judge", "model", "calls", "prompt tokens", "reply tokens", "cost"]
-    rows = [
-        [e.judge, e.model, f"{e.calls:,}", f"{e.prompt_tokens:,}", f"{e.completion_tokens:,}",
-         _money(e.cost)]
-        for e in estimates
-    ]  # fmt: skip
-    costs = [e.cost for e in estimates]
-    total = None if None in costs else sum(costs)
-    sums = [sum(getattr(e, name) for e in estimates) for name in _COUNTED]
-    return aligned([header, *rows, ["all", "", *(f"{n:,}" for n in sums), _money(total)]])
+def plan_table(estimates: Sequence[Any], gpus: int | None = None) -> str:
+    """Calls, tokens and money of a dry run, with a total, and hours where a speed is known.
+
+    Args:
+        gpus: that share the work, for their hours beside those of one; None: one.
+    """
+    shown = [(e.judge, e.model, *(getattr(e, name) for name in _COUNTED)) for e in estimates]
+    shown.append(("all", "", *(_sum([row[i] for row in shown]) for i in range(2, 8))))
+    rows = [["judge", "model", "calls", "prompt tokens", "cached", "reply tokens", "cost"]]
+    rows += [[*row[:2], *(f"{n:,}" for n in row[2:6]), _money(row[6])] for row in shown]
+    if gpus is not None or any(row[7] for row in shown[:-1]):
+        for n in dict.fromkeys((1, gpus or 1)):
+            hours = [_hours(row[7], n) for row in shown]
+            for row, cell in zip(rows, [f"hours, {n} GPU{'s' * (n > 1)}", *hours], strict=True):
+                row.append(cell)
+    return aligned(rows)
 
 
-_COUNTED = ("calls", "prompt_tokens", "completion_tokens")
+_COUNTED = (
+    "calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "gpu_hours"
+)  # fmt: skip
+
+
+def _sum(numbers: Sequence[Any]) -> Any:
+    return None if None in numbers else sum(numbers)
+
+
+def _hours(gpu_hours: float | None, gpus: int) -> str:
+    if gpu_hours is None:
+        return "unknown"
+    hours = gpu_hours / gpus
+    if 0 < hours < 0.01:
+        return "<0.01"
+    return f"{hours:,.0f}" if hours >= 100 else f"{hours:.3g}"
 
 
 def write_rows(rows: Iterable[ScoreRow]) -> None:

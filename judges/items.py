@@ -64,9 +64,10 @@ class ItemJudge(Judge):
         if not 0 < len(items) <= self.window:
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
         reply = await self.ask(self.predictor, **self.asked(items))
-        numbers = [str(i) if self.listed else None for i in range(1, len(items) + 1)]
-        both = zip(numbers, items, strict=True)
-        found = [self._verdict(reply, key, item, topic_id) for key, item in both]
+        if self.listed is None:
+            return [self._verdict(reply, None, items[0], topic_id)], reply.provenance
+        both = enumerate(items, 1)
+        found = [self._verdict(reply, str(number), item, topic_id) for number, item in both]
         return found, reply.provenance
 
     async def in_windows(self, items: Sequence[Mapping[str, str]]) -> list[Verdict]:

@@ -34,6 +34,7 @@ class Verdict(NamedTuple):
     def as_row(self, label: str = "label") -> dict[str, Any]:
         """The known fields, ready for JSON; `label` is the name of the first."""
         row: dict[str, Any] = {label: str(self.label)}
-        others = ("score", "probabilities", "evidence", "is_quoted", "method")
-        known = ((name, getattr(self, name)) for name in others)
-        return row | {name: value for name, value in known if value is not None}
+        for name, value in zip(self._fields[1:], self[1:], strict=True):
+            if value is not None:
+                row[name] = value
+        return row

@@ -14,7 +14,7 @@ from ..records.topics import read_topics
 from .building import check_build_folder
 from .collection import Collection
 from .config import Config, DataConfig, JudgeName
-from .estimates import KEYED_TOKENS, Estimate, estimated, placeholder, prompt_tokens
+from .estimates import KEYED_TOKENS, Asked, Estimate, estimated, placeholder
 from .hostile import looks_like_an_instruction
 from .keypoint_plan import POINTS, keypoint_estimates
 from .long2rag_files import FILES
@@ -99,20 +99,20 @@ def plan_long2rag(topics: Path, documents: Path | None, config: Config) -> list[
     run = config.run.model_copy(update={"offline": True})
     panel = Panel(config.model_copy(update={"run": run}), cache=None, budget=Budget())
     score, split = panel.question_scorer.prompt("score"), panel.question_decomposer.prompt("split")
-    scores, news, parts = [], [], []
+    scores, news, parts = Asked(), Asked(), Asked()
     asked: dict[str, Topic] = {}
     held: TopicDocuments = {}
     for seed in given.seeds:
-        scores.append(prompt_tokens(score, {"question": seed.question}))
+        scores.add(score, {"question": seed.question})
         questions = [seed]
         for way in ("depth", "width") if n_new else ():
             groups = {"domain": seed.domain, "category": seed.category}
             inputs = {"question": seed.question, "wanted": n_new, **groups}
-            news.append(prompt_tokens(panel.question_evolver.prompt(way), inputs))
+            news.add(panel.question_evolver.prompt(way), inputs)
             names = new_ids(seed.id, way, n_new)
             questions += [Topic(id=name, text=placeholder(NEW_TOKENS)) for name in names]
         for question in questions:
-            parts.append(prompt_tokens(split, {"question": question.question}))
+            parts.add(split, {"question": question.question})
             asked[question.id] = question
             held[question.id] = documents_of(question.id, seed.id, given.documents or {})
     found = [estimated(config, "question_scorer", scores, KEYED_TOKENS * 5)]

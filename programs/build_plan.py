@@ -13,11 +13,11 @@ from .built import BUILT_FILES, PROGRAM
 from .config import Config, DataConfig, JudgeName
 from .estimates import (
     QUESTION_TOKENS,
+    Asked,
     Estimate,
     check_tokenizer,
     estimated,
     placeholder,
-    prompt_tokens,
     reply_tokens,
 )
 from .hostile import looks_like_an_instruction
@@ -65,25 +65,24 @@ def plan_build(path: Path, config: Config) -> list[Estimate]:
     run = config.run.model_copy(update={"offline": True})
     panel = Panel(config.model_copy(update={"run": run}), cache=None, budget=Budget())
     n, rate, split = config.coverage.n, panel.answerability, panel.decontextualizer
-    requests, questions, passages, ratings = [], [], [], []
+    requests, questions, passages, ratings = Asked(), Asked(), Asked(), Asked()
     ask, write = panel.request.prompt("compose"), panel.subquestions.prompt("write")
     rewrite, grade = split.prompt("rewrite"), rate.prompt(rate.predictor)
-    assumed = {"question": placeholder(QUESTION_TOKENS)}
     for summary in load_summaries(path, config.run.limit, Problems()):
         report = summary.summary
-        requests.append(prompt_tokens(ask, {"report": report}))
-        questions.append(prompt_tokens(write, {"report": report, "known": [], "wanted": n}))
+        requests.add(ask, {"report": report})
+        questions.add(write, {"report": report, "known": [], "wanted": n})
         texts = [report]
         for document in summary.documents:
             parts = segments(document, split.most_tokens, split.count)
             for before, part in zip(["", *parts], parts, strict=False):
-                passages.append(prompt_tokens(rewrite, {"before": before, "part": part}))
-            texts += [placeholder(PASSAGE_TOKENS)] * PASSAGES * len(parts)
+                passages.add(rewrite, {"before": before, "part": part})
+            texts += [placeholder(PASSAGE_TOKENS) for _ in range(PASSAGES * len(parts))]
+        assumed = [{"question": placeholder(QUESTION_TOKENS)} for _ in range(n)]
         for start in range(0, n, rate.window):
-            window = min(rate.window, n - start)
+            window = assumed[start : start + rate.window]
             for text in texts:
-                asked = rate.asked([assumed | {"context": text}] * window)
-                ratings.append(prompt_tokens(grade, asked))
+                ratings.add(grade, rate.asked([asked | {"context": text} for asked in window]))
     return [
         estimated(config, "request", requests, REQUEST_TOKENS),
         estimated(config, "subquestions", questions, QUESTION_TOKENS * n),

@@ -153,7 +153,7 @@ class Build(ABC):
                 results.publish(manifest)
                 return manifest
         finally:
-            await self.panel.aclose()
+            await self.session.aclose()
 
     async def judged(self, judge: JudgeName, stage: FinishedStage[T], results: Results) -> T:
         """What comes of a stage; the topics of which it lacks something are left out."""
@@ -197,7 +197,8 @@ def run_build(
     cache = open_cache(config, kind.judges)
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
     try:
-        panel = Panel(config, cache=cache, budget=budget)
+        asks = config.run.executor != "ray"
+        panel = Panel(config, cache=cache, budget=budget, asks=asks)
         session = Session(config, panel, budget, retry=retry, quiet=quiet)
         return run_sync(kind(given, session, inputs, problems).build())
     finally:

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from ..backends.config import ModelConfig
+from ..backends.budget import price_in_batches
+from ..backends.config import BatchConfig, ModelConfig
 from .pipeline import Pipeline
 
 ProgramName = Literal["relevance", "nuggets", "support", "coverage", "keypoints", "items"]
@@ -247,9 +248,11 @@ class RunSection(_Section):
         default=True, description="keep replies; or the folder to keep them in"
     )
     allow_missing: float = Field(default=0.0, ge=0, le=1, description="share that may be unjudged")
-    executor: Literal["local", "ray"] = Field(
-        default="local", description="who asks: this process, or workers on a Ray cluster"
+    executor: Literal["local", "ray", "batch"] = Field(
+        default="local",
+        description="who asks: this process, workers on a Ray cluster, or batches of the provider",
     )
+    batch: BatchConfig = BatchConfig()
     address: str = Field(
         default="local", description="of the Ray cluster: local starts one here, auto, HOST:PORT"
     )
@@ -299,7 +302,18 @@ class Config(_Section):
     def model_of(self, judge: JudgeName) -> tuple[str, ModelConfig]:
         """The alias and entry of the model that answers for a judge; lexical when none is named."""
         alias = self.judge(judge).model
-        return alias, self.models.get(alias, ModelConfig(model="lexical"))
+        return alias, self.model(alias)
+
+    def model(self, alias: str) -> ModelConfig:
+        """An entry of `models:`, with the price that this run pays; lexical when there is none."""
+        found = self.models.get(alias, ModelConfig(model="lexical"))
+        if self.run.executor != "batch":
+            return found
+        return found.model_copy(update={"price": price_in_batches(found)})
+
+    def here(self) -> Config:
+        """The same, for what only asks from this process, one request at a time."""
+        return self.model_copy(update={"run": self.run.model_copy(update={"executor": "local"})})
 
     def judge(self, name: JudgeName) -> JudgeConfig:
         """A judge's section, or its defaults."""

@@ -15,11 +15,11 @@ from .coverage_texts import CoverageTexts, Text, inputs_of
 from .coverage_topic import CoverageData
 from .estimates import (
     QUESTION_TOKENS,
+    Asked,
     Estimate,
     check_tokenizer,
     estimated,
     placeholder,
-    prompt_tokens,
     reply_tokens,
 )
 from .panel import Panel
@@ -68,23 +68,22 @@ def coverage_estimates(config: Config, collection: Collection, panel: Panel) -> 
     if questions is None:
         n = inputs.settings.n
         maker = QuestionStage(collection, panel.subquestions)
-        prompt = panel.subquestions.prompt("write")
-        prompts = (prompt_tokens(prompt, maker.inputs(item)) for item in maker.items())
-        found.append(estimated(config, "subquestions", prompts, QUESTION_TOKENS * n))
+        asked = Asked.of(panel.subquestions.prompt("write"), map(maker.inputs, maker.items()))
+        found.append(estimated(config, "subquestions", asked, QUESTION_TOKENS * n))
         questions = {topic: _assumed(topic, n) for topic in inputs.reports}
     questions = {topic: q for topic, q in questions.items() if topic in collection.topics}
-    sizes = _rating_sizes(collection, questions, inputs, panel)
+    asked = _ratings(collection, questions, inputs, panel)
     reply = reply_tokens(panel.answerability)
-    return [*found, estimated(config, "answerability", sizes, reply)]
+    return [*found, estimated(config, "answerability", asked, reply)]
 
 
-def _rating_sizes(
+def _ratings(
     collection: Collection,
     questions: dict[str, QuestionSet],
     inputs: CoverageInputs,
     panel: Panel,
-) -> Iterator[int]:
-    """Prompt tokens of each call; a context of unknown k counts as long as it can be."""
+) -> Asked:
+    """The calls for ratings; a context of unknown k counts as long as it can be."""
     data = CoverageData(questions, {t: inputs.ratings.get(t, {}) for t in questions})
     settings, judge = inputs.settings, panel.answerability
     add_pools(data, collection)
@@ -101,9 +100,8 @@ def _rating_sizes(
 
     zero = settings.paper_zero
     stage = RatingStage("ratings", both, questions, data.ratings, judge, paper_zero=zero)
-    prompt = judge.prompt(judge.predictor)
-    return (prompt_tokens(prompt, stage.inputs(item)) for item in stage.items())
+    return Asked.of(judge.prompt(judge.predictor), map(stage.inputs, stage.items()))
 
 
 def _assumed(topic_id: str, n: int) -> QuestionSet:
-    return question_set(topic_id, [placeholder(QUESTION_TOKENS)] * n)
+    return question_set(topic_id, [placeholder(QUESTION_TOKENS) for _ in range(n)])

@@ -16,7 +16,7 @@ from .collection import load_collection
 from .config import NAME_BYTES, Config, CoverageConfig, DataConfig, GenerateConfig, JudgeName
 from .coverage_texts import inputs_of
 from .engine import Item
-from .estimates import Estimate, estimated, prompt_tokens
+from .estimates import Asked, Estimate, estimated
 from .panel import Panel
 
 PROGRAM, ANSWERS = "generate", "answers"
@@ -102,17 +102,16 @@ def plan_generate(config: Config) -> list[Estimate]:
     run = config.run.model_copy(update={"offline": True})
     panel = Panel(config.model_copy(update={"run": run}), cache=None, budget=Budget())
     reply = round(TOKENS_PER_WORD * config.generate.words)
-    sizes = _prompt_sizes(load_contexts(config), panel.answer_writer)
-    return [estimated(config, "answer_writer", sizes, reply)]
+    writer = panel.answer_writer
+    asked = Asked.of(writer.prompt("compose"), _inputs(load_contexts(config), writer))
+    return [estimated(config, "answer_writer", asked, reply)]
 
 
-def _prompt_sizes(contexts: Contexts, writer: AnswerWriter) -> Iterator[int]:
-    prompt = writer.prompt("compose")
+def _inputs(contexts: Contexts, writer: AnswerWriter) -> Iterator[Mapping[str, object]]:
     for item in contexts.items():
         question, names, texts = item.payload
         if names:
-            passages = dict(zip(names, texts, strict=True))
-            yield prompt_tokens(prompt, writer.asked(question, passages))
+            yield writer.asked(question, dict(zip(names, texts, strict=True)))
 
 
 def _check_limits(settings: GenerateConfig, topic_ids: Iterable[str]) -> None:

@@ -157,6 +157,7 @@ class ItemStage:
     def __init__(self, collection: ItemCollection, judge: ItemJudge) -> None:
         self._collection = collection
         self._judge = judge
+        self._names_topics = "topic_id" in collection.key
 
     def items(self) -> Iterator[Item]:
         """In the order of their last rows in the file."""
@@ -178,7 +179,7 @@ class ItemStage:
 
     async def judge(self, item: Item) -> Judged:
         """The labels of one call, in order."""
-        topic = item.ids[0] if "topic_id" in self._collection.key else None  # the first of ids
+        topic = item.ids[0] if self._names_topics else None  # the first of ids
         verdicts, call = await self._judge.verdicts(self._of(item), topic)
         return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, (call,))
 

@@ -6,6 +6,7 @@ import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ class Journal:
             bisect_left(self._known, digest + 1) - 1 if digest < 2**64 - 1 else len(self._known) - 1
         )
         found = at >= 0 and self._known[at] == digest
-        self._note(item, self._known_at[at] if found else -1)
+        if found:
+            self._note(item, self._known_at[at])
         return found
 
     def write(self, item: int, digest: int, outcome: Outcome) -> None:
@@ -78,10 +80,13 @@ class Journal:
         os.close(self._file)
 
     def _note(self, item: int, place: int) -> None:
-        missing = item + 1 - len(self._places)
-        if missing > 0:
-            self._places.extend([-1] * missing)
-        self._places[item] = place
+        places = self._places
+        while len(places) < item:
+            places.append(-1)
+        if len(places) == item:
+            places.append(place)
+        else:
+            places[item] = place
 
 
 def _scan(path: Path, retry: bool, kept: Collection[Reason]) -> tuple[array[int], array[int], int]:
@@ -117,7 +122,7 @@ def _to_json(digest: int, outcome: Outcome) -> dict[str, Any]:
 
 
 def _from_json(row: dict[str, Any]) -> Outcome:
-    calls = tuple(Provenance(*call) for call in row["p"])
+    calls = tuple(starmap(Provenance, row["p"]))
     if "v" in row:
         return Judged(row["v"], calls)
     reason, detail, raw = row["u"]

@@ -10,10 +10,10 @@ from .config import Config
 from .estimates import (
     KEYED_TOKENS,
     LABEL_TOKENS,
+    Asked,
     Estimate,
     estimated,
     placeholder,
-    prompt_tokens,
     reply_tokens,
 )
 from .keypoints import ClaimStage, EntailStage
@@ -59,10 +59,9 @@ def keypoint_estimates(config: Config, collection: Collection, panel: Panel) -> 
     sets = {t: s for t, s in sets.items() if t in collection.topics and s.key_points}
     judge = panel.entailment
     entail = EntailStage(collection, sets, judge)
-    prompt = judge.prompt(judge.predictor)
-    sizes = (prompt_tokens(prompt, entail.inputs(item)) for item in entail.items())
+    asked = Asked.of(judge.prompt(judge.predictor), map(entail.inputs, entail.items()))
     reply = reply_tokens(judge) + QUOTE_TOKENS * judge.window
-    found.append(estimated(config, "entailment", sizes, reply))
+    found.append(estimated(config, "entailment", asked, reply))
     if config.keypoints.precision:
         found += _precision(config, collection, panel, sets)
     return found
@@ -74,9 +73,7 @@ def _making(
     reader, rounds = panel.keypoint_extractor, config.keypoints.rounds
     find, join = reader.prompt("find"), panel.keypoint_merger.prompt("join")
     keep = panel.keypoint_filter
-    reads: list[int] = []
-    joins: list[int] = []
-    checks: list[int] = []
+    reads, joins, checks = Asked(), Asked(), Asked()
     sets: dict[str, KeyPointSet] = {}
     inputs: dict[str, object]
     for topic in collection.topics.values():
@@ -84,19 +81,21 @@ def _making(
         for document in collection.documents.get(topic.id, {}).values():
             for part in windows(document.text, reader.most_tokens, reader.overlap, reader.count):
                 inputs = {"question": topic.question, "document": part, "known": []}
-                size = prompt_tokens(find, inputs)
-                reads += [size + POINT_TOKENS * POINTS * i for i in range(rounds)]
+                for i in range(rounds):
+                    reads.add(find, inputs, POINT_TOKENS * POINTS * i)
                 n_points += POINTS
-        texts = [placeholder(POINT_TOKENS)] * n_points
+        texts = [placeholder(POINT_TOKENS) for _ in range(n_points)]
         points = tuple(KeyPoint(id=f"k{i}", text=text) for i, text in enumerate(texts))
         sets[topic.id] = KeyPointSet(topic_id=topic.id, query=topic.text, key_points=points)
         inputs = {"question": topic.question, "points": {}, "rejected": [], "faults": []}
         n_calls, n_listed = _merging(n_points, panel.keypoint_merger.most_points)
-        joins += [prompt_tokens(join, inputs) + POINT_TOKENS * n_listed] * n_calls
+        for _ in range(n_calls):
+            joins.add(join, inputs, POINT_TOKENS * n_listed)
         prompt = keep.prompt(keep.predictor)
         for text in texts:
             inputs = {"question": topic.question, "key_point": text}
-            checks += [prompt_tokens(prompt, inputs)] * _asked_times(panel)
+            for _ in range(_asked_times(panel)):
+                checks.add(prompt, inputs)
     many = POINT_TOKENS * POINTS
     return [
         estimated(config, "keypoint_extractor", reads, many),
@@ -123,15 +122,15 @@ def _precision(
 ) -> list[Estimate]:
     stage = ClaimStage(collection, sets, panel.claim_extractor)
     split, judge = panel.claim_extractor.prompt("split"), panel.claim
-    extracts = [prompt_tokens(split, stage.inputs(item)) for item in stage.items()]
+    extracts = Asked.of(split, map(stage.inputs, stage.items()))
     listed = {topic: "".join(p.text for p in points.key_points) for topic, points in sets.items()}
     prompt = judge.prompt(judge.predictor)
-    checks: list[int] = []
+    checks = Asked()
     for item in stage.items():
         inputs: dict[str, object] = {"key_points": listed[item.ids[0]], "claims": {}}
         for start in range(0, CLAIMS, judge.window):
             n = min(judge.window, CLAIMS - start)
-            checks.append(prompt_tokens(prompt, inputs) + CLAIM_TOKENS * n)
+            checks.add(prompt, inputs, CLAIM_TOKENS * n)
     return [
         estimated(config, "claim_extractor", extracts, CLAIM_TOKENS * CLAIMS),
         estimated(config, "claim", checks, KEYED_TOKENS * judge.window),

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import orjson
 
 from ..backends import open_backend
+from ..backends.batch_ledger import Batches
 from ..backends.budget import Budget
 from ..backends.cache import ReplyCache
-from ..backends.config import ModelConfig
 from ..backends.gateway import Backend
 from ..judges import (
     AnswerabilityGrader,
@@ -218,11 +218,14 @@ class Panel:
         if alias not in self._backends:
             if alias != "default" and alias not in self._config.models:
                 raise InputError(f"no model {alias!r} under models:")
+            run = self._config.run
+            ledger = run.out / "journal" / f"batches-{_short(alias)}.jsonl"
             self._backends[alias] = open_backend(
-                self._config.models.get(alias, ModelConfig(model="lexical")),
+                self._config.model(alias),
                 cache=self._cache,
                 budget=self._budget,
-                offline=self._config.run.offline or not self._asks,
+                offline=run.offline or not self._asks,
+                batches=Batches(run.batch, ledger) if run.executor == "batch" else None,
             )
         return self._backends[alias]
 
@@ -248,7 +251,7 @@ class Panel:
         everything = self.identities()
         parts = [[everything[name] for name in names], settings]
         text = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
-        return hashlib.sha256(text).hexdigest()[:12]
+        return _short(text)
 
     async def aclose(self) -> None:
         """Let go of all connections."""
@@ -292,6 +295,11 @@ def _text(path: Path | None) -> str | None:
     if text == "":
         raise InputError(f"{path}: the file is empty, wanted instructions")
     return text
+
+
+def _short(text: str | bytes) -> str:
+    text = text.encode() if isinstance(text, str) else text
+    return hashlib.sha256(text).hexdigest()[:12]
 
 
 def _hash(path: Path | None) -> str | None:

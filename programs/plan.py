@@ -13,10 +13,10 @@ from .estimates import (
     KEYED_TOKENS,
     LABEL_TOKENS,
     NUGGET_TOKENS,
+    Asked,
     Estimate,
     estimated,
     placeholder,
-    prompt_tokens,
     reply_tokens,
 )
 from .items import ItemCollection, ItemStage
@@ -102,17 +102,15 @@ def estimate(config: Config, collection: Collection, panel: Panel) -> list[Estim
     if isinstance(collection, ItemCollection):
         judge = panel.item_judge(config.items.judge or "")
         items = ItemStage(collection, judge)
-        prompt = judge.prompt(judge.predictor)
-        sizes = (prompt_tokens(prompt, items.inputs(item)) for item in items.items())
-        return [estimated(config, config.items.name, sizes, LABEL_TOKENS * judge.window)]
+        asked = Asked.of(judge.prompt(judge.predictor), map(items.inputs, items.items()))
+        return [estimated(config, config.items.name, asked, LABEL_TOKENS * judge.window)]
     found: list[Estimate] = []
     makes_bank = "nuggets" in config.program and collection.banks is None
     must_grade = makes_bank and not collection.qrels
     if "relevance" in config.program or must_grade:
         stage = RelevanceStage(collection, panel.relevance)
-        prompt = panel.relevance.prompt("judge")
-        sizes = (prompt_tokens(prompt, stage.inputs(item)) for item in stage.items())
-        found.append(estimated(config, "relevance", sizes, LABEL_TOKENS))
+        asked = Asked.of(panel.relevance.prompt("judge"), map(stage.inputs, stage.items()))
+        found.append(estimated(config, "relevance", asked, LABEL_TOKENS))
     if "nuggets" in config.program:
         found += _bank_estimates(config, collection, panel, must_grade) if makes_bank else []
         banks: dict[str, NuggetBank | None] = dict(collection.banks or {})
@@ -124,14 +122,12 @@ def estimate(config: Config, collection: Collection, panel: Panel) -> list[Estim
             }
         banks = {topic: bank for topic, bank in banks.items() if topic in collection.topics}
         assign = AssignStage(collection, banks, panel.assigner)
-        prompt = panel.assigner.prompt("assign")
-        sizes = (prompt_tokens(prompt, assign.inputs(item)) for item in assign.items())
-        found.append(estimated(config, "assigner", sizes, reply_tokens(panel.assigner)))
+        asked = Asked.of(panel.assigner.prompt("assign"), map(assign.inputs, assign.items()))
+        found.append(estimated(config, "assigner", asked, reply_tokens(panel.assigner)))
     if "support" in config.program:
         support = SupportStage(collection, panel.support, config.support.citations)
-        prompt = panel.support.prompt("judge")
-        sizes = (prompt_tokens(prompt, support.inputs(item)) for item in support.items())
-        found.append(estimated(config, "support", sizes, LABEL_TOKENS))
+        asked = Asked.of(panel.support.prompt("judge"), map(support.inputs, support.items()))
+        found.append(estimated(config, "support", asked, LABEL_TOKENS))
     if "coverage" in config.program:
         found += coverage_estimates(config, collection, panel)
     if "keypoints" in config.program:
@@ -149,18 +145,17 @@ def _bank_estimates(
     stage = BankStage(collection, grades, panel.nuggetizer, panel.importance, config.nuggets)
     most, window = config.nuggets.most, panel.nuggetizer.window
     update, rate = panel.nuggetizer.prompt("update"), panel.importance.prompt("rate")
-    create: list[int] = []
-    rated: list[int] = []
+    create, rated = Asked(), Asked()
     for item in stage.items():
         question, passages = item.payload
         for start in range(0, len(passages), window):
             batch = {str(i): text for i, text in enumerate(passages[start : start + window])}
             inputs = {"question": question, "limit": most, "nuggets": [], "passages": batch}
-            create.append(prompt_tokens(update, inputs) + (NUGGET_TOKENS * most if start else 0))
+            create.add(update, inputs, NUGGET_TOKENS * most if start else 0)
         for start in range(0, most, panel.importance.window):
             size = min(panel.importance.window, most - start)
             inputs = {"question": question, "nuggets": {}}
-            rated.append(prompt_tokens(rate, inputs) + NUGGET_TOKENS * size)
+            rated.add(rate, inputs, NUGGET_TOKENS * size)
     return [
         estimated(config, "nuggetizer", create, NUGGET_TOKENS * most),
         estimated(config, "importance", rated, KEYED_TOKENS * panel.importance.window),
@@ -168,5 +163,5 @@ def _bank_estimates(
 
 
 def _assumed_nuggets(n: int) -> tuple[Nugget, ...]:
-    text = placeholder(NUGGET_TOKENS - 2)  # beside its number
-    return tuple(Nugget(id=f"n{i}", text=text) for i in range(n))
+    size = NUGGET_TOKENS - 2  # beside its number
+    return tuple(Nugget(id=f"n{i}", text=placeholder(size)) for i in range(n))

@@ -133,7 +133,7 @@ def _opened(
 ) -> Iterator[tuple[ItemJudge, Callable[[ModelConfig], Backend]]]:
     """The judge, and what opens its model with other settings; all is closed at the end."""
     cache = open_cache(config, [config.items.name])
-    panel = Panel(config, cache=cache, budget=budget)
+    panel = Panel(config.here(), cache=cache, budget=budget)
     more: list[Backend] = []
 
     def reopen(model: ModelConfig) -> Backend:

@@ -148,7 +148,7 @@ class Conditions:
 
     def _schemas(self) -> None:
         backend = self._judge.backend
-        if backend is None or _way(self._judge) not in ("http", "litellm"):
+        if backend is None or _way(self._judge) not in ("http", "litellm", "vllm"):
             self._skip("schema", f"model {_way(self._judge)} takes no reply schema")
             return
         for form in ("json_schema", "none"):

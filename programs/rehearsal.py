@@ -14,7 +14,7 @@ from ..backends.lexical import LexicalBackend
 from ..backends.prompt import Prompt
 from ..judges.base import Judge
 from .config import Config, JudgeName
-from .estimates import LABEL_TOKENS, QUESTION_TOKENS, Estimate, estimated, prompt_tokens
+from .estimates import LABEL_TOKENS, QUESTION_TOKENS, Asked, Estimate, estimated
 from .panel import Panel
 from .retrieve import retrieve
 
@@ -37,12 +37,12 @@ class Rehearsal(Panel):
 
     def __init__(self, config: Config) -> None:
         super().__init__(without_models(config), cache=None, budget=Budget())
-        self.sizes: dict[JudgeName, list[int]] = {}
+        self.asked: dict[JudgeName, Asked] = {}
 
     def _judge(self, name: JudgeName, kind: type[J], **options: Any) -> J:
         judge = super()._judge(name, kind, **options)
-        if name not in self.sizes:
-            judge.backend = _Measuring(self.sizes.setdefault(name, []))
+        if name not in self.asked:
+            judge.backend = _Measuring(self.asked.setdefault(name, Asked()))
         return judge
 
 
@@ -67,14 +67,14 @@ def plan_retrieve(config: Config, out: Path | None = None) -> list[Estimate]:
             return plan_retrieve(config, Path(work))
     panel = Rehearsal(config)
     retrieve(without_models(config), out, quiet=True, panel=panel)
-    return [estimated(config, name, sizes, _REPLIES[name]) for name, sizes in panel.sizes.items()]
+    return [estimated(config, name, asked, _REPLIES[name]) for name, asked in panel.asked.items()]
 
 
 class _Measuring(LexicalBackend):
-    def __init__(self, sizes: list[int]) -> None:
+    def __init__(self, asked: Asked) -> None:
         super().__init__(ModelConfig(model="lexical"))
-        self._sizes = sizes
+        self._asked = asked
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
-        self._sizes.append(prompt_tokens(prompt, inputs))
+        self._asked.add(prompt, inputs)
         return await super().ask(prompt, inputs, replicate)

@@ -68,7 +68,7 @@ def retrieve(
     began = time.monotonic()
     try:
         with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
-            panel = panel or Panel(config, cache=cache, budget=budget)
+            panel = panel or Panel(config.here(), cache=cache, budget=budget)
             indexes = Indexes(
                 config.data.passages, config.data.index, Path(work), problems, quiet=quiet
             )

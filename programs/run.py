@@ -105,7 +105,7 @@ def judge_collection(config: Config, *, quiet: bool = True) -> Result:
     cache = open_cache(config, judges)
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
     try:
-        asks = config.run.executor == "local"
+        asks = config.run.executor != "ray"
         panel = Panel(config, cache=cache, budget=budget, asks=asks)
         session = Session(config, panel, budget, retry=retry, quiet=quiet)
         run_sync(_Run(session, inputs, collection).judge())

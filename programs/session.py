@@ -10,7 +10,7 @@ from ..backends.budget import Budget, price_of
 from ..backends.cache import ReplyCache
 from ..records.problems import InputError
 from .config import Config, JudgeName
-from .engine import Stage, run_stage
+from .engine import Executor, Stage, Work, run_here
 from .journal import Journal
 from .panel import Panel
 from .progress import ProgressBar
@@ -23,7 +23,7 @@ def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> Rep
         judges: those that will be asked; None: any model of the config may be.
     """
     models = config.models.values() if judges is None else (config.model_of(j)[1] for j in judges)
-    if config.run.cache is False or not {model.way for model in models} & {"http", "litellm"}:
+    if config.run.cache is False or {model.way for model in models} <= {"lexical", "recorded"}:
         return None
     return ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)
 
@@ -52,6 +52,7 @@ class Session:
         self.config = config
         self.panel = panel
         self.budget = budget
+        self._elsewhere = _executor(config, panel, budget)
         self._retry = retry
         self._quiet = quiet
 
@@ -73,8 +74,33 @@ class Session:
         usage = self.budget.usage
         try:
             with ProgressBar(stage.name, stage.total(), usage, quiet=self._quiet) as bar:
-                await run_stage(stage, journal, concurrency=run.concurrency, progress=bar)
+                work = Work(stage, journal, bar)
+                if self._elsewhere is None:
+                    await run_here(work, self._at_once(stage))
+                else:
+                    await self._elsewhere.run(work)
         except BaseException:
             journal.close()
             raise
         return journal
+
+    def _at_once(self, stage: Stage) -> int:
+        """How many items are held: all that go into batches together, or as many as are asked."""
+        run = self.config.run
+        if run.executor != "batch":
+            return run.concurrency
+        return max(1, min(run.batch.at_once, stage.total()))
+
+    async def aclose(self) -> None:
+        """Let go of workers and connections."""
+        if self._elsewhere is not None:
+            await self._elsewhere.aclose()
+        await self.panel.aclose()
+
+
+def _executor(config: Config, panel: Panel, budget: Budget) -> Executor | None:
+    if config.run.executor != "ray":
+        return None
+    from .ray_executor import RayExecutor
+
+    return RayExecutor(config, panel, budget)

@@ -224,10 +224,7 @@ class MockServer:
     async def _serve(self, started: threading.Event) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=2**28)
-        app.router.add_post("/v1/chat/completions", self._handle)
-        app.router.add_post("/v1/completions", self._handle)
-        app.router.add_get("/v1/models", self._models)
-        app.router.add_get("/health", self._health)
+        self.add_routes(app)
         runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=0.05
         )
@@ -240,6 +237,13 @@ class MockServer:
             await self._stop.wait()
         finally:
             await runner.cleanup()
+
+    def add_routes(self, app: web.Application) -> None:
+        """What is served where; a server that offers more adds its own."""
+        app.router.add_post("/v1/chat/completions", self._handle)
+        app.router.add_post("/v1/completions", self._handle)
+        app.router.add_get("/v1/models", self._models)
+        app.router.add_get("/health", self._health)
 
     async def _health(self, request: web.Request) -> web.Response:
         return web.Response()
@@ -318,6 +322,9 @@ class MockServer:
 
     def _check(self, request: web.Request, body: Body, is_chat: bool) -> None:
         self._check_key(request)
+        self._check_body(body, is_chat)
+
+    def _check_body(self, body: Body, is_chat: bool = True) -> None:
         check_model(body, self.model_names)
         check_body(body, self.supports, is_chat)
         check_length(body, self.context_length)

@@ -89,6 +89,21 @@ def test_a_dry_run_tells_the_calls_that_the_run_then_makes(
     assert sum(r["prompt_tokens"] for r in told.rows) == pytest.approx(tokens, rel=0.1)
 
 
+def test_a_dry_run_makes_hours_of_a_speed_that_was_measured(tide_server, run_tiny):
+    told = run_tiny(tide_server, "support", "--dry-run", "--tokens-per-s", "10,2", "--gpus", "2")
+    assert told.code == 0, told.err
+    assert "hours, 1 GPU  hours, 2 GPUs" in told.out
+    (found,) = run_tiny(
+        tide_server, "support", "--dry-run", "--tokens-per-s", "10,2", "--json"
+    ).rows
+    seconds = (found["prompt_tokens"] - found["cached_tokens"]) / 10
+    seconds += found["completion_tokens"] / 2
+    assert found["gpu_hours"] == pytest.approx(seconds / 3600)
+    for wrong in ("10", "10,0", "10,x", "1,2,3", "nan,1"):
+        refused = run_tiny(tide_server, "support", "--dry-run", "--tokens-per-s", wrong)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+
+
 def test_a_dry_run_of_banks_to_be_made_is_right_when_they_are_as_long_as_allowed(judge):
     def thirty(body):
         asked = input_of(body)

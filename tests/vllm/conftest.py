@@ -1,25 +1,44 @@
-"""A real vLLM server on 127.0.0.1, on the CPU, with a tiny model made on the spot.
+"""Real vLLM on the CPU, as a server and in this process, with a tiny model made on the spot.
 
 Runs where vLLM is installed (`make test-vllm`); elsewhere the tests of this folder are skipped.
 """
 
+import asyncio
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
+import yaml
+
+from nuggetjudge.backends import open_backend
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.judges import SupportJudge
 
 START_S = 300  # until healthy; about a minute on two cores
-STOP_S = 30
+STOP_S = 60
 SEED = 17  # of a model that is torn between yes and no, and between `yes` and `y`
+
+# Of the engine, in both ways. The cache of prefixes holds 256 blocks of 32 tokens: what ten
+# requests need, so that it matters in which order they come. The share of memory is what must be
+# free at the start, on a CPU.
+OPTIONS = {
+    "dtype": "bfloat16",
+    "enforce_eager": True,
+    "block_size": 32,
+    "max_model_len": 4096,
+    "max_num_seqs": 8,
+    "num_gpu_blocks_override": 256,
+    "gpu_memory_utilization": 0.2,
+}
+ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}  # GiB
 
 # What may follow a token. With the reply's shape in its weights, the model also keeps to it where
 # no schema holds it, and the rest of its probability is seen.
@@ -40,46 +59,84 @@ TEMPLATE = """\
 {% endfor %}{{ '<|im_start|>assistant\n' }}"""
 
 
+@dataclass(frozen=True)
+class Served:
+    """What `judge serve-model` printed when the server was ready, and its process."""
+
+    printed: str
+    process: subprocess.Popen[str]
+
+    @property
+    def url(self) -> str:
+        """The base URL."""
+        return yaml.safe_load(self.printed)["models"]["default"]["api_base"]
+
+
 @pytest.fixture(scope="session")
-def vllm_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The base URL of a server whose model is named `tiny`."""
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a model of 0.1 million weights."""
     found = find_spec("vllm")
     if found is None or found.origin is None:  # without an origin it is this folder
         pytest.skip("vLLM is not installed here; `make test-vllm` runs this")
-    folder = tmp_path_factory.mktemp("vllm")
-    _make_model(folder / "tiny")
+    folder = tmp_path_factory.mktemp("model") / "tiny"
+    _make_model(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def served(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that `judge serve-model` started; at the end Ctrl-C ends both, with 130."""
+    folder = tmp_path_factory.mktemp("server")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    log = folder / "server.log"
-    with log.open("wb") as out:
-        server = subprocess.Popen(
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in OPTIONS.items()]
+    flags = [flag.removesuffix("=True") for flag in flags]
+    with (folder / "err").open("w") as err:
+        process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "vllm.entrypoints.openai.api_server"),
-                *("--model", str(folder / "tiny"), "--served-model-name", "tiny"),
-                *("--host", "127.0.0.1", "--port", str(port)),
-                *("--dtype", "bfloat16", "--enforce-eager", "--block-size", "32"),
-                *("--max-model-len", "4096", "--max-num-seqs", "8"),
-                "--structured-outputs-config",
-                '{"backend": "guidance", "disable_any_whitespace": true}',
+                *(sys.executable, "-m", "nuggetjudge", "serve-model", str(tiny_model)),
+                *("--port", str(port), "--wait", str(START_S), "--", *flags),
             ],
             cwd=folder,
-            env=os.environ
-            | {
-                "HF_HUB_OFFLINE": "1",
-                "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
-                "VLLM_NO_USAGE_STATS": "1",
-                "DO_NOT_TRACK": "1",
-            },
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # its workers go with it
+            env=os.environ | ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=err,
+            text=True,
         )
     try:
-        _wait_until_healthy(f"http://127.0.0.1:{port}/health", server, log)
-        yield f"http://127.0.0.1:{port}/v1"
+        assert process.stdout is not None
+        select.select([process.stdout], [], [], START_S + STOP_S)
+        printed = "".join(process.stdout.readline() for _ in range(5))
+        assert printed, (folder / "err").read_text()
+        yield Served(printed, process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(STOP_S) == 130
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=5)
     finally:
-        _stop(server)
+        process.terminate()
+        process.wait(STOP_S)
+        process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def vllm_url(served: Served) -> str:
+    """The base URL of a server whose model is named `tiny`."""
+    return served.url
+
+
+@pytest.fixture(scope="session")
+def in_process(tiny_model: Path) -> Iterator[ModelConfig]:
+    """The same model in this process. It stays loaded: the tests open it again without a wait."""
+    config = ModelConfig(model=str(tiny_model), engine="vllm", vllm=OPTIONS, max_tokens=60)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in ENVIRONMENT.items():
+            patch.setenv(name, value)
+        backend = open_backend(config)
+        SupportJudge(backend=backend)(sentence="Bees make honey.", passage="Honey is sweet.")
+        yield config
+        asyncio.run(backend.aclose())
 
 
 def _make_model(folder: Path) -> None:
@@ -124,25 +181,3 @@ def _make_model(folder: Path) -> None:
                 [j] = tokenizer.encode(token)
                 said[j] += (SURE if len(after) == 1 else UNSURE) * seen[i] / seen[i].norm()
     model.to(torch.bfloat16).save_pretrained(folder)
-
-
-def _wait_until_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + START_S
-    while server.poll() is None and time.monotonic() < until:
-        try:
-            urlopen(url, timeout=5).close()
-            return
-        except (URLError, TimeoutError, ConnectionError):
-            time.sleep(1)
-    state = "still starting" if server.poll() is None else f"ended with {server.returncode}"
-    tail = log.read_text(errors="replace")[-4000:]
-    raise RuntimeError(f"the vLLM server {state} after at most {START_S} s:\n{tail}")
-
-
-def _stop(server: subprocess.Popen[bytes]) -> None:
-    server.terminate()
-    try:
-        server.wait(STOP_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(server.pid, signal.SIGKILL)
-        server.wait()

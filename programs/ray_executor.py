@@ -1,0 +1,304 @@
+"""Judges a stage on a Ray cluster: workers ask; journal, order and budget stay with this process.
+
+Ray's actors, not Ray Data: a run's items come lazily and its outcomes are journaled as they
+arrive, each worker is told how far it may spend, and equal questions go to the same worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..backends.budget import Budget
+from ..backends.errors import EndpointUnusable
+from ..records.judgements import Outcome, Reason, Unjudged
+from ..records.problems import InputError
+from .config import Config, RunSection
+from .dealing import Deal
+from .engine import Pending, Work
+from .leases import Lease, Leases
+from .panel import Panel
+from .shipping import packed
+
+if TYPE_CHECKING:
+    from .ray_worker import Report
+
+MOST_DEATHS = 3  # of one worker in a row, without an outcome between them
+REPLACE_S = 120.0  # until another worker takes over what a dead one was to judge
+CLOSE_S = 5.0
+OBJECT_STORE_BYTES = 100 * 2**20  # items and outcomes pass through it in small messages
+
+
+@dataclass
+class _Slot:
+    """The place of one worker; who dies is replaced in it."""
+
+    number: int
+    config: Config
+    handle: Any
+    lease: Lease
+    deaths: int = 0
+
+
+class RayExecutor:
+    """See engine.Executor. Ray is started, or found, when the first item is to be judged.
+
+    Raises: InputError where Ray is not installed.
+    """
+
+    def __init__(self, config: Config, panel: Panel, budget: Budget) -> None:
+        try:
+            import ray.actor  # noqa: F401
+        except ImportError:
+            what = 'run.executor: ray needs Ray: pip install "nuggetjudge[ray]"'
+            raise InputError(what) from None
+        self.panel = panel
+        self.leases = Leases(budget)
+        self.slots: list[_Slot] = []
+        self._config = config
+        self._is_ours = False
+        self._n_stages = 0
+
+    async def run(self, work: Work) -> None:
+        """See engine.Executor."""
+        deal = Deal(work.left())
+        while not deal.look():
+            await asyncio.sleep(0)
+        if deal.is_over:
+            return
+        if not self.slots:
+            self._start()
+        self._n_stages += 1
+        await _StageOnRay(self, self._n_stages, work, deal).finish()
+
+    async def aclose(self) -> None:
+        """Let workers put their replies away; end them, and Ray if it was started here."""
+        import ray
+
+        closing = [asyncio.wrap_future(s.handle.close.remote().future()) for s in self.slots]
+        if closing:
+            await asyncio.wait(closing, timeout=CLOSE_S)
+        for future in closing:
+            if future.done():
+                future.exception()  # it died, or is being started: there is nothing to put away
+        for slot in self.slots:
+            ray.kill(slot.handle)
+        self.slots = []
+        if self._is_ours:
+            ray.shutdown()
+
+    def replace(self, slot: _Slot) -> None:
+        """Put a new worker in the place of one that died."""
+        import ray
+
+        ray.kill(slot.handle)  # it may only be out of reach
+        self.leases.settle(slot.lease)
+        slot.handle, slot.lease = self._worker(slot.config), self.leases.open()
+
+    def _start(self) -> None:
+        import ray
+
+        run = self._config.run
+        if not ray.is_initialized():
+            self._is_ours = True
+            _connect(run)
+        n = min(_room(run, ray.cluster_resources()), run.concurrency)
+        for number in range(n):
+            config = _part(self._config, number, n)
+            self.slots.append(_Slot(number, config, self._worker(config), self.leases.open()))
+
+    def _worker(self, config: Config) -> Any:
+        import ray
+
+        from .ray_worker import Worker
+
+        run = self._config.run
+        kind = ray.remote(num_cpus=run.worker_cpus, num_gpus=run.worker_gpus)(Worker)
+        return kind.remote(config, Path.cwd())
+
+
+class _StageOnRay:
+    """One stage: each worker is fed until nothing is left, or its part of the budget is spent.
+
+    An item that a worker's part does not do for is asked again when no other has anything under
+    way, with all that is left; if that is not enough either, the limit is reached.
+    """
+
+    def __init__(self, executor: RayExecutor, number: int, work: Work, deal: Deal) -> None:
+        self._executor, self._work, self._deal = executor, work, deal
+        self._number = number
+        self._leases = executor.leases
+        self._stage = packed(work.stage, executor.panel)
+
+    async def finish(self) -> None:
+        """Judge everything."""
+        slots, refused = self._executor.slots, self._deal.refused
+        while not self._deal.is_over:
+            self._n_feeding, self._is_fed = 0, asyncio.Event()
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for slot in slots:
+                        group.create_task(self._open_and_feed(slot))
+            except BaseExceptionGroup as errors:
+                raise errors.exceptions[0] from None
+            for slot in slots:
+                if refused[slot.number]:
+                    await self._feed(slot, is_alone=True)
+
+    async def _open_and_feed(self, slot: _Slot) -> None:
+        begun = asyncio.create_task(self._begin(slot))
+        others = asyncio.create_task(self._is_fed.wait())  # may come first where a cluster is full
+        try:
+            await asyncio.wait({begun, others}, return_when=asyncio.FIRST_COMPLETED)
+            if not begun.done():
+                return
+            begun.result()
+        finally:
+            begun.cancel()
+            others.cancel()
+        self._n_feeding += 1
+        await self._feed(slot)
+        self._n_feeding -= 1
+        if not self._n_feeding:
+            self._is_fed.set()
+
+    async def _begin(self, slot: _Slot) -> None:
+        """Have the worker take up the stage, or the next one in its place."""
+        while True:
+            try:
+                await _result(slot.handle.begin.remote(self._number, self._stage))
+                return
+            except _Died as error:
+                self._bury(slot, error)
+
+    def _bury(self, slot: _Slot, error: _Died) -> None:
+        slot.deaths += 1
+        if slot.deaths > MOST_DEATHS:
+            raise EndpointUnusable(f"a Ray worker died {slot.deaths} times in a row: {error}")
+        self._executor.replace(slot)
+
+    async def _feed(self, slot: _Slot, *, is_alone: bool = False) -> None:
+        """Keep a worker busy, and what it finishes, until there is nothing to take for it."""
+        share = 1.0 if is_alone else 1 / len(self._executor.slots)
+        held: dict[int, Pending] = {}
+        unsent: list[Pending] = []
+        room = at_once = slot.config.run.concurrency
+        while True:
+            new = self._take(slot, room - len(held), is_alone)
+            if not (new or held):
+                if is_alone or self._deal.refused_any or not self._deal.has_more(slot.number):
+                    return
+                await asyncio.sleep(0)
+                continue
+            held |= {pending.number: pending for pending in new}
+            unsent += new
+            asked = [(pending.number, pending.item) for pending in unsent]
+            limits = self._leases.grant(slot.lease, share)
+            try:
+                answer = slot.handle.exchange.remote(self._number, asked, limits)
+                report: Report = await _result(answer)
+            except _Died as error:
+                self._bury(slot, error)
+                try:  # in the same place: the next finds the replies that the cache has
+                    await asyncio.wait_for(self._begin(slot), REPLACE_S)
+                except TimeoutError:
+                    self._deal.give_back(slot.number, list(held.values()))
+                    return
+                unsent = list(held.values())
+                continue
+            slot.deaths, unsent = 0, []
+            self._leases.report(slot.lease, report.usage, report.counted)
+            for number, outcome in report.finished:
+                self._finish(slot, held.pop(number), outcome, is_alone)
+            room = at_once + 2 * len(report.finished)  # enough to do until the next report
+            if not held:
+                self._leases.settle(slot.lease)
+
+    def _take(self, slot: _Slot, most: int, is_alone: bool) -> list[Pending]:
+        if is_alone:
+            refused = self._deal.refused[slot.number]
+            return [refused.pop() for _ in range(min(most, len(refused)))]
+        return [] if self._deal.refused_any else self._deal.take(slot.number, most)
+
+    def _finish(self, slot: _Slot, pending: Pending, outcome: Outcome, is_alone: bool) -> None:
+        if isinstance(outcome, Unjudged) and outcome.reason is Reason.BUDGET:
+            if not (is_alone or self._leases.is_reached):
+                self._deal.refused[slot.number].append(pending)
+                return
+            outcome = self._leases.refusal(outcome)
+        self._work.finish(pending, outcome)
+
+
+class _Died(Exception):
+    """The worker's process ended, or its machine did."""
+
+
+async def _result(reference: Any) -> Any:
+    """What a worker returned. Raises: what it raised; _Died."""
+    from ray.exceptions import RayActorError, RayTaskError
+
+    try:
+        return await reference
+    except RayTaskError as error:
+        raise (error.cause or error) from None
+    except RayActorError as error:
+        raise _Died(" ".join(str(error).split())) from None
+
+
+def _connect(run: RunSection) -> None:
+    """Start Ray on this machine, or join a cluster; it draws nothing and tells nobody."""
+    import ray
+
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    if run.address == "local":
+        options |= {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+        options["_node_ip_address"] = "127.0.0.1"  # no port that others can reach
+        if run.workers is not None:
+            options["num_cpus"] = math.ceil(run.workers * run.worker_cpus)
+    try:
+        ray.init(run.address, **options)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        why = str(error).split("\n")[0]
+        raise InputError(f"run.address {run.address}: Ray cannot be reached ({why})") from None
+
+
+def _room(run: RunSection, resources: Mapping[str, float]) -> int:
+    """How many workers there will be. Raises: InputError if there is no room for one."""
+    needs = {"CPU": run.worker_cpus, "GPU": run.worker_gpus}
+    fits = [int(resources.get(kind, 0) // need) for kind, need in needs.items() if need]
+    if run.workers is None and not fits:
+        raise InputError("run.workers: say how many, since they take neither CPU nor GPU")
+    may_grow = run.workers is not None and run.address != "local"
+    if not may_grow and not all(fits):
+        there = ", ".join(f"{resources.get(kind, 0):g} {kind}" for kind in needs)
+        raise InputError(f"no room for a Ray worker of {needs}: the cluster has {there}")
+    return run.workers or min(fits)
+
+
+def _part(config: Config, number: int, n: int) -> Config:
+    """The config of one of n workers, whose concurrency and rates add up to what was asked for."""
+    run = config.run.model_copy(
+        update={
+            "executor": "local",
+            "concurrency": (config.run.concurrency + number) // n,
+            **dict.fromkeys(("max_calls", "max_tokens", "max_cost")),
+        }
+    )
+    models = {
+        alias: model.model_copy(
+            update={
+                "concurrency": max(1, (model.concurrency + number) // n),
+                "rpm": model.rpm and model.rpm / n,
+                "tpm": model.tpm and model.tpm / n,
+            }
+        )
+        for alias, model in config.models.items()
+    }
+    return config.model_copy(update={"run": run, "models": models})

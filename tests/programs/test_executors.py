@@ -1,0 +1,18 @@
+"""A run that is to be judged elsewhere, where the means for it are missing."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import nuggetjudge as nj
+from nuggetjudge.records.problems import InputError
+
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
+
+
+def test_without_ray_the_extra_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setitem(sys.modules, "ray.actor", None)
+    with pytest.raises(InputError, match=r'pip install "nuggetjudge\[ray\]"'):
+        nj.run(DEMO, out=tmp_path / "out", executor="ray")

@@ -1,0 +1,106 @@
+"""A worker that dies is replaced: nothing finished is asked again, nothing is lost."""
+
+import os
+import signal
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from mock_server import MockServer
+
+from nuggetjudge.backends.errors import EndpointUnusable
+from nuggetjudge.programs import ray_executor
+
+IN_FLIGHT_S = 0.4  # a reply written so long before a kill is in the cache, or with the driver
+CONCURRENCY = 6
+
+
+def descendants(pid):
+    """Process ids, of this process's own children and theirs, with their names."""
+    children, names = {}, {}
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit():
+            try:
+                parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+                names[int(path.name)] = (path / "cmdline").read_bytes().decode(errors="replace")
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it has just ended
+            children.setdefault(parent, []).append(int(path.name))
+    found, new = {}, [pid]
+    while new:
+        new = [child for parent in new for child in children.get(parent, ())]
+        found |= {child: names[child] for child in new}
+    return found
+
+
+def workers():
+    return [p for p, name in descendants(os.getpid()).items() if name.startswith("ray::Worker")]
+
+
+@pytest.fixture
+def kill_one():
+    """`kill_one(server, n)` kills a worker when n replies were written; returns when it did."""
+    killed_s, threads = [], []
+
+    def start(server, n):
+        def kill():
+            while server.n_finished < n:
+                time.sleep(0.005)
+            os.kill(workers()[0], signal.SIGKILL)
+            killed_s.append(time.monotonic())
+
+        threads.append(threading.Thread(target=kill))
+        threads[-1].start()
+        return killed_s
+
+    yield start
+    for thread in threads:
+        thread.join(timeout=10)
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_a_killed_worker_is_replaced_and_nothing_finished_is_asked_again(
+    cache, demo, kill_one, files_of
+):
+    settings = {"run.concurrency": CONCURRENCY} | ({} if cache else {"run.cache": False})
+    with MockServer() as server:
+        local = demo(server, "local", "support", **settings).folder
+        server.clear()
+        server.latency_s = 0.1
+        killed_s = kill_one(server, 30)
+        result = demo(server, "ray", "support", **settings)
+        (at,) = killed_s
+    assert result.is_complete
+    assert files_of(result.folder) == files_of(local)
+    asked = {}
+    for request in server.requests:
+        asked.setdefault(str(request.body["messages"]), []).append(request)
+    n_repeated = 0
+    for requests in asked.values():
+        for first, again in pairwise(sorted(requests, key=lambda request: request.started_s)):
+            n_repeated += 1
+            assert again.started_s > at
+            assert not first.finished or first.finished_s > at - IN_FLIGHT_S
+    assert 1 <= n_repeated <= 3 * CONCURRENCY
+    assert len(asked) == result.n_judged
+
+
+def test_a_worker_that_dies_again_and_again_ends_the_run_and_the_same_call_goes_on(
+    demo, kill_one, monkeypatch
+):
+    monkeypatch.setattr(ray_executor, "MOST_DEATHS", 0)
+    settings = {"run.concurrency": CONCURRENCY}
+    with MockServer(latency_s=0.1) as server:
+        kill_one(server, 30)
+        with pytest.raises(EndpointUnusable, match="a Ray worker died 1 times in a row"):
+            demo(server, "ray", "support", **settings)
+        n_before = len(server.requests)
+        result = demo(server, "ray", "support", **settings)
+    assert result.is_complete
+    assert len(server.requests) - n_before <= result.n_judged - 30 + 2 * CONCURRENCY
+    deadline = time.monotonic() + 10
+    while workers():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

@@ -1,0 +1,139 @@
+"""Two Ray workers judge what this process would: the same files, the same calls."""
+
+import json
+from pathlib import Path
+
+import pytest
+from crux_brain import crux_brain, write_summaries
+from long2rag_brain import long2rag_brain, write_documents, write_seeds
+from mock_server import MockServer
+
+import nuggetjudge as nj
+from nuggetjudge.programs.build_crux import build_crux
+from nuggetjudge.programs.build_long2rag import build_long2rag
+from nuggetjudge.programs.config_file import load_config
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+GROUNDED = """\
+name: grounded
+question: How far does the claim rest on the source? yes, partly or no.
+inputs: {claim: a statement, source: the text it should rest on}
+labels: {no: 0, partly: 0.5, yes: 1}
+measure: groundedness
+"""
+
+
+def questions_asked(server):
+    """Each once, in any order."""
+    return sorted(json.dumps(request.body["messages"]) for request in server.requests)
+
+
+@pytest.fixture
+def in_both_ways(ray, tmp_path, files_of):
+    """Runs something locally and on two workers, and compares files and questions."""
+
+    def check(judge, settings, brain=None):
+        found = []
+        with MockServer(brain=brain) as server:
+            for executor in ("local", "ray"):
+                given = {"run.out": tmp_path / executor, "run.cache": tmp_path / f"c-{executor}"}
+                given |= {"run.executor": executor, "run.workers": 2}
+                sets = [f"models.default.api_base={server.base_url}"]
+                judge(load_config(None, settings | given, sets, "hosted_vllm/mock"))
+                found.append((files_of(tmp_path / executor), questions_asked(server)))
+                server.clear()
+        (local, asked), (elsewhere, asked_elsewhere) = found
+        assert elsewhere == local
+        assert asked_elsewhere == asked
+        assert asked
+        assert len(set(asked)) == len(asked)  # nothing twice
+
+    return check
+
+
+def test_the_demo_without_a_model(demo, files_of):
+    local = demo(None, "local", "nuggets", "support").folder
+    assert files_of(demo(None, "ray", "nuggets", "support").folder) == files_of(local)
+
+
+def test_nuggets_support_and_relevance(in_both_ways):
+    folder = EXAMPLES / "collection"
+    names = {"topics": "topics.tsv", "candidates": "candidates.jsonl", "qrels": "qrels.txt"}
+    data = {f"data.{name}": folder / file for name, file in names.items()}
+    data |= {"data.passages": [folder / "passages.jsonl"], "data.runs": [str(folder / "runs")]}
+    in_both_ways(nj.run, {"program": ["relevance", "nuggets", "support"], **data})
+
+
+def test_coverage(in_both_ways):
+    folder = EXAMPLES / "collection"
+    topics = [line.split("\t")[0] for line in (folder / "topics.tsv").read_text().splitlines()]
+    reports = [{"id": topic, "report": f"All that is known of {topic}."} for topic in topics]
+    data = {"data.topics": folder / "topics.tsv", "data.passages": [folder / "passages.jsonl"]}
+    data |= {"data.runs": [str(folder / "runs")], "coverage.contexts": "answers"}
+
+    def judge(config):
+        path = config.run.out.parent / "reports.jsonl"
+        path.write_text("".join(json.dumps(report) + "\n" for report in reports))
+        reference = config.data.model_copy(update={"reference": path})
+        nj.run(config.model_copy(update={"data": reference}))
+
+    in_both_ways(judge, {"program": ["coverage"], "coverage.n": 4, **data})
+
+
+def test_key_points(in_both_ways):
+    folder = EXAMPLES / "keypoints"
+    data = {"data.topics": folder / "topics.jsonl", "data.documents": folder / "documents.jsonl"}
+    data |= {"data.runs": [str(folder / "answers")]}
+    in_both_ways(nj.run, {"program": ["keypoints"], **data}, long2rag_brain)
+
+
+def test_a_judge_of_ones_own(in_both_ways, tmp_path):
+    (tmp_path / "own.yaml").write_text(GROUNDED)
+    items = [
+        {"topic_id": f"t{n % 3}", "run_id": "a", "sentence_id": str(n), "claim": f"claim {n}"}
+        for n in range(40)
+    ]
+    lines = (json.dumps({**item, "source": "the source"}) + "\n" for item in items)
+    (tmp_path / "items.jsonl").write_text("".join(lines))
+    settings = {"data.items": tmp_path / "items.jsonl", "items.judge": str(tmp_path / "own.yaml")}
+    in_both_ways(nj.run, {"program": ["items"], **settings})
+
+
+def test_a_crux_collection(in_both_ways, tmp_path):
+    texts = {"tide": ("A1 and B2 and C3", ["A1 with B2", "C3 here"]), "kelp": ("E5", ["E5 | F6"])}
+    path = write_summaries(tmp_path / "summaries.jsonl", texts)
+    in_both_ways(lambda config: build_crux(path, config), {}, crux_brain)
+
+
+def test_a_long2rag_collection(in_both_ways, tmp_path):
+    seeds = write_seeds(tmp_path / "seeds.jsonl", {"tide": "A tide", "kelp": "E kelp"})
+    path = write_documents(tmp_path / "docs.jsonl", {"tide": ["A1 is so. B2 is so", "B2 too."]})
+    settings = {"long2rag.evolve": 1, "keypoints.rounds": 1, "keypoints.samples": 1}
+    in_both_ways(lambda config: build_long2rag(seeds, path, config), settings, long2rag_brain)
+
+
+def test_equal_questions_are_asked_once_though_two_workers_have_them(demo, tmp_path):
+    answer = [{"text": f"Sentence {n % 7}.", "citations": [0]} for n in range(60)]
+    row = {"topic_id": "t1", "topic": "q", "references": ["p1"], "answer": answer}
+    (tmp_path / "topics.tsv").write_text("t1\twhat\n")
+    (tmp_path / "passages.jsonl").write_text('{"docid": "p1", "text": "The moon."}\n')
+    runs = [json.dumps({"run_id": f"r{n}", "response_length": 9, **row}) + "\n" for n in range(5)]
+    (tmp_path / "runs.jsonl").write_text("".join(runs))
+    data = {"data.topics": tmp_path / "topics.tsv", "data.passages": [tmp_path / "passages.jsonl"]}
+    data |= {"data.runs": [str(tmp_path / "runs.jsonl")]}
+    with MockServer(latency_s=0.1) as server:
+        result = demo(server, "ray", "support", **data)
+    assert result.n_judged == 300
+    assert len(server.requests) == 7
+
+
+def test_a_finished_run_is_replayed_without_asking(demo, files_of):
+    with MockServer() as server:
+        folder = demo(server, "ray", "support").folder
+        before, n_asked = files_of(folder), len(server.requests)
+        assert files_of(demo(server, "ray", "support").folder) == before
+        (folder / "manifest.json").unlink()
+        for path in (folder / "journal").iterdir():
+            path.unlink()
+        assert files_of(demo(server, "ray", "support").folder) == before  # from the reply cache
+    assert len(server.requests) == n_asked > 0

@@ -1,0 +1,32 @@
+"""What `judge serve-model` prints, and that its flags reached the server."""
+
+import asyncio
+
+import yaml
+
+from nuggetjudge.backends import open_backend
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.judges import SupportJudge
+
+
+def test_the_printed_entry_is_a_model_that_can_be_asked(served):
+    entry = yaml.safe_load(served.printed)["models"]["default"]
+    assert entry["model"] == "hosted_vllm/tiny"
+    judge = SupportJudge(model=ModelConfig(**entry, max_tokens=60))
+    found = judge(sentence="Decks sway.", passage="Wind pushes the deck.")
+    assert found.verdict.value in ("full", "partial", "none")
+
+
+def test_replies_tell_their_cached_tokens_and_any_number_of_alternatives(vllm_url):
+    model = ModelConfig(model="hosted_vllm/tiny", api_base=vllm_url, max_tokens=60, logprobs=200)
+
+    async def ask():
+        backend = open_backend(model)
+        judge = SupportJudge(backend=backend)
+        for sentence in ("Decks sway.", "Decks sway a lot."):
+            await judge.verdict(sentence=sentence, passage="Wind pushes the deck. " * 9)
+        await backend.aclose()
+        return backend.budget.usage
+
+    usage = asyncio.run(ask())
+    assert usage.cached_tokens > 0.4 * usage.prompt_tokens
