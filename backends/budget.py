@@ -36,6 +36,11 @@ class Usage:
         """Prompt and reply tokens together."""
         return self.prompt_tokens + self.completion_tokens
 
+    def since(self, before: Usage) -> Usage:
+        """What came on top of an earlier state of this."""
+        earlier = vars(before)
+        return Usage(**{name: value - earlier[name] for name, value in vars(self).items()})
+
     @property
     def known_cost(self) -> float | None:
         """Dollars spent, or None as soon as one reply had no known price: unknown is not 0."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import orjson
@@ -27,7 +27,7 @@ from .manifest import (
 )
 from .panel import Panel
 from .results import MANIFEST, Results
-from .session import Session, check_prices, open_cache
+from .session import Session, budget_of, check_prices, open_cache
 
 STATISTICS, DATASHEET = "statistics.json", "DATASHEET.md"
 
@@ -116,6 +116,7 @@ class Build(ABC):
         self.problems = problems
         self.left_out: dict[str, LeftOut] = {}
         self._inputs = inputs
+        self._before = replace(session.budget.usage)
 
     @abstractmethod
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -143,6 +144,7 @@ class Build(ABC):
                     results=results,
                     judges=self.panel.identities(),
                     budget=self.session.budget,
+                    usage=self.session.budget.usage.since(self._before),
                     seconds=time.monotonic() - began,
                 )
                 left_out = [row._asdict() for row in self.left_out.values()]
@@ -184,6 +186,7 @@ def run_build(
     problems: Problems,
     *,
     quiet: bool,
+    budget: Budget | None = None,
 ) -> dict[str, Any]:
     """Open what a build needs and run it; the manifest that was written.
 
@@ -191,11 +194,12 @@ def run_build(
 
     Args:
         inputs: hashes of the input files, taken before `given` was read from them.
+        budget: shared with other programs; None: that of the config.
     """
     check_prices(config, kind.judges)
     retry = is_finished(config.run.out, fingerprint_of(config, inputs), kind.program)
     cache = open_cache(config, kind.judges)
-    budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
+    budget = budget or budget_of(config)
     try:
         asks = config.run.executor != "ray"
         panel = Panel(config, cache=cache, budget=budget, asks=asks)

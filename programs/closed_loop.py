@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from ..backends.budget import Budget
+from ..records.judgements import Reason
 from ..records.problems import InputError
 from .config import Config
 from .estimates import Estimate
@@ -13,6 +16,11 @@ from .generate_plan import plan_generate
 from .rehearsal import plan_retrieve, without_models
 from .retrieve import pipelines_of, retrieve
 
+ANSWERED = {"nuggets", "support", "keypoints"}  # programs that judge answers
+AGAIN = (
+    "the same command asks again (what is in the reply cache with --set run.cache=false), "
+    "run.allow_missing lets some be missing"
+)
 CONTEXTS, GENERATED = "contexts", "generated"  # folders in the results folder
 
 
@@ -26,33 +34,40 @@ def makes_answers(config: Config) -> bool:
     return is_closed_loop(config) and "generate" in config.model_fields_set
 
 
-def closed_loop(config: Config, *, quiet: bool = True) -> Config:
+def closed_loop(config: Config, budget: Budget, *, quiet: bool = True) -> Config:
     """The config with the runs of its pipelines, and answers written from them, as its data.
 
     The pipelines run first, into `contexts/` of the results folder; where the config has a
     section `generate`, answers are written from their contexts, into `generated/`. Both go on
-    where they were, as the judging after them does. Without pipelines: the config as it is.
+    where they were, as the judging after them does. A topic for which a pipeline finds nothing
+    has no answer of it, and scores 0.
 
-    Raises: InputError if an answer could not be made, since judges would take it for one that the
-        system did not give; the same command asks again.
+    Args:
+        budget: of the whole loop, the judging included.
+
+    Raises: InputError if answers are wanted and not made; if a reranker's reply is missing, or an
+        answer could not be made, since judges would take it for one that the system did not give.
     """
-    if not is_closed_loop(config):
-        return config
+    if ANSWERED & set(config.program) and not (config.data.runs or makes_answers(config)):
+        raise InputError("no answers: a section generate: has them written from the contexts")
     folder = config.run.out / CONTEXTS
-    found = retrieve(config, folder, quiet=quiet)
+    found = retrieve(config, folder, quiet=quiet, budget=budget)
     if found["share_missing"] > config.run.allow_missing or found["limit_reached"]:
         n = sum(found["failed"].values())
-        raise InputError(f"{folder}: {n:,} calls of rerankers gave nothing; start it again")
+        raise InputError(f"{folder}: {n:,} calls of rerankers gave nothing; {AGAIN}")
     runs = tuple(about["file"] for about in found["runs"].values())
     config = _with(config, "data", retrieval=(*config.data.retrieval, *runs))
     if not makes_answers(config):
         return config
     folder = config.run.out / GENERATED
-    made = generate(_with(_with(config, "run", out=folder), "data", retrieval=runs), quiet=quiet)
-    if made["share_missing"] > config.run.allow_missing or made["limit_reached"]:
-        n = sum(made["unjudged"].values())
+    writing = _with(_with(config, "run", out=folder), "data", retrieval=runs)
+    made = generate(writing, quiet=quiet, budget=budget)
+    reasons = Counter(made["unjudged_by_reason"])
+    del reasons[Reason.NO_PASSAGE]  # nothing was found: the system's own doing
+    n, most = reasons.total(), config.run.allow_missing * sum(made["judged"].values())
+    if n > most or made["limit_reached"]:
         what = f"{n:,} answers could not be made, {folder}/unjudged.jsonl says why"
-        raise InputError(f"{what}; the same command asks again")
+        raise InputError(f"{what}; {AGAIN}")
     answers = [str(folder / answers_file(run_id)) for run_id in made["data"]["run_ids"]]
     return _with(config, "data", runs=(*config.data.runs, *answers))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from ..backends.budget import Budget
 from ..judges.answer_writer import AnswerWriter
 from ..records.judgements import Judged
 from .building import DATASHEET, STATISTICS, Build, run_build
@@ -19,7 +20,7 @@ from .manifest import input_hashes, read_manifest
 from .results import MANIFEST, Results
 
 
-def generate(config: Config, *, quiet: bool = True) -> dict[str, Any]:
+def generate(config: Config, *, quiet: bool = True, budget: Budget | None = None) -> dict[str, Any]:
     """Write the answers of each retrieval run in `config.run.out`, as `answers/<run>.jsonl`.
 
     Each topic's answer is made from the first `generate.k` passages of its ranking, whose ids are
@@ -30,6 +31,7 @@ def generate(config: Config, *, quiet: bool = True) -> dict[str, Any]:
         config: of its data topics, passages and retrieval are used; models, judges, generate and
             run; program is not.
         quiet: draw no progress bar.
+        budget: shared with other programs; None: that of the config.
 
     Returns: the manifest that was written; `statistics.runs` has the counts of each run.
     Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
@@ -38,7 +40,8 @@ def generate(config: Config, *, quiet: bool = True) -> dict[str, Any]:
     config = generate_config(config)
     inputs = input_hashes(config)
     contexts = load_contexts(config)
-    return run_build(_Answers, contexts, config, inputs, contexts.problems, quiet=quiet)
+    problems = contexts.problems
+    return run_build(_Answers, contexts, config, inputs, problems, quiet=quiet, budget=budget)
 
 
 class AnswerStage:

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from ..backends.budget import Budget
+from ..backends.budget import Budget, Usage
 from ..records.problems import InputError, Problems
 from .collection import RETRIEVAL_FILES, Collection, expand_runs
 from .config import Config
@@ -135,10 +135,10 @@ def manifest_of(
     results: Results,
     judges: dict[str, Any],
     budget: Budget,
+    usage: Usage,
     seconds: float,
 ) -> dict[str, Any]:
     """What manifest.json says. It holds no key: keys are in no config."""
-    usage = budget.usage
     return {
         "fingerprint": fingerprint_of(config, inputs),
         "versions": {name: _version(name) for name in _PACKAGES}

@@ -6,6 +6,7 @@ import importlib.metadata
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,19 @@ from .manifest import fingerprint_of, input_hashes
 from .panel import Panel
 from .pipeline import CoverageStep, ListwiseStep, RunStep, SetwiseStep, Step, name_of
 from .ranking_steps import PassageTexts, Rankings, RankingSteps
-from .session import check_prices, open_cache
+from .session import budget_of, check_prices, open_cache
 from .writing import check_writable, writing
 
 MANIFEST_END = ".manifest.json"  # behind the name of what was written
 
 
 def retrieve(
-    config: Config, out: Path, *, quiet: bool = True, panel: Panel | None = None
+    config: Config,
+    out: Path,
+    *,
+    quiet: bool = True,
+    panel: Panel | None = None,
+    budget: Budget | None = None,
 ) -> dict[str, Any]:
     """Run the pipelines of a config and write a TREC run of each.
 
@@ -49,6 +55,7 @@ def retrieve(
         out: a file for one pipeline (.run, .trec or .txt), or a folder: `<name>.run` of each.
         quiet: draw no progress bar.
         panel: the judges to ask; None: those of the config.
+        budget: shared with other programs; None: that of the config.
 
     Returns: the manifest, which is written beside the file, or into the folder: settings, inputs,
         and of each run how many topics have passages and how many were found.
@@ -64,7 +71,8 @@ def retrieve(
     judges = judges_of(pipelines)
     check_prices(config, judges)
     cache = open_cache(config, judges)
-    budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
+    budget = budget or budget_of(config)
+    before = replace(budget.usage)
     began = time.monotonic()
     try:
         with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
@@ -90,6 +98,7 @@ def retrieve(
             cache.close()
     for name, path in files.items():
         _write(path, name, found[name])
+    spent = budget.usage.since(before)
     manifest = {
         "program": "retrieve",
         "fingerprint": fingerprint_of(config, inputs),
@@ -105,10 +114,10 @@ def retrieve(
         "share_missing": judged.failed.total() / max(1, judged.asked.total()),
         "limit_reached": budget.reached or None,
         "this_time": {
-            "requests": budget.usage.requests,
-            "cache_hits": budget.usage.cache_hits,
-            "tokens": budget.usage.tokens,
-            "cost": budget.usage.known_cost,
+            "requests": spent.requests,
+            "cache_hits": spent.cache_hits,
+            "tokens": spent.tokens,
+            "cost": spent.known_cost,
             "seconds": round(time.monotonic() - began, 3),
             "seconds_by_step": {step: round(s, 3) for step, s in steps.seconds.items()},
         },

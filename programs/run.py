@@ -41,7 +41,7 @@ from .relevance import RelevanceStage
 from .result import Result
 from .results import Results
 from .scoreboard import LENGTH, Scoreboard
-from .session import Session, check_prices, open_cache
+from .session import Session, budget_of, check_prices, open_cache
 from .support import SupportStage
 
 
@@ -93,7 +93,11 @@ def dotted(settings: dict[str, Any]) -> dict[str, Any]:
 
 def judge_collection(config: Config, *, quiet: bool = True) -> Result:
     """Run a checked config. See `run`."""
-    config = closed_loop(config, quiet=quiet)
+    budget = budget_of(config)
+    if is_closed_loop(config):
+        load_data(config)  # raises what is wrong with the files before anything is spent
+        check_folder(config)
+        config = closed_loop(config, budget, quiet=quiet)
     inputs = input_hashes(config)
     collection = load_data(config)
     check_data(config, collection)
@@ -103,7 +107,6 @@ def judge_collection(config: Config, *, quiet: bool = True) -> Result:
     # A finished run that is started again asks for what is missing; a killed one goes on.
     retry = is_finished(config.run.out, fingerprint_of(config, inputs))
     cache = open_cache(config, judges)
-    budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
     try:
         asks = config.run.executor != "ray"
         panel = Panel(config, cache=cache, budget=budget, asks=asks)
@@ -172,6 +175,7 @@ class _Run:
                     results=results,
                     judges=self._panel.identities(),
                     budget=self._session.budget,
+                    usage=self._session.budget.usage,
                     seconds=time.monotonic() - began,
                 )
                 results.publish(manifest)

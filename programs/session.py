@@ -38,6 +38,11 @@ def check_prices(config: Config, judges: Iterable[JudgeName]) -> None:
             raise InputError(f"max_cost: the price of model {model.model!r} is not known; {what}")
 
 
+def budget_of(config: Config) -> Budget:
+    """What the config allows to spend, all of it left."""
+    return Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
+
+
 class Session:
     """Runs stages, each with a journal in the results folder, from which it goes on.
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from mock_server import MockServer, Status, schema_of
+from mock_server import MockServer, Status, default_brain, schema_of
 
 from nuggetjudge.programs.config_file import load_config
 from nuggetjudge.programs.run import judge_collection, plan
@@ -75,3 +75,51 @@ def test_a_dry_run_counts_all_three_parts_and_writes_nothing(folder):
     assert estimates["answer_writer"] == 4
     assert estimates["support"] > 0
     assert not (folder / "out").exists()
+
+
+def of_server(server):
+    return {"model": "openai/mock", "api_base": server.base_url, "retries": 0}
+
+
+def test_a_limit_is_one_for_the_whole_loop(folder):
+    """4 answers leave 1 of 5 calls for the judging, which needs 2."""
+
+    def brain(body):
+        if "answer" in schema_of(body)["properties"]:
+            return {"answer": [{"text": "Tides rise.", "citations": [1]}]}
+        return default_brain(body)
+
+    with MockServer(brain) as server:
+        more = {"models.default": of_server(server), "run.max_calls": 5}
+        result = judge_collection(config_of(folder, **more))
+        assert len(server.requests) == 5
+    assert not result.is_complete
+    assert result.manifest["this_time"]["requests"] == 5
+    parts = [json.loads((folder / "out" / name / "manifest.json").read_text())["this_time"]
+             for name in ("contexts", "generated")]  # fmt: skip
+    assert [part["requests"] for part in parts] == [0, 4]
+
+
+def test_a_topic_that_a_pipeline_finds_nothing_for_has_no_answer_and_scores_0(folder):
+    with (folder / "topics.tsv").open("a") as stream:
+        stream.write("3\tzebra\n")
+    result = judge_collection(config_of(folder))
+    [mean] = [
+        row
+        for row in result.scores
+        if (row.run_id, row.topic_id, row.measure) == ("one", "all", "support_recall")
+    ]
+    assert (mean.value, mean.n_topics) == (pytest.approx(2 / 3), 3)
+
+
+def test_what_judging_lacks_is_told_before_anything_is_asked(folder):
+    with MockServer() as server:
+        model = {"models.default": of_server(server)}
+        lost = {"program": ["nuggets"], "data.nuggets": folder / "nowhere.jsonl"}
+        with pytest.raises(InputError, match=r"nowhere\.jsonl"):
+            judge_collection(config_of(folder, **model, **lost))
+        bare = config_of(folder, **model).model_copy()
+        bare.model_fields_set.discard("generate")
+        with pytest.raises(InputError, match="a section generate"):
+            judge_collection(bare)
+        assert not server.requests
