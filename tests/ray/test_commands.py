@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from mock_server import MockServer
 
+pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
+
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
 KEY = "sk-not-a-real-key-of-anybody"
 

@@ -13,6 +13,8 @@ from mock_server import MockServer
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.programs import ray_executor
 
+pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
+
 IN_FLIGHT_S = 0.4  # a reply written so long before a kill is in the cache, or with the driver
 CONCURRENCY = 6
 

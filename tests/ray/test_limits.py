@@ -3,6 +3,8 @@
 import pytest
 from mock_server import MockServer
 
+pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
+
 PRICE = ("models.default.price={input: 1.0, output: 2.0}",)
 
 

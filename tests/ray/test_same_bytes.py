@@ -13,6 +13,8 @@ from nuggetjudge.programs.build_crux import build_crux
 from nuggetjudge.programs.build_long2rag import build_long2rag
 from nuggetjudge.programs.config_file import load_config
 
+pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 GROUNDED = """\
 name: grounded

@@ -14,6 +14,8 @@ import pytest
 import nuggetjudge as nj
 from nuggetjudge.programs.config_file import load_config
 
+pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
+
 SERVER = Path(__file__).resolve().parents[2] / "benchmarks" / "light_server.py"
 N = 40_000
 LEAST_X = 1.6  # with a core for each worker, one for the driver and one for the server
