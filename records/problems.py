@@ -51,6 +51,11 @@ class Problems:
         """Note something odd that was used as it is."""
         self.rows.append(Problem(str(file), line, kind, what, "kept"))
 
+    def take(self, others: Problems) -> None:
+        """Add what is not there yet, by file, line and kind: of a file that is read once more."""
+        known = {(row.file, row.line, row.kind) for row in self.rows}
+        self.rows += (r for r in others.rows if (r.file, r.line, r.kind) not in known)
+
     def raise_errors(self) -> None:
         """Raise one InputError that quotes the first errors and says how many there are."""
         errors = [row for row in self.rows if row.action == "error"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from ..records.fields import read_lines
 from ..records.passages import ID_FIELDS, passage_of
 from ..records.problems import InputError, Problems
 from ..records.rows import Passage
+
+_UNWRITABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # in an id: what no TREC run can hold
 
 
 def passage_text(passage: Passage) -> str:
@@ -21,7 +24,8 @@ def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passa
 
     Memory holds the ids, with one number each. The files are as `records.read_passages` reads
     them, and the same is noted in `problems`: a passage without text is skipped; one that comes
-    again with the same text is mentioned and left out, and with another text is an error.
+    again with the same text is mentioned and left out, and with another text is an error. So is
+    an id with white space or control characters, since no TREC run could name it.
 
     Raises: InputError at the end of a file with errors, or if there is no passage in any file.
 
@@ -33,6 +37,10 @@ def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passa
         for line in read_lines(path, problems):
             name = line.id(*ID_FIELDS)
             if name is None or (passage := passage_of(line, name)) is None:
+                continue
+            if _UNWRITABLE.search(name):
+                what = f"passage {name!r} has an id that no TREC run can hold"
+                line.error("bad_id", f"{what}, wanted no white space and no control characters")
                 continue
             mark = hash(passage.text)  # 64 bits
             if name not in seen:

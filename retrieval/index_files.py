@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,9 +21,10 @@ import orjson
 
 from ..records.problems import InputError
 
-FORMAT = 1  # raised when the layout of the folder changes
+FORMAT = 2  # raised when the layout of the folder changes
 ABOUT, IDS = "index.json", "ids.json"
 _MARK = "nuggetjudge_index"  # the field of index.json that holds the format, and says it is ours
+_FIELDS = {"kind": str, "settings": dict, "n_passages": int, "files": dict}
 _DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -73,7 +75,7 @@ def new_index(folder: Path, kind: str, settings: Mapping[str, Any]) -> Iterator[
             "kind": kind,
             "settings": settings,
             "n_passages": draft.n_passages,
-            "files": _sizes(draft.path),
+            "files": _digests(draft.path),
         }
         (draft.path / ABOUT).write_bytes(orjson.dumps(about, option=orjson.OPT_INDENT_2))
         _check_replaceable(folder)
@@ -88,7 +90,9 @@ def open_index(folder: Path, kind: str, settings: Mapping[str, Any] | None = Non
     Args:
         settings: values that it must have been made with; its other settings may be any.
 
-    Raises: InputError if there is none, a file is missing or of another size, or it is of another
+    Every file is read for that, about as fast as the disk gives it.
+
+    Raises: InputError if there is none, a file is missing or has changed, or it is of another
         kind, format or setting; the text says which and what to do.
     """
     place = folder.resolve()
@@ -102,21 +106,20 @@ def open_index(folder: Path, kind: str, settings: Mapping[str, Any] | None = Non
     if (about := _read_about(folder)) is None:
         what = "no index of ours, or a corrupt one"
         raise InputError(f"{folder}: {what}; name another, or delete it and make it again")
+    again = "make it again with `judge index`"
     if about[_MARK] != FORMAT:
-        again = "make it again with `judge index`"
         raise InputError(f"{folder}: index format {about[_MARK]}, wanted {FORMAT}; {again}")
     if about["kind"] != kind:
         raise InputError(f"{folder}: an index of kind {about['kind']}, wanted {kind}")
     for name, wanted in orjson.loads(orjson.dumps(settings or {})).items():
         if (got := about["settings"].get(name)) != wanted:
-            again = "make it again, or ask with the same"
-            raise InputError(f"{folder}: made with {name} {got!r}, wanted {wanted!r}; {again}")
-    for name, size in about["files"].items():
+            what = f"made with {name} {got!r}, wanted {wanted!r}"
+            raise InputError(f"{folder}: {what}; make it again, or ask with the same")
+    for name, digest in about["files"].items():
         path = folder / name
-        if not path.is_file() or path.stat().st_size != size:
-            got = f"{path.stat().st_size} bytes, wanted {size}" if path.is_file() else "missing"
-            again = "make it again with `judge index`"
-            raise InputError(f"{folder}: corrupt index: file {name} is {got}; {again}")
+        if not path.is_file() or _digest(path) != digest:
+            got = "is not as it was written" if path.is_file() else "is missing"
+            raise InputError(f"{folder}: corrupt index: file {name} {got}; {again}")
     return IndexInfo(about["settings"], about["n_passages"])
 
 
@@ -132,12 +135,15 @@ def read_ids(folder: Path) -> list[str]:
 
 
 def _read_about(folder: Path) -> dict[str, Any] | None:
-    """What index.json holds; None if there is none of ours."""
+    """What index.json holds; None if there is none of ours, or a field of it is missing."""
     try:
         about = orjson.loads((folder / ABOUT).read_bytes())
     except (OSError, ValueError):
         return None
-    return about if isinstance(about, dict) and _MARK in about and "files" in about else None
+    if not isinstance(about, dict) or _MARK not in about:
+        return None
+    is_whole = all(isinstance(about.get(field), kind) for field, kind in _FIELDS.items())
+    return about if is_whole or about[_MARK] != FORMAT else None
 
 
 def _check_replaceable(folder: Path) -> None:
@@ -147,17 +153,26 @@ def _check_replaceable(folder: Path) -> None:
     if not folder.is_dir():
         raise InputError(f"{folder}: a file, wanted a folder for the index")
     about = _read_about(folder)
-    known = {ABOUT, *about["files"]} if about else set()
-    if others := sorted(set(_sizes(folder)) - known):
+    known = {ABOUT, *about.get("files", ())} if about else set()
+    if others := sorted(set(_files(folder)) - known):
         raise InputError(
             f"{folder}: holds {others[0]}, which is of no index; name another folder for the index"
         )
 
 
-def _sizes(folder: Path) -> dict[str, int]:
-    """Bytes of every file in a folder, by its path from there."""
+def _files(folder: Path) -> dict[str, Path]:
+    """Every file in a folder, by its path from there."""
     files = sorted(path for path in folder.rglob("*") if not path.is_dir())
-    return {path.relative_to(folder).as_posix(): path.lstat().st_size for path in files}
+    return {path.relative_to(folder).as_posix(): path for path in files}
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {name: _digest(path) for name, path in _files(folder).items()}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _part_of(folder: Path) -> Path:

@@ -92,7 +92,7 @@ WRONG = {
     "a missing extra": (("--pipeline", "dense"), 'pip install "nuggetjudge[dense]"'),
     "an unknown context": (("--pipeline", "bm25", "--context", "all"), "required"),
     "nothing that is required": (("--pipeline", "bm25", "--context", "required"), "sub-questions"),
-    "two configs": (("--pipeline", "topics.tsv", "--config", "topics.tsv"), "wanted one"),
+    "two configs": (("--pipeline", "./topics.tsv", "--config", "topics.tsv"), "wanted one"),
 }
 
 

@@ -128,7 +128,7 @@ def test_a_limit_on_calls_ends_the_asking_and_says_so(folder):
     with MockServer(lambda body: {"order": [1, 2]}) as server:
         step = {"listwise": {"window": 2, "stride": 1}}
         more = {**of_server(server), "run.max_calls": 1}
-        _, manifest = rankings(folder, ["bm25", step], **more)
+        manifest = retrieve(config_of(folder, ["bm25", step], **more), folder / "a.run")
         assert len(server.requests) == 1
     assert manifest["failed"] == {"listwise": 2}
     assert manifest["limit_reached"]

@@ -4,7 +4,12 @@ import os
 
 import pytest
 
-from nuggetjudge.programs.writing import check_writable, writing
+from nuggetjudge.programs.writing import (
+    check_writable,
+    check_writable_file,
+    check_writable_folder,
+    writing,
+)
 from nuggetjudge.records.problems import InputError
 
 
@@ -35,3 +40,14 @@ def test_a_folder_that_others_own_is_refused(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(InputError, match="is no folder to write in"):
         check_writable(tmp_path / "j.json")
+
+
+def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):
+    (tmp_path / "x.run").mkdir()
+    (tmp_path / "file").write_text("mine")
+    check_writable_file(tmp_path / "file")
+    check_writable_folder(tmp_path / "new" / "folder")
+    with pytest.raises(InputError, match=r"x\.run: a folder, wanted a file"):
+        check_writable_file(tmp_path / "x.run")
+    with pytest.raises(InputError, match="file: a file, wanted a folder"):
+        check_writable_folder(tmp_path / "file")

@@ -169,7 +169,7 @@ def test_files_of_garbage_are_a_corrupt_index(tmp_path, name):
     Bm25.build(passages("tide")).save(tmp_path / "index")
     path = tmp_path / "index" / name
     path.write_bytes(b"\xff" * path.stat().st_size)
-    with pytest.raises(InputError, match=r"corrupt index .*; make it again with `judge index`"):
+    with pytest.raises(InputError, match=r"corrupt index: .*; make it again with `judge index`"):
         Bm25.open(tmp_path / "index")
 
 

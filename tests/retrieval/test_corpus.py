@@ -67,6 +67,15 @@ def test_one_id_with_two_texts_ends_the_reading_with_the_line(write, problems):
     assert str(caught.value) == f"{path}:2: {what}"
 
 
+@pytest.mark.parametrize("name", ["a b", "a\tb", "a\u00a0b", "a\u0000b", "a\u0085b"])
+def test_an_id_that_no_run_can_hold_is_an_error_with_its_line(write, problems, name):
+    path = write("p.jsonl", {"id": "a", "text": "A"}, {"id": name, "text": "B"})
+    with pytest.raises(InputError) as caught:
+        list(stream_passages([path], problems))
+    what = "has an id that no TREC run can hold, wanted no white space and no control characters"
+    assert str(caught.value) == f"{path}:2: passage {name!r} {what}"
+
+
 def test_a_file_with_errors_is_told_before_the_next_is_read(write, problems, tmp_path):
     path = write("p.jsonl", {"id": "a", "text": "A"}, {"text": "B"})
     with pytest.raises(InputError, match=r"p\.jsonl:2: field 'docid' or"):

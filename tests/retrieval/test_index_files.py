@@ -154,16 +154,38 @@ def test_another_folder_is_no_index(folder):
         open_index(folder, "toy")
 
 
-def test_a_file_that_is_missing_or_of_another_size_makes_it_corrupt(folder):
+@pytest.mark.parametrize("text", ["firs", "fiRst"])
+def test_a_file_that_is_missing_or_has_changed_makes_it_corrupt(folder, text):
     make(folder, "first")
     path = folder / "deep" / "data.txt"
-    path.write_text("firs")
+    path.write_text(text)
     with pytest.raises(InputError) as caught:
         open_index(folder, "toy")
-    what = "file deep/data.txt is 4 bytes, wanted 5; make it again with `judge index`"
+    what = "file deep/data.txt is not as it was written; make it again with `judge index`"
     assert str(caught.value) == f"{folder}: corrupt index: {what}"
     path.unlink()
     with pytest.raises(InputError, match=r"file deep/data\.txt is missing; make it again"):
+        open_index(folder, "toy")
+    make(folder, "second")
+    assert text_of(folder) == "second"
+
+
+@pytest.mark.parametrize("field", ["kind", "settings", "n_passages", "files"])
+def test_an_index_that_does_not_say_all_about_itself_is_corrupt(folder, field):
+    make(folder)
+    about = orjson.loads((folder / "index.json").read_bytes())
+    for broken in ({k: v for k, v in about.items() if k != field}, about | {field: None}):
+        (folder / "index.json").write_bytes(orjson.dumps(broken))
+        with pytest.raises(InputError, match="a corrupt one; name another, or delete it"):
+            open_index(folder, "toy")
+
+
+def test_an_index_of_the_format_before_is_made_again(folder):
+    make(folder)
+    about = orjson.loads((folder / "index.json").read_bytes())
+    before = about | {"nuggetjudge_index": 1, "files": {"deep/data.txt": 5}}
+    (folder / "index.json").write_bytes(orjson.dumps(before))
+    with pytest.raises(InputError, match="index format 1, wanted 2; make it again"):
         open_index(folder, "toy")
     make(folder, "second")
     assert text_of(folder) == "second"
@@ -179,7 +201,7 @@ def test_another_kind_format_or_setting_is_named(folder):
         open_index(folder, "toy", {"pooling": "max"})
     about = orjson.loads((folder / "index.json").read_bytes())
     (folder / "index.json").write_bytes(orjson.dumps(about | {"nuggetjudge_index": 99}))
-    with pytest.raises(InputError, match="index format 99, wanted 1; make it again"):
+    with pytest.raises(InputError, match="index format 99, wanted 2; make it again"):
         open_index(folder, "toy")
 
 

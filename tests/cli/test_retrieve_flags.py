@@ -1,0 +1,54 @@
+"""What the flags of `judge retrieve` take, and what is told of a pipeline beside its table."""
+
+import json
+
+import pytest
+
+WHERE = ("--topics", "topics.tsv", "--passages", "passages.jsonl")
+
+
+@pytest.fixture
+def home(tmp_path):
+    (tmp_path / "topics.tsv").write_text("t\tdam\n")
+    texts = {"a": "dam dam", "b": "a dam of clay and rock"}
+    rows = [json.dumps({"docid": name, "text": text}) for name, text in texts.items()]
+    (tmp_path / "passages.jsonl").write_text("\n".join(rows))
+    return tmp_path
+
+
+@pytest.mark.parametrize("flag", ["--hits", "--tokens"])
+def test_numbers_go_as_far_as_a_pipeline_takes_them(judge, home, flag):
+    steps = (*WHERE, "--pipeline", "bm25", "--out", "a.run", flag)
+    assert judge("retrieve", *steps, "1000000").code == 0
+    ran = judge("retrieve", *steps, "1000001")
+    assert ran.code == 2
+    assert flag in ran.err
+
+
+def test_a_file_that_is_named_as_a_step_is_not_read(judge, home):
+    (home / "bm25").write_text("retrieve: [bm25 1]\n")
+    ran = judge("retrieve", *WHERE, "--pipeline", "bm25", "--out", "a.run", "--json")
+    assert ran.rows[0]["passages"] == 2
+    ran = judge("retrieve", *WHERE, "--pipeline", "./bm25", "--out", "a.run", "--json")
+    assert ran.rows[0]["passages"] == 1
+
+
+def test_a_cut_to_nothing_is_told_and_is_complete(judge, home):
+    steps = (*WHERE, "--pipeline", "bm25", "--tokens", "1", "--out", "a.run")
+    ran = judge("retrieve", *steps)
+    assert ran.code == 0
+    assert "bm25: 1 topics were cut to nothing: t" in ran.err
+    assert "found nothing" not in ran.err
+
+
+def test_hits_that_are_too_few_for_a_flag_are_told(judge, home):
+    ran = judge("retrieve", *WHERE, "--pipeline", "bm25 1", "--hits", "50", "--out", "a.run")
+    assert "1 passages a topic, at most, reach cut 50 of bm25" in ran.err
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_dry_run_says_that_rankllm_is_not_counted(judge, home, more):
+    steps = (*WHERE, "--pipeline", "bm25, rankllm", "--out", "a.run")
+    ran = judge("retrieve", *steps, "--dry-run", *more)
+    assert ran.code == 0, ran.err
+    assert "Not counted: the calls of rankllm" in ran.err
