@@ -43,7 +43,7 @@ def bench_with(n_passages: int) -> Report:
     most = MOST_BYTES if n_passages >= N_PASSAGES else MOST_BYTES_SMOKE
     size = made["disk_mb"] * 1e6 / n_passages
     return Report(
-        f"retrieval: BM25 over {n_passages:,} passages of 100 words, the best {HITS} each",
+        f"BM25 over {n_passages:,} passages of 100 words, the best {HITS} each",
         [
             ("step", "seconds", "a second", "peak MB"),
             _row("index passages and save", made, "index", n_passages),

@@ -40,10 +40,11 @@ class Report:
         """Whether every bound is kept."""
         return all(bound.is_kept for bound in self.bounds)
 
-    def text(self) -> str:
-        """The report as Markdown."""
+    def text(self, name: str = "") -> str:
+        """The report as Markdown, under a heading that begins with `name`."""
         widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
         head, *rows = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in self.table]
         rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
-        lines = [f"## {self.title}", "", head, rule, *rows, "", *self.notes]
-        return "\n".join([*lines, *map(str, self.bounds)])
+        heading = f"### {name}: {self.title}" if name else f"### {self.title}"
+        lines = [heading, "", head, rule, *rows, "", *self.notes]
+        return "\n".join([*lines, *(f"- {bound}" for bound in self.bounds), ""])

@@ -66,8 +66,12 @@ class ItemJudge(Judge):
         reply = await self.ask(self.predictor, **self.asked(items))
         if self.listed is None:
             return [self._verdict(reply, None, items[0], topic_id)], reply.provenance
-        both = enumerate(items, 1)
-        found = [self._verdict(reply, str(number), item, topic_id) for number, item in both]
+        keys = [str(number) for number in range(1, len(items) + 1)]
+        if not (reply.scores or reply.probabilities or self.correction or self.evidence):
+            labels = reply.values[self.output]  # alone, as in most large runs
+            return [Verdict(str(labels[key])) for key in keys], reply.provenance
+        both = zip(keys, items, strict=True)
+        found = [self._verdict(reply, key, item, topic_id) for key, item in both]
         return found, reply.provenance
 
     async def in_windows(self, items: Sequence[Mapping[str, str]]) -> list[Verdict]:

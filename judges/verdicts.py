@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from .quotes import is_quoted
 
+_LABEL_ALONE = (None,) * 5
+
 
 class Verdict(NamedTuple):
     """What a judge says of one item.
@@ -34,6 +36,8 @@ class Verdict(NamedTuple):
     def as_row(self, label: str = "label") -> dict[str, Any]:
         """The known fields, ready for JSON; `label` is the name of the first."""
         row: dict[str, Any] = {label: str(self.label)}
+        if self[1:] == _LABEL_ALONE:
+            return row
         for name, value in zip(self._fields[1:], self[1:], strict=True):
             if value is not None:
                 row[name] = value

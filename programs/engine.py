@@ -33,7 +33,7 @@ class Item(NamedTuple):
             text = orjson.dumps((self.ids, self.payload))
         except TypeError:  # half a surrogate pair, which UTF-8 cannot hold
             text = repr((self.ids, self.payload)).encode("utf-8", "surrogatepass")
-        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+        return int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
 
 
 class Stage(Protocol):

@@ -15,7 +15,9 @@ import orjson
 
 from ..records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ..records.problems import InputError
+from .places import Places
 
+MOST_WAITING = 65_536  # bytes
 _NOT_ASKED = (Reason.ERROR, Reason.BUDGET)  # asked for again whenever a run goes on
 
 
@@ -23,7 +25,8 @@ class Journal:
     """The outcomes of one stage, by the place of an item in the stage's order.
 
     An item is known again by a 64-bit hash of its ids and texts, so that a changed input is
-    judged anew. A line torn by a kill is dropped. Holds two integers per judgement in memory.
+    judged anew. A line torn by a kill is dropped. Holds two integers in memory for each judgement
+    that it was opened with, and none for the new ones.
 
     Args:
         path: the file, made if it is not there.
@@ -34,11 +37,12 @@ class Journal:
     def __init__(self, path: Path, *, retry: bool = False, kept: Collection[Reason] = ()) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
-        self._places = array("q")  # by item: where its line begins in the file, or -1
+        self._places = Places()  # by item: where its line begins in the file
         digests, places, end = _scan(path, retry, kept)
         order = np.argsort(np.frombuffer(digests, dtype=np.uint64), kind="stable")
         self._known = array("Q", np.frombuffer(digests, dtype=np.uint64)[order].tobytes())
         self._known_at = array("q", np.frombuffer(places, dtype=np.int64)[order].tobytes())
+        self._waiting = bytearray()  # lines that are not in the file yet
         self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o644)
         os.ftruncate(self._file, end)
         self._end = end
@@ -52,15 +56,21 @@ class Journal:
         )
         found = at >= 0 and self._known[at] == digest
         if found:
-            self._note(item, self._known_at[at])
+            self._places.note(item, self._known_at[at])
         return found
 
     def write(self, item: int, digest: int, outcome: Outcome) -> None:
-        """Append one outcome; it is with the operating system when this returns."""
+        """Append one outcome; it is with the operating system when this returns.
+
+        Unless all of it came from the reply cache, where it would be found again: such lines wait
+        for others.
+        """
         line = orjson.dumps(_to_json(digest, outcome), option=orjson.OPT_APPEND_NEWLINE)
-        if os.write(self._file, line) != len(line):
-            raise OSError(f"{self._path}: a line could not be written whole; is the disk full?")
-        self._note(item, self._end)
+        self._waiting += line
+        calls = outcome.provenance
+        if len(self._waiting) > MOST_WAITING or not (calls and all(c.cache_hit for c in calls)):
+            self._flush()
+        self._places.note(item, self._end)
         self._end += len(line)
 
     def outcome(self, item: int) -> Outcome:
@@ -68,25 +78,28 @@ class Journal:
 
         An item that the run did not reach is `Unjudged(error)`.
         """
-        place = self._places[item] if item < len(self._places) else -1
-        if place < 0:
+        if self._waiting:
+            self._flush()
+        place = self._places.find(item)
+        if place is None:
             return Unjudged(Reason.ERROR, "the run ended before this was asked")
         self._reader.seek(place)
         return _from_json(orjson.loads(self._reader.readline()))
 
     def close(self) -> None:
-        """Close the file."""
-        self._reader.close()
-        os.close(self._file)
+        """Write what waits, and close the file."""
+        try:
+            if self._waiting:
+                self._flush()
+        finally:
+            self._reader.close()
+            self._places.close()
+            os.close(self._file)
 
-    def _note(self, item: int, place: int) -> None:
-        places = self._places
-        while len(places) < item:
-            places.append(-1)
-        if len(places) == item:
-            places.append(place)
-        else:
-            places[item] = place
+    def _flush(self) -> None:
+        if os.write(self._file, self._waiting) != len(self._waiting):
+            raise OSError(f"{self._path}: a line could not be written whole; is the disk full?")
+        self._waiting.clear()
 
 
 def _scan(path: Path, retry: bool, kept: Collection[Reason]) -> tuple[array[int], array[int], int]:

@@ -38,6 +38,27 @@ def test_outcomes_are_found_again_by_their_digest_wherever_the_item_now_stands(w
     journal.close()
 
 
+def test_outcomes_from_the_cache_wait_for_others_and_are_never_missing(path):
+    hit = Judged({"label": "full"}, (CALL._replace(cache_hit=True),))
+    both = Judged({"label": "full"}, (CALL, CALL._replace(cache_hit=True)))
+    journal = Journal(path)
+    journal.write(0, 1, hit)
+    assert path.read_bytes() == b""
+    assert journal.outcome(0) == hit  # writes it
+    journal.write(1, 2, hit)
+    journal.write(2, 3, both)  # asked for, so it and those before it must not be lost
+    assert len(path.read_bytes().splitlines()) == 3
+    for number in range(3, 3000):
+        journal.write(number, number + 1, hit)
+    n_waiting = 3000 - len(path.read_bytes().splitlines())
+    assert 0 < n_waiting < 1000
+    journal.close()
+    again = Journal(path)
+    assert all(again.recall(number, number + 1) for number in range(3000))
+    assert {again.outcome(number).values["label"] for number in range(3000)} == {"full"}
+    again.close()
+
+
 def test_an_item_that_was_never_reached_is_unjudged(written, path):
     journal = Journal(written((1, FULL)))
     assert not journal.recall(0, 2)

@@ -1,0 +1,51 @@
+"""W5: how many requests are in flight at once, and how near the rate comes to what they allow.
+
+A server that takes 200 ms allows in_flight / 0.2 s requests a second (Little's law).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from .processes import Clock, light_server, measure
+from .tables import Bound, Report
+
+LATENCY_MS = 200
+ASKED, ASKED_SMOKE = (256, 1024), (256,)
+
+
+def bench(is_smoke: bool) -> Report:
+    """Each number of requests in a process and with a server of its own."""
+    rounds = 3 if is_smoke else 10  # of all that are in flight
+    rows = [("asked", "in flight", "a second", "of what they allow", "CPU us each")]
+    bounds = []
+    for asked in ASKED_SMOKE if is_smoke else ASKED:
+        with light_server(latency_ms=LATENCY_MS) as server:
+            found = measure("flight", url=server.url, concurrency=asked, n=asked * rounds)
+            reached = server.stats()["max_in_flight"]
+        share = found["a_second"] * LATENCY_MS / 1000 / asked
+        rows.append((f"{asked:,}", f"{reached:,}", f"{found['a_second']:,.0f}", f"{share:.0%}",
+                     f"{found['cpu_us']:.0f}"))  # fmt: skip
+        bounds.append(Bound(f"in flight of {asked:,}", reached, asked, "requests", is_least=True))
+    return Report(f"requests in flight at {LATENCY_MS} ms, {rounds} times as many asked", rows,
+                  bounds)  # fmt: skip
+
+
+def main(url: str, concurrency: int, n: int) -> dict[str, float]:
+    """Judge n pairs in this process."""
+    return asyncio.run(_judge(url, concurrency, n))
+
+
+async def _judge(url: str, concurrency: int, n: int) -> dict[str, float]:
+    from .judging import Client
+
+    with tempfile.TemporaryDirectory() as folder:
+        client = Client(url, Path(folder), concurrency)
+        await client.judge(range(concurrency))  # opens the connections
+        clock = Clock()
+        await client.judge(range(concurrency, concurrency + n))
+        spent = clock.spent(n)
+        await client.aclose()
+    return spent
