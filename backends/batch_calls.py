@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 
+from .batch_ledger import Sent
 from .config import ModelConfig
 from .errors import EndpointError, EndpointUnusable
 from .http import failure_of, headers_of
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 ENDPOINT = "/v1/chat/completions"  # what each request of a batch is for, whatever the base URL
 WINDOW = "24h"  # the only one that is offered
 NAME = "nuggetjudge"  # of the metadata that holds a batch's name
+OVER = ("completed", "failed", "expired", "cancelled")
+UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 _PAGE = 100  # batches in one answer
 
 
@@ -42,39 +45,47 @@ class BatchCalls:
             headers=headers_of(config), timeout=config.timeout_s, trust_env=False
         )
 
-    async def upload(self, name: str, lines: IO[bytes]) -> str:
+    async def upload(self, sent: Sent, lines: IO[bytes]) -> str:
         """Send a file of requests; its id."""
         lines.seek(0)
-        files = {"file": (f"{NAME}-{name}.jsonl", lines, "application/jsonl")}
+        files = {"file": (f"{NAME}-{sent.name}.jsonl", lines, "application/jsonl")}
         return _id(await self._ask("POST", "/files", data={"purpose": "batch"}, files=files))
 
-    async def make(self, name: str, file_id: str) -> str:
-        """Make a batch of a file; its id."""
+    async def make(self, sent: Sent) -> str:
+        """Make a batch of its file; its id."""
         body = {
-            "input_file_id": file_id,
+            "input_file_id": sent.file_id,
             "endpoint": ENDPOINT,
             "completion_window": WINDOW,
-            "metadata": {NAME: name},
+            "metadata": {NAME: sent.name},
         }
         return _id(await self._ask("POST", "/batches", json=body))
 
-    async def find(self, name: str, file_id: str) -> str | None:
-        """The id of the batch with this name, or of this file, if it was made."""
+    async def find(self, sent: Sent) -> str | None:
+        """The id of the batch with its name, or of its file, if one was made."""
         where: dict[str, Any] = {"limit": _PAGE}
+        seen: set[str] = set()
         while True:
             page = await self._ask("GET", "/batches", params=where)
             rows = page.get("data") or []
             for row in rows:
-                named = (row.get("metadata") or {}).get(NAME) == name
-                if named or row.get("input_file_id") == file_id:
+                if _is_of(row, sent):
                     return _id(row)
-            if not (page.get("has_more") and rows):
+            if not (page.get("has_more") and rows) or (last := _id(rows[-1])) in seen:
                 return None
-            where["after"] = _id(rows[-1])
+            seen.add(last)
+            where["after"] = last
 
-    async def look(self, batch_id: str) -> dict[str, Any]:
-        """The batch as it stands."""
-        return await self._ask("GET", f"/batches/{batch_id}")
+    async def look(self, sent: Sent) -> dict[str, Any]:
+        """The batch as it stands; its status is one of OVER or UNDER_WAY."""
+        found = await self._ask("GET", f"/batches/{sent.batch_id}")
+        if not _is_of(found, sent):
+            what = f"batch {sent.batch_id} at {self._config.endpoint_id} is of another file"
+            raise EndpointUnusable(f"{what}; {self._ledger} can be deleted, to ask anew")
+        if found.get("status") not in (*OVER, *UNDER_WAY):
+            what = f"batch {sent.batch_id} at {self._config.endpoint_id} has an unknown status"
+            raise EndpointUnusable(f"{what}: {found.get('status')!r}")
+        return found
 
     async def download(self, file_id: str, into: IO[bytes]) -> None:
         """Add a file's bytes, with a line end after the last."""
@@ -128,6 +139,13 @@ class BatchCalls:
             f" key what was sent before (then {self._ledger} can be deleted, to ask anew)"
         )
         return EndpointUnusable(f"{what}\n{hint}")
+
+
+def _is_of(row: dict[str, Any], sent: Sent) -> bool:
+    """Whether a batch has this name; where it shows none, whether it is of this file."""
+    metadata = row.get("metadata")
+    name = metadata.get(NAME) if isinstance(metadata, dict) else None
+    return bool(row.get("input_file_id") == sent.file_id if name is None else name == sent.name)
 
 
 def _id(row: dict[str, Any]) -> str:

@@ -85,9 +85,9 @@ class Ledger:
             self.batches.pop(sent.name, None)
 
     def drop(self, sent: Sent) -> None:
-        """Note that there will be no replies."""
-        self._write(sent.name, dropped=True)
-        self.batches.pop(sent.name, None)
+        """Note that there will be no replies; nothing, if it was not planned."""
+        if self.batches.pop(sent.name, None) is not None:
+            self._write(sent.name, dropped=True)
 
     def close(self) -> None:
         """Close the file."""
@@ -95,7 +95,9 @@ class Ledger:
 
     def _write(self, name: str, **what: Any) -> None:
         line = orjson.dumps({"batch": name, **what}, option=orjson.OPT_APPEND_NEWLINE)
-        if os.write(self._file, line) != len(line):
+        n_written = os.write(self._file, line)
+        if n_written != len(line):  # the next line must not follow half a one
+            os.ftruncate(self._file, os.fstat(self._file).st_size - n_written)
             raise OSError(f"{self.path}: a line could not be written whole; is the disk full?")
 
 

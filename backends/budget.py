@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -63,8 +64,9 @@ class Budget:
     """Limits that are checked before a request leaves; None is no limit.
 
     What is in flight counts with its estimate until the reply tells the real figure, so that
-    many requests at once cannot overshoot together. Where an endpoint reports no tokens the
-    estimate goes on counting towards the limits, and the cost is unknown.
+    many requests at once cannot overshoot together; replies that are on their way may turn out
+    cheaper, and `room` waits for them. Where an endpoint reports no tokens the estimate goes on
+    counting towards the limits, and the cost is unknown.
     """
 
     max_calls: int | None = None
@@ -72,44 +74,61 @@ class Budget:
     max_cost: float | None = None
     usage: Usage = field(default_factory=Usage)
     reached: str = ""
-    _tokens_claimed: int = 0
+    _in_flight: int = 0
+    _tokens_claimed: int = 0  # for what is in flight
     _cost_claimed: float = 0.0
+    _tokens_assumed: int = 0  # for replies that did not tell
+    _cost_assumed: float = 0.0
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _settled: asyncio.Event = field(default_factory=asyncio.Event)
 
     def check(self, prompt: int, reply: int, price: Price | None) -> None:
-        """Raise JudgeError(budget) if a request of about so many tokens would pass a limit."""
-        use = self.usage
-        if self.max_calls is not None and use.requests + 1 > self.max_calls:
-            self._refuse(f"max_calls {self.max_calls}")
-        if self.max_tokens is not None:
-            tokens = use.tokens + self._tokens_claimed + prompt + reply
-            if tokens > self.max_tokens:
-                self._refuse(f"max_tokens {self.max_tokens}")
-        if self.max_cost is not None:
-            cost = use.cost + self._cost_claimed + cost_of(price, prompt, 0, reply)
-            if cost > self.max_cost:
-                self._refuse(f"max_cost {self.max_cost:g}")
+        """Raise JudgeError(budget) if such a request would pass a limit, whatever is in flight."""
+        if limit := self._passed(prompt, reply, price, 0, 0.0):
+            self._refuse(limit)
+
+    async def room(self, prompt: int, reply: int, price: Price | None) -> None:
+        """Wait for as long as replies in flight may still make room for such a request.
+
+        Those that wait do so in the order in which they came.
+        """
+        if self._has_room(prompt, reply, price) and not self._turn.locked():
+            return
+        async with self._turn:
+            while not self._has_room(prompt, reply, price):
+                if self._passed(prompt, reply, price, 0, 0.0):
+                    return
+                self._settled.clear()
+                await self._settled.wait()
 
     def reserve(self, prompt: int, reply: int, price: Price | None) -> None:
         """Claim one request of about `prompt` + `reply` tokens.
 
         Raises: JudgeError(budget) if a limit would be passed; nothing is claimed then.
         """
-        self.check(prompt, reply, price)
+        claimed = self._tokens_claimed, self._cost_claimed
+        if limit := self._passed(prompt, reply, price, *claimed):
+            self._refuse(limit)
         self.usage.requests += 1
+        self._in_flight += 1
         self._tokens_claimed += prompt + reply
         self._cost_claimed += cost_of(price, prompt, 0, reply)
 
     def settle(self, prompt: int, expected: int, price: Price | None, reply: Tokens | None) -> None:
         """Replace the estimate by what the reply took; None: there was no reply."""
-        use = self.usage
-        if reply is not None:
-            use.replies += 1
-            if not reply.prompt_tokens and not reply.completion_tokens:
-                use.n_unpriced += price != FREE
-                return
-        self._tokens_claimed -= prompt + expected
-        self._cost_claimed -= cost_of(price, prompt, 0, expected)
+        use, tokens, cost = self.usage, prompt + expected, cost_of(price, prompt, 0, expected)
+        self._in_flight -= 1
+        self._tokens_claimed -= tokens
+        # Of sums and differences of floats a little may be left over, for which nobody must wait.
+        self._cost_claimed = self._cost_claimed - cost if self._in_flight else 0.0
+        self._settled.set()
         if reply is None:
+            return
+        use.replies += 1
+        if not reply.prompt_tokens and not reply.completion_tokens:
+            use.n_unpriced += price != FREE
+            self._tokens_assumed += tokens
+            self._cost_assumed += cost
             return
         use.prompt_tokens += reply.prompt_tokens
         use.cached_tokens += reply.cached_tokens
@@ -126,9 +145,30 @@ class Budget:
         use = self.usage
         return {
             "max_calls": use.requests,
-            "max_tokens": use.tokens + self._tokens_claimed,
-            "max_cost": use.cost + self._cost_claimed,
+            "max_tokens": use.tokens + self._tokens_assumed + self._tokens_claimed,
+            "max_cost": use.cost + self._cost_assumed + self._cost_claimed,
         }
+
+    def _has_room(self, prompt: int, reply: int, price: Price | None) -> bool:
+        claimed = self._tokens_claimed, self._cost_claimed
+        return not self._passed(prompt, reply, price, *claimed)
+
+    def _passed(
+        self, prompt: int, reply: int, price: Price | None, tokens: int, cost: float
+    ) -> str:
+        """The limit that such a request would pass with `tokens` and `cost` claimed; "": none."""
+        use = self.usage
+        if self.max_calls is not None and use.requests + 1 > self.max_calls:
+            return f"max_calls {self.max_calls}"
+        if self.max_tokens is not None:
+            tokens += use.tokens + self._tokens_assumed + prompt + reply
+            if tokens > self.max_tokens:
+                return f"max_tokens {self.max_tokens}"
+        if self.max_cost is not None:
+            cost += use.cost + self._cost_assumed + cost_of(price, prompt, 0, reply)
+            if cost > self.max_cost:
+                return f"max_cost {self.max_cost:g}"
+        return ""
 
     def _refuse(self, limit: str) -> None:
         self.reached = self.reached or limit

@@ -13,17 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import platformdirs
-
 from ..records.problems import InputError
+from .private_folder import default_folder, make_private
 from .store import FAULTS, KnownKeys, as_input_error, open_store, told_as_input
 
+FOLDER = "replies"
 BATCH = 1000  # replies per transaction: 3-5 times cheaper than one by one
-
-
-def default_folder() -> Path:
-    """The user's own cache directory, never a project folder that others could fill."""
-    return Path(platformdirs.user_cache_dir("nuggetjudge", appauthor=False)) / "replies"
 
 
 class ReplyCache:
@@ -40,8 +35,8 @@ class ReplyCache:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder or default_folder()
-        _own_folder(self.folder)
+        self.folder = folder or default_folder(FOLDER)
+        make_private(self.folder, "reply cache")
         self._lock = threading.Lock()
         self._pending: dict[bytes, tuple[bytes, str]] = {}
         self._keeps = True
@@ -175,21 +170,3 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(door)
-
-
-def _own_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        info = folder.stat()
-    except (OSError, ValueError) as error:
-        why = "it is a file" if isinstance(error, FileExistsError) else error
-        raise InputError(
-            f"{folder}: no folder for the reply cache ({why}); name another with run.cache"
-        ) from None
-    if hasattr(os, "getuid") and info.st_uid != os.getuid():
-        raise InputError(
-            f"{folder}: the reply cache belongs to another user; name a folder of your own"
-        )
-    if info.st_mode & 0o077:
-        with told_as_input(folder):
-            folder.chmod(0o700)

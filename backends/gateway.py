@@ -56,10 +56,12 @@ class Reply(NamedTuple):
 
     def at(self, field: str, key: str | None) -> tuple[Any, float | None, Any]:
         """Label, score and probabilities of a field, or of one key of a map; None: not known."""
-        found = self.values.get(field), self.scores.get(field), self.probabilities.get(field)
-        if key is None:
-            return found
-        label, score, chances = (None if part is None else part.get(key) for part in found)
+        label, score = self.values.get(field), self.scores.get(field)
+        chances = self.probabilities.get(field)
+        if key is not None:  # asked for each label of a large run, so there is no loop
+            label = None if label is None else label.get(key)
+            score = None if score is None else score.get(key)
+            chances = None if chances is None else chances.get(key)
         return label, score, chances
 
 
@@ -261,6 +263,7 @@ class Gateway:
             await self._limiter.enter(prompt + expected)
             completion: Completion | None = None
             try:
+                await self.budget.room(prompt, expected, price)
                 if job.requests and time.monotonic() > job.deadline:
                     raise EndpointError("not sent again", retryable=True)
                 self.budget.reserve(prompt, expected, price)

@@ -13,12 +13,13 @@ import typer
 from . import agree, cache, calibrate, compare, configs, doctor, run, score
 from .build import build
 from .coverage import coverage
-from .exits import INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
+from .exits import INPUT, INTERNAL, INTERRUPTED, TERMINATED
 from .generate import generate
 from .next import next_
 from .probe import probe
 from .retrieve import index, retrieve
 from .serve_model import serve_model
+from .stopping import Terminated
 from .terminal import shown
 
 app = typer.Typer(

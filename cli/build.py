@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .exits import INCOMPLETE, unless_stopped
+from .exits import INCOMPLETE
+from .options import (
+    AsJson,
+    ConfigFile,
+    DryRun,
+    Limit,
+    MaxCalls,
+    MaxCost,
+    MaxTokens,
+    Model,
+    Offline,
+    Out,
+    Quiet,
+    Sets,
+    config_with,
+    planned,
+    run_flags,
+)
+from .stopping import unless_stopped
 from .terminal import shown
 
 build = typer.Typer(
     help="Make a collection to evaluate with.", no_args_is_help=True, rich_markup_mode=None
 )
 SHOWN = 10  # topics that were left out, on stderr
-
-Out = Annotated[
-    Path | None, typer.Option(help="Folder of the collection; default: run.out of the config.")
-]
-Model = Annotated[str | None, typer.Option(help="What answers, as in judge run; default: lexical.")]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(exists=True, dir_okay=False, help="Config file: models, judges, run."),
-]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="NAME=VALUE for any setting, e.g. judges.answerability.window=15."),
-]
-Limit = Annotated[int | None, typer.Option(min=1, help="Take the first topics only.")]
-MaxCost = Annotated[float | None, typer.Option(help="Dollars to spend at most.")]
-MaxCalls = Annotated[int | None, typer.Option(help="Requests to send at most.")]
-MaxTokens = Annotated[int | None, typer.Option(help="Tokens to use at most.")]
-Offline = Annotated[bool, typer.Option("--offline", help="Answer from the reply cache alone.")]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Print calls, tokens and cost; ask nothing.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
-AsJson = Annotated[bool, typer.Option("--json", help="The statistics as one JSON object.")]
 
 
 @build.command()
@@ -84,21 +78,21 @@ def crux(
     from ..programs.build_crux import build_crux
     from ..programs.build_plan import ASSUMED, plan_build
     from ..programs.build_statistics import reference_coverage, statistics_table
-    from ..programs.config_file import load_config
 
     flags: dict[str, Any] = {
-        "run.out": out,
-        "run.limit": limit,
-        "run.max_cost": max_cost,
-        "run.max_calls": max_calls,
-        "run.max_tokens": max_tokens,
-        "run.offline": offline or None,
+        **run_flags(
+            out=out,
+            limit=limit,
+            max_cost=max_cost,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            offline=offline,
+        ),
         "coverage.n": n_questions,
         "coverage.eta": eta,
         "coverage.tokenizer": tokenizer,
     }
-    given = {name: value for name, value in flags.items() if value is not None}
-    resolved = load_config(config, given, sets or (), model)
+    resolved = config_with(config, flags, sets, model)
     if planned(plan_build(summaries, resolved), ASSUMED, dry_run=dry_run, as_json=as_json):
         return
     manifest = unless_stopped(
@@ -167,7 +161,6 @@ def long2rag(
     """
     from ..programs.build_long2rag import build_long2rag
     from ..programs.build_long2rag_plan import ASSUMED, plan_long2rag
-    from ..programs.config_file import load_config
     from ..programs.long2rag_files import statistics_table
 
     if verified:
@@ -179,17 +172,18 @@ def long2rag(
     if topics.is_dir():
         raise typer.BadParameter(f"{topics} is a folder: name seed questions, or --verified")
     flags: dict[str, Any] = {
-        "run.out": out,
-        "run.limit": limit,
-        "run.max_cost": max_cost,
-        "run.max_calls": max_calls,
-        "run.max_tokens": max_tokens,
-        "run.offline": offline or None,
+        **run_flags(
+            out=out,
+            limit=limit,
+            max_cost=max_cost,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            offline=offline,
+        ),
         "long2rag.evolve": evolve,
         "long2rag.least": least,
     }
-    given = {name: value for name, value in flags.items() if value is not None}
-    resolved = load_config(config, given, sets or (), model)
+    resolved = config_with(config, flags, sets, model)
     plan = plan_long2rag(topics, documents, resolved)
     if planned(plan, ASSUMED, dry_run=dry_run, as_json=as_json):
         return
@@ -226,19 +220,6 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
         raise typer.Exit(INCOMPLETE)
 
 
-def planned(plan: Iterable[Any], assumed: str, *, dry_run: bool, as_json: bool) -> bool:
-    """Tell what the build will take; whether that was all that is wanted."""
-    from .tables import plan_table, write_objects
-
-    estimates = list(plan)
-    if dry_run and as_json:
-        write_objects(vars(estimate) for estimate in estimates)
-        return True
-    told = sys.stdout if dry_run else sys.stderr
-    told.write(plan_table(estimates) + assumed)
-    return dry_run
-
-
 def _tell(statistics: dict[str, Any], table: list[list[str]], more: str, *, as_json: bool) -> None:
     from .tables import aligned, write_objects
 
@@ -257,6 +238,8 @@ def _end(manifest: dict[str, Any], folder: Path, allow_missing: float, notes: li
 
 
 def _summary(manifest: dict[str, Any], folder: Path, notes: list[str]) -> str:
+    from .tables import spent_line
+
     left_out = manifest["left_out"]
     lines = []
     if left_out:
@@ -269,11 +252,7 @@ def _summary(manifest: dict[str, Any], folder: Path, notes: list[str]) -> str:
     for what, n in {**manifest["problems"], **manifest["counts"]}.items():
         lines.append(f"  {n:>7,} {what}")
     spent = manifest["this_time"]
-    cost = "unknown" if spent["cost"] is None else f"${spent['cost']:.4f}"
-    lines.append(
-        f"{spent['requests']:,} requests, {spent['cache_hits']:,} from the cache, "
-        f"{spent['tokens']:,} tokens, cost {cost}, {spent['seconds']:.1f} s"
-    )
+    lines.append(f"{spent_line(spent)}, {spent['seconds']:.1f} s")
     if manifest["limit_reached"]:
         lines.append(f"Stopped at {manifest['limit_reached']}: the collection is partial.")
     if manifest["unjudged"].keys():

@@ -1,4 +1,4 @@
-"""`judge cache`: what is kept of earlier replies."""
+"""`judge cache`: what is kept of earlier replies and vectors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,23 @@ from .terminal import cell
 
 
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Forget the replies.")] = False,
-    model: Annotated[str | None, typer.Option(help="Only those of this model.")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Forget them.")] = False,
+    model: Annotated[str | None, typer.Option(help="Only the replies of this model.")] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Another folder than the user's cache directory.")
+        Path | None, typer.Option(help="Another folder than those in the user's cache directory.")
     ] = None,
 ) -> None:
-    """Show or clear the reply cache. Example: judge cache --clear --model openai/gpt-4o"""
-    from ..backends.cache import ReplyCache, default_folder
+    """Show or clear the kept replies and vectors. Example: judge cache --clear"""
+    _replies(folder, clear=clear, model=model)
+    if model is None:
+        _vectors(folder, clear=clear)
 
-    where = folder or default_folder()
+
+def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
+    from ..backends.cache import FOLDER, ReplyCache
+    from ..backends.private_folder import default_folder
+
+    where = folder or default_folder(FOLDER)
     if not where.is_dir():
         sys.stdout.write(f"{where}: no replies kept yet\n")
         return
@@ -38,3 +45,17 @@ def cache(
         sys.stdout.write(f"{total:>10,}  replies, {size:.1f} MB in {where}\n")
     finally:
         replies.close()
+
+
+def _vectors(folder: Path | None, *, clear: bool) -> None:
+    """What encoders made, where there is any of it."""
+    from ..backends.private_folder import default_folder
+    from ..retrieval.embeddings import FOLDER, clear_vectors, kept_vectors
+
+    where = folder or default_folder(FOLDER)
+    n, size = kept_vectors(where)
+    if clear and n:
+        clear_vectors(where)
+        sys.stdout.write(f"{n:,} vectors forgotten\n")
+    elif n:
+        sys.stdout.write(f"{n:>10,}  vectors, {size / 1e6:.1f} MB in {where}\n")

@@ -11,6 +11,7 @@ import typer
 
 from .conditions import fields_of, where_of
 from .exits import INCOMPLETE
+from .options import DryRun, MaxCalls, MaxCost, MaxTokens, Model, Offline, config_with, run_flags
 from .terminal import shown
 
 File = Path | None
@@ -36,9 +37,7 @@ def calibrate(
             "few-shot, bootstrap, mipro, simba, gepa (prompts)."
         ),
     ],
-    model: Annotated[
-        str | None, typer.Option(help="What answers, as in judge run; default: lexical.")
-    ] = None,
+    model: Model = None,
     out: Annotated[File, typer.Option(help="Judge file to write, for judges.NAME.state.")] = None,
     config: Annotated[
         File, typer.Option(exists=True, help="Config file with models: and judges:.")
@@ -92,15 +91,11 @@ def calibrate(
     prompt_model: Annotated[
         str | None, typer.Option(help="Entry of models: that writes instructions.")
     ] = None,
-    max_calls: Annotated[int | None, typer.Option(help="Requests to send at most.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Dollars to spend at most.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens to use at most.")] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Answer from the reply cache alone.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print calls, tokens and cost; ask nothing.")
-    ] = False,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
+    offline: Offline = False,
+    dry_run: DryRun = False,
     sets: Annotated[
         list[str] | None, typer.Option("--set", help="NAME=VALUE for any setting.")
     ] = None,
@@ -120,7 +115,6 @@ def calibrate(
     from ..backends.errors import JudgeError
     from ..calibration.session import calibrate_file, options_of, plan_file, scale_of
     from ..calibration.settings import Settings
-    from ..programs.config_file import load_config
     from ..records.judgements import Reason
     from ..records.problems import Problems
     from .calibrate_text import report_text
@@ -132,13 +126,9 @@ def calibrate(
         "data.runs": runs,
         "data.passages": passages,
         "data.nuggets": nuggets,
-        "run.max_calls": max_calls,
-        "run.max_cost": max_cost,
-        "run.max_tokens": max_tokens,
-        "run.offline": offline or None,
+        **run_flags(max_cost=max_cost, max_calls=max_calls, max_tokens=max_tokens, offline=offline),
     }
-    given = {name: value for name, value in flags.items() if value is not None}
-    resolved = load_config(config, given, sets or (), model)
+    resolved = config_with(config, flags, sets, model)
     problems = Problems()
     settings = Settings(
         method=method,

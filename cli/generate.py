@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .build import (
+from .exits import INCOMPLETE
+from .options import (
     AsJson,
     ConfigFile,
     DryRun,
@@ -21,9 +22,11 @@ from .build import (
     Out,
     Quiet,
     Sets,
+    config_with,
     planned,
+    run_flags,
 )
-from .exits import INCOMPLETE, unless_stopped
+from .stopping import unless_stopped
 from .terminal import shown
 
 
@@ -78,7 +81,6 @@ def generate(
     Exit: 0 complete, 2 usage or input, 3 answers are missing or a limit was reached, 130
     interrupted, 143 terminated, 70 an error of this program.
     """
-    from ..programs.config_file import load_config
     from ..programs.generate import generate as write_answers
     from ..programs.generate_files import statistics_table
     from ..programs.generate_plan import ASSUMED, plan_generate
@@ -94,15 +96,16 @@ def generate(
         "generate.layout": layout,
         "generate.instructions": instructions,
         "generate.run_id": run_id,
-        "run.out": out,
-        "run.limit": limit,
-        "run.max_cost": max_cost,
-        "run.max_calls": max_calls,
-        "run.max_tokens": max_tokens,
-        "run.offline": offline or None,
+        **run_flags(
+            out=out,
+            limit=limit,
+            max_cost=max_cost,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            offline=offline,
+        ),
     }
-    given = {name: value for name, value in flags.items() if value is not None}
-    resolved = load_config(config, given, sets or (), model)
+    resolved = config_with(config, flags, sets, model)
     if planned(plan_generate(resolved), ASSUMED, dry_run=dry_run, as_json=as_json):
         return
     manifest = unless_stopped(lambda: write_answers(resolved, quiet=quiet), out=resolved.run.out)
@@ -119,6 +122,8 @@ def generate(
 
 def _summary(manifest: dict[str, Any], folder: Path) -> str:
     """What is missing, and what it took."""
+    from .tables import spent_line
+
     lines = []
     if reasons := manifest["unjudged_by_reason"]:
         told = ", ".join(f"{reason} {n:,}" for reason, n in reasons.items())
@@ -126,11 +131,7 @@ def _summary(manifest: dict[str, Any], folder: Path) -> str:
         lines.append(f"Why is in {folder}/unjudged.jsonl; the same command asks again.")
     lines += [f"  {n:>7,} {what}" for what, n in manifest["problems"].items()]
     spent = manifest["this_time"]
-    cost = "unknown" if spent["cost"] is None else f"${spent['cost']:.4f}"
-    lines.append(
-        f"{spent['requests']:,} requests, {spent['cache_hits']:,} from the cache, "
-        f"{spent['tokens']:,} tokens, cost {cost}, {spent['seconds']:.1f} s"
-    )
+    lines.append(f"{spent_line(spent)}, {spent['seconds']:.1f} s")
     if manifest["limit_reached"]:
         lines.append(f"Stopped at {manifest['limit_reached']}: the answers are not all there.")
     lines.append(f"Answers: {folder}/answers")

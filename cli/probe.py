@@ -10,6 +10,7 @@ import typer
 
 from .conditions import fields_of
 from .exits import INCOMPLETE
+from .options import DryRun, MaxCalls, MaxCost, MaxTokens, Offline, Quiet, config_with, run_flags
 from .terminal import cell, shown
 
 
@@ -49,20 +50,16 @@ def probe(
     fields: Annotated[
         list[str] | None, typer.Option("--field", help="OURS=THEIRS, the name of a field in rows.")
     ] = None,
-    max_calls: Annotated[int | None, typer.Option(help="Requests to send at most.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Dollars to spend at most.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens to use at most.")] = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
     cache: Annotated[Path | None, typer.Option(help="Folder of the reply cache.")] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Answer from the reply cache alone.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print calls, tokens and cost; ask nothing.")
-    ] = False,
+    offline: Offline = False,
+    dry_run: DryRun = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the rows, and for the labels by condition.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+    quiet: Quiet = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Rows, one JSON object a condition.")
     ] = False,
@@ -82,14 +79,10 @@ def probe(
     from .tables import plan_table, write_objects
 
     flags = {
-        "run.max_calls": max_calls,
-        "run.max_cost": max_cost,
-        "run.max_tokens": max_tokens,
         "run.cache": str(cache) if cache is not None else None,
-        "run.offline": offline or None,
+        **run_flags(max_cost=max_cost, max_calls=max_calls, max_tokens=max_tokens, offline=offline),
     }
-    settings = {name: value for name, value in flags.items() if value is not None}
-    resolved = _config(source, judge, config, settings, sets, model)
+    resolved = _config(source, judge, config, flags, sets, model)
     options = Options(
         kinds=_kinds(conditions),
         limit=limit,
@@ -135,21 +128,20 @@ def _config(
     source: Path,
     judge: str,
     config: Path | None,
-    settings: dict[str, Any],
+    flags: dict[str, Any],
     sets: list[str] | None,
     model: str | None,
 ) -> Any:
     """The config file, or what a results folder was judged with, under the flags."""
     from ..programs.config import ITEM_JUDGES
-    from ..programs.config_file import load_config
     from ..programs.manifest import config_of
 
     name: Any = judge if judge in ITEM_JUDGES else "item"
     if config is None and source.is_dir():
         known = config_of(source).model_dump(mode="json", by_alias=True)
         own = {name: known["judges"][name]} if name in known["judges"] else {}
-        settings = {"models": known["models"], "judges": own, **settings}
-    resolved = load_config(config, settings, sets or (), model)
+        flags = {"models": known["models"], "judges": own, **flags}
+    resolved = config_with(config, flags, sets, model)
     if model is not None and name in resolved.judges:  # the one that is named now answers
         section = resolved.judges[name].model_copy(update={"model": "default"})
         judges = {**resolved.judges, name: section}
@@ -209,14 +201,15 @@ def _skipped_text(skipped: Any) -> str:
 
 
 def _spent_text(found: Any, out: Path | None) -> str:
+    from .tables import spent_line
+
     usages = found.spent.values()
-    requests, hits, tokens = (
-        sum(getattr(usage, name) for usage in usages)
+    spent: dict[str, Any] = {
+        name: sum(getattr(usage, name) for usage in usages)
         for name in ("requests", "cache_hits", "tokens")
-    )
+    }
     costs = [usage.known_cost for usage in usages]
-    cost = "unknown" if None in costs else f"${sum(costs):.4f}"
-    lines = [f"{requests:,} requests, {hits:,} from the cache, {tokens:,} tokens, cost {cost}"]
+    lines = [spent_line({**spent, "cost": None if None in costs else sum(costs)})]
     if found.limit_reached:
         lines.append(f"Stopped at {found.limit_reached}: the figures are partial.")
     if found.n_unjudged:

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .build import (
+from .exits import INCOMPLETE
+from .options import (
     AsJson,
     ConfigFile,
     DryRun,
@@ -21,9 +22,11 @@ from .build import (
     Offline,
     Quiet,
     Sets,
+    config_with,
     planned,
+    run_flags,
 )
-from .exits import INCOMPLETE, unless_stopped
+from .stopping import unless_stopped
 from .terminal import shown
 
 Passages = Annotated[
@@ -36,7 +39,7 @@ Steps = Annotated[
 ]
 KEPT = "Replies are kept: the same command with a higher limit goes on."
 SHOWN = 5  # topics without passages, on stderr
-MOST = 1_000_000  # passages or tokens of a context, as programs.pipeline has it
+MOST = 1_000_000  # passages or tokens of a context, as programs.steps has it
 
 
 def index(
@@ -52,11 +55,12 @@ def index(
 
     Example: judge index --passages passages.jsonl --pipeline 'bm25, dense, rrf' --out index
 
-    Exit: 0 complete, 2 usage or input, 130 interrupted, 143 terminated, 70 an error of ours.
+    Exit: 0 complete, 2 usage or input, 130 interrupted, 143 terminated, 70 an error of this
+    program.
     """
     from ..programs.indexing import make_indexes
-    from ..programs.pipeline import FirstStage
     from ..programs.retrieve import pipelines_of
+    from ..programs.steps import FirstStage
     from ..records.problems import InputError
     from .tables import write_objects
 
@@ -68,7 +72,9 @@ def index(
     steps = [step for steps in pipelines_of(resolved).values() for step in steps]
     first = list(dict.fromkeys(step for step in steps if isinstance(step, FirstStage)))
     found = unless_stopped(
-        lambda: make_indexes(first, resolved.data.passages, out, quiet=quiet),
+        lambda: make_indexes(
+            first, resolved.data.passages, out, cache=resolved.run.cache, quiet=quiet
+        ),
         "Indexes that were finished are kept",
     )
     if as_json:
@@ -133,7 +139,6 @@ def retrieve(
     from ..programs.rehearsal import ASSUMED, NOT_COUNTED, asks_by_itself, plan_retrieve
     from ..programs.retrieve import retrieve as run
     from ..programs.retrieve import with_steps
-    from .tables import aligned, write_objects
 
     if context not in (None, "required"):
         raise typer.BadParameter("--context takes required; for a number of passages: --hits")
@@ -143,11 +148,13 @@ def retrieve(
         "data.index": index,
         "data.questions": questions,
         "data.ratings": ratings,
-        "run.limit": limit,
-        "run.max_cost": max_cost,
-        "run.max_calls": max_calls,
-        "run.max_tokens": max_tokens,
-        "run.offline": offline or None,
+        **run_flags(
+            limit=limit,
+            max_cost=max_cost,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            offline=offline,
+        ),
     }
     resolved = _config(pipeline, config, flags, sets, model)
 
@@ -161,14 +168,7 @@ def retrieve(
         planned(plan_retrieve(resolved), ASSUMED, dry_run=True, as_json=as_json)
         return
     manifest = unless_stopped(lambda: run(resolved, out, quiet=quiet), "Replies are kept")
-    if as_json:
-        write_objects({"run_id": name, **about} for name, about in manifest["runs"].items())
-    else:
-        table = [["run", "topics", "passages", "file"]]
-        for name, about in manifest["runs"].items():
-            numbers = [f"{about['topics']:,}", f"{about['passages']:,}"]
-            table.append([name, *numbers, about["file"] or "not written"])
-        sys.stdout.write(aligned(table))
+    _tell(manifest["runs"], as_json=as_json)
     _end(manifest, resolved.run.allow_missing)
 
 
@@ -179,23 +179,36 @@ def _config(
     sets: list[str] | None,
     model: str | None,
 ) -> Any:
-    from ..programs.config_file import load_config
     from ..records.problems import InputError
 
-    given = {name: value for name, value in flags.items() if value is not None}
     if pipeline is not None:
         path = Path(pipeline)
         if path.suffix not in (".yaml", ".yml") and os.sep not in pipeline:
-            given |= {"retrieve": pipeline, "pipelines": {}}
+            flags = {**flags, "retrieve": pipeline, "pipelines": {}}
         elif config is not None:
             raise InputError(f"--pipeline {pipeline} is a config as --config is, wanted one")
         else:
             config = path
-    return load_config(config, given, sets or (), model)
+    return config_with(config, flags, sets, model)
+
+
+def _tell(runs: dict[str, Any], *, as_json: bool) -> None:
+    from .tables import aligned, write_objects
+
+    if as_json:
+        write_objects({"run_id": name, **about} for name, about in runs.items())
+        return
+    table = [["run", "topics", "passages", "file"]]
+    for name, about in runs.items():
+        numbers = [f"{about['topics']:,}", f"{about['passages']:,}"]
+        table.append([name, *numbers, about["file"] or "not written"])
+    sys.stdout.write(aligned(table))
 
 
 def _end(manifest: dict[str, Any], allow_missing: float) -> None:
     """Say what a reader of the runs should know; ends with 3 if something is missing."""
+    from .tables import spent_line
+
     lines = []
     is_complete = True
     for name, about in manifest["runs"].items():
@@ -211,11 +224,7 @@ def _end(manifest: dict[str, Any], allow_missing: float) -> None:
     lines += [f"  {n:>7,} {what}" for what, n in manifest["problems"].items()]
     spent = manifest["this_time"]
     if manifest["asked"]:
-        cost = "unknown" if spent["cost"] is None else f"${spent['cost']:.4f}"
-        lines.append(
-            f"{spent['requests']:,} requests, {spent['cache_hits']:,} from the cache, "
-            f"{spent['tokens']:,} tokens, cost {cost}"
-        )
+        lines.append(spent_line(spent))
     steps = ", ".join(f"{step} {s:.1f} s" for step, s in spent["seconds_by_step"].items())
     lines.append(f"{spent['seconds']:.1f} s: {steps}")
     if manifest["limit_reached"]:

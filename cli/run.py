@@ -11,7 +11,9 @@ import typer
 from typer.core import TyperCommand
 
 from .conditions import fields_of
-from .exits import GATE_FAILED, INCOMPLETE, unless_stopped
+from .exits import GATE_FAILED, INCOMPLETE
+from .options import DryRun, MaxCalls, MaxCost, MaxTokens, Offline, Quiet, config_with, run_flags
+from .stopping import unless_stopped
 from .terminal import cell, shown
 
 PROGRAMS = ("relevance", "nuggets", "support", "coverage", "keypoints", "items")
@@ -94,15 +96,13 @@ def run(
         ),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Judge the first topics only.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Dollars to spend at most.")] = None,
-    max_calls: Annotated[int | None, typer.Option(help="Requests to send at most.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens to use at most.")] = None,
+    max_cost: MaxCost = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
     allow_missing: Annotated[
         str | None, typer.Option(help="Share of unjudged that is still complete, e.g. 2%.")
     ] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Answer from the reply cache alone.")
-    ] = False,
+    offline: Offline = False,
     executor: Annotated[
         str | None,
         typer.Option(help="Who asks: local, ray (workers on a cluster), batch (of a provider)."),
@@ -113,9 +113,7 @@ def run(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Ray workers; else one for each CPU.")
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print calls, tokens and cost; ask nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     gpus: Annotated[
         int | None, typer.Option(min=1, help="With --dry-run: hours if so many share the work.")
     ] = None,
@@ -129,7 +127,7 @@ def run(
         list[str] | None,
         typer.Option(help="MEASURE=VALUE that each run's mean must reach, else exit 1."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+    quiet: Quiet = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Score rows, one JSON object a line.")
     ] = False,
@@ -165,22 +163,25 @@ def run(
         "coverage.paper_zero": paper_zero or None,
         "items.judge": judge,
         "items.fields": fields_of(field) if field else None,
-        "run.out": out,
-        "run.limit": limit,
-        "run.max_cost": max_cost,
-        "run.max_calls": max_calls,
-        "run.max_tokens": max_tokens,
         "run.allow_missing": None if allow_missing is None else _share(allow_missing),
-        "run.offline": offline or None,
+        **run_flags(
+            out=out,
+            limit=limit,
+            max_cost=max_cost,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            offline=offline,
+        ),
         "run.executor": executor,
         "run.address": address,
         "run.workers": workers,
     }
-    config = resolve(what, {k: v for k, v in flags.items() if v is not None}, sets, model)
+    config = resolve(what, flags, sets, model)
     if dry_run:
         if tokens_per_s is not None:
             config = with_speed(config, _speed(tokens_per_s))
         _print_plan(plan(config), as_json, gpus)
+        _note_uncounted(config)
         return
     if _is_lexical(config):
         sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
@@ -204,7 +205,6 @@ def run(
 
 def resolve(what: str, flags: dict[str, Any], sets: list[str] | None, model: str | None) -> Any:
     """The config that the arguments describe. Raises: InputError."""
-    from ..programs.config_file import load_config
     from ..records.problems import InputError
 
     path = Path(what)
@@ -215,7 +215,7 @@ def resolve(what: str, flags: dict[str, Any], sets: list[str] | None, model: str
             known = ", ".join(PROGRAMS)
             raise InputError(f"{unknown[0]!r} is neither a config file nor one of {known}")
         flags["program"] = names
-    return load_config(path if is_file else None, flags, sets or (), model)
+    return config_with(path if is_file else None, flags, sets, model)
 
 
 class RunCommand(TyperCommand):
@@ -285,6 +285,14 @@ def _speed(text: str) -> Any:
         raise InputError(f"--tokens-per-s {text}: {what}") from None
 
 
+def _note_uncounted(config: Any) -> None:
+    if config.retrieve or config.pipelines:
+        from ..programs.rehearsal import NOT_COUNTED, asks_by_itself
+
+        if asks_by_itself(config):
+            sys.stderr.write(NOT_COUNTED)
+
+
 def _print_plan(estimates: Any, as_json: bool, gpus: int | None) -> None:
     from .tables import plan_table, write_objects
 
@@ -295,6 +303,8 @@ def _print_plan(estimates: Any, as_json: bool, gpus: int | None) -> None:
 
 
 def _summary(result: Any) -> str:
+    from .tables import spent_line
+
     manifest = result.manifest
     lines = [f"{result.n_judged:,} judged, {result.n_unjudged:,} unjudged"]
     if reasons := manifest["unjudged_by_reason"]:
@@ -302,11 +312,7 @@ def _summary(result: Any) -> str:
     left_out = {**manifest["counts"], **manifest["problems"]}
     lines += [f"  {n:>7,} {what}" for what, n in left_out.items()]
     spent = manifest["this_time"]
-    cost = "unknown" if spent["cost"] is None else f"${spent['cost']:.4f}"
-    lines.append(
-        f"{spent['requests']:,} requests, {spent['cache_hits']:,} from the cache, "
-        f"{spent['tokens']:,} tokens, cost {cost}, {spent['seconds']:.1f} s"
-    )
+    lines.append(f"{spent_line(spent)}, {spent['seconds']:.1f} s")
     if manifest["limit_reached"]:
         lines.append(f"Stopped at {manifest['limit_reached']}: the results are partial.")
     if result.n_unjudged:

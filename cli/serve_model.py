@@ -12,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from .exits import TERMINATED, Terminated
+from .exits import TERMINATED
+from .stopping import Terminated
 from .terminal import shown
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -76,6 +76,14 @@ def _hours(gpu_hours: float | None, gpus: int) -> str:
     if 0 < hours < 0.01:
         return "<0.01"
     return f"{hours:,.0f}" if hours >= 100 else f"{hours:.3g}"
+
+
+def spent_line(spent: Mapping[str, Any]) -> str:
+    """What was asked and what it took, of a manifest's `this_time`."""
+    return (
+        f"{spent['requests']:,} requests, {spent['cache_hits']:,} from the cache, "
+        f"{spent['tokens']:,} tokens, cost {_money(spent['cost'])}"
+    )
 
 
 def write_rows(rows: Iterable[ScoreRow]) -> None:

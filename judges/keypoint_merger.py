@@ -49,13 +49,14 @@ class MergeKeyPoints(dspy.Signature):  # type: ignore[misc]
     Points belong together when they state the same fact or argument, or when one holds the other.
     Points that contradict each other stay apart. A merged point says in one sentence all that its
     members say, and no more. The number of each point stands in exactly one merged point; a point
-    like no other stays alone. If faults of a rejected reply are listed, return all of it without
-    them.
+    like no other stays alone. Given faults, return the whole reply again with these mended.
     """
 
     question: str = dspy.InputField(desc="what the user wants to know")
     points: dict[str, str] = dspy.InputField(desc="the key points, by number")
-    rejected: list[dict[str, Any]] = dspy.InputField(desc="an earlier reply, if any")
+    rejected: list[dict[str, Any]] = dspy.InputField(
+        desc="a reply of yours that was rejected; empty at first"
+    )
     faults: list[str] = dspy.InputField(desc="what is wrong with it")
     merged: Annotated[list[PointGroup], AfterValidator(_worded)] = dspy.OutputField(
         desc="the merged points; members are the numbers of the points that each stands for"

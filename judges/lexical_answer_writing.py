@@ -12,7 +12,8 @@ from .lexical_answers import asked_about
 from .segments import sentences
 
 MOST_SENTENCE_WORDS = 40  # a longer one is a list or a table, as a rule
-_BRACKETED = re.compile(r"\s*\[[^\]]*\]")
+MARKS = re.compile(r"(?<!\s)\s*\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]")  # of citations, as in a [2, 3]
+_BRACKETS = str.maketrans("", "", "[]")
 
 
 def write_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def write_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
     Those that say most come first, and one that mostly repeats another is passed over. Each cites
     its own passage, then others that carry it. Without a sentence that fits: the first words.
     """
-    passages = {n: _BRACKETED.sub("", text) for n, text in inputs["passages"].items()}
+    passages = {n: _unmarked(text) for n, text in inputs["passages"].items()}
     source: dict[str, str] = {}  # a sentence -> its passage
     for number, passage in passages.items():
         for sentence in sentences(passage):
@@ -45,6 +46,11 @@ def write_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
             for text, number in answer
         ]
     }
+
+
+def _unmarked(text: str) -> str:
+    bare = MARKS.sub("", text)
+    return bare.translate(_BRACKETS) if MARKS.search(bare) else bare  # a mark around a mark
 
 
 def _cited(text: str, source: str, passages: Mapping[str, str]) -> list[int]:

@@ -18,8 +18,8 @@ from .retrieve import pipelines_of, retrieve
 
 ANSWERED = {"nuggets", "support", "keypoints"}  # programs that judge answers
 AGAIN = (
-    "the same command asks again (what is in the reply cache with --set run.cache=false), "
-    "run.allow_missing lets some be missing"
+    "run it again to ask for them; add --set run.cache=false to ask anew for what is in the "
+    "reply cache, or raise run.allow_missing"
 )
 RAISE = "what was made is kept, the same command with a higher limit goes on"
 CONTEXTS, GENERATED = "contexts", "generated"  # folders in the results folder
@@ -67,7 +67,8 @@ def closed_loop(config: Config, budget: Budget, *, quiet: bool = True) -> Config
     made = generate(writing, quiet=quiet, budget=budget)
     reasons = Counter(made["unjudged_by_reason"])
     del reasons[Reason.NO_PASSAGE]  # nothing was found: the system's own doing
-    n, most = reasons.total(), config.run.allow_missing * sum(made["judged"].values())
+    n = reasons.total()
+    most = config.run.allow_missing * (n + sum(made["judged"].values()))
     if made["limit_reached"]:
         raise InputError(f"answers: stopped at {made['limit_reached']}; {RAISE}")
     if n > most:

@@ -8,14 +8,15 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..records.answers import Seen, placed_answers, read_answers, read_documents
+from ..records.answers import Seen, own_documents, placed_answers
 from ..records.candidates import read_candidates
 from ..records.documents import read_topic_documents
-from ..records.fields import read_lines
+from ..records.fields import Line, read_lines
 from ..records.key_points import read_key_point_sets
+from ..records.line_index import LineIndex
 from ..records.lines import first_line
 from ..records.nuggets import read_nugget_banks
-from ..records.passages import read_passages
+from ..records.passages import add_passage, read_passages
 from ..records.problems import InputError, Problems
 from ..records.qrels import read_qrels
 from ..records.rows import Answer, KeyPointSet, NuggetBank, Passage, Ranking, Topic
@@ -27,7 +28,7 @@ from .hostile import looks_like_an_instruction
 
 @dataclass
 class Collection:
-    """The data of a run. Answers are not held: `answers()` reads them again in the same order."""
+    """The data of a run. Answers are not held: `answers()` reads them again, topic by topic."""
 
     topics: dict[str, Topic]
     run_files: list[Path]
@@ -40,35 +41,39 @@ class Collection:
     candidates: dict[str, Ranking] = field(default_factory=dict)
     qrels: dict[str, dict[str, int]] = field(default_factory=dict)
     banks: dict[str, NuggetBank] | None = None
-    files_with_documents: set[Path] = field(default_factory=set)
+    # Files whose reports carry documents, each with those that another report of it names.
+    files_with_documents: dict[Path, dict[str, Passage]] = field(default_factory=dict)
     beyond_limit: set[str] = field(default_factory=set)  # topics that --limit leaves out
     coverage: CoverageInputs | None = None
     key_points: dict[str, KeyPointSet] | None = None
     documents: dict[str, dict[str, Passage]] = field(default_factory=dict)  # by topic
     problems: Problems = field(default_factory=Problems)
+    lines: LineIndex = field(default_factory=LineIndex)  # of the answers, by topic
 
     def cited_answers(self) -> Iterator[tuple[Answer, Mapping[str, Passage]]]:
         """The answers, each with the passages that its citations mean.
 
-        Documents that a report carries inline are its own: another run may use the same id for
-        another text, as real ones do.
+        Documents that a report carries inline are its run's own: another run may use the same id
+        for another text, as real ones do.
         """
-        for path in self.run_files:
+        for line, answer in self._placed():
             passages: Mapping[str, Passage] = self.passages
-            if path in self.files_with_documents:
-                passages = ChainMap(read_documents(path, Problems()), self.passages)
-            for answer in self._of_file(path):
-                yield answer, passages
+            if (others := self.files_with_documents.get(line.path)) is not None:
+                passages = ChainMap(own_documents(line), others, self.passages)
+            yield answer, passages
 
     def answers(self) -> Iterator[Answer]:
-        """The answers to the topics of this run, file by file, line by line."""
-        for path in self.run_files:
-            yield from self._of_file(path)
+        """The answers to the topics of this run, topic by topic, in the order of the files.
 
-    def _of_file(self, path: Path) -> Iterator[Answer]:
-        for answer in read_answers(path, Problems(), is_checked=True):
-            if answer.topic_id in self.topics:
-                yield answer
+        So what the answers to one topic share, such as a passage that many of them cite, is
+        asked about at one time, and the endpoint has it in its prefix cache.
+        """
+        for _, answer in self._placed():
+            yield answer
+
+    def _placed(self) -> Iterator[tuple[Line, Answer]]:
+        for topic_id in self.topics:
+            yield from placed_answers(self.lines.lines(topic_id), is_checked=True)
 
 
 def load_collection(
@@ -190,14 +195,17 @@ def expand_runs(
 
 
 def _check_runs(collection: Collection, wanted: set[str]) -> None:
-    """Read each run once: note its problems, its ids and the passages it needs."""
+    """Read each run once: note its problems, its ids, where its answers stand, what they need."""
     problems = collection.problems
     seen: Seen = {}
     runs: dict[str, None] = {}
     for path in collection.run_files:
-        has_documents = False
+        documents: dict[str, Passage] = {}  # those of all reports of the file
+        elsewhere: set[str] = set()  # ids that a report names and has no document of
         for line, answer in placed_answers(read_lines(path, problems), seen=seen):
-            has_documents = has_documents or bool(line.row.get("documents"))
+            own = own_documents(line)
+            for passage in own.values():
+                add_passage(documents, passage, line, once=False)
             if answer.run_id.split() != [answer.run_id]:
                 what = f"run_id is {answer.run_id!r}, wanted an id without white space"
                 line.error("bad_run_id", what)
@@ -207,6 +215,7 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
                 is_known = answer.topic_id in collection.beyond_limit
                 line.skip("beyond_limit" if is_known else "unknown_topic", what)
                 continue
+            collection.lines.note(line, answer.topic_id)
             text = answer.text
             collection.n_answers += 1
             collection.n_sentences += len(answer.sentences)
@@ -222,19 +231,12 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
             if looks_like_an_instruction(text):
                 what = f"answer of {answer.run_id} has text that looks like an instruction"
                 line.keep("instruction_like", what)
-        if has_documents and _check_documents(path, problems):
-            collection.files_with_documents.add(path)
+            elsewhere.update(set(answer.references) - own.keys())
+        if documents:
+            others = {name: documents[name] for name in elsewhere & documents.keys()}
+            collection.files_with_documents[path] = others
     collection.run_ids = list(runs)
     wanted.update(passage_id for _, passage_id in collection.cited)
-
-
-def _check_documents(path: Path, problems: Problems) -> bool:
-    """Whether reports of a run carry documents; what is wrong with them is noted."""
-    inline = Problems()
-    documents = read_documents(path, inline)
-    known = set(problems)  # what both readers find is told once
-    problems.rows += [problem for problem in inline if problem not in known]
-    return bool(documents)
 
 
 def _flag_instructions(data: DataConfig, collection: Collection) -> None:

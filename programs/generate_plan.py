@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..backends.budget import Budget
 from ..judges.answer_writer import AnswerWriter
-from ..records.answers import RAG_2024, RAG_2025, RAG_2026
+from ..records.answers import RAG_2024, RAG_2025, RAG_2026, is_of_2026
 from ..records.problems import InputError, Problems
 from ..records.rows import Passage, Topic
 from .building import DATASHEET, STATISTICS, check_build_folder
@@ -26,7 +26,6 @@ ASSUMED = (
     f"Assumed, since it is known only later: answers as long as they may be, {TOKENS_PER_WORD} "
     "tokens a word, none written again.\nWhat is finished or in the cache is not asked again.\n"
 )
-_OF_2026 = ("rag26", "rag2026")  # how ids of its topics begin, as records/answers.py tells them
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def _inputs(contexts: Contexts, writer: AnswerWriter) -> Iterator[Mapping[str, o
 def _check_limits(settings: GenerateConfig, topic_ids: Iterable[str]) -> None:
     """Raise InputError for answers that would be read back as too long for their track."""
     form = RAG_2024 if settings.layout == "rag24" else RAG_2025
-    if form is RAG_2025 and any(name.lower().startswith(_OF_2026) for name in topic_ids):
+    if form is RAG_2025 and any(map(is_of_2026, topic_ids)):
         form = RAG_2026
     for name, most in (
         ("k", form.max_references),

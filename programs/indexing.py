@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from ..backends.budget import Usage
-from ..records.judgements import Judged
 from ..records.lines import first_line
 from ..records.problems import InputError, Problems
 from ..records.rows import Passage
@@ -20,8 +19,8 @@ from ..retrieval.embeddings import CachedEncoder
 from ..retrieval.encoders import SentenceEncoder
 from ..retrieval.scored import Encoder, Retriever
 from ..retrieval.splade import Splade, SpladeEncoder
-from .pipeline import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
 from .progress import ProgressBar
+from .steps import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
 from .writing import check_writable_folder, writing
 
 COLLECTION = "collection.json"  # which passages the indexes of a folder were made from
@@ -38,9 +37,15 @@ _MADE_WITH: dict[type[FirstStage], tuple[str, ...]] = {
 
 
 class Encoders:
-    """Opens each encoder once; vectors are kept on disk, so that nothing is encoded twice."""
+    """Opens each encoder once; vectors are kept on disk, so that nothing is encoded twice.
 
-    def __init__(self) -> None:
+    Args:
+        cache: `run.cache` of a config: a folder for the vectors; True: that of the user; False:
+            none are kept.
+    """
+
+    def __init__(self, cache: bool | Path) -> None:
+        self._cache = cache
         self._dense: dict[tuple[str, str, str, bool], Encoder] = {}
         self._sparse: dict[str, SpladeEncoder] = {}
 
@@ -54,13 +59,16 @@ class Encoders:
         """A sentence-transformers model. Raises: InputError if it cannot be opened."""
         key = (model, query_prefix, passage_prefix, normalise)
         if key not in self._dense:
-            encoder = SentenceEncoder(
+            encoder: Encoder = SentenceEncoder(
                 model,
                 query_prefix=query_prefix,
                 passage_prefix=passage_prefix,
                 normalise=normalise,
             )
-            self._dense[key] = CachedEncoder(encoder, None)
+            if self._cache is not False:
+                folder = self._cache if isinstance(self._cache, Path) else None
+                encoder = CachedEncoder(encoder, folder)
+            self._dense[key] = encoder
         return self._dense[key]
 
     def of(self, step: DenseStep) -> Encoder:
@@ -73,6 +81,12 @@ class Encoders:
             self._sparse[model] = SpladeEncoder(model)
         return self._sparse[model]
 
+    def close(self) -> None:
+        """Let go of the kept vectors."""
+        for encoder in self._dense.values():
+            if isinstance(encoder, CachedEncoder):
+                encoder.close()
+
 
 class Indexes:
     """The indexes of one collection of passages; each is opened once.
@@ -81,8 +95,6 @@ class Indexes:
         passages: passage files; may be empty where all indexes are in `folder`.
         folder: where `judge index` put them; None: they are made in `work` and not kept.
         work: a folder for what is made on the way.
-
-    Attributes:
         encoders: of the steps.
     """
 
@@ -92,6 +104,7 @@ class Indexes:
         folder: Path | None,
         work: Path,
         problems: Problems,
+        encoders: Encoders,
         *,
         quiet: bool,
     ) -> None:
@@ -101,7 +114,7 @@ class Indexes:
         self._problems = problems
         self._quiet = quiet
         self._opened: dict[Indexed, Retriever] = {}
-        self.encoders = Encoders()
+        self.encoders = encoders
         if folder is not None and passages:
             _check_collection(folder, passages)
 
@@ -132,9 +145,17 @@ class Indexes:
 
 
 def make_indexes(
-    steps: Sequence[FirstStage], passages: Sequence[Path], folder: Path, *, quiet: bool = True
+    steps: Sequence[FirstStage],
+    passages: Sequence[Path],
+    folder: Path,
+    *,
+    cache: bool | Path = True,
+    quiet: bool = True,
 ) -> dict[str, Any]:
     """Make the index of each step in `folder`; one that stands there is made again.
+
+    Args:
+        cache: of vectors; see Encoders.
 
     Returns: the number of passages, the names of the indexes, the problems of the passage files.
     Raises: InputError for bad passages, a folder of other passages' indexes, or a missing extra.
@@ -152,13 +173,12 @@ def make_indexes(
         folder.mkdir(parents=True, exist_ok=True)
         (folder / COLLECTION).write_bytes(orjson.dumps({"passages": hashes}))
     n = 0
-    encoders = Encoders()
-    for step in indexed:
-        problems = Problems()
-        where = folder / name_of_index(step)
-        n = build_index(step, passages, where, problems, encoders, quiet=quiet)
-    names = list(dict.fromkeys(map(name_of_index, indexed)))
-    return {"passages": n, "indexes": names, "problems": problems.counts()}
+    by_name = {name_of_index(step): step for step in indexed}
+    with closing(Encoders(cache)) as encoders:
+        for name, step in by_name.items():
+            problems = Problems()
+            n = build_index(step, passages, folder / name, problems, encoders, quiet=quiet)
+    return {"passages": n, "indexes": list(by_name), "problems": problems.counts()}
 
 
 def build_index(
@@ -178,10 +198,9 @@ def build_index(
 
     def counted(found: Iterable[Passage], bar: ProgressBar) -> Iterator[Passage]:
         nonlocal n
-        done = Judged({})
         for passage in found:
             n += 1
-            bar.advance(done)
+            bar.step()
             yield passage
 
     total = sum(map(_n_lines, passages))

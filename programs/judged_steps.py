@@ -14,7 +14,7 @@ from ..retrieval.scored import Ranked, Scored, by_place
 from ..retrieval.windows import setwise_top, slide
 from .coverage import question_set
 from .panel import Panel
-from .pipeline import CoverageStep, ListwiseStep, SetwiseStep
+from .steps import CoverageStep, ListwiseStep, SetwiseStep
 
 MENDED = "list-wise replies that were no permutation, mended"
 JudgedStep = ListwiseStep | SetwiseStep | CoverageStep
@@ -44,15 +44,12 @@ class JudgedSteps:
         self.failed: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
 
-    def take(self, step: str, counts: Counter[str] | None) -> None:
+    def take(self, step: str, counts: Counter[str]) -> None:
         """Add what a library's reranker counted since the last time."""
-        if counts:
-            self.asked[step] += counts["windows"]
-            if counts["failed"]:
-                self.failed[step] += counts["failed"]
-            if counts["mended"]:
-                self.counts[MENDED] += counts["mended"]
-            counts.clear()
+        self.asked += Counter({step: counts["windows"]})  # which leaves zeros out
+        self.failed += Counter({step: counts["failed"]})
+        self.counts += Counter({MENDED: counts["mended"]})
+        counts.clear()
 
     async def rerank(
         self, step: JudgedStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]

@@ -72,7 +72,7 @@ class EntailStage:
         self._judge = judge
 
     def items(self) -> Iterator[Item]:
-        """Answers in the order of their files, so that calls about one follow each other."""
+        """Answers topic by topic, so that calls about one answer follow each other."""
         for answer, windows in self._windows():
             for window in windows:
                 ids = ",".join(point.id for point in window)
@@ -150,7 +150,7 @@ class ClaimStage:
         self._judge = judge
 
     def items(self) -> Iterator[Item]:
-        """Answers in the order of their files."""
+        """Answers topic by topic."""
         for answer in self._answers():
             if answer.text.strip():
                 yield Item((answer.topic_id, answer.run_id), (answer.text,))

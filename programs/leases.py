@@ -53,8 +53,12 @@ class Leases:
         return {name: lease.granted[name] for name in self._limits}
 
     def settle(self, lease: Lease) -> None:
-        """Take back what a worker that is idle or dead has not spent."""
+        """Take back what an idle worker has not spent."""
         lease.granted = dict(lease.counted)
+
+    def bury(self, lease: Lease) -> None:
+        """Count as spent all that a worker was granted: nobody knows what it still sent."""
+        lease.counted = dict(lease.granted)
 
     def refusal(self, outcome: Unjudged) -> Unjudged:
         """The outcome of an item that not even all that is left would do for."""

@@ -161,13 +161,18 @@ def manifest_of(
         "share_missing": results.share_missing,
         "limit_reached": budget.reached or None,
         "tokens": dict(results.tokens),
-        "this_time": {
-            "requests": usage.requests,
-            "cache_hits": usage.cache_hits,
-            "tokens": usage.tokens,
-            "cost": usage.known_cost,
-            "seconds": round(seconds, 3),
-        },
+        "this_time": this_time(usage, seconds),
+    }
+
+
+def this_time(usage: Usage, seconds: float) -> dict[str, Any]:
+    """What a command took, as its manifest says."""
+    return {
+        "requests": usage.requests,
+        "cache_hits": usage.cache_hits,
+        "tokens": usage.tokens,
+        "cost": usage.known_cost,
+        "seconds": round(seconds, 3),
     }
 
 

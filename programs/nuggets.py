@@ -124,7 +124,7 @@ class AssignStage:
         self._assigner = assigner
 
     def items(self) -> Iterator[Item]:
-        """Answers in the order of their files; those without text need no call."""
+        """Answers topic by topic; those without text need no call."""
         for answer, windows in self._cells():
             question = self._collection.topics[answer.topic_id].question
             for start, window in windows:

@@ -218,10 +218,11 @@ class Panel:
         if alias not in self._backends:
             if alias != "default" and alias not in self._config.models:
                 raise InputError(f"no model {alias!r} under models:")
-            run = self._config.run
-            ledger = run.out / "journal" / f"batches-{_short(alias)}.jsonl"
+            run, model = self._config.run, self._config.model(alias)
+            name = _short(f"{alias} {model.endpoint_id}")  # another endpoint has other batches
+            ledger = run.out / "journal" / f"batches-{name}.jsonl"
             self._backends[alias] = open_backend(
-                self._config.model(alias),
+                model,
                 cache=self._cache,
                 budget=self._budget,
                 offline=run.offline or not self._asks,

@@ -49,11 +49,15 @@ class ProgressBar:
 
     def advance(self, outcome: Outcome | None) -> None:
         """See engine.Progress."""
-        self.done += 1
         if outcome is None:
             self._kept += 1
         elif isinstance(outcome, Unjudged):
             self.unjudged += 1
+        self.step()
+
+    def step(self) -> None:
+        """One more item is done; it is drawn now and then."""
+        self.done += 1
         now = time.monotonic()
         if now - self._drawn >= (REDRAW_S if self._live else LOG_S):
             self._drawn = now

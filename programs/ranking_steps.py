@@ -10,7 +10,6 @@ from pathlib import Path
 from ..backends.budget import Usage
 from ..backends.errors import JudgeError
 from ..metrics.tokens import token_counter
-from ..records.judgements import Judged
 from ..records.passages import read_passages
 from ..records.problems import InputError, Problems
 from ..records.rows import Passage, Topic
@@ -20,11 +19,12 @@ from ..retrieval.corpus import passage_text
 from ..retrieval.encoders import HashingEncoder
 from ..retrieval.fusion import check_ranked, reciprocal_rank, weighted
 from ..retrieval.mmr import Mmr
-from ..retrieval.scored import Ranked, Reranker, Scored, by_place
+from ..retrieval.scored import Counted, Ranked, Reranker, Scored, by_place
 from .config import Config
 from .indexing import Indexed, Indexes
 from .judged_steps import JudgedStep, JudgedSteps
-from .pipeline import (
+from .progress import ProgressBar
+from .steps import (
     CrossEncoderStep,
     CutStep,
     FirstStage,
@@ -37,7 +37,6 @@ from .pipeline import (
     Step,
     WeightedStep,
 )
-from .progress import ProgressBar
 
 Rankings = dict[str, Ranked]  # by topic
 
@@ -62,8 +61,8 @@ class PassageTexts:
                 self._problems.take(found)
             self._problems.raise_errors()
             if lost := sorted(ids - self._held.keys()):
-                what = f"no text of {lost[0]!r} and {len(lost) - 1:,} others of the ranking"
-                raise InputError(f"{self._files[0]}: {what}; wanted all that is reranked")
+                what = f"no text of {lost[0]!r} ({len(lost):,} of {len(ids):,} passages)"
+                raise InputError(f"{what}; add the file that has it (--passages)")
         return self._held
 
 
@@ -192,7 +191,7 @@ class RankingSteps:
                     if rest := rankings[topic][len(front[topic]) :]:
                         ranked = by_place(each.passage_id for each in [*ranked, *rest])
                     found[topic] = ranked
-                    bar.advance(Judged({}))
+                    bar.step()
                     await asyncio.sleep(0)  # a look at Ctrl-C
 
             n = self._config.run.concurrency if isinstance(step, JudgedStep) else 1
@@ -219,7 +218,8 @@ class RankingSteps:
                 self._judged.failed[step.step] += 1
                 return ranked
             finally:
-                self._judged.take(step.step, getattr(local, "counts", None))
+                if isinstance(local, Counted):
+                    self._judged.take(step.step, local.counts)
 
         return rerank
 

@@ -98,7 +98,7 @@ class RayExecutor:
         import ray
 
         ray.kill(slot.handle)  # it may only be out of reach
-        self.leases.settle(slot.lease)
+        self.leases.bury(slot.lease)
         slot.handle, slot.lease = self._worker(slot.config), self.leases.open()
 
     def _start(self) -> None:

@@ -16,8 +16,8 @@ from ..judges.base import Judge
 from .config import Config, JudgeName
 from .estimates import LABEL_TOKENS, QUESTION_TOKENS, Asked, Estimate, estimated
 from .panel import Panel
-from .pipeline import CutStep, RankLlmStep, Step
 from .retrieve import pipelines_of, retrieve
+from .steps import CutStep, RankLlmStep, Step
 
 J = TypeVar("J", bound=Judge)
 ASSUMED = (
@@ -69,7 +69,7 @@ def plan_retrieve(config: Config, out: Path | None = None) -> list[Estimate]:
         with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
             return plan_retrieve(config, Path(work))
     pipelines = {name: _rehearsed(steps) for name, steps in pipelines_of(config).items()}
-    config = config.model_copy(update={"retrieve": (), "pipelines": pipelines})
+    config = config.here().model_copy(update={"retrieve": (), "pipelines": pipelines})
     panel = Rehearsal(config)
     retrieve(without_models(config), out, quiet=True, panel=panel)
     return [estimated(config, name, asked, _REPLIES[name]) for name, asked in panel.asked.items()]

@@ -6,6 +6,7 @@ import importlib.metadata
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,25 +23,15 @@ from .config import Config, JudgeName
 from .coverage import add_pools
 from .coverage_inputs import read_coverage_inputs
 from .coverage_topic import CoverageData, TopicView
-from .indexing import Indexes
+from .indexing import Encoders, Indexes
 from .judged_steps import JudgedSteps
-from .manifest import fingerprint_of, input_hashes
+from .manifest import fingerprint_of, input_hashes, this_time
 from .panel import Panel
-from .pipeline import (
-    AnyStep,
-    CoverageStep,
-    CutStep,
-    ListwiseStep,
-    RunStep,
-    SetwiseStep,
-    Step,
-    deep_enough,
-    name_of,
-    too_shallow,
-)
+from .pipeline import deep_enough, name_of, too_shallow
 from .ranking_steps import Rankings, RankingSteps
 from .run_files import PROGRAM, run_files
 from .session import budget_of, check_prices, open_cache
+from .steps import AnyStep, CoverageStep, CutStep, ListwiseStep, RunStep, SetwiseStep, Step
 
 
 def retrieve(
@@ -85,53 +76,36 @@ def retrieve(
     before = replace(budget.usage)
     began = time.monotonic()
     try:
-        with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
+        with (
+            tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work,
+            closing(Encoders(config.run.cache)) as encoders,
+        ):
             panel = panel or Panel(config.here(), cache=cache, budget=budget)
+            data = config.data
             indexes = Indexes(
-                config.data.passages, config.data.index, Path(work), problems, quiet=quiet
+                data.passages, data.index, Path(work), problems, encoders, quiet=quiet
             )
             judged = JudgedSteps(panel, questions, ratings)
             steps = RankingSteps(
-                config,
-                topics,
-                indexes,
-                judged,
-                required,
-                budget.usage,
-                problems,
-                quiet=quiet,
+                config, topics, indexes, judged, required, budget.usage, problems, quiet=quiet
             )
             found = run_sync(_all(panel, steps, pipelines))
     finally:
         if cache is not None:
             cache.close()
     written = {} if budget.reached else files.runs
-    spent = budget.usage.since(before)
+    by_step = {step: round(seconds, 3) for step, seconds in steps.seconds.items()}
     manifest = {
-        "program": PROGRAM,
-        "fingerprint": fingerprint_of(config, inputs),
-        "version": importlib.metadata.version("nuggetjudge"),
-        "config": config.model_dump(mode="json", by_alias=True),
-        "inputs": inputs,
-        "judges": panel.identities(),
+        **_settings(config, inputs, panel),
         "runs": {
             name: _counts(written.get(name), rankings, steps.cut_to_nothing(pipelines[name]))
             for name, rankings in found.items()
         },
         "problems": problems.counts(),
-        "counts": dict(judged.counts) | _shallow(pipelines),
-        "asked": dict(judged.asked),
-        "failed": dict(judged.failed),
-        "share_missing": judged.failed.total() / max(1, judged.asked.total()),
+        **_calls(judged, pipelines),
         "limit_reached": budget.reached or None,
-        "this_time": {
-            "requests": spent.requests,
-            "cache_hits": spent.cache_hits,
-            "tokens": spent.tokens,
-            "cost": spent.known_cost,
-            "seconds": round(time.monotonic() - began, 3),
-            "seconds_by_step": {step: round(s, 3) for step, s in steps.seconds.items()},
-        },
+        "this_time": this_time(budget.usage.since(before), time.monotonic() - began)
+        | {"seconds_by_step": by_step},
     }
     if written:
         files.publish(found, manifest)
@@ -239,6 +213,26 @@ def _required(
     )
     add_pools(data, Collection(dict(topics), [], coverage=inputs))
     return {topic: len(TopicView(data, topic, config.coverage).required) for topic in topics}
+
+
+def _settings(config: Config, inputs: Mapping[str, str], panel: Panel) -> dict[str, Any]:
+    return {
+        "program": PROGRAM,
+        "fingerprint": fingerprint_of(config, inputs),
+        "version": importlib.metadata.version("nuggetjudge"),
+        "config": config.model_dump(mode="json", by_alias=True),
+        "inputs": inputs,
+        "judges": panel.identities(),
+    }
+
+
+def _calls(judged: JudgedSteps, pipelines: Mapping[str, Sequence[Step]]) -> dict[str, Any]:
+    return {
+        "counts": dict(judged.counts) | _shallow(pipelines),
+        "asked": dict(judged.asked),
+        "failed": dict(judged.failed),
+        "share_missing": judged.failed.total() / max(1, judged.asked.total()),
+    }
 
 
 def _counts(path: Path | None, rankings: Rankings, cut_to_nothing: list[str]) -> dict[str, Any]:

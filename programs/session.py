@@ -104,7 +104,7 @@ class Session:
 
 
 def _executor(config: Config, panel: Panel, budget: Budget) -> Executor | None:
-    if config.run.executor != "ray":
+    if config.run.executor != "ray" or config.run.offline:
         return None
     from .ray_executor import RayExecutor
 

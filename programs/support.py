@@ -44,7 +44,7 @@ class SupportStage:
             self._most = None if citations == "all" else citations
 
     def items(self) -> Iterator[Item]:
-        """Answers in the order of their files, sentence by sentence."""
+        """Answers topic by topic, sentence by sentence."""
         for answer, passages in self._collection.cited_answers():
             for sentence in _claims(answer):
                 for rank, citation in enumerate(sentence.citations[: self._most]):

@@ -43,9 +43,7 @@ _IS_2026 = re.compile(r"rag(20)?26", re.IGNORECASE)
 Seen = dict[tuple[str, str], str]  # the place, `file:line`, of the answer to (run, topic)
 
 
-def read_answers(
-    path: Path, problems: Problems, *, seen: Seen | None = None, is_checked: bool = False
-) -> Iterator[Answer]:
+def read_answers(path: Path, problems: Problems, *, seen: Seen | None = None) -> Iterator[Answer]:
     """Read a run lazily, one answer a line, in file order.
 
     Takes TREC RAG 2024, TREC RAG 2025 (citations as places or as ids), TREC RAG 2026 (told by
@@ -56,7 +54,6 @@ def read_answers(
     Args:
         seen: places of the answers read so far, by (run, topic); share one between the files
             of a job, so that an answer in two files is noticed too.
-        is_checked: the file was read before, so that its words need not be counted again.
 
     Errors noted: no topic or sentences, a field of the wrong type, a second answer of a run to
     a topic; such a record is not yielded. Kept and listed: a run named by its file
@@ -64,14 +61,18 @@ def read_answers(
     a declared length that is not the counted one (`response_length`), and what exceeds the
     track's limits. Citations: see `read_citations`.
     """
-    for _, answer in placed_answers(read_lines(path, problems), seen=seen, is_checked=is_checked):
+    for _, answer in placed_answers(read_lines(path, problems), seen=seen):
         yield answer
 
 
 def placed_answers(
     lines: Iterable[Line], *, seen: Seen | None = None, is_checked: bool = False
 ) -> Iterator[tuple[Line, Answer]]:
-    """The answers in these objects of a run file, as `read_answers`, each with its object."""
+    """The answers in these objects of run files, as `read_answers`, each with its object.
+
+    Args:
+        is_checked: they were read before, so that their words need not be counted again.
+    """
     seen = {} if seen is None else seen
     is_named_by_file = False
     for line in lines:
@@ -105,11 +106,19 @@ def read_documents(path: Path, problems: Problems) -> dict[str, Passage]:
     """
     passages: dict[str, Passage] = {}
     for line in read_lines(path, problems):
-        for name, document in inline_documents(line).items():
-            prefix = f"{line.prefix}documents[{name!r}]."
-            row = document if isinstance(document, dict) else {"text": document}
-            if (passage := passage_of(replace(line, row=row, prefix=prefix), name)) is not None:
-                add_passage(passages, passage, line, once=False)
+        for passage in own_documents(line).values():
+            add_passage(passages, passage, line, once=False)
+    return passages
+
+
+def own_documents(line: Line) -> dict[str, Passage]:
+    """As `read_documents`, those that one report carries."""
+    passages: dict[str, Passage] = {}
+    for name, document in inline_documents(line).items():
+        prefix = f"{line.prefix}documents[{name!r}]."
+        row = document if isinstance(document, dict) else {"text": document}
+        if (passage := passage_of(replace(line, row=row, prefix=prefix), name)) is not None:
+            passages[name] = passage
     return passages
 
 
@@ -118,6 +127,11 @@ def count_words(text: str) -> int:
     if not text.isascii():  # NFKC leaves ASCII as it is
         text = unicodedata.normalize("NFKC", text)
     return len(text.split())
+
+
+def is_of_2026(topic_id: str) -> bool:
+    """Whether a topic is of TREC RAG 2026, whose answers have limits of their own."""
+    return _IS_2026.match(topic_id) is not None
 
 
 def _topic_id(line: Line, holder: Line) -> str | None:
@@ -134,7 +148,7 @@ def _format(line: Line) -> AnswerFormat:
     narrative = as_id(metadata.get("narrative_id"))
     if "answer" not in line.row or narrative is None:
         return REPORT
-    return RAG_2026 if _IS_2026.match(narrative) else RAG_2025
+    return RAG_2026 if is_of_2026(narrative) else RAG_2025
 
 
 def _answer(

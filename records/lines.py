@@ -6,8 +6,10 @@ import gzip
 import io
 import json
 import zlib
+from array import array
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -66,6 +68,20 @@ def is_json(path: Path) -> bool:
     return first_line(path).startswith(("{", "["))
 
 
+def has_lines(path: Path) -> bool:
+    """Whether each line of a JSON file can be read by itself, at its place in bytes."""
+    return path.suffix != ".gz" and not _is_document(path)
+
+
+def line_starts(path: Path) -> array[int]:
+    """Where each line of a file that is not compressed begins, in bytes, and the end of the last.
+
+    Raises: OSError if the file cannot be read.
+    """
+    with path.open("rb") as stream:
+        return array("q", accumulate(map(len, stream), initial=0))
+
+
 def json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for each line; a line that is no JSON object is an error.
 
@@ -73,7 +89,7 @@ def json_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, 
     """
     for number, line in text_lines(path):
         try:
-            row = _parse(line)
+            row = parse_json(line)
         except ValueError as error:
             problems.error(path, number, "bad_json", f"not JSON ({error}), wanted an object")
             continue
@@ -90,11 +106,11 @@ def json_records(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str
     Such a document is read whole, must be an object or an array of objects, and all of it
     counts as line 1.
     """
-    if not (first_line(path).startswith("[") or first_line(path) == "{"):
+    if not _is_document(path):
         yield from json_lines(path, problems)
         return
     try:
-        found = _parse("\n".join(line for _, line in text_lines(path)))
+        found = parse_json("\n".join(line for _, line in text_lines(path)))
     except ValueError as error:
         wanted = "wanted one object a line, one object, or an array of objects"
         problems.error(path, 1, "bad_json", f"not JSON ({error}), {wanted}")
@@ -107,7 +123,7 @@ def json_records(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str
             problems.error(path, 1, "bad_json", f"{got}, wanted an object")
 
 
-def _parse(text: str) -> Any:
+def parse_json(text: str | bytes) -> Any:
     """JSON, with NaN as null; ValueError if it is none, or holds half a character."""
     try:
         return orjson.loads(text)
@@ -118,3 +134,9 @@ def _parse(text: str) -> Any:
         except (ValueError, TypeError, RecursionError):
             raise ValueError(str(error)) from None
         return found
+
+
+def _is_document(path: Path) -> bool:
+    """Whether a JSON file is one array or one object, and not an object a line."""
+    first = first_line(path)
+    return first.startswith("[") or first == "{"

@@ -1,7 +1,7 @@
 """Contexts to evaluate: what finds passages, fuses rankings, reorders and cuts them."""
 
 from .bm25 import Bm25
-from .context import first, within_tokens
+from .context import within_tokens
 from .coverage_greedy import greedy_coverage
 from .cross_encoder import CrossEncoderReranker
 from .dense import Dense
@@ -37,7 +37,6 @@ __all__ = [
     "Splade",
     "SpladeEncoder",
     "by_place",
-    "first",
     "greedy_coverage",
     "reciprocal_rank",
     "setwise_top",

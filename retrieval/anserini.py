@@ -69,17 +69,17 @@ def open_searcher(
     is_foreign = not (folder / ABOUT).exists() and any(folder.glob("segments_*"))
     if not is_foreign:
         made_with = open_index(folder, kind, settings).settings
-    with told_as_input(folder):
+    with java_told(folder):
         return jnius.autoclass(f"io.anserini.search.{name}")(str(folder)), folder, made_with
 
 
-def as_ranked(hits: Iterable[Any]) -> Ranked:
+def ranked_hits(hits: Iterable[Any]) -> Ranked:
     """What a searcher found, best first."""
     return [Scored(hit.docid, hit.score) for hit in hits]
 
 
 @contextmanager
-def told_as_input(folder: Path) -> Iterator[None]:
+def java_told(folder: Path) -> Iterator[None]:
     """Turn what Java throws into an InputError that names the index."""
     try:
         yield
@@ -91,7 +91,7 @@ def told_as_input(folder: Path) -> Iterator[None]:
 
 def _count(folder: Path) -> int:
     """Documents of an index."""
-    with told_as_input(folder):
+    with java_told(folder):
         searcher = start_java().autoclass("io.anserini.search.SimpleSearcher")(str(folder))
         n: int = searcher.get_total_num_docs()
         searcher.close()

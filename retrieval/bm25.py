@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from .scored import Ranked, Scored, check_queries
 
 KIND = "bm25"
 K1, B = 0.9, 0.4  # Anserini's defaults, those of the TREC baselines
-_STEP = 1000  # passages between two reports of progress
 
 
 class Bm25:
@@ -45,14 +44,7 @@ class Bm25:
         self._passage_ids = passage_ids
 
     @classmethod
-    def build(
-        cls,
-        passages: Iterable[Passage],
-        *,
-        k1: float = K1,
-        b: float = B,
-        progress: Callable[[int], object] | None = None,
-    ) -> Bm25:
+    def build(cls, passages: Iterable[Passage], *, k1: float = K1, b: float = B) -> Bm25:
         """Count the terms of the passages, each of which is read once and not kept.
 
         Memory: 16 bytes for each different term of each passage at the peak, and the ids.
@@ -60,7 +52,6 @@ class Bm25:
         Args:
             k1: how slowly more occurrences of a term stop to count, 0 or more.
             b: how much a passage's length counts, 0 to 1.
-            progress: told now and then how many more passages are done, as tqdm's `update`.
 
         Raises: ValueError for k1 or b out of range, or no passages.
         """
@@ -68,7 +59,7 @@ class Bm25:
 
         if not (0 <= k1 < np.inf and 0 <= b <= 1):
             raise ValueError(f"k1 must be 0 or more and b from 0 to 1, got {k1} and {b}")
-        passage_ids, vocabulary, counts = _count(passages, progress)
+        passage_ids, vocabulary, counts = _count(passages)
         model = bm25s.BM25(k1=k1, b=b, method="lucene")
         model.vocab_dict = vocabulary
         model.nonoccurrence_array = None  # of other variants
@@ -135,9 +126,7 @@ class Bm25:
         return [Scored(self._passage_ids[place], float(scores[place])) for place in best]
 
 
-def _count(
-    passages: Iterable[Passage], progress: Callable[[int], object] | None
-) -> tuple[list[str], dict[str, int], Any]:
+def _count(passages: Iterable[Passage]) -> tuple[list[str], dict[str, int], Any]:
     """Ids of the passages, numbers of the terms, and a CSC matrix of counts (passages, terms)."""
     from scipy.sparse import csr_matrix
 
@@ -151,12 +140,8 @@ def _count(
         counts.extend(found.values())
         ends.append(len(term_ids))
         passage_ids.append(passage.id)
-        if progress is not None and len(passage_ids) % _STEP == 0:
-            progress(_STEP)
     if not passage_ids:
         raise ValueError("no passages, wanted one or more")
-    if progress is not None:
-        progress(len(passage_ids) % _STEP)
     rows = np.frombuffer(counts, "f4"), np.frombuffer(term_ids, "i4"), np.frombuffer(ends, "i8")
     by_passage = csr_matrix(rows, shape=(len(passage_ids), len(vocabulary)))
     return passage_ids, vocabulary, by_passage.tocsc()

@@ -1,23 +1,10 @@
-"""How much of a ranking becomes the context: so many passages, or what fits a token budget."""
+"""How much of a ranking becomes the context: what fits a token budget."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
 from .scored import Ranked, Scored
-
-
-def first(ranked: Sequence[Scored], hits: int) -> Ranked:
-    """The first `hits` passages; fewer where there are fewer.
-
-    For a context as large as the required one, |Z*|, give the size of that: 0 where no question of
-    the topic can be answered.
-
-    Raises: ValueError for hits < 0.
-    """
-    if hits < 0:
-        raise ValueError(f"hits must be 0 or more, got {hits}")
-    return list(ranked[:hits])
 
 
 def within_tokens(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..records.fields import read_lines
@@ -56,3 +56,15 @@ def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passa
     if not seen:
         files = ", ".join(map(str, paths)) or "no files"
         raise InputError(f"{files}: no passage with text, wanted one or more")
+
+
+def in_batches(passages: Iterable[Passage], size: int) -> Iterator[list[Passage]]:
+    """Passages in lists of this size, the last one shorter."""
+    some: list[Passage] = []
+    for passage in passages:
+        some.append(passage)
+        if len(some) == size:
+            yield some
+            some = []
+    if some:
+        yield some

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .fusion import check_ranked, min_max
 from .scored import Ranked, Scored
 
+WEIGHT = 0.5  # of relevance
 HIGHEST_RATING = 5  # arXiv:2506.20051: sub-questions are rated from 0 to 5
 
 
@@ -18,7 +19,7 @@ def greedy_coverage(
     ranked: Sequence[Scored],
     ratings: Mapping[str, Sequence[float | None]],
     *,
-    weight: float = 0.5,
+    weight: float = WEIGHT,
     scale: float = HIGHEST_RATING,
     hits: int | None = None,
 ) -> Ranked:

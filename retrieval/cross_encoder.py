@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..records.problems import InputError
 from .local_models import load_model
-from .scored import Ranked, Scored, best_first
+from .scored import Ranked, Scored, by_text
 
 MOST_TOKENS = 512  # of query and passage together; most such models take no more
 
@@ -53,15 +53,16 @@ class CrossEncoderReranker:
 
     def rerank(self, query: str, ranked: Sequence[Scored], texts: Mapping[str, str]) -> Ranked:
         """See `Reranker`: all passages by the model's score, equal ones in the order they had."""
-        if not ranked:
-            return []
+        return by_text(ranked, texts, lambda distinct: self._scores(query, distinct))
+
+    def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """The logit of each text."""
         from torch.nn import Identity
 
-        # Each text once: in two rows of a batch it would get two scores that differ by a hair.
-        distinct = list(dict.fromkeys(texts[name] for name, _ in ranked))
-        pairs = [(query, text) for text in distinct]
         scores = self._model.predict(
-            pairs, batch_size=self._batch, activation_fn=Identity(), show_progress_bar=False
+            [(query, text) for text in texts],
+            batch_size=self._batch,
+            activation_fn=Identity(),
+            show_progress_bar=False,
         )
-        score_of = dict(zip(distinct, map(float, scores), strict=True))
-        return best_first({name: score_of[texts[name]] for name, _ in ranked})
+        return [float(score) for score in scores]

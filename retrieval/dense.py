@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from ..records.problems import InputError
 from ..records.rows import Passage
 from .best_rows import N_QUERIES, N_ROWS, BestRows, as_ranked
-from .corpus import passage_text
+from .corpus import in_batches, passage_text
 from .extras import need
 from .index_files import new_index, open_index, read_ids, write_ids
 from .scored import Encoder, Ranked, Vectors, check_queries
@@ -119,18 +119,6 @@ class Dense:
             as_ranked(rows[i][found[i]], scores[i][found[i]], self.passage_ids)
             for i in range(len(queries))
         ]
-
-
-def in_batches(passages: Iterable[Passage], size: int) -> Iterator[list[Passage]]:
-    """Passages in lists of this size, the last one shorter."""
-    some: list[Passage] = []
-    for passage in passages:
-        some.append(passage)
-        if len(some) == size:
-            yield some
-            some = []
-    if some:
-        yield some
 
 
 def _vectors(path: Path, n_passages: int) -> Vectors:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
-import platformdirs
 
+from ..backends.private_folder import default_folder, make_private
 from ..records.problems import InputError
 from .scored import Encoder, Vectors
 
-FILE = "vectors.sqlite"
+FOLDER, FILE = "vectors", "vectors.sqlite"
 BATCH = 1024  # texts encoded and kept in one transaction: what a kill can lose
 _WAIT_S = 60.0  # for another process that writes
 _AT_ONCE = 500  # keys in one look
@@ -47,19 +47,10 @@ class CachedEncoder:
         self.encoder = encoder
         self.name = encoder.name
         self.n_found = self.n_made = 0
-        self._path = (folder or default_folder()) / FILE
+        self._path = (folder or default_folder(FOLDER)) / FILE
         self._keeps = True
-        _own_folder(self._path.parent)
-        try:
-            self._rows = sqlite3.connect(self._path, timeout=_WAIT_S, check_same_thread=False)
-            self._rows.execute("PRAGMA journal_mode = WAL")
-            self._rows.execute("PRAGMA synchronous = NORMAL")
-            with self._rows:
-                self._rows.execute(
-                    "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
-                )
-        except sqlite3.Error as error:
-            raise self._unusable(error) from None
+        make_private(self._path.parent, "cache of vectors")
+        self._rows = _open(self._path)
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """One row per passage."""
@@ -91,7 +82,7 @@ class CachedEncoder:
             self._keep(rows)
             known |= rows
         if len({len(known[key]) for key in keys}) > 1:
-            raise self._unusable("vectors of one encoder differ in length")
+            raise _unusable(self._path, "vectors of one encoder differ in length")
         joined = b"".join(known[key] for key in keys)
         return np.frombuffer(joined, "<f4").astype(np.float32).reshape(len(texts), -1)
 
@@ -101,14 +92,12 @@ class CachedEncoder:
 
     def _find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         found: dict[bytes, bytes] = {}
-        try:
+        with _told(self._path):
             for start in range(0, len(keys), _AT_ONCE):
                 some = keys[start : start + _AT_ONCE]
                 marks = ",".join("?" * len(some))
                 look = f"SELECT key, value FROM vectors WHERE key IN ({marks})"
                 found.update(self._rows.execute(look, some))
-        except sqlite3.Error as error:
-            raise self._unusable(error) from None
         return found
 
     def _keep(self, rows: dict[bytes, bytes]) -> None:
@@ -122,28 +111,48 @@ class CachedEncoder:
             text = f"{self._path}: vectors are kept no longer ({error}); none is lost"
             warnings.warn(text, RuntimeWarning, stacklevel=4)
 
-    def _unusable(self, why: object) -> InputError:
-        return InputError(
-            f"{self._path}: not a usable cache of vectors ({why}); delete it or name another folder"
-        )
+
+def kept_vectors(folder: Path) -> tuple[int, int]:
+    """How many vectors are in a folder, and their bytes on disk. Raises: InputError."""
+    path = folder / FILE
+    if not path.exists():
+        return 0, 0
+    with closing(_open(path)) as rows, _told(path):
+        [(n,)] = rows.execute("SELECT COUNT(*) FROM vectors")
+    return n, path.stat().st_size
 
 
-def default_folder() -> Path:
-    """The user's own cache directory, never a project folder that others could fill."""
-    return Path(platformdirs.user_cache_dir("nuggetjudge", appauthor=False)) / "vectors"
+def clear_vectors(folder: Path) -> None:
+    """Forget the vectors in a folder. Raises: InputError."""
+    path = folder / FILE
+    with closing(_open(path)) as rows, _told(path):
+        with rows:
+            rows.execute("DELETE FROM vectors")
+        rows.execute("VACUUM")
 
 
-def _own_folder(folder: Path) -> None:
-    """Make the folder, or close it to others, as that of the reply cache."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        info = folder.stat()
-        if info.st_uid != os.getuid():
-            raise InputError(
-                f"{folder}: the cache of vectors belongs to another user; name a folder of your own"
+def _open(path: Path) -> sqlite3.Connection:
+    with _told(path):
+        rows = sqlite3.connect(path, timeout=_WAIT_S, check_same_thread=False)
+        rows.execute("PRAGMA journal_mode = WAL")
+        rows.execute("PRAGMA synchronous = NORMAL")
+        with rows:
+            rows.execute(
+                "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
             )
-        if info.st_mode & 0o077:
-            folder.chmod(0o700)
-    except OSError as error:
-        why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
-        raise InputError(f"{folder}: no folder for the cache of vectors ({why})") from None
+    return rows
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn what SQLite raises into an InputError that names the file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from None
+
+
+def _unusable(path: Path, why: object) -> InputError:
+    return InputError(
+        f"{path}: not a usable cache of vectors ({why}); delete it or name another folder"
+    )

@@ -38,9 +38,17 @@ def load_model(kind: str, model: str | Path, device: str | None = None) -> tuple
         with _quiet():
             loaded = getattr(library, kind)(str(place), device=device)
     except Exception as error:  # what a broken folder or a silent hub raises is the libraries' own
-        raise _not_loaded(model, error) from None
+        hint = f"give a folder, {PACKAGE}MODULE or a name that the hub or its cache has"
+        raise not_loaded(model, error, hint) from None
     label = Path(model).name if Path(model).is_dir() else str(model)
     return loaded, f"{label}@{_version_of(place, loaded)}"
+
+
+def not_loaded(model: str | Path, error: Exception, hint: str = "") -> InputError:
+    """What a library raised over a model, in one line; `hint` says what to give instead."""
+    why = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    what = f"model {str(model)!r} cannot be loaded ({why})"
+    return InputError(f"{what}; {hint}" if hint else what)
 
 
 @contextmanager
@@ -73,14 +81,6 @@ def _place_of(model: str | Path) -> str | Path:
     except AttributeError:
         what = f"model {model!r}: the package carries no model, wanted a get_model_path() in it"
         raise InputError(what) from None
-
-
-def _not_loaded(model: str | Path, error: Exception) -> InputError:
-    why = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-    return InputError(
-        f"model {str(model)!r} cannot be loaded ({why}); "
-        f"give a folder, {PACKAGE}MODULE or a name that the hub or its cache has"
-    )
 
 
 def _version_of(place: str | Path, loaded: Any) -> str:

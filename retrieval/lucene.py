@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..records.problems import InputError
 from ..records.rows import Passage
-from .anserini import as_ranked, open_searcher, told_as_input, write_index
+from .anserini import java_told, open_searcher, ranked_hits, write_index
 from .corpus import passage_text
 from .java import start_java
 from .scored import Ranked, check_queries
@@ -119,8 +119,8 @@ class Lucene:
         Raises: ValueError for a blank query or hits < 1; InputError if the index is corrupt.
         """
         check_queries(queries, hits)
-        with told_as_input(self._folder):
-            return [as_ranked(self._searcher.search(query, hits)) for query in queries]
+        with java_told(self._folder):
+            return [ranked_hits(self._searcher.search(query, hits)) for query in queries]
 
     def _feed_back(self, how: Rm3 | Rocchio) -> None:
         fields = start_java().autoclass("org.apache.lucene.index.FieldInfos")

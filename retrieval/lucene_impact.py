@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..records.rows import Passage
-from .anserini import as_ranked, open_searcher, told_as_input, write_index
-from .corpus import passage_text
-from .dense import in_batches
+from .anserini import java_told, open_searcher, ranked_hits, write_index
+from .corpus import in_batches, passage_text
 from .java import start_java
 from .scored import Ranked, Scored, check_queries
 from .splade import SparseEncoder
@@ -77,7 +76,7 @@ class LuceneImpact:
         """The best `hits` passages of each query, best first. See Retriever.search."""
         check_queries(queries, hits)
         rows = self._encoder.queries(queries)
-        with told_as_input(self._folder):
+        with java_told(self._folder):
             return [self._ask(self._impacts(rows[[i]]), hits) for i in range(len(queries))]
 
     def _impacts(self, row: Any) -> dict[str, int]:
@@ -87,7 +86,7 @@ class LuceneImpact:
         query = start_java().autoclass("java.util.HashMap")()
         for term, impact in impacts.items():
             query.put(term, impact)
-        found = as_ranked(self._searcher.search(query, hits))
+        found = ranked_hits(self._searcher.search(query, hits))
         return [Scored(name, score / self._scale**2) for name, score in found]
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..records.problems import InputError
 from .extras import need
-from .scored import Ranked, Scored, best_first
+from .local_models import not_loaded
+from .scored import Ranked, Scored, by_text
 
 MOST_TOKENS = 512  # of a prompt, as the models were trained
 TRUE, FALSE = "▁true", "▁false"  # tokens of T5's vocabulary that they were trained to say
@@ -53,11 +54,8 @@ class MonoT5:
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(str(model))
             loaded = transformers.AutoModelForSeq2SeqLM.from_pretrained(str(model))
         except Exception as error:  # what a broken folder or a silent hub raises is not one kind
-            why = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-            raise InputError(
-                f"model {str(model)!r} cannot be loaded ({why}); "
-                "give a folder or a name that the hub or its cache has"
-            ) from None
+            hint = "give a folder or a name that the hub or its cache has"
+            raise not_loaded(model, error, hint) from None
         known = self._tokenizer.get_vocab()
         if missing := [token for token in (true, false) if token not in known]:
             raise InputError(f"model {str(model)!r} has no token {missing[0]!r}; is it a monoT5?")
@@ -69,10 +67,7 @@ class MonoT5:
 
     def rerank(self, query: str, ranked: Sequence[Scored], texts: Mapping[str, str]) -> Ranked:
         """See `Reranker`: all passages by the model's score, equal ones in the order they had."""
-        # Each text once: in two rows of a batch it would get two scores that differ by a hair.
-        distinct = list(dict.fromkeys(texts[name] for name, _ in ranked))
-        score_of = dict(zip(distinct, self._scores(query, distinct), strict=True))
-        return best_first({name: score_of[texts[name]] for name, _ in ranked})
+        return by_text(ranked, texts, lambda distinct: self._scores(query, distinct))
 
     def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """The log-probability of `true` for each text, <= 0."""

@@ -11,7 +11,8 @@ from ..backends.secrecy import Secrets
 from ..records.judgements import Reason
 from ..records.problems import InputError
 from .extras import need
-from .rankllm_library import ENCODING, contained, has_vllm, rank_llm
+from .local_models import not_loaded
+from .rankllm_library import ENCODING, contained, rank_llm
 from .scored import Ranked, Scored, by_place
 from .windows import STRIDE, WINDOW
 
@@ -102,8 +103,10 @@ class RankLlm:
 
         Raises: InputError if vLLM is missing or does not load the model, or as the class says.
         """
+        from ..backends.vllm_engine import is_installed
+
         _check_window(window, stride)
-        if not has_vllm():
+        if not is_installed():
             raise InputError("vllm is not installed: pip install vllm, or name an endpoint")
         made = cls.__new__(cls)
         made._open(
@@ -137,8 +140,7 @@ class RankLlm:
             with contained():
                 self._ranker: Any = kind(**settings)
         except Exception as error:  # vLLM raises what it likes
-            why = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise InputError(f"model {settings['model']!r} cannot be loaded ({why})") from None
+            raise not_loaded(settings["model"], error) from None
         self._ranker.counts = self.counts
         _bound_cutting(self._ranker, settings["context_size"])
 

@@ -46,12 +46,6 @@ def rank_llm() -> types.SimpleNamespace:
     )
 
 
-def has_vllm() -> bool:
-    """Whether vLLM is installed; a folder of that name on the path has no origin."""
-    found = importlib.util.find_spec("vllm")
-    return found is not None and found.origin is not None
-
-
 @contextlib.contextmanager
 def contained() -> Iterator[None]:
     """Let RankLLM 0.25 be imported and made without what it needs, and undo what it does.
@@ -64,8 +58,10 @@ def contained() -> Iterator[None]:
     import tiktoken
     from transformers import modeling_utils, pytorch_utils
 
+    from ..backends.vllm_engine import is_installed
+
     stubs: dict[str, Any] = {}
-    if not has_vllm():
+    if not is_installed():
         stubs = {name: types.ModuleType(name) for name in ("vllm", "vllm.outputs")}
         for stub in stubs.values():
             stub.RequestOutput = object  # named in annotations

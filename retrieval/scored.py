@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,13 @@ class Reranker(Protocol):
         ...
 
 
+@runtime_checkable
+class Counted(Protocol):
+    """What counts as it works, as RankLlm does the replies to its windows."""
+
+    counts: Counter[str]
+
+
 def by_place(passage_ids: Iterable[str]) -> Ranked:
     """A ranking that came without scores: 1, 1/2, 1/3, ..."""
     return [Scored(name, 1 / place) for place, name in enumerate(passage_ids, 1)]
@@ -68,6 +76,21 @@ def best_first(scores: Mapping[str, float], hits: int | None = None) -> Ranked:
     """Passages by falling score, equal ones in the order given; at most `hits`."""
     ranked = sorted(scores.items(), key=lambda item: -item[1])
     return [Scored(*item) for item in ranked[:hits]]
+
+
+def by_text(
+    ranked: Sequence[Scored],
+    texts: Mapping[str, str],
+    scores_of: Callable[[Sequence[str]], Iterable[float]],
+) -> Ranked:
+    """Passages by the scores of their texts, equal ones in the order they had.
+
+    `scores_of` gets each text once: in two rows of a batch a model would give it two scores that
+    differ by a hair. It is not called where there is none.
+    """
+    distinct = list(dict.fromkeys(texts[name] for name, _ in ranked))
+    score_of = dict(zip(distinct, scores_of(distinct), strict=True)) if distinct else {}
+    return best_first({name: score_of[texts[name]] for name, _ in ranked})
 
 
 def check_queries(queries: Sequence[str], hits: int) -> None:

@@ -10,8 +10,7 @@ import numpy as np
 
 from ..records.rows import Passage
 from .best_rows import N_ROWS, BestRows
-from .corpus import passage_text
-from .dense import in_batches
+from .corpus import in_batches, passage_text
 from .index_files import new_index, open_index, read_ids, write_ids
 from .local_models import load_model
 from .scored import Ranked, check_queries

@@ -11,9 +11,7 @@ Order = Callable[[Sequence[int]], Awaitable[Sequence[int]]]  # places -> the sam
 Best = Callable[[Sequence[int]], Awaitable[int]]  # places -> the best of them
 
 
-async def slide(
-    n: int, order: Order, *, window: int = WINDOW, stride: int = STRIDE, top: int | None = None
-) -> list[int]:
+async def slide(n: int, order: Order, *, window: int = WINDOW, stride: int = STRIDE) -> list[int]:
     """Reorder n candidates window by window, from the back to the front.
 
     Each window takes along the best `window - stride` of the one before, so one pass is enough
@@ -24,19 +22,16 @@ async def slide(
         order: puts one window in order. Where it fails, it may return what it got.
         window: candidates in one call, >= 2.
         stride: how far the window moves, 1 to `window`.
-        top: only the first so many are reordered, the others stay behind them; None: all.
 
     Returns: all n places in their new order.
     Raises: ValueError for a bad argument, or if `order` returns other places than it got.
     Source: arXiv:2304.09542 (RankGPT), sliding windows.
     """
-    if n < 0 or window < 2 or not 1 <= stride <= window or (top is not None and top < 1):
-        raise ValueError(
-            "wanted n >= 0, window >= 2, stride from 1 to window and top >= 1,"
-            f" got {n}, {window}, {stride} and {top}"
-        )
+    if n < 0 or window < 2 or not 1 <= stride <= window:
+        wanted = "wanted n >= 0, window >= 2 and stride from 1 to window"
+        raise ValueError(f"{wanted}, got {n}, {window} and {stride}")
     places = list(range(n))
-    end = n if top is None else min(n, top)
+    end = n
     while end > 1:
         start = max(0, end - window)
         asked = places[start:end]

@@ -1,19 +1,24 @@
 """Requests that go through a provider's batch API, and what comes back of them."""
 
 import asyncio
+import errno
 import json
+import os
 import time
+from types import SimpleNamespace
 
 import pytest
 from mock_api import Denied
 from mock_batches import Lost, MockBatches
 from mock_server import Says, Status
 
-from nuggetjudge.backends import batch_api, open_backend
-from nuggetjudge.backends.batch_ledger import Batches, left_running
+from nuggetjudge.backends import batch_following, open_backend
+from nuggetjudge.backends.batch_calls import BatchCalls
+from nuggetjudge.backends.batch_ledger import Batches, Ledger, Sent, left_running
 from nuggetjudge.backends.budget import Budget, price_in_batches
+from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.config import BatchConfig, ModelConfig
-from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
+from nuggetjudge.backends.errors import EndpointError, EndpointUnusable, JudgeError
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.records.judgements import Reason
 from nuggetjudge.records.problems import InputError
@@ -21,8 +26,8 @@ from nuggetjudge.records.problems import InputError
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    monkeypatch.setattr(batch_api, "FIRST_WAIT_S", 0.02)
-    monkeypatch.setattr(batch_api, "SHOWS_UP_S", 0.2)
+    monkeypatch.setattr(batch_following, "FIRST_WAIT_S", 0.02)
+    monkeypatch.setattr(batch_following, "SHOWS_UP_S", 0.2)
 
 
 @pytest.fixture
@@ -33,9 +38,15 @@ def server():
 
 @pytest.fixture
 def open_batches(server, tmp_path):
-    """Opens a gateway that asks in batches; its settings are BatchConfig's, then ModelConfig's."""
+    """Opens a gateway that asks in batches; its settings are BatchConfig's, then ModelConfig's.
+
+    Without a cache given, each has an empty one.
+    """
+    caches = []
 
     def make(cache=None, budget=None, **settings):
+        if cache is None:
+            caches.append(cache := ReplyCache(tmp_path / f"replies-{len(caches)}"))
         names = BatchConfig.model_fields
         batch = {"quiet_s": 0.1, "poll_s": 0.05}
         batch |= {name: settings.pop(name) for name in list(settings) if name in names}
@@ -44,7 +55,9 @@ def open_batches(server, tmp_path):
         entry = ModelConfig(**given)
         return open_backend(entry, cache=cache, budget=budget, batches=batches)
 
-    return make
+    yield make
+    for each in caches:
+        each.close()
 
 
 @pytest.fixture
@@ -57,7 +70,8 @@ def ask_all(support):
         async def go():
             inputs = ({"passage": "It rained.", "sentence": name} for name in names)
             asking = (gateway.ask(support, each, replicate) for each in inputs)
-            found = await asyncio.gather(*asking, return_exceptions=True)
+            async with asyncio.timeout(20):
+                found = await asyncio.gather(*asking, return_exceptions=True)
             if close:
                 await gateway.aclose()
             return dict(zip(names, found, strict=True))
@@ -83,6 +97,25 @@ def verdicts(found):
 
 def kinds(found):
     return {type(reply).__name__ for reply in found.values()}
+
+
+@pytest.fixture
+def shown(server, monkeypatch):
+    """Changes what a look at a batch shows: `shown(lambda row: row.update(status="odd"))`."""
+
+    def use(change):
+        def found(stored, request):
+            it = find(stored, request)
+            if stored is not server.batches:
+                return it
+            row = it.shown()
+            change(row)
+            return SimpleNamespace(shown=lambda: row)
+
+        find = server._found
+        monkeypatch.setattr(server, "_found", found)
+
+    return use
 
 
 def wait_until(is_so):
@@ -242,6 +275,80 @@ def test_where_one_batch_alone_is_too_much_the_run_ends_with_what_to_do(
     assert "run.batch.requests" in str(error)
 
 
+def test_where_no_batch_has_room_the_run_ends_instead_of_each_waiting_for_the_others(
+    server, open_batches, ask_all
+):
+    server.ends.extend([("token_limit_exceeded", "Enqueued token limit reached.")] * 3)
+    found = ask_all(open_batches(requests=2), 6)
+    assert "EndpointUnusable" in kinds(found)
+    told = next(str(each) for each in found.values() if isinstance(each, EndpointUnusable))
+    assert "or wait until other batches of this account end" in told
+
+
+def test_room_that_another_batch_left_before_the_failure_was_seen_is_used(
+    server, open_batches, ask_all, monkeypatch
+):
+    server.ends.extend(["completed", ("token_limit_exceeded", "Enqueued token limit reached.")])
+    looks = []
+
+    async def see_the_first_one_end(self, sent):
+        if sent.batch_id == "batch_1" and ("download" not in server.calls or len(looks) < 4):
+            looks.append(sent)
+            return {"id": "batch_1", "status": "validating"}
+        return await look(self, sent)
+
+    look = BatchCalls.look
+    monkeypatch.setattr(BatchCalls, "look", see_the_first_one_end)
+    assert kinds(ask_all(open_batches(requests=3), 6)) == {"Reply"}
+    ends = [batch.status for batch in server.batches.values()]
+    assert ends == ["completed", "failed", "completed"]
+
+
+@pytest.mark.parametrize(
+    "errors", [[{"code": "x", "message": "boom"}], {"data": ["boom"]}, ["boom"], "boom"]
+)
+def test_a_reason_in_another_shape_is_told(errors, server, open_batches, ask_all, shown):
+    shown(lambda row: row.update(status="failed", errors=errors))
+    error = ask_all(open_batches(), 1)["S0."]
+    assert isinstance(error, EndpointUnusable)
+    assert "boom" in str(error)
+
+
+@pytest.mark.parametrize("status", [None, "rejected"])
+def test_a_status_that_is_none_ends_the_run(status, server, open_batches, ask_all, shown):
+    shown(lambda row: row.update(status=status))
+    error = ask_all(open_batches(), 1)["S0."]
+    assert isinstance(error, EndpointUnusable)
+    assert f"unknown status: {status!r}" in str(error)
+
+
+def test_results_that_are_named_a_moment_after_the_end_are_waited_for(
+    server, open_batches, ask_all, shown
+):
+    early = [{"output_file_id": None}] * 2
+
+    def hide(row):
+        if row["status"] == "completed" and early:
+            row.update(early.pop())
+
+    shown(hide)
+    assert kinds(ask_all(open_batches(), 3)) == {"Reply"}
+    assert not early
+    assert len(server.requests) == 3
+
+
+def test_the_batch_of_somebody_else_under_an_id_of_ours_is_not_collected(
+    server, open_batches, ask_all, abandon, tmp_path
+):
+    server.held.set()
+    abandon(open_batches(), 2, lambda: "look" in server.calls)
+    server.held.clear()
+    server.batches["batch_0"].metadata = {"nuggetjudge": "another"}
+    error = ask_all(open_batches(), 2)["S0."]
+    assert isinstance(error, EndpointUnusable)
+    assert "batches-x.jsonl can be deleted" in str(error)
+
+
 @pytest.mark.parametrize("call", ["upload", "make", "look", "download"])
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("fault", [Lost(), Denied(503, "Overloaded.")])
@@ -261,6 +368,52 @@ def test_a_call_that_fails_is_made_again_and_nothing_is_sent_twice(
     assert len(server.requests) == 4
 
 
+@pytest.mark.parametrize("call", ["look", "download"])
+def test_a_batch_that_was_made_is_not_given_up_and_counts_once(
+    call, server, open_batches, ask_all, monkeypatch
+):
+    monkeypatch.setattr(batch_following, "TRIES", 2)
+    left = [Lost()] * 8
+
+    def hook(name, when):
+        if (name, when) == (call, "before") and left:
+            raise left.pop()
+
+    server.hook = hook
+    budget = Budget(max_calls=4)
+    assert kinds(ask_all(open_batches(budget=budget, retries=1), 4)) == {"Reply"}
+    assert not left
+    assert budget.usage.requests == len(server.requests) == 4
+
+
+def test_a_wait_that_the_endpoint_asks_for_is_kept_up_to_a_limit(
+    open_batches, ask_all, monkeypatch
+):
+    asked, at = [0.5, 1000.0], []
+
+    async def busy(self, sent):
+        at.append(time.monotonic())
+        if asked:
+            raise EndpointError("busy", retryable=True, retry_after_s=asked.pop(0))
+        return await look(self, sent)
+
+    look = BatchCalls.look
+    monkeypatch.setattr(BatchCalls, "look", busy)
+    assert kinds(ask_all(open_batches(max_retry_after_s=1.0), 1)) == {"Reply"}
+    assert at[1] - at[0] >= 0.5
+    assert 1 <= at[2] - at[1] < 10
+
+
+def test_a_judgement_that_came_too_late_says_what_kept_it(server, open_batches, ask_all):
+    def hook(name, when):
+        if name == "look":
+            raise Denied(503, "Overloaded.")
+
+    server.hook = hook
+    error = ask_all(open_batches(hours=0.5 / 3600), 1)["S0."]
+    assert "batch batch_0 goes on (HTTP 503" in error.detail
+
+
 def test_an_endpoint_without_batches_is_named(server, open_batches, ask_all):
     def hook(name, when):
         raise Denied(404, "Not Found")
@@ -269,6 +422,13 @@ def test_an_endpoint_without_batches_is_named(server, open_batches, ask_all):
     error = ask_all(open_batches(), 1)["S0."]
     assert isinstance(error, EndpointUnusable)
     assert "run.executor: local" in str(error)
+
+
+def test_no_batches_without_a_cache_to_replay_rounds_from(server, tmp_path):
+    entry = ModelConfig(model="openai/mock", api_base=server.base_url)
+    batches = Batches(BatchConfig(), tmp_path / "batches-x.jsonl")
+    with pytest.raises(InputError, match=r"leave out run\.cache: false"):
+        open_backend(entry, batches=batches)
 
 
 def test_no_batches_by_way_of_litellm(open_batches):
@@ -345,6 +505,122 @@ def test_a_file_without_a_batch_is_not_sent_up_again(server, open_batches, ask_a
     abandon(open_batches(), 4, lambda: "make" in server.calls)
     assert kinds(ask_all(open_batches(), 4)) == {"Reply"}
     assert server.calls.count("upload") == 1
+
+
+@pytest.mark.parametrize("is_ahead", [True, False])
+def test_a_clock_that_was_set_does_not_keep_a_batch_from_being_made(
+    is_ahead, server, open_batches, ask_all, abandon, monkeypatch
+):
+    def hook(call, when):
+        if (call, when) == ("make", "before") and server.calls.count("make") == 1:
+            raise Denied(503, "Overloaded.")
+
+    server.hook = hook
+    then = time.time() + (3600 if is_ahead else -3600)
+    clock = SimpleNamespace(time=lambda: then, monotonic=time.monotonic)
+    with monkeypatch.context() as patch:
+        patch.setattr(batch_following, "time", clock)
+        abandon(open_batches(), 2, lambda: "make" in server.calls)
+    assert kinds(ask_all(open_batches(), 2)) == {"Reply"}
+    assert server.calls.count("upload") == 1
+
+
+def test_a_list_that_repeats_its_pages_comes_to_an_end(
+    server, open_batches, ask_all, abandon, monkeypatch
+):
+    def hook(call, when):
+        if (call, when) == ("make", "before") and server.calls.count("make") == 1:
+            raise Denied(503, "Overloaded.")
+
+    async def same_pages(self, method, path, **options):
+        if (method, path) != ("GET", "/batches"):
+            return await ask(self, method, path, **options)
+        pages.append("b" if options["params"].get("after") == "a" else "a")
+        return {"data": [{"id": pages[-1]}], "has_more": True}
+
+    ask, pages = BatchCalls._ask, []
+    server.hook = hook
+    abandon(open_batches(), 2, lambda: "make" in server.calls)
+    monkeypatch.setattr(BatchCalls, "_ask", same_pages)
+    monkeypatch.setattr(batch_following, "SHOWS_UP_S", 0.0)
+    assert kinds(ask_all(open_batches(), 2)) == {"Reply"}
+    assert pages[:3] == ["a", "b", "a"]
+
+
+def test_replies_about_a_key_that_was_mended_are_asked_for_anew(server, open_batches, ask_all):
+    server.faults = lambda index, body: Status(401)
+    assert "EndpointUnusable" in kinds(ask_all(open_batches(), 4))
+    assert "EndpointUnusable" in kinds(ask_all(open_batches(), 4))
+    assert [len(batch.lines) for batch in server.batches.values()] == [4, 4]
+    server.faults = None
+    assert kinds(ask_all(open_batches(), 4)) == {"Reply"}
+
+
+def test_log_probabilities_that_are_no_json_keep_their_reply(
+    server, open_batches, ask_all, monkeypatch
+):
+    def answer(line):
+        row = known(line)
+        token = {"token": "half a pair", "logprob": float("-inf")}
+        content = [{**token, "top_logprobs": [token]}]
+        row["response"]["body"]["choices"][0]["logprobs"] = {"content": content}
+        return row
+
+    def store(prefix, name, purpose, content):
+        return keep(prefix, name, purpose, content.replace(b"half a pair", rb"\ud800"))
+
+    known, keep = server._answer, server._store
+    monkeypatch.setattr(server, "_answer", answer)
+    monkeypatch.setattr(server, "_store", store)
+    assert kinds(ask_all(open_batches(logprobs=True, retries=0), 3)) == {"Reply"}
+    [content] = [f.content for f in server.files.values() if f.purpose == "batch_output"]
+    assert b"-Infinity" in content
+    assert rb"\ud800" in content
+
+
+@pytest.fixture
+def disk(monkeypatch, tmp_path):
+    """`disk["room"] = 100`: the ledger grows by so many bytes and no further; None: by any."""
+    ledger, room = tmp_path / "journal" / "batches-x.jsonl", {"room": None}
+
+    def limited(to, data):
+        left = room["room"]
+        if left is None or os.fstat(to).st_ino != ledger.stat().st_ino:
+            return write(to, data)
+        if not left:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        n_written = write(to, data[:left])
+        room["room"] -= n_written
+        return n_written
+
+    write = os.write
+    monkeypatch.setattr(os, "write", limited)
+    return room
+
+
+@pytest.mark.parametrize("room", [0, 100, 250, 350, 400, 450])
+def test_a_full_disk_reaches_all_who_wait_and_the_ledger_stays_whole(
+    room, open_batches, ask_all, disk, tmp_path
+):
+    disk["room"] = room
+    assert "OSError" in kinds(ask_all(open_batches(), 6))
+    for line in (tmp_path / "journal" / "batches-x.jsonl").read_bytes().splitlines():
+        json.loads(line)
+    disk["room"] = None
+    assert kinds(ask_all(open_batches(), 6)) == {"Reply"}
+
+
+def test_a_line_after_one_that_was_cut_short_is_read_again(disk, tmp_path):
+    path = tmp_path / "journal" / "batches-x.jsonl"
+    ledger = Ledger(path)
+    disk["room"] = 50
+    with pytest.raises(OSError, match="disk full"):
+        ledger.plan(Sent("long", ["x" * 32] * 9))
+    ledger.drop(Sent("long", []))  # never noted, so there is nothing to drop
+    disk["room"] = None
+    ledger.plan(Sent("short", ["y"]))
+    ledger.close()
+    assert list(Ledger(path).batches) == ["short"]
 
 
 def test_a_reply_serves_once(server, open_batches, ask_all):

@@ -9,7 +9,7 @@ from mock_server import MockServer, Reply, Status, Supports
 
 from nuggetjudge.backends.budget import FREE, Budget, Usage, price_of
 from nuggetjudge.backends.config import ModelConfig, Price
-from nuggetjudge.backends.errors import JudgeError
+from nuggetjudge.backends.errors import EndpointError, JudgeError
 from nuggetjudge.backends.gateway import Completion, Gateway
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.records.judgements import Reason
@@ -76,6 +76,95 @@ def test_one_at_a_time_a_limit_is_almost_used_up(model_server, open_gateway, sup
     budget = Budget(max_tokens=3000)
     ask_many(open_gateway(budget=budget, max_tokens=50, concurrency=1), support, 60)
     assert 2600 < budget.usage.tokens <= 3000
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_cost"])
+def test_a_limit_that_the_real_spending_fits_into_refuses_nothing(
+    limit, model_server, open_gateway, support
+):
+    open_budget, settings = Budget(), {"price": PRICE, "concurrency": 40}
+    ask_many(open_gateway(budget=open_budget, **settings), support, 40)
+    use = open_budget.usage
+    spent = use.tokens if limit == "max_tokens" else use.cost
+    one = 700 if limit == "max_tokens" else 0.004  # as a request is estimated
+    model_server.latency_s = 0.05
+    budget = Budget(**{limit: spent + one})
+    found = ask_many(open_gateway(budget=budget, **settings), support, 40)
+    assert not reasons(found)
+    assert budget.counted()[limit] == pytest.approx(spent)
+    assert not budget.reached
+    assert 1 < model_server.max_in_flight < 40  # not all of them were let out at once
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_cost"])
+def test_while_requests_wait_for_room_a_limit_is_not_passed(
+    limit, model_server, open_gateway, support
+):
+    most = {"max_tokens": 6000, "max_cost": 0.006}[limit]
+    model_server.latency_s = lambda index, body: 0.01 * (index % 3)
+    model_server.faults = lambda index, body: Status(500) if index % 4 == 0 else None
+    budget = Budget(**{limit: most})
+    settings = {"price": PRICE, "max_tokens": 50, "concurrency": 20, "retries": 0}
+    found = ask_many(open_gateway(budget=budget, **settings), support, 60)
+    assert Reason.BUDGET in reasons(found)
+    assert 0.75 * most < budget.counted()[limit] <= most
+
+
+def test_those_that_wait_for_room_are_served_in_order_and_one_that_gives_up_holds_up_nobody():
+    async def go() -> list[str]:
+        budget, done = Budget(max_tokens=100), []
+        budget.reserve(50, 50, None)
+
+        async def wait(name: str) -> None:
+            await budget.room(30, 0, None)
+            budget.reserve(30, 0, None)
+            done.append(name)
+
+        tasks = []
+        for name in "abcd":
+            tasks.append(asyncio.create_task(wait(name)))
+            await asyncio.sleep(0)
+        tasks[0].cancel()
+        budget.settle(50, 50, None, None)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return done
+
+    assert run_sync(asyncio.wait_for(go(), timeout=5)) == ["b", "c", "d"]
+
+
+def test_one_that_no_reply_can_make_room_for_does_not_wait():
+    budget = Budget(max_tokens=100)
+    budget.reserve(50, 0, None)
+    run_sync(asyncio.wait_for(budget.room(101, 0, None), timeout=5))
+    with pytest.raises(JudgeError):
+        budget.reserve(101, 0, None)
+
+
+class Fails:
+    """A transport whose requests fail, after which another one takes the budget for 0.6 s."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.n_sent = 0
+
+    async def send(self, body: bytes) -> Completion:
+        self.n_sent += 1
+        loop = asyncio.get_running_loop()
+        loop.call_soon(self.budget.reserve, 500, 499, None)
+        loop.call_later(0.6, self.budget.settle, 500, 499, None, None)
+        raise EndpointError("HTTP 500", retryable=True)
+
+    async def aclose(self) -> None: ...
+
+
+def test_a_request_that_waited_past_its_deadline_is_not_sent_again(support):
+    budget = Budget(max_tokens=1000)
+    transport = Fails(budget)
+    config = ModelConfig(model="openai/mock", deadline_s=0.55, retries=3)
+    gateway = Gateway(config, transport, budget=budget)
+    assert run_sync(asyncio.wait_for(_ask(gateway, support), timeout=10)) is Reason.ERROR
+    assert transport.n_sent == 1
+    assert budget.usage.requests == 2  # with the other one
 
 
 def test_once_a_limit_is_reached_nobody_waits_in_line_to_hear_it(open_gateway, support):
@@ -190,7 +279,10 @@ def test_claims_are_replaced_by_what_was_really_used():
     budget.settle(300, 200, None, completion(100, 0, 10))
     budget.reserve(300, 90, None)  # 110 + 500 + 390 = 1000
     with pytest.raises(JudgeError):
-        budget.check(1, 0, None)
+        budget.reserve(1, 0, None)
+    budget.check(500, 390, None)  # with nothing in flight it would do
+    with pytest.raises(JudgeError):
+        budget.check(500, 391, None)
 
 
 def test_a_reply_is_claimed_at_the_price_of_replies():

@@ -19,8 +19,9 @@ import pytest
 from mock_server import Refusal, Says
 
 from nuggetjudge.backends import cache as module
-from nuggetjudge.backends.cache import BATCH, ReplyCache, default_folder
+from nuggetjudge.backends.cache import BATCH, FOLDER, ReplyCache
 from nuggetjudge.backends.errors import JudgeOutputError
+from nuggetjudge.backends.private_folder import default_folder
 from nuggetjudge.backends.store import JsonDisk
 from nuggetjudge.records.problems import InputError
 
@@ -244,7 +245,7 @@ def test_the_spool_is_private(tmp_path):
 def test_by_default_it_stands_in_the_users_cache_directory(monkeypatch, tmp_path):
     monkeypatch.setattr(platformdirs, "user_cache_dir", lambda *a, **k: str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    assert default_folder() == tmp_path / "cache" / "replies"
+    assert default_folder(FOLDER) == tmp_path / "cache" / "replies"
     assert not (tmp_path / "cache").exists()
     ReplyCache().close()
     assert mode_of(tmp_path / "cache" / "replies") == 0o700
@@ -268,7 +269,7 @@ def test_a_folder_that_cannot_be_made_is_an_input_error(tmp_path, name):
 def test_a_users_cache_directory_that_cannot_be_made_is_an_input_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    if not default_folder().is_relative_to(tmp_path):
+    if not default_folder(FOLDER).is_relative_to(tmp_path):
         pytest.skip("this system knows no XDG_CACHE_HOME")
     with pytest.raises(InputError, match="no folder for the reply cache"):
         ReplyCache()

@@ -119,6 +119,21 @@ def test_a_signal_leaves_the_batch_running_and_says_how_to_go_on(number, code, s
     assert len(server.requests) == n_asked
 
 
+def test_batches_of_answers_that_a_run_writes_are_named_too(server, start, tmp_path):
+    server.held.set()
+    process = start("--set", "retrieve=[bm25]", "--set", "generate={k: 2}")
+    deadline = time.monotonic() + 30
+    while "look" not in server.calls:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=10)
+    assert process.returncode == 130
+    n_asked = len(server.batches["batch_0"].lines)
+    assert list((tmp_path / "out" / "generated" / "journal").glob("batches-*"))
+    assert f"Not stopped: batch_0, with {n_asked} requests" in said
+
+
 def test_an_endpoint_without_batches_is_one_line(tide_server, run_tiny):
     ran = run_tiny(tide_server, "support", "--executor", "batch", "--quiet")
     assert ran.code == 2

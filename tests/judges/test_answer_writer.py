@@ -68,6 +68,7 @@ WRONG = {
     "blank": ([("Rain.", 1), (" \n", 1)], ["sentence 2 has no text"]),
     "marks": ([("Rain [1].", 1)], ["sentence 1 has citation marks in its text"]),
     "marks of several": ([("Rain [2, 3].",)], ["sentence 1 has citation marks in its text"]),
+    "marks of three": ([("Rain [1, 2; 3].",)], ["sentence 1 has citation marks in its text"]),
     "too long": ([("one two three", 1), ("four " * 11, 2)], ["it has 14 words, wanted 13 at most"]),
     "nothing": ([], ["it has no sentence"]),
     "several": (
@@ -120,6 +121,13 @@ def test_words_are_counted_after_unicode_normalisation_as_the_track_does():
 def test_a_bracketed_word_is_no_citation_mark():
     with saying([("The [old] wall broke [sic].", 1)]) as server:
         assert written(server, repairs=0)[0][0].text == "The [old] wall broke [sic]."
+
+
+def test_one_sentence_without_citation_may_say_that_no_passage_answers():
+    with saying([("The passages do not say why the dam broke.",)]) as server:
+        sentences, calls = written(server)
+    assert sentences == [Sentence(id=0, text="The passages do not say why the dam broke.")]
+    assert len(calls) == 1
 
 
 def test_a_reply_that_cannot_be_read_is_not_repaired():

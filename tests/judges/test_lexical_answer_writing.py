@@ -34,9 +34,24 @@ def test_what_does_not_fit_any_more_is_left_out_whole():
     assert only[0] in (RAIN, WALL)
 
 
-def test_marks_in_brackets_are_not_copied():
-    marked = "Heavy autumn rain[3] weakened the Morne dam [citation needed]."
-    assert said("dam?", marked) == [("Heavy autumn rain weakened the Morne dam.", [1])]
+def test_citation_marks_are_not_copied_and_words_in_brackets_are():
+    marked = "Heavy autumn rain[3] weakened the [old] Morne dam [1, 2; 4]."
+    assert said("dam?", marked) == [("Heavy autumn rain weakened the [old] Morne dam.", [1])]
+
+
+def test_a_mark_around_a_mark_leaves_no_mark():
+    assert said("dam?", "The dam broke [1, [2] 3].") == [("The dam broke 1, 3.", [1])]
+
+
+def test_what_ends_as_no_statement_does_is_not_copied():
+    asked, heading = "Which dam burst after heavy rain?", "Autumn floods below the Morne dam"
+    assert said("dam?", f"{asked} {WALL}\n\n{heading}") == [(WALL, [1])]
+
+
+def test_a_sentence_of_more_than_forty_words_is_not_copied():
+    most = " ".join(["The dam held", *(f"wall{n}" for n in range(37))]) + "."
+    more = " ".join(["The dam lost", *(f"gate{n}" for n in range(38))]) + "."
+    assert said("dam?", f"{more} {most}") == [(most, [1])]
 
 
 def test_where_no_sentence_fits_it_gives_the_first_words():
@@ -49,9 +64,9 @@ def test_without_a_word_of_the_question_it_still_says_something():
 
 
 TEXTS = st.lists(
-    st.lists(st.sampled_from([RAIN, WALL, BEES, "Is it?", "dam", "[4]", "Тихо.", "\n\n"])).map(
-        " ".join
-    ),
+    st.lists(
+        st.sampled_from([RAIN, WALL, BEES, "Is it?", "dam", "[4]", "[1, [2] 3]", "Тихо.", "\n\n"])
+    ).map(" ".join),
     min_size=1,
     max_size=5,
 )

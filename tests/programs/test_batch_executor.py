@@ -9,9 +9,11 @@ from mock_batches import MockBatches
 from mock_server import Status
 
 import nuggetjudge as nj
+from nuggetjudge.backends.config import BatchConfig
 from nuggetjudge.programs.build_long2rag import build_long2rag
 from nuggetjudge.programs.config_file import load_config
 from nuggetjudge.programs.run import plan
+from nuggetjudge.records.problems import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DEMO = EXAMPLES / "collection" / "judge.yaml"
@@ -157,9 +159,22 @@ def test_a_finished_run_is_replayed_without_a_batch(server, config, tmp_path):
     assert files_of(tmp_path / "batch") == before
 
 
-def test_without_a_cache_the_journal_alone_keeps_judgements(server, config, tmp_path):
-    nj.run(config("batch", program=["support"], **{"run.cache": False}))
-    n_asked = len(server.requests)
-    (tmp_path / "batch" / "manifest.json").unlink()
-    assert nj.run(config("batch", program=["support"], **{"run.cache": False})).is_complete
-    assert len(server.requests) == n_asked
+def test_batches_need_the_reply_cache(server, config):
+    """A killed run gets to its later rounds by replaying the earlier ones."""
+    with pytest.raises(InputError, match=r"leave out run\.cache: false"):
+        nj.run(config("batch", program=["support"], **{"run.cache": False}))
+    assert not server.batches
+    judges = {"judges.support.model": "words", "models.words": {"model": "lexical"}}
+    assert nj.run(config("batch", program=["support"], **judges, **{"run.cache": False}))
+
+
+def test_another_endpoint_has_other_batches(server, config, tmp_path):
+    server.held.set()
+    first = config("batch", program=["support"], **{"run.batch.hours": 0.5 / 3600})
+    assert nj.run(first).n_judged == 0
+    with MockBatches() as other:
+        model = first.models["default"].model_copy(update={"api_base": other.base_url})
+        run = first.run.model_copy(update={"batch": BatchConfig(quiet_s=0.25, poll_s=0.05)})
+        second = first.model_copy(update={"models": {"default": model}, "run": run})
+        assert nj.run(second).is_complete
+        assert len(other.requests) == sum(len(batch.lines) for batch in server.batches.values())

@@ -70,6 +70,66 @@ def test_an_answer_that_could_not_be_made_stops_the_loop_before_it_is_scored(fol
         assert not (folder / "out/scores.jsonl").exists()
 
 
+def of_server(server):
+    return {"model": "openai/mock", "api_base": server.base_url, "retries": 0}
+
+
+def asks_for_an_order(body):
+    return "order" in schema_of(body)["properties"]
+
+
+def answers(body):
+    """Orders two passages, writes answers, and says something to everything else."""
+    if asks_for_an_order(body):
+        return {"order": [1, 2]}
+    if "answer" in schema_of(body)["properties"]:
+        return {"answer": [{"text": "Tides rise.", "citations": [1]}]}
+    return default_brain(body)
+
+
+def test_a_reranking_that_could_not_be_made_stops_the_loop_before_an_answer_is_written(folder):
+    """Both topics' calls fail; where as many are allowed to, the loop goes on."""
+    with MockServer(answers) as server:
+        server.faults = lambda index, body: Status(500) if asks_for_an_order(body) else None
+        more = {"pipelines": {"one": "bm25 2, listwise"}, "models.default": of_server(server)}
+        with pytest.raises(InputError, match="contexts: 2 calls of rerankers gave nothing"):
+            judge_collection(config_of(folder, **more))
+        assert len(server.requests) == 2
+        assert not (folder / "out/generated").exists()
+        assert not (folder / "out/scores.jsonl").exists()
+        judge_collection(config_of(folder, **more, **{"run.allow_missing": 1.0}))
+    assert (folder / "out/scores.jsonl").exists()
+
+
+LIMITS = {
+    "in the rerankers": (1, "rerankers: stopped at"),
+    "in the answers": (3, "answers: stopped at"),
+}
+
+
+@pytest.mark.parametrize(("most", "told"), LIMITS.values(), ids=LIMITS.keys())
+def test_a_limit_that_is_met_before_the_judging_says_where(folder, most, told):
+    with MockServer(answers) as server:
+        more = {"models.default": of_server(server), "run.max_calls": most}
+        with pytest.raises(InputError, match=told):
+            judge_collection(config_of(folder, pipelines={"one": "bm25 2, listwise"}, **more))
+        assert len(server.requests) == most
+    assert not (folder / "out/scores.jsonl").exists()
+
+
+def test_answers_that_may_be_missing_do_not_stop_the_loop(folder):
+    def brain(body):
+        if "answer" in schema_of(body)["properties"]:
+            return {"answer": [{"text": "Tides rise.", "citations": [1]}]}
+        return default_brain(body)
+
+    with MockServer(brain) as server:
+        server.faults = lambda index, body: Status(500) if index == 0 else None
+        more = {"models.default": of_server(server), "run.allow_missing": 0.25}
+        result = judge_collection(config_of(folder, **more))
+    assert result.manifest["data"]["answers"] == 3
+
+
 def test_a_dry_run_counts_all_three_parts_and_writes_nothing(folder):
     estimates = {estimate.judge: estimate.calls for estimate in plan(config_of(folder))}
     assert estimates["answer_writer"] == 4
@@ -77,19 +137,9 @@ def test_a_dry_run_counts_all_three_parts_and_writes_nothing(folder):
     assert not (folder / "out").exists()
 
 
-def of_server(server):
-    return {"model": "openai/mock", "api_base": server.base_url, "retries": 0}
-
-
 def test_a_limit_is_one_for_the_whole_loop(folder):
     """4 answers leave 1 of 5 calls for the judging, which needs 2."""
-
-    def brain(body):
-        if "answer" in schema_of(body)["properties"]:
-            return {"answer": [{"text": "Tides rise.", "citations": [1]}]}
-        return default_brain(body)
-
-    with MockServer(brain) as server:
+    with MockServer(answers) as server:
         more = {"models.default": of_server(server), "run.max_calls": 5}
         result = judge_collection(config_of(folder, **more))
         assert len(server.requests) == 5

@@ -1,5 +1,6 @@
 """What is wrong with the data is told before anything is asked, or listed and counted."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -68,6 +69,34 @@ def test_answers_are_read_again_in_the_same_order(data):
     assert list(collection.answers()) == list(collection.answers())
 
 
+@pytest.mark.parametrize("kind", ["lines", "gzip", "array"])
+def test_answers_come_topic_by_topic_in_the_order_of_topics_and_files(kind, data, tmp_path):
+    runs = [
+        [answer("a", "t2"), answer("a", "t1")],
+        [answer("b", "t1"), answer("c", "t2"), answer("c", "t1"), answer("b", "t2")],
+    ]
+    for name, rows in zip("xy", runs, strict=True):
+        lines = [json.dumps(row) for row in rows]
+        if kind == "gzip":
+            (tmp_path / f"{name}.jsonl.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+        else:
+            text = "\n".join(lines) if kind == "lines" else f"[{', '.join(lines)}]"
+            (tmp_path / f"{name}.jsonl").write_text(text)
+    collection = load_collection(data(runs=str(tmp_path / "[xy].jsonl*")))
+    cells = [("t1", "a"), ("t1", "b"), ("t1", "c"), ("t2", "a"), ("t2", "c"), ("t2", "b")]
+    assert [(found.topic_id, found.run_id) for found in collection.answers()] == cells
+    cited = [(found.topic_id, found.run_id) for found, _ in collection.cited_answers()]
+    assert cited == cells
+
+
+def test_a_run_is_named_by_its_file_when_it_is_read_again_too(data, tmp_path):
+    row = answer("-", "t1")
+    del row["run_id"]
+    (tmp_path / "mine.jsonl.gz").write_bytes(gzip.compress(json.dumps(row).encode()))
+    collection = load_collection(data(runs=str(tmp_path / "mine.jsonl.gz")))
+    assert [found.run_id for found in collection.answers()] == collection.run_ids == ["mine"]
+
+
 def test_two_answers_of_a_run_to_one_topic_are_an_error(data, tmp_path):
     write(tmp_path / "run.jsonl", [answer("a", "t1"), answer("a", "t1")])
     with pytest.raises(InputError, match=r"run\.jsonl:2: "):
@@ -122,6 +151,40 @@ def test_documents_of_a_report_are_its_own(data, tmp_path):
     collection = load_collection(data(runs=runs))
     texts = [passages["d1"].text for _, passages in collection.cited_answers()]
     assert texts == ["the text that a saw", "the text that b saw"]
+
+
+def test_a_document_of_another_report_of_the_run_is_found_before_a_passage_of_that_id(
+    data, tmp_path
+):
+    rows = []
+    for topic_id, text in (("t1", "own text"), ("t9", "text beside")):
+        name = "d1" if topic_id == "t1" else "p1"
+        said = [{"text": "Tides.", "citations": ["d1", "p1", "p2"]}]
+        rows.append(
+            {
+                "metadata": {"team_id": "t", "run_id": "a", "topic_id": topic_id},
+                "responses": said,
+                "documents": {name: {"id": name, "text": text}},
+            }
+        )
+    collection = load_collection(data(runs=str(write(tmp_path / "a.jsonl", rows))))
+    ((_, passages),) = collection.cited_answers()
+    texts = [passages[name].text for name in ("d1", "p1", "p2")]
+    assert texts == ["own text", "text beside", "text 2"]
+
+
+def test_a_document_with_two_texts_in_one_run_is_an_error_at_its_line(data, tmp_path):
+    said = [{"text": "Tides.", "citations": ["d1"]}]
+    rows = [
+        {
+            "metadata": {"team_id": "t", "run_id": "a", "topic_id": topic_id},
+            "responses": said,
+            "documents": {"d1": {"id": "d1", "text": f"text for {topic_id}"}},
+        }
+        for topic_id in ("t1", "t2")
+    ]
+    with pytest.raises(InputError, match=r"a\.jsonl:2: passage 'd1' has another text"):
+        load_collection(data(runs=str(write(tmp_path / "a.jsonl", rows))))
 
 
 def test_topics_come_from_the_nuggets_where_no_file_names_them(data, tmp_path):

@@ -8,6 +8,7 @@ from mock_server import MockServer, Refusal, input_of
 
 from nuggetjudge.programs.config_file import load_config
 from nuggetjudge.programs.generate import generate
+from nuggetjudge.programs.generate_files import answer_counts
 from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.answers import read_answers
 from nuggetjudge.records.problems import InputError, Problems
@@ -107,6 +108,12 @@ def answers_of(folder):
 def files_of(folder):
     paths = [*(folder / "answers").iterdir(), *folder.iterdir()]
     return {p.name: p.read_bytes() for p in paths if p.is_file() and p.name != "manifest.json"}
+
+
+def test_a_passage_that_two_sentences_cite_counts_once():
+    answer = [{"text": "The moon.", "citations": [1, 0]}, {"text": "Tides.", "citations": [1]}]
+    counts = answer_counts(["p1", "p2", "p3"], answer)
+    assert (counts["citations"], counts["passages"], counts["cited_passages"]) == (3, 3, 2)
 
 
 @pytest.mark.parametrize("layout", ["rag24", "rag25"])

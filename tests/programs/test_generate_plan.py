@@ -63,6 +63,7 @@ def test_what_is_not_named_is_told(name, planned):
         ({"generate.layout": "rag23"}, r"generate\.layout"),
         ({"generate.run_id": "a b"}, "an id without white space"),
         ({"generate.run_id": "a/b"}, "run 'a/b' cannot name a file"),
+        ({"generate.run_id": ".b"}, r"run '\.b' cannot name a file"),
         ({"generate.run_id": "x" * 250}, "cannot name a file"),
         ({"tag": "../b"}, r"run '\.\./b' cannot name a file"),
     ],

@@ -3,17 +3,8 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from nuggetjudge.programs.pipeline import (
-    Bm25Step,
-    CutStep,
-    DenseStep,
-    MmrStep,
-    MonoT5Step,
-    Pipeline,
-    RrfStep,
-    cut_to,
-    name_of,
-)
+from nuggetjudge.programs.pipeline import Pipeline, cut_to, name_of
+from nuggetjudge.programs.steps import Bm25Step, CutStep, DenseStep, MmrStep, MonoT5Step, RrfStep
 
 read = TypeAdapter(Pipeline).validate_python
 
@@ -45,6 +36,10 @@ def test_a_pipeline_read_back_from_a_manifest_is_the_same():
     steps = read(["bm25 50", {"dense": {"model": "some/model", "faiss": "Flat"}}, "rrf 20"])
     assert isinstance(steps[1], DenseStep)
     assert read([step.model_dump(mode="json") for step in steps]) == steps
+
+
+def test_coverage_weighs_relevance_as_the_page_on_contexts_measured_it():
+    assert read("bm25, coverage")[1].weight == 0.5
 
 
 WRONG = {

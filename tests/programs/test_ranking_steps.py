@@ -2,24 +2,29 @@
 
 import asyncio
 import json
+import math
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 from mock_server import MockServer, Status
 
-from nuggetjudge.backends.errors import EndpointUnusable
-from nuggetjudge.programs import indexing
+from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
+from nuggetjudge.programs import indexing, ranking_steps
 from nuggetjudge.programs.config_file import load_config
 from nuggetjudge.programs.coverage import question_set
-from nuggetjudge.programs.judged_steps import JudgedSteps
-from nuggetjudge.programs.pipeline import CoverageStep, DenseStep, name_of
+from nuggetjudge.programs.judged_steps import MENDED, JudgedSteps
+from nuggetjudge.programs.pipeline import name_of
 from nuggetjudge.programs.rehearsal import asks_by_itself, plan_retrieve
 from nuggetjudge.programs.retrieve import retrieve
+from nuggetjudge.programs.steps import Bm25Step, CoverageStep, DenseStep
+from nuggetjudge.records.judgements import Reason
 from nuggetjudge.records.problems import InputError, Problems
 from nuggetjudge.records.rows import Topic
 from nuggetjudge.records.runs import read_trec_run
 from nuggetjudge.retrieval.bm25 import Bm25
-from nuggetjudge.retrieval.scored import Scored
+from nuggetjudge.retrieval.encoders import HashingEncoder
+from nuggetjudge.retrieval.scored import Scored, by_place
 
 PASSAGES = {"a": "dam dam dam", "b": "dam dam clay", "c": "dam clay rock", "d": "bees sing"}
 BY_BM25 = ["a", "b", "c"]
@@ -83,6 +88,16 @@ def test_a_rehearsal_leaves_rankllm_out_and_counts_the_judges_behind_it(folder, 
     assert (folder / "runs" / f"{name_of(config.retrieve)}.run").is_file()
 
 
+def test_a_rehearsal_reads_no_file_that_a_judge_was_fitted_to(folder):
+    """A file that is not there stops the run itself, which fits the judge."""
+    more = {**of_questions(folder), "judges.answerability.state": folder / "none.json"}
+    config = config_of(folder, ["bm25", GIVEN], **more)
+    [estimate] = plan_retrieve(config)
+    assert estimate.calls == 6  # three passages, two questions
+    with pytest.raises(InputError, match=r"none\.json: cannot be read"):
+        retrieve(config, folder / "a.run")
+
+
 WANT_DATA = {
     "given questions": (GIVEN, {}, "sub-questions"),
     "the size of Z*": ({"cut": {"required": True}}, {}, "rated sub-questions"),
@@ -130,6 +145,103 @@ def test_scores_that_a_step_cannot_use_are_told_with_step_and_topic(folder, runs
     with pytest.raises(InputError, match=rf"^({told}): topic 't'"):
         ran(folder, [*given, step])
     assert not (folder / "a.run").exists()
+
+
+FORWARDS, BACKWARDS = {"a": 3, "b": 2, "c": 1}, {"c": 3, "b": 2, "a": 1}
+DAMS = 1 + math.log(2)  # what a word weighs that stands there twice
+BY_RELEVANCE = {"relevance": "encoder", "weight": 1}
+# runs, a step, and the scores that it gives, all worked out by hand
+SCORES = {
+    "rrf of k 1: a is first and third": (
+        [FORWARDS, {"b": 3, "c": 2, "a": 1}],
+        {"rrf": {"k": 1}},
+        {"b": 1 / 3 + 1 / 2, "a": 1 / 2 + 1 / 4, "c": 1 / 4 + 1 / 3},
+    ),
+    "weighted, scores as they are": (
+        [FORWARDS, BACKWARDS],
+        {"weighted": {"weights": [1, 3], "norm": "none"}},
+        {"c": 1 + 9, "b": 2 + 6, "a": 3 + 3},
+    ),
+    "mmr for relevance alone, by scores": (
+        [BACKWARDS],
+        {"mmr": {"weight": 1}},
+        {"c": 1, "b": 1 / 2, "a": 0},
+    ),
+    "mmr for relevance alone, by cosines: dam; dam dam clay; dam clay rock": (
+        [BACKWARDS],
+        {"mmr": BY_RELEVANCE},
+        {"a": 1, "b": DAMS / math.hypot(DAMS, 1), "c": 1 / math.sqrt(3)},
+    ),
+    "places, where others follow what was reranked": (
+        [BACKWARDS],
+        {"mmr": {**BY_RELEVANCE, "depth": 2}},
+        {"b": 1, "c": 1 / 2, "a": 1 / 3},
+    ),
+}
+
+
+@pytest.mark.parametrize(("runs", "step", "scores"), SCORES.values(), ids=SCORES.keys())
+def test_a_step_gives_the_scores_that_its_settings_ask_for(folder, runs, step, scores):
+    given = [write_run(folder, f"{i}.run", **scores) for i, scores in enumerate(runs)]
+    ran(folder, [*given, step])
+    found = read_trec_run(folder / "a.run", Problems())["t"]
+    assert list(found.passage_ids) == list(scores)
+    assert list(found.scores) == pytest.approx(list(scores.values()), abs=1e-5)
+
+
+class Library:
+    """A reranker that turns a ranking round, or fails, and counts as RankLLM does."""
+
+    def __init__(self, error=None, **each_time):
+        self.counts = Counter(windows=0, mended=0, failed=0)
+        self.each_time = each_time
+        self.error = error
+
+    def rerank(self, query, ranked, texts):
+        if self.error:
+            raise self.error
+        self.counts.update(self.each_time)
+        return by_place(one.passage_id for one in reversed(ranked))
+
+
+# what each of two topics comes to; the ranking of t, calls, those that failed, those mended
+LIBRARY = {
+    "a good reply": ({"windows": 2}, BY_BM25[::-1], 4, 0, 0),
+    "a mended one": ({"windows": 2, "mended": 1}, BY_BM25[::-1], 4, 0, 2),
+    "a failed one": ({"windows": 2, "failed": 1}, BY_BM25[::-1], 4, 2, 0),
+    "none at all": ({"error": JudgeError(Reason.REFUSED, "no")}, BY_BM25, 2, 2, 0),
+}
+
+
+@pytest.mark.parametrize(
+    ("does", "ids", "asked", "failed", "mended"), LIBRARY.values(), ids=LIBRARY.keys()
+)
+def test_what_a_library_counts_is_counted_and_its_failure_leaves_the_order(
+    folder, monkeypatch, does, ids, asked, failed, mended
+):
+    (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n")
+    library = Library(**does)
+    monkeypatch.setattr(ranking_steps, "rankllm_of", lambda config, step: library)
+    found, manifest = ran(folder, "bm25, rankllm")
+    assert found == ids
+    assert manifest["asked"] == {"rankllm": asked}
+    assert manifest["failed"] == ({"rankllm": failed} if failed else {})
+    assert manifest["counts"] == ({MENDED: mended} if mended else {})
+
+
+def test_a_step_tells_how_many_topics_it_has_done(folder, monkeypatch, capsys):
+    monkeypatch.setattr("nuggetjudge.programs.progress.LOG_S", 0.0)
+    (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n")
+    retrieve(config_of(folder, "bm25, mmr"), folder / "a.run", quiet=False)
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mmr: ")]
+    assert [line.partition(",")[0] for line in lines] == ["mmr: 1 of 2", "mmr: 2 of 2"]
+
+
+def test_a_ranking_with_a_passage_without_text_names_it(folder):
+    step = write_run(folder, "other.run", a=3, zzz=2, yyy=1)
+    told = r"^no text of 'yyy' \(2 of 3 passages\); add the file that has it \(--passages\)$"
+    with pytest.raises(InputError, match=told):
+        ran(folder, [step, "mmr"])
 
 
 def test_problems_of_passages_are_counted_once_however_often_they_are_read(folder):
@@ -224,6 +336,41 @@ def test_an_index_is_opened_once_for_all_pipelines(folder, monkeypatch):
     assert len(opened) == 2  # one of each k1
 
 
+def test_an_index_that_two_steps_search_is_made_once(folder, monkeypatch):
+    """They differ in how many passages a search finds, which no index depends on."""
+    made = []
+    real = Bm25.build
+
+    def build(*args, **settings):
+        made.append(settings)
+        return real(*args, **settings)
+
+    monkeypatch.setattr(Bm25, "build", build)
+    steps = [Bm25Step(step="bm25", hits=hits) for hits in (10, 20)]
+    about = indexing.make_indexes(steps, [folder / "passages.jsonl"], folder / "index")
+    assert len(made) == 1
+    assert about["indexes"] == [indexing.name_of_index(steps[0])]
+
+
+CHANGED = {  # settings -> whether the index is another one
+    "k1": (Bm25Step(step="bm25"), {"k1": 1.2}, True),
+    "b": (Bm25Step(step="bm25"), {"b": 0.7}, True),
+    "hits of bm25": (Bm25Step(step="bm25"), {"hits": 7}, False),
+    "model": (DenseStep(step="dense"), {"model": "m"}, True),
+    "query_prefix": (DenseStep(step="dense"), {"query_prefix": "q: "}, True),
+    "passage_prefix": (DenseStep(step="dense"), {"passage_prefix": "p: "}, True),
+    "normalise": (DenseStep(step="dense"), {"normalise": False}, True),
+    "faiss": (DenseStep(step="dense"), {"faiss": "Flat"}, True),
+    "faiss_search": (DenseStep(step="dense"), {"faiss_search": "nprobe=2"}, False),
+}
+
+
+@pytest.mark.parametrize(("step", "change", "is_another"), CHANGED.values(), ids=CHANGED.keys())
+def test_an_index_is_named_by_the_settings_that_it_is_made_with(step, change, is_another):
+    names = {indexing.name_of_index(each) for each in (step, step.model_copy(update=change))}
+    assert len(names) == (2 if is_another else 1)
+
+
 def test_an_encoder_is_opened_once_for_all_steps(monkeypatch):
     opened = []
 
@@ -233,12 +380,24 @@ def test_an_encoder_is_opened_once_for_all_steps(monkeypatch):
             opened.append((model, settings["query_prefix"]))
 
     monkeypatch.setattr(indexing, "SentenceEncoder", Encoder)
-    monkeypatch.setattr(indexing, "CachedEncoder", lambda encoder, folder: encoder)
-    encoders = indexing.Encoders()
+    encoders = indexing.Encoders(False)
     step = DenseStep(step="dense", model="m")
     assert encoders.of(step) is encoders.dense("m")
     assert encoders.of(step.model_copy(update={"query_prefix": "q: "})) is not encoders.dense("m")
     assert opened == [("m", ""), ("m", "q: ")]
+
+
+KEPT = {True: "home/nuggetjudge/vectors", "own": "own", False: None}  # run.cache -> its folder
+
+
+@pytest.mark.parametrize(("cache", "kept"), KEPT.items(), ids=map(str, KEPT))
+def test_vectors_are_kept_where_replies_are(folder, monkeypatch, cache, kept):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "home"))
+    monkeypatch.setattr(indexing, "SentenceEncoder", lambda model, **settings: HashingEncoder())
+    run_cache = folder / cache if isinstance(cache, str) else cache
+    ran(folder, ["bm25", {"mmr": {"encoder": "m"}}], **{"run.cache": run_cache})
+    files = [str(path.relative_to(folder)) for path in folder.rglob("vectors.*")]
+    assert files == ([f"{kept}/vectors.sqlite"] if kept else [])  # and no open one's log
 
 
 def test_the_ratings_of_a_topic_are_asked_for_at_once(folder):

@@ -8,9 +8,9 @@ from mock_server import MockServer, Status, input_of
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.programs.config_file import load_config
 from nuggetjudge.programs.indexing import make_indexes, name_of_index
-from nuggetjudge.programs.pipeline import Bm25Step
 from nuggetjudge.programs.rehearsal import plan_retrieve
 from nuggetjudge.programs.retrieve import retrieve
+from nuggetjudge.programs.steps import Bm25Step
 from nuggetjudge.records.problems import InputError, Problems
 from nuggetjudge.records.runs import read_trec_run
 
@@ -221,6 +221,17 @@ def test_a_rehearsal_counts_the_calls_that_are_then_made(folder):
     assert estimate.prompt_tokens == pytest.approx(sent / 4, rel=0.01)
 
 
+def test_rerankers_are_planned_at_the_price_they_pay_also_where_judges_ask_in_batches(folder):
+    price = {"input": 100.0, "output": 100.0}
+    entry = {"model": "openai/mock", "api_base": "http://127.0.0.1:9/v1", "price": price}
+    costs = set()
+    for executor in ("local", "batch"):
+        more = {"models.default": entry, "run.executor": executor}
+        [estimate] = plan_retrieve(config_of(folder, ["bm25", "listwise"], **more))
+        costs.add(estimate.cost)
+    assert len(costs) == 1
+
+
 def test_an_index_gives_the_same_run_and_needs_no_passages(folder):
     found, _ = rankings(folder, "bm25")
     made = make_indexes([Bm25Step(step="bm25")], [folder / "passages.jsonl"], folder / "index")
@@ -260,3 +271,35 @@ def test_a_run_in_a_config_is_found_beside_it(folder):
     config = load_config(folder / "given" / "config.yaml", data)
     retrieve(config, folder / "a.run")
     assert (folder / "a.run").read_text().split() == ["t", "Q0", "t:e#5", "1", "1.0", "run"]
+
+
+NO_NAMES = ["a/b", "a b", "", " a"]
+
+
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_a_pipeline_whose_name_no_file_or_run_can_have_is_refused(folder, name):
+    with pytest.raises(InputError, match="wanted no space or /"):
+        retrieve(config_of(folder, {name: "bm25"}), folder / "runs")
+    assert not (folder / "runs").exists()
+
+
+def test_two_pipelines_of_one_name_are_refused(folder):
+    config = config_of(folder, {"bm25": "bm25 2"}, retrieve="bm25")
+    with pytest.raises(InputError, match=r"pipelines\.bm25: has the name that retrieve: gives"):
+        retrieve(config, folder / "runs")
+
+
+def test_a_topic_whose_id_no_run_can_hold_is_refused(folder):
+    (folder / "topics.tsv").write_text("t 1\tdam\n")
+    with pytest.raises(InputError, match="topic 't 1', wanted no white space"):
+        rankings(folder, "bm25")
+    assert not (folder / "a.run").exists()
+
+
+def test_a_limit_in_dollars_wants_prices_before_anything_is_asked(folder):
+    with MockServer() as server:
+        more = {**of_server(server), "run.max_cost": 1.0}
+        with pytest.raises(InputError, match="max_cost: the price of model"):
+            rankings(folder, "bm25, listwise", **more)
+        assert not server.requests
+        assert rankings(folder, "bm25", **more)[0]["t"] == BY_BM25

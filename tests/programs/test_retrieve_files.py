@@ -7,8 +7,8 @@ from mock_server import MockServer
 
 from nuggetjudge.programs.config_file import load_config
 from nuggetjudge.programs.indexing import make_indexes, name_of_index
-from nuggetjudge.programs.pipeline import Bm25Step
 from nuggetjudge.programs.retrieve import retrieve
+from nuggetjudge.programs.steps import Bm25Step
 from nuggetjudge.records.problems import InputError
 
 BM25 = Bm25Step(step="bm25")
@@ -194,3 +194,12 @@ def test_damage_that_keeps_the_size_of_a_file_is_noticed(folder):
         retrieve(config_of(folder, **{"data.index": folder / "index"}), folder / "a.run")
     assert "\n" not in str(told.value)
     assert not (folder / "a.run").exists()
+
+
+def test_a_folder_of_indexes_is_of_one_collection(folder):
+    make_indexes([BM25], [folder / "passages.jsonl"], folder / "index")
+    before = (folder / "index" / "collection.json").read_bytes()
+    (folder / "other.jsonl").write_text('{"docid": "z", "text": "dam"}\n')
+    with pytest.raises(InputError, match="made from other passages"):
+        make_indexes([BM25], [folder / "other.jsonl"], folder / "index")
+    assert (folder / "index" / "collection.json").read_bytes() == before

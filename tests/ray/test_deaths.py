@@ -106,3 +106,13 @@ def test_a_worker_that_dies_again_and_again_ends_the_run_and_the_same_call_goes_
     while workers():
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize("most", [20, 60])
+def test_requests_that_a_dead_worker_did_not_report_count_towards_the_limit(most, demo, kill_one):
+    with MockServer(latency_s=0.2) as server:
+        kill_one(server, 12)
+        result = demo(server, "ray", "support", **{"run.concurrency": 20, "run.max_calls": most})
+        assert len(server.requests) <= most
+    assert result.manifest["limit_reached"] == f"max_calls {most}"
+    assert result.n_judged >= 12

@@ -135,12 +135,6 @@ def test_an_index_is_replaced_by_the_next_and_by_itself(tmp_path):
     assert ids(opened.search(["tide"], 5)[0]) == ["p1"]
 
 
-def test_progress_adds_up_to_the_number_of_passages():
-    told = []
-    Bm25.build(passages(*["tide"] * 2345), progress=told.append)
-    assert told == [1000, 1000, 345]
-
-
 @pytest.mark.parametrize("settings", [{"k1": -0.1}, {"b": 1.1}, {"b": -1}, {"k1": math.nan}])
 def test_settings_out_of_range_are_refused(settings):
     with pytest.raises(ValueError, match="k1 must be 0 or more and b from 0 to 1"):

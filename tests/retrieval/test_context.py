@@ -1,17 +1,12 @@
 import pytest
 
 from nuggetjudge.metrics.tokens import token_counter
-from nuggetjudge.retrieval.context import first, within_tokens
+from nuggetjudge.retrieval.context import within_tokens
 from nuggetjudge.retrieval.scored import by_place
 
 RANKED = by_place("abc")
 TEXTS = {"a": "one two three", "b": "four five", "c": "six"}
 words = token_counter("words")
-
-
-@pytest.mark.parametrize(("hits", "kept"), [(0, ""), (2, "ab"), (9, "abc")])
-def test_the_first_passages_are_kept_with_their_scores(hits, kept):
-    assert first(RANKED, hits) == RANKED[: len(kept)]
 
 
 # The texts have 3, 2 and 1 words: c would still fit into 4, but does not follow.
@@ -29,7 +24,5 @@ def test_texts_behind_the_limit_are_not_needed_but_those_before_are():
 
 
 def test_a_size_below_zero_is_refused():
-    with pytest.raises(ValueError, match="hits must be 0 or more, got -1"):
-        first(RANKED, -1)
     with pytest.raises(ValueError, match="limit must be 0 or more tokens, got -1"):
         within_tokens(RANKED, TEXTS, -1, words)

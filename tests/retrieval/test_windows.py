@@ -67,12 +67,6 @@ def test_a_pass_brings_the_best_that_a_window_carries_to_the_top(relevance, wind
     assert all(2 <= len(places) <= window for places in shown)
 
 
-def test_only_the_top_is_reordered_and_the_rest_stays_behind():
-    found, shown = slid([0, 1, 2, 3, 9], window=2, stride=1, top=4)
-    assert found == [3, 0, 1, 2, 4]
-    assert shown == [[2, 3], [1, 3], [0, 3]]
-
-
 def test_a_failed_window_may_return_what_it_got():
     async def order(places):
         return list(places) if 6 in places and 3 in places else sorted(places, reverse=True)
@@ -85,7 +79,6 @@ def test_a_failed_window_may_return_what_it_got():
 def test_nothing_is_asked_about_fewer_than_two(n):
     assert slid(list(range(n))) == (list(range(n)), [])
     assert picked(list(range(n))) == (list(range(n)), [])
-    assert slid([0, 1, 2], top=1) == ([0, 1, 2], [])
 
 
 @pytest.mark.parametrize("wrong", [[0, 1], [0, 1, 1], [0, 1, 3], [0, 1, 2, 2]])
@@ -103,9 +96,7 @@ def test_other_places_than_asked_are_refused(wrong):
         asyncio.run(setwise_top(3, best))
 
 
-@pytest.mark.parametrize(
-    "options", [{"window": 1}, {"stride": 0}, {"stride": 21}, {"top": 0}], ids=str
-)
+@pytest.mark.parametrize("options", [{"window": 1}, {"stride": 0}, {"stride": 21}], ids=str)
 def test_windows_that_cannot_be_are_refused(options):
     with pytest.raises(ValueError, match="wanted n >= 0, window >= 2"):
         slid([1, 2], **options)
