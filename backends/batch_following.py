@@ -137,8 +137,7 @@ class Follower:
                     lines.write(request.line())
                     request.body = b""
                 upload = self._patiently(batch, lambda: self._calls.upload(sent, lines), TRIES)
-                file_id = await upload
-            self._ledger.uploaded(sent, file_id)
+                self._ledger.uploaded(sent, await upload)
         if not sent.file_id:
             raise NeverSent("a killed run had not sent it", retryable=True)
         if not sent.batch_id:

@@ -79,8 +79,8 @@ class Budget:
     _cost_claimed: float = 0.0
     _tokens_assumed: int = 0  # for replies that did not tell
     _cost_assumed: float = 0.0
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _settled: asyncio.Event = field(default_factory=asyncio.Event)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
+    _settled: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
 
     def check(self, prompt: int, reply: int, price: Price | None) -> None:
         """Raise JudgeError(budget) if such a request would pass a limit, whatever is in flight."""

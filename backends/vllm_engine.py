@@ -7,10 +7,11 @@ steps, so that whatever is asked at one time is generated together; no request w
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -21,10 +22,9 @@ import orjson
 
 from ..records.problems import InputError
 from .config import ModelConfig
-from .errors import EndpointError, EndpointUnusable
+from .errors import EndpointUnusable
 from .gateway import Completion
-from .http import TOO_LONG, count_of, is_too_long
-from .logprobs import Token, read_tokens
+from .vllm_requests import answer, refusal, said, sampling
 
 # What judging wants of vLLM, here and in its server. `guidance` keeps to every schema that a judge
 # sends and, told so, writes no white space; the model's own sampling defaults are left out, so
@@ -44,7 +44,7 @@ ENVIRONMENT = {
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
 }
 STOP_S = 30.0  # for an engine to end
-_ELSEWHERE = ("model", "messages", "chat_template_kwargs", "logprobs", "top_logprobs")
+log = logging.getLogger(__name__)
 
 
 class VllmTransport:
@@ -96,6 +96,7 @@ class _Engine:
         self._arrived: SimpleQueue[tuple[dict[str, Any], Future[Completion]] | None] = SimpleQueue()
         self._asked: dict[str, Future[Completion]] = {}  # by the engine's number of a request
         self._over: EndpointUnusable | None = None
+        self._is_loading = True
         self._thread = threading.Thread(target=self._run, name="nuggetjudge-vllm", daemon=True)
         self._thread.start()
 
@@ -110,6 +111,9 @@ class _Engine:
 
     def stop(self) -> None:
         """End the engine; what it has not answered fails."""
+        if self._is_loading and self._thread.is_alive():
+            wait = f"waiting for it to end, {STOP_S:g} s at most"
+            log.warning("vLLM is still loading %r; %s", self._model, wait)
         self._arrived.put(None)
         self._thread.join(STOP_S)
 
@@ -118,11 +122,12 @@ class _Engine:
         llm = None
         try:
             llm = _load(self._model, self._options)
+            self._is_loading = False
             self._serve(llm)
         except EndpointUnusable as error:
             over = error
         except Exception as error:  # whatever vLLM raises ends its engine
-            over = EndpointUnusable(f"the vLLM engine of {self._model!r} ended: {_said(error)}")
+            over = EndpointUnusable(f"the vLLM engine of {self._model!r} ended: {said(error)}")
         finally:
             self._fail_all(over)
             if llm is not None:
@@ -146,7 +151,7 @@ class _Engine:
             for output in llm.llm_engine.step():
                 if output.finished and (reply := self._asked.pop(output.request_id, None)):
                     with suppress(InvalidStateError):  # cancelled a moment ago
-                        _answer(reply, output, self._model)
+                        answer(reply, output, self._model)
 
     def _new(self) -> Iterator[tuple[dict[str, Any], Future[Completion]] | None]:
         """All that has arrived; waits for one if there is nothing else to do."""
@@ -164,13 +169,13 @@ class _Engine:
         try:
             [number] = llm.enqueue_chat(
                 [body["messages"]],
-                [_sampling(body)],
+                [sampling(body)],
                 use_tqdm=False,
                 chat_template_kwargs=body.get("chat_template_kwargs"),
             )
         except Exception as error:  # of many kinds; an engine that is dead says so at its next step
             with suppress(InvalidStateError):
-                reply.set_exception(_refusal(error))
+                reply.set_exception(refusal(error))
         else:
             self._asked[number.split("-")[0]] = reply  # replies come without its random part
 
@@ -217,7 +222,7 @@ def _load(model: str, options: Mapping[str, Any]) -> Any:
             return LLM(model=model, **{**JUDGING, **options})
         except Exception as error:  # of vLLM, torch or the model's files
             raise EndpointUnusable(
-                f"vLLM cannot load {model!r}: {_said(error)}\n"
+                f"vLLM cannot load {model!r}: {said(error)}\n"
                 "Check models.*.model and models.*.vllm; vLLM's own log stands above"
             ) from None
 
@@ -231,71 +236,3 @@ def _set_unless_set(variables: Mapping[str, str]) -> Iterator[None]:
     finally:
         for name in added:
             os.environ.pop(name, None)
-
-
-def _sampling(body: Mapping[str, Any]) -> Any:
-    """A request's parameters as vLLM's. Raises: TypeError for one that vLLM does not know."""
-    from vllm.sampling_params import SamplingParams, StructuredOutputsParams
-
-    options = {name: value for name, value in body.items() if name not in _ELSEWHERE}
-    form = options.pop("response_format", None)
-    structure = options.pop("structured_outputs", None)
-    if form is not None and form["type"] == "json_schema":
-        structure = {"json": form["json_schema"]["schema"]}
-    elif form is not None:
-        structure = {"json_object": True}
-    if structure is not None:
-        options["structured_outputs"] = StructuredOutputsParams(**structure)
-    if body.get("logprobs"):
-        options["logprobs"] = body.get("top_logprobs", 0)
-    return SamplingParams(**{"max_tokens": None, **options})  # None: to the end of the context
-
-
-def _answer(reply: Future[Completion], output: Any, model: str) -> None:
-    said = output.outputs[0]
-    if said.finish_reason not in ("stop", "length"):
-        detail = f"vLLM ended the request: {said.finish_reason}"
-        reply.set_exception(EndpointError(detail, retryable=True))
-        return
-    reply.set_result(
-        Completion(
-            said.text,
-            said.finish_reason,
-            "",
-            model,
-            count_of(len(output.prompt_token_ids)),
-            count_of(output.num_cached_tokens),
-            count_of(len(said.token_ids)),
-            _tokens(said.token_ids, said.logprobs) if said.logprobs else (),
-        )
-    )
-
-
-def _tokens(ids: Iterable[int], rows: Iterable[Mapping[int, Any]]) -> list[Token]:
-    """The tokens of a reply, read as those of a server are."""
-    return read_tokens(
-        {
-            "content": [
-                {**_named(row[i]), "top_logprobs": [_named(other) for other in row.values()]}
-                for i, row in zip(ids, rows, strict=True)
-            ]
-        }
-    )
-
-
-def _named(chance: Any) -> dict[str, Any]:
-    return {"token": chance.decoded_token or "", "logprob": chance.logprob}
-
-
-def _refusal(error: Exception) -> EndpointError | EndpointUnusable:
-    """Of a request that vLLM does not take: only its length differs from those of the others."""
-    said = _said(error)
-    if is_too_long("", said):
-        return EndpointError(f"{TOO_LONG}: {said}", retryable=False)
-    hint = "Check models.*.extra_body, models.*.schema and models.*.logprobs"
-    return EndpointUnusable(f"vLLM does not take the request: {said}\n{hint}")
-
-
-def _said(error: Exception) -> str:
-    lines = str(error).strip().split("\n")
-    return f"{type(error).__name__}: {lines[0]}"[:300]

@@ -43,7 +43,8 @@ def server_command(
         model: a name on the Hugging Face hub, or a folder. name: what requests call it.
         gpus: over which each layer is split.
         max_model_len: tokens of prompt and reply; None: what the model allows, or what fits.
-        extra: flags of `vllm serve`; they come last and so win over those that stand here.
+        extra: flags of `vllm serve`; they come last and so win over those that stand here, of
+            which the address and the name are better left alone.
 
     Raises: InputError if there is no vLLM, neither in this environment nor on the PATH.
     """
@@ -148,6 +149,8 @@ class VllmServer:
 
     def _tail(self) -> str:
         lines = self._log.read_text("utf-8", "replace").splitlines()[-TAIL_LINES:]
+        if not lines:
+            return f"; {self._log} is empty"
         said = "".join(f"\n  {line}" for line in lines)
         return f"; the last lines of {self._log}:{said}"
 

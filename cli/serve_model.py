@@ -7,14 +7,24 @@ import os
 import shlex
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..records.problems import InputError
 from .exits import TERMINATED
 from .stopping import Terminated
 from .terminal import shown
+
+# Flags of vLLM that have to be known here too, and how they are given.
+_OWN = {
+    "--host": "use --host, before --",
+    "--port": "use --port, before --",
+    "--served-model-name": "use --name, before --",
+    "--api-key": "set VLLM_API_KEY, which no list of processes shows",
+}
 
 
 def serve_model(
@@ -47,6 +57,7 @@ def serve_model(
     """
     from ..backends.vllm_server import VllmServer, server_command
 
+    _check(flags or ())
     called = name or (Path(model).resolve().name if Path(model).is_dir() else model)
     command = server_command(
         model,
@@ -70,6 +81,14 @@ def serve_model(
             server.wait()
     except Terminated:  # typer would take it for Ctrl-C
         raise typer.Exit(TERMINATED) from None
+
+
+def _check(flags: Sequence[str]) -> None:
+    """Raise InputError for a flag that vLLM would follow and this program would not."""
+    for flag in flags:
+        told = flag.partition("=")[0].replace("_", "-")
+        if told in _OWN:
+            raise InputError(f"{told} after --: {_OWN[told]}")
 
 
 def _entry(name: str, api_base: str) -> str:

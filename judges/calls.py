@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from ..backends.errors import JudgeError
+from ..backends.task_group import task_group
 from ..records.judgements import Provenance, Unjudged
 from .items import ItemJudge
 from .verdicts import Verdict
@@ -71,12 +71,9 @@ async def judge_items(
                 for n, (i, verdict) in enumerate(zip(places, verdicts, strict=True)):
                     outcomes[i] = (verdict, call if n == 0 else None)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(concurrency):
-                group.create_task(work(waiting))
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+    async with task_group() as group:
+        for _ in range(concurrency):
+            group.create_task(work(waiting))
     return [outcomes[i] for i in range(len(items))]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..backends.errors import JudgeError
+from ..backends.task_group import task_group
 from ..records.ratings import NOT_JUDGED, Ratings
 from ..records.rows import QuestionSet, Topic
 from ..retrieval.coverage_greedy import greedy_coverage
@@ -103,16 +103,11 @@ class JudgedSteps:
         questions = await self._questions_of(step, topic)
         if questions is None:
             return list(ranked)
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = {
-                    name: group.create_task(
-                        self._ratings_of(step, topic, name, questions, texts[name])
-                    )
-                    for name, _ in ranked
-                }
-        except BaseExceptionGroup as errors:
-            raise errors.exceptions[0] from None
+        async with task_group() as group:
+            tasks = {
+                name: group.create_task(self._ratings_of(step, topic, name, questions, texts[name]))
+                for name, _ in ranked
+            }
         ratings = {name: task.result() for name, task in tasks.items()}
         return greedy_coverage(ranked, ratings, weight=step.weight, hits=step.hits)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..backends.budget import Usage
 from ..backends.errors import JudgeError
+from ..backends.task_group import task_group
 from ..metrics.tokens import token_counter
 from ..records.passages import read_passages
 from ..records.problems import InputError, Problems
@@ -195,12 +196,9 @@ class RankingSteps:
                     await asyncio.sleep(0)  # a look at Ctrl-C
 
             n = self._config.run.concurrency if isinstance(step, JudgedStep) else 1
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(min(n, len(front))):
-                        group.create_task(work())
-            except BaseExceptionGroup as errors:
-                raise errors.exceptions[0] from None
+            async with task_group() as group:
+                for _ in range(min(n, len(front))):
+                    group.create_task(work())
         return {topic: found[topic] for topic in rankings}
 
     def _reranker(

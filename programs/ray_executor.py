@@ -7,23 +7,20 @@ arrive, each worker is told how far it may spend, and equal questions go to the 
 from __future__ import annotations
 
 import asyncio
-import logging
-import math
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..backends.budget import Budget
 from ..backends.errors import EndpointUnusable
+from ..backends.task_group import task_group
 from ..records.judgements import Outcome, Reason, Unjudged
 from ..records.problems import InputError
-from .config import Config, RunSection
+from .config import Config
 from .dealing import Deal
 from .engine import Pending, Work
 from .leases import Lease, Leases
 from .panel import Panel
+from .ray_workers import connect, parts, worker
 from .shipping import packed
 
 if TYPE_CHECKING:
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
 MOST_DEATHS = 3  # of one worker in a row, without an outcome between them
 REPLACE_S = 120.0  # until another worker takes over what a dead one was to judge
 CLOSE_S = 5.0
-OBJECT_STORE_BYTES = 100 * 2**20  # items and outcomes pass through it in small messages
 
 
 @dataclass
@@ -99,28 +95,12 @@ class RayExecutor:
 
         ray.kill(slot.handle)  # it may only be out of reach
         self.leases.bury(slot.lease)
-        slot.handle, slot.lease = self._worker(slot.config), self.leases.open()
+        slot.handle, slot.lease = worker(slot.config), self.leases.open()
 
     def _start(self) -> None:
-        import ray
-
-        run = self._config.run
-        if not ray.is_initialized():
-            self._is_ours = True
-            _connect(run)
-        n = min(_room(run, ray.cluster_resources()), run.concurrency)
-        for number in range(n):
-            config = _part(self._config, number, n)
-            self.slots.append(_Slot(number, config, self._worker(config), self.leases.open()))
-
-    def _worker(self, config: Config) -> Any:
-        import ray
-
-        from .ray_worker import Worker
-
-        run = self._config.run
-        kind = ray.remote(num_cpus=run.worker_cpus, num_gpus=run.worker_gpus)(Worker)
-        return kind.remote(config, Path.cwd())
+        self._is_ours = connect(self._config.run)
+        for number, config in enumerate(parts(self._config)):
+            self.slots.append(_Slot(number, config, worker(config), self.leases.open()))
 
 
 class _StageOnRay:
@@ -141,12 +121,9 @@ class _StageOnRay:
         slots, refused = self._executor.slots, self._deal.refused
         while not self._deal.is_over:
             self._n_feeding, self._is_fed = 0, asyncio.Event()
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for slot in slots:
-                        group.create_task(self._open_and_feed(slot))
-            except BaseExceptionGroup as errors:
-                raise errors.exceptions[0] from None
+            async with task_group() as group:
+                for slot in slots:
+                    group.create_task(self._open_and_feed(slot))
             for slot in slots:
                 if refused[slot.number]:
                     await self._feed(slot, is_alone=True)
@@ -249,56 +226,3 @@ async def _result(reference: Any) -> Any:
         raise (error.cause or error) from None
     except RayActorError as error:
         raise _Died(" ".join(str(error).split())) from None
-
-
-def _connect(run: RunSection) -> None:
-    """Start Ray on this machine, or join a cluster; it draws nothing and tells nobody."""
-    import ray
-
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if run.address == "local":
-        options |= {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
-        options["_node_ip_address"] = "127.0.0.1"  # no port that others can reach
-        if run.workers is not None:
-            options["num_cpus"] = math.ceil(run.workers * run.worker_cpus)
-    try:
-        ray.init(run.address, **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        why = str(error).split("\n")[0]
-        raise InputError(f"run.address {run.address}: Ray cannot be reached ({why})") from None
-
-
-def _room(run: RunSection, resources: Mapping[str, float]) -> int:
-    """How many workers there will be. Raises: InputError if there is no room for one."""
-    needs = {"CPU": run.worker_cpus, "GPU": run.worker_gpus}
-    fits = [int(resources.get(kind, 0) // need) for kind, need in needs.items() if need]
-    if run.workers is None and not fits:
-        raise InputError("run.workers: say how many, since they take neither CPU nor GPU")
-    may_grow = run.workers is not None and run.address != "local"
-    if not may_grow and not all(fits):
-        there = ", ".join(f"{resources.get(kind, 0):g} {kind}" for kind in needs)
-        raise InputError(f"no room for a Ray worker of {needs}: the cluster has {there}")
-    return run.workers or min(fits)
-
-
-def _part(config: Config, number: int, n: int) -> Config:
-    """The config of one of n workers, whose concurrency and rates add up to what was asked for."""
-    run = config.run.model_copy(
-        update={
-            "executor": "local",
-            "concurrency": (config.run.concurrency + number) // n,
-            **dict.fromkeys(("max_calls", "max_tokens", "max_cost")),
-        }
-    )
-    models = {
-        alias: model.model_copy(
-            update={
-                "concurrency": max(1, (model.concurrency + number) // n),
-                "rpm": model.rpm and model.rpm / n,
-                "tpm": model.tpm and model.tpm / n,
-            }
-        )
-        for alias, model in config.models.items()
-    }
-    return config.model_copy(update={"run": run, "models": models})

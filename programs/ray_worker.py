@@ -55,9 +55,8 @@ class Worker:
 
     async def begin(self, number: int, stage: bytes) -> None:
         """Take up a stage; the first is number 1. Raises: InputError, EndpointUnusable."""
-        if (
-            number <= self._number
-        ):  # Ray may call out of order: that stage ended without this worker
+        # Ray may call out of order: that stage ended without this worker.
+        if number <= self._number:
             return
         if self._panel is None:
             self._cache = open_cache(self._config)
@@ -119,4 +118,7 @@ class Worker:
             (self._some, self._finished or self._error),
             (self._few_left, self._n_held < self._config.run.concurrency or self._error),
         ):
-            event.set() if is_so else event.clear()
+            if is_so:
+                event.set()
+            else:
+                event.clear()

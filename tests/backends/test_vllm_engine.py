@@ -146,6 +146,34 @@ def test_a_judge_that_is_simply_dropped_ends_its_engine(vllm):
     assert vllm.all[0].is_shut
 
 
+def test_what_stops_while_the_model_loads_says_that_it_waits(vllm, monkeypatch, caplog):
+    loading, goes_on = threading.Event(), threading.Event()
+
+    def load(self, **options):
+        loading.set()
+        goes_on.wait(timeout=10)
+        StandIn.__init__(self, **options)
+
+    monkeypatch.setattr(vllm, "__init__", load)
+
+    async def stop():
+        backend = open_backend(model())
+        asked = asyncio.create_task(SupportJudge(backend=backend).verdict(**ASKED))
+        await asyncio.to_thread(loading.wait, 10)
+        asked.cancel()
+        closed = asyncio.create_task(backend.aclose())
+        while not caplog.messages and not closed.done():
+            await asyncio.sleep(0.01)
+        told = list(caplog.messages)
+        goes_on.set()
+        await closed
+        return told
+
+    told = asyncio.run(asyncio.wait_for(stop(), timeout=10))
+    assert told == ["vLLM is still loading 'org/tiny'; waiting for it to end, 30 s at most"]
+    assert vllm.all[0].is_shut
+
+
 def test_the_engine_is_set_up_for_judging_and_options_of_the_config_win(vllm):
     ask_all(model(vllm={"max_model_len": 4096, "max_logprobs": 50}))
     options = vllm.all[0].options

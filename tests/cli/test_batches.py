@@ -124,7 +124,8 @@ def test_batches_of_answers_that_a_run_writes_are_named_too(server, start, tmp_p
     process = start("--set", "retrieve=[bm25]", "--set", "generate={k: 2}")
     deadline = time.monotonic() + 30
     while "look" not in server.calls:
-        assert process.poll() is None and time.monotonic() < deadline
+        assert process.poll() is None
+        assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=10)

@@ -19,6 +19,8 @@ PROGRAM = """\
 #!{python}
 import http.server, os, signal, sys, time
 does = os.environ.get("VLLM_DOES", "")
+if does == "die at once":
+    sys.exit(7)
 print("loading", *sys.argv[1:], flush=True)
 if does == "die":
     sys.exit("ValueError: no weights in the folder")
@@ -78,6 +80,23 @@ def test_the_command_has_what_judging_wants_and_flags_of_ones_own_come_last(judg
     assert words[-2:] == ["--dtype", "half"]
 
 
+@pytest.mark.parametrize(
+    ("flags", "use"),
+    [
+        (["--port", "9"], "--port after --: use --port, before --"),
+        (["--host=0.0.0.0"], "--host after --: use --host, before --"),
+        (["--served_model_name", "x"], "--served-model-name after --: use --name, before --"),
+        (["--api-key", "sk-secret"], "--api-key after --: set VLLM_API_KEY"),
+    ],
+)
+def test_what_the_command_has_to_know_too_is_not_taken_after_the_dashes(flags, use, judge, path):
+    ran = judge("serve-model", "x", "--dry-run", "--", *flags, env=path)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"judge: {use}")
+    assert ran.err.count("\n") == 1
+    assert "secret" not in ran.err
+
+
 def test_without_vllm_it_says_in_one_line_what_to_install(judge, path, environment):
     ran = judge("serve-model", "org/tiny", env={"PATH": "/nowhere"})
     assert (ran.code, ran.out) == (2, "")
@@ -99,6 +118,12 @@ def test_a_server_that_dies_shows_the_last_lines_of_its_log(judge, path, port):
     assert (ran.code, ran.out) == (2, "")
     assert "judge: vLLM ended (exit code 1); the last lines of vllm.log:\n" in ran.err
     assert ran.err.endswith("\n  ValueError: no weights in the folder\n")
+
+
+def test_a_server_that_wrote_nothing_is_told_so(judge, path, port):
+    ran = judge("serve-model", "x", "--port", port, env=path | {"VLLM_DOES": "die at once"})
+    assert ran.code == 2
+    assert ran.err.endswith("judge: vLLM ended (exit code 7); vllm.log is empty\n")
 
 
 def test_a_server_that_is_not_ready_in_time_is_ended(judge, path, port):
