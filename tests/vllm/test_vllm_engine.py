@@ -119,7 +119,11 @@ def test_seeds_are_left_out_on_a_cpu_where_they_end_the_engine(in_process):
 def test_a_cancelled_question_leaves_the_engine_to_the_others(in_process):
     async def ask():
         judge = SupportJudge(model=in_process.model_copy(update={"max_tokens": None}))
-        doomed = [asyncio.ensure_future(judge.verdict(sentence=s, passage="x")) for s in SENTENCES]
+        doomed = [  # more than the engine can be done with before they are given up
+            asyncio.ensure_future(judge.verdict(sentence=sentence, passage=f"x {n}"))
+            for sentence in SENTENCES
+            for n in range(60)
+        ]
         await asyncio.sleep(0.05)
         for task in doomed:
             task.cancel()
