@@ -23,7 +23,8 @@ from .config import Config, JudgeName
 from .coverage import add_pools
 from .coverage_inputs import read_coverage_inputs
 from .coverage_topic import CoverageData, TopicView
-from .indexing import Encoders, Indexes
+from .encoders import Encoders
+from .indexing import Indexes
 from .judged_steps import JudgedSteps
 from .manifest import fingerprint_of, input_hashes, this_time
 from .panel import Panel

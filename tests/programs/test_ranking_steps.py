@@ -10,6 +10,7 @@ import pytest
 from mock_server import MockServer, Status
 
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
+from nuggetjudge.programs import encoders as encoders_of
 from nuggetjudge.programs import indexing, ranking_steps
 from nuggetjudge.programs.config_file import load_config
 from nuggetjudge.programs.coverage import question_set
@@ -379,8 +380,8 @@ def test_an_encoder_is_opened_once_for_all_steps(monkeypatch):
             self.name = model
             opened.append((model, settings["query_prefix"]))
 
-    monkeypatch.setattr(indexing, "SentenceEncoder", Encoder)
-    encoders = indexing.Encoders(False)
+    monkeypatch.setattr(encoders_of, "SentenceEncoder", Encoder)
+    encoders = encoders_of.Encoders(False)
     step = DenseStep(step="dense", model="m")
     assert encoders.of(step) is encoders.dense("m")
     assert encoders.of(step.model_copy(update={"query_prefix": "q: "})) is not encoders.dense("m")
@@ -393,7 +394,7 @@ KEPT = {True: "home/nuggetjudge/vectors", "own": "own", False: None}  # run.cach
 @pytest.mark.parametrize(("cache", "kept"), KEPT.items(), ids=map(str, KEPT))
 def test_vectors_are_kept_where_replies_are(folder, monkeypatch, cache, kept):
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "home"))
-    monkeypatch.setattr(indexing, "SentenceEncoder", lambda model, **settings: HashingEncoder())
+    monkeypatch.setattr(encoders_of, "SentenceEncoder", lambda model, **settings: HashingEncoder())
     run_cache = folder / cache if isinstance(cache, str) else cache
     ran(folder, ["bm25", {"mmr": {"encoder": "m"}}], **{"run.cache": run_cache})
     files = [str(path.relative_to(folder)) for path in folder.rglob("vectors.*")]
