@@ -252,13 +252,19 @@ def _ids(rankings: Rankings) -> set[str]:
 
 
 def rankllm_of(config: Config, step: RankLlmStep) -> Reranker:
-    """RankLLM over the endpoint of the model that `judges.rankllm` names."""
+    """RankLLM with the model that `judges.rankllm` names: an endpoint, or vLLM in this process."""
     from ..retrieval.rankllm import CONTEXT_SIZE, RankLlm
 
     alias, model = config.model_of("rankllm")
+    size = model.context_length or CONTEXT_SIZE
+    if model.way == "vllm":
+        window, stride = step.window, step.stride
+        return RankLlm.local(
+            model.model, first=step.first, window=window, stride=stride, context_size=size
+        )
     if model.way != "http":
-        what = f"asks an OpenAI-compatible endpoint, and models.{alias} is {model.model!r}"
-        raise InputError(f"rankllm {what}")
+        what = "asks an OpenAI-compatible endpoint or engine: vllm, and"
+        raise InputError(f"rankllm {what} models.{alias} is {model.model!r}")
     try:
         key = model.api_key()
     except KeyError as missing:
@@ -271,6 +277,6 @@ def rankllm_of(config: Config, step: RankLlmStep) -> Reranker:
         prompt=step.prompt,
         window=step.window,
         stride=step.stride,
-        context_size=model.context_length or CONTEXT_SIZE,
+        context_size=size,
         timeout_s=model.timeout_s,
     )

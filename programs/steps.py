@@ -152,7 +152,13 @@ class RankLlmStep(WindowStep):
     """List-wise by RankLLM, with the model `judges.rankllm` names; extra `rerank`."""
 
     step: Literal["rankllm"]
-    prompt: Literal["rank_gpt", "rank_gpt_apeer", "rank_lrl", "rank_zephyr"] = "rank_gpt"
+    prompt: Literal["rank_gpt", "rank_gpt_apeer", "rank_lrl", "rank_zephyr"] = Field(
+        default="rank_gpt", description="of an endpoint; engine: vllm has rank_zephyr's"
+    )
+    first: bool = Field(
+        default=False,
+        description="of engine: vllm, by the first token, as FIRST is trained",
+    )
 
 
 class ListwiseStep(WindowStep):

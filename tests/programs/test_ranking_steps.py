@@ -426,3 +426,30 @@ def test_an_endpoint_that_no_rating_can_come_from_is_told_as_such(folder):
         server.faults = lambda index, body: Status(401)
         with pytest.raises(EndpointUnusable):
             ran(folder, ["bm25", GIVEN], **of_questions(folder), **of_server(server))
+
+
+def test_rankllm_takes_the_model_of_its_entry_over_an_endpoint_or_by_vllm(folder, monkeypatch):
+    """What the library is opened with; tests/rerank asks a real one."""
+    from nuggetjudge.programs.steps import RankLlmStep
+    from nuggetjudge.retrieval.rankllm import RankLlm
+
+    opened = {}
+    monkeypatch.setattr(RankLlm, "__init__", lambda self, model, **given: opened.update(given))
+    monkeypatch.setattr(RankLlm, "local", lambda model, **given: opened.update(given, model=model))
+    step = RankLlmStep(step="rankllm", window=12, stride=6, first=True)
+    entry = {"model": "openai/m", "api_base": "http://127.0.0.1:9/v1", "context_length": 999}
+    ranking_steps.rankllm_of(load_config(None, {"models.default": entry}), step)
+    assert opened.pop("api_base") == "http://127.0.0.1:9/v1"
+    assert (opened.pop("window"), opened.pop("stride"), opened.pop("context_size")) == (12, 6, 999)
+    opened.clear()
+    zephyr = {"model": "some/zephyr", "engine": "vllm"}
+    ranking_steps.rankllm_of(load_config(None, {"models.default": zephyr}), step)
+    assert opened == {
+        "model": "some/zephyr",
+        "first": True,
+        "window": 12,
+        "stride": 6,
+        "context_size": 4096,
+    }
+    with pytest.raises(InputError, match="engine: vllm"):
+        ranking_steps.rankllm_of(load_config(None, {}), step)
