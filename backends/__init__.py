@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .batch_ledger import Batches
+    from .batch.ledger import Batches
     from .budget import Budget
     from .cache import ReplyCache
     from .config import ModelConfig
@@ -40,7 +40,7 @@ def open_backend(
         assert config.recording is not None  # ModelConfig checks it
         return Gateway(config, RecordedTransport(config.recording), budget=budget)
     if batches is not None and not offline and config.way != "vllm":
-        from .batch_api import open_batches
+        from .batch.api import open_batches
 
         return open_batches(config, batches, cache=cache, budget=budget)
     transport = None if offline else open_transport(config)
@@ -53,7 +53,7 @@ def open_transport(config: ModelConfig) -> Transport:
     Raises: EndpointUnusable; InputError if the extra that it needs is not installed.
     """
     if config.way == "vllm":
-        from .vllm_engine import VllmTransport
+        from .vllm.engine import VllmTransport
 
         return VllmTransport(config)
     if config.way == "litellm":

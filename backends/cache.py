@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 from .private_folder import default_folder, make_private
 from .store import FAULTS, KnownKeys, as_input_error, open_store, told_as_input
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 
 
 def default_folder(name: str) -> Path:

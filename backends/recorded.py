@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from ..records.lines import json_lines
-from ..records.problems import InputError, Problems
+from ..records.reading.lines import json_lines
+from ..records.reading.problems import InputError, Problems
 from .errors import EndpointError
 from .gateway import Completion
 from .logprobs import Token, read_tokens

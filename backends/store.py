@@ -12,7 +12,7 @@ from typing import Any
 
 import diskcache
 
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 
 LOOK_S = 1.0  # between two looks at what other processes filed
 FAULTS = (OSError, sqlite3.Error, diskcache.Timeout)  # what a disk or another process can do

@@ -88,7 +88,7 @@ def main(step: str, folder: str, url: str) -> dict[str, Any]:
 
 
 def _plan(settings: dict[str, Any]) -> dict[str, Any]:
-    from nuggetjudge.programs.config_file import load_config
+    from nuggetjudge.programs.config.reading import load_config
     from nuggetjudge.programs.run import dotted, plan
 
     found = plan(load_config(None, dotted(settings)))

@@ -11,9 +11,9 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.gateway import Gateway
 from nuggetjudge.backends.http import HttpTransport
 from nuggetjudge.judges import NuggetAssigner, SupportJudge
-from nuggetjudge.programs.engine import Item, Tally, run_stage
-from nuggetjudge.programs.journal import Journal
-from nuggetjudge.programs.progress import ProgressBar
+from nuggetjudge.programs.engine.journal import Journal
+from nuggetjudge.programs.engine.progress import ProgressBar
+from nuggetjudge.programs.engine.stage import Item, Tally, run_stage
 from nuggetjudge.records.judgements import Judged
 
 from .texts import pair, window

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..judges import ItemJudge
 from ..judges.calls import answers
-from ..programs.config import DataConfig
-from ..records.cells import Cell
-from ..records.problems import InputError, Problems
+from ..programs.config.sections import DataConfig
+from ..records.labels.cells import Cell
+from ..records.reading.problems import InputError, Problems
 from ..records.support import support_label
 from .label_texts import labels_and_texts
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..metrics.agreement.coefficients import accuracy, cohen_kappa, macro_f1, one_vs_rest_kappa
 from ..metrics.bootstrap import Draws, Interval, Resampling, jackknife_interval, resampling
-from ..metrics.coefficients import accuracy, cohen_kappa, macro_f1, one_vs_rest_kappa
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from ..judges import Verdict
-from ..judges.correction import Correction
+from ..judges.fitted.correction import Correction
 from .scale import fit_scale
 from .threshold import Floats, fit_cuts
 from .topic import fit_topics

@@ -16,13 +16,13 @@ from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import ItemJudge, JudgeFile, Verdict
 from ..judges.calls import calls, judge_items
-from ..judges.correction import Correction
-from ..judges.files import FittedPrompt
-from ..judges.overlap import word_weights
+from ..judges.fitted.correction import Correction
+from ..judges.fitted.files import FittedPrompt
+from ..judges.lexical.overlap import word_weights
 from ..metrics.bootstrap import resampling
-from ..records.cells import Cell
 from ..records.judgements import Reason
-from ..records.problems import InputError
+from ..records.labels.cells import Cell
+from ..records.reading.problems import InputError
 from .examples import Example, Examples, of_topics
 from .fits import FIT_METHODS, FitMethod, fit, score_of
 from .report import Tested, report_of
@@ -32,7 +32,7 @@ from .threshold import objective_named
 from .topic import add_topics
 
 if TYPE_CHECKING:
-    from .optimisers import Optimised
+    from .prompts.optimisers import Optimised
 
 
 class Calibration(NamedTuple):
@@ -222,8 +222,8 @@ def _with_prompts(
     prompt_model: Backend | None,
     log: Path | None,
 ) -> Calibration:
-    from .prompt_diff import prompt_diff
-    from .student import prompt_of
+    from .prompts.prompt_diff import prompt_diff
+    from .prompts.student import prompt_of
 
     (split,) = splits
     train, dev, test = (
@@ -262,7 +262,7 @@ def _searched(
     n_kept: int,
 ) -> Optimised:
     """The best prompt on dev; `n_kept` calls are left over. Raises: JudgeError (budget)."""
-    from .optimisers import optimise
+    from .prompts.optimisers import optimise
 
     found = optimise(
         judge,

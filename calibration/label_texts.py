@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..judges import ItemJudge
-from ..programs.cell_texts import cell_texts
-from ..programs.collection import load_collection
-from ..programs.config import DataConfig
-from ..programs.run_names import run_aliases
-from ..records.cells import Cell, LabelFile
-from ..records.fields import Line, read_lines, shorten
-from ..records.items import item_lines, read_items
-from ..records.kinds import file_kind
-from ..records.label_rows import KEY_FIELDS, labels_of_rows
-from ..records.labels import read_labels
+from ..programs.analysis.cell_texts import cell_texts
+from ..programs.config.sections import DataConfig
+from ..programs.inputs.collection import load_collection
+from ..records.labels.cells import Cell, LabelFile
+from ..records.labels.items import item_lines, read_items
+from ..records.labels.kinds import file_kind
+from ..records.labels.label_rows import KEY_FIELDS, labels_of_rows
+from ..records.labels.labels import read_labels
+from ..records.labels.run_names import run_aliases
 from ..records.passages import read_passages
-from ..records.problems import InputError, Problems
+from ..records.reading.fields import Line, read_lines, shorten
+from ..records.reading.problems import InputError, Problems
 from ..records.rows import Passage, Topic
 from ..records.topics import read_topics
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..judges import ItemJudge
 from ..judges.calls import calls
-from ..programs.estimates import Estimate, estimate_items
+from ..programs.engine.estimates import Estimate, estimate_items
 from .examples import Example, Examples, of_topics
 from .fits import FIT_METHODS
 from .settings import Settings
@@ -41,7 +41,7 @@ def search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int
     >>> search_calls("few-shot", {}, 40, 20)
     40
     """
-    from .optimisers import GEPA_ROUNDS, OPTIONS, SIMBA_BATCH
+    from .prompts.optimisers import GEPA_ROUNDS, OPTIONS, SIMBA_BATCH
 
     if method not in OPTIONS:
         raise ValueError(f"wanted one of {', '.join(OPTIONS)}, got {method!r}")

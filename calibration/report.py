@@ -11,7 +11,7 @@ import numpy as np
 
 from ..judges import ItemJudge, Verdict
 from ..metrics.probability import probability_scores, reliability_curve
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 from .examples import Example, Examples
 from .figures import as_row, figures_of
 from .settings import Settings, main_figure, objective_of

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..judges.correction import NEAREST, Correction, IsotonicCurve, OrdinalCurve
+from ..judges.fitted.correction import NEAREST, Correction, IsotonicCurve, OrdinalCurve
 from .ordinal import Codes, Floats, OrdinalFit, fit_ordinal
 from .threshold import checked, fit_cuts
 

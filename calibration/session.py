@@ -13,15 +13,15 @@ from ..backends.budget import Budget
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import ItemJudge, JudgeFile
-from ..judges.files import FORMAT
-from ..programs.config import ITEM_JUDGES, Config, ItemsConfig
-from ..programs.config_file import load_config
-from ..programs.estimates import Estimate
-from ..programs.panel import Panel
+from ..judges.fitted.files import FORMAT
+from ..programs.config.reading import load_config
+from ..programs.config.sections import ITEM_JUDGES, Config, ItemsConfig
+from ..programs.engine.estimates import Estimate
+from ..programs.engine.panel import Panel
+from ..programs.engine.session import check_prices, open_cache
+from ..programs.engine.writing import check_writable, writing
 from ..programs.run import dotted
-from ..programs.session import check_prices, open_cache
-from ..programs.writing import check_writable, writing
-from ..records.problems import InputError, Problems
+from ..records.reading.problems import InputError, Problems
 from .examples import Examples, read_examples
 from .fitting import Calibration, fitted_and_tested
 from .plan import planned
@@ -247,7 +247,7 @@ def scale_of(texts: Sequence[str]) -> dict[str, str] | None:
 
 def options_of(texts: Sequence[str]) -> dict[str, Any]:
     """`["max_labeled_demos=4"]` as a map; the values are read as YAML."""
-    from ..records.yaml_text import NotYaml, read_yaml
+    from ..records.reading.yaml_text import NotYaml, read_yaml
 
     found: dict[str, Any] = {}
     for text in texts:

@@ -6,16 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..judges.correction import Correction, OrdinalCurve
+from ..judges.fitted.correction import Correction, OrdinalCurve
 from .ordinal import Codes, Floats, OrdinalFit
-from .scale import (
-    as_log_odds,
-    check_rises,
-    checked_shares,
-    fit_present,
-    ordinal_curve,
-    places_of,
-)
+from .scale import as_log_odds, check_rises, checked_shares, fit_present, ordinal_curve, places_of
 from .threshold import best_cuts, checked, objective_named
 
 SPREADS = (0.05, 5.0)  # the range searched for the standard deviation between topics, in logits

@@ -64,9 +64,9 @@ def agree(
 
     Example: judge agree human.jsonl results/assignments.jsonl --json
     """
-    from ..programs.agree import agree as compare
-    from ..programs.agree_plots import write_plots
-    from ..records.problems import Problems
+    from ..programs.analysis.agree import agree as compare
+    from ..programs.analysis.agree_plots import write_plots
+    from ..records.reading.problems import Problems
     from .agree_text import annotators_text, labels_text, scores_text
     from .score import list_problems
 

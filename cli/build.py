@@ -75,9 +75,9 @@ def crux(
     Exit: 0 complete, 2 usage or input, 3 a topic was left out, ratings are missing or a limit
     was reached, 130 interrupted, 143 terminated, 70 an error of this program.
     """
-    from ..programs.build_crux import build_crux
-    from ..programs.build_plan import ASSUMED, plan_build
-    from ..programs.build_statistics import reference_coverage, statistics_table
+    from ..programs.build.crux import build_crux
+    from ..programs.build.crux_plan import ASSUMED, plan_build
+    from ..programs.build.crux_statistics import reference_coverage, statistics_table
 
     flags: dict[str, Any] = {
         **run_flags(
@@ -159,9 +159,9 @@ def long2rag(
     Exit: 0 complete, 2 usage or input, 3 a question was left out, key points are not verified or
     a limit was reached, 130 interrupted, 143 terminated, 70 an error of this program.
     """
-    from ..programs.build_long2rag import build_long2rag
-    from ..programs.build_long2rag_plan import ASSUMED, plan_long2rag
-    from ..programs.long2rag_files import statistics_table
+    from ..programs.build.long2rag import build_long2rag
+    from ..programs.build.long2rag_files import statistics_table
+    from ..programs.build.long2rag_plan import ASSUMED, plan_long2rag
 
     if verified:
         others = (documents, out, model, evolve, least, config, sets, limit, max_cost, max_calls)
@@ -205,8 +205,8 @@ def long2rag(
 
 
 def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
-    from ..programs.verification import agreement_lines, retention_table
-    from ..programs.verify_long2rag import verify_long2rag
+    from ..programs.build.verification import agreement_lines, retention_table
+    from ..programs.build.verify_long2rag import verify_long2rag
 
     if not folder.is_dir():
         raise typer.BadParameter(f"--verified: {folder} is no folder, name the collection")

@@ -116,7 +116,7 @@ def calibrate(
     from ..calibration.session import calibrate_file, options_of, plan_file, scale_of
     from ..calibration.settings import Settings
     from ..records.judgements import Reason
-    from ..records.problems import Problems
+    from ..records.reading.problems import Problems
     from .calibrate_text import report_text
     from .score import list_problems
     from .tables import plan_table, write_objects

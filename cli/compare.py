@@ -50,8 +50,8 @@ def compare(
     Examples: judge compare results/demo --runs complete,thin
     / judge compare results/lexical results/gpt --flips flips.jsonl
     """
-    from ..programs.compare import compare as compare_files
-    from ..records.problems import InputError, Problems
+    from ..programs.analysis.compare import compare as compare_files
+    from ..records.reading.problems import InputError, Problems
     from .score import list_problems
 
     if flips is not None and flips.exists():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 def fields_of(texts: Sequence[str]) -> dict[str, str]:
     """`--field OURS=THEIRS`, repeated, as a map. Raises: InputError for another form."""
-    from ..records.problems import InputError
+    from ..records.reading.problems import InputError
 
     found: dict[str, str] = {}
     for text in texts:
@@ -25,7 +25,7 @@ def where_of(texts: Sequence[str]) -> dict[str, list[str]]:
 
     Raises: InputError for another form.
     """
-    from ..records.problems import InputError
+    from ..records.reading.problems import InputError
 
     wanted: dict[str, list[str]] = {}
     for text in texts:

@@ -15,7 +15,7 @@ def init(
     """Write a folder to start from: a small collection with its config. Example: judge init try"""
     import shutil
 
-    from ..records.problems import InputError
+    from ..records.reading.problems import InputError
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already, wanted a new or empty folder")
@@ -37,7 +37,7 @@ def schema(
     if judge:
         from ..judges.own import OwnJudgeDefinition as kind
     else:
-        from ..programs.config import Config as kind
+        from ..programs.config.sections import Config as kind
     text = orjson.dumps(kind.model_json_schema(by_alias=True), option=orjson.OPT_INDENT_2)
     sys.stdout.write(text.decode() + "\n")
 
@@ -59,8 +59,8 @@ def export_config(
     """
     import yaml
 
-    from ..programs.manifest import config_of
-    from ..records.problems import InputError
+    from ..programs.engine.manifest import config_of
+    from ..records.reading.problems import InputError
     from .run import resolve
 
     if not Path(what).is_dir():

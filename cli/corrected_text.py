@@ -7,7 +7,12 @@ from itertools import groupby
 from typing import Any
 
 from ..metrics.bootstrap import Interval
-from ..programs.corrected_rows import CorrectedDifference, CorrectedScore, CorrectedScores, Figure
+from ..programs.scoring.corrected_rows import (
+    CorrectedDifference,
+    CorrectedScore,
+    CorrectedScores,
+    Figure,
+)
 from .tables import aligned
 from .terminal import cell
 

@@ -13,9 +13,9 @@ from .terminal import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..programs.config import CoverageConfig
-    from ..programs.coverage_tables import RunTau, Variant
-    from ..programs.coverage_topic import CoverageData
+    from ..programs.analysis.coverage_tables import RunTau, Variant
+    from ..programs.config.sections import CoverageConfig
+    from ..programs.protocols.coverage.topic import CoverageData
     from ..records.rows import ScoreRow
 
 
@@ -47,9 +47,9 @@ def coverage(
     Examples: judge coverage results/demo --k 1,3,10
     / judge coverage results/demo --topic 12 --map topic12.svg
     """
-    from ..programs.coverage_files import read_coverage_folder
-    from ..programs.coverage_tables import by_eta, by_k, measure_taus
-    from ..records.problems import InputError, Problems
+    from ..programs.analysis.coverage_tables import by_eta, by_k, measure_taus
+    from ..programs.protocols.coverage.files import read_coverage_folder
+    from ..records.reading.problems import InputError, Problems
     from .score import list_problems
 
     if (topic is None) != (map_file is None):
@@ -80,7 +80,7 @@ def _sizes(text: str | None, own: int | str) -> list[int]:
 
 def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
     """`1-5` or `5,10,20` as numbers, in order, each once. Raises: InputError for another text."""
-    from ..records.problems import InputError
+    from ..records.reading.problems import InputError
 
     found: list[int] = []
     for part in text.split(","):
@@ -94,9 +94,9 @@ def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
 
 
 def _draw(data: CoverageData, settings: CoverageConfig, topic: str, path: Path) -> None:
-    from ..programs.coverage_map import write_map
-    from ..programs.coverage_topic import TopicView
-    from ..records.problems import InputError
+    from ..programs.analysis.coverage_map import write_map
+    from ..programs.protocols.coverage.topic import TopicView
+    from ..records.reading.problems import InputError
 
     if topic not in data.questions:
         known = ", ".join(list(data.questions)[:5])
@@ -152,7 +152,7 @@ def _text(
 
 
 def _taus_text(taus: Mapping[str, RunTau]) -> str:
-    from ..programs.coverage_tables import LEAST_RUNS
+    from ..programs.analysis.coverage_tables import LEAST_RUNS
     from .tables import aligned
 
     title = "Kendall tau-b of runs, measures of contexts against report_coverage (Figure 5)\n"
@@ -167,7 +167,7 @@ def _taus_text(taus: Mapping[str, RunTau]) -> str:
 
 
 def _variants_text(title: str, variants: Sequence[tuple[str, Variant]], base: str) -> str:
-    from ..programs.coverage_tables import LEAST_RUNS
+    from ..programs.analysis.coverage_tables import LEAST_RUNS
     from .tables import aligned
 
     first = variants[0][1].contexts

@@ -39,9 +39,9 @@ def next_(
 
     Example: judge next results/demo --n 100 --out to-label.csv
     """
-    from ..programs.label_sheet import write_sheet
-    from ..programs.next_labels import next_labels
-    from ..records.problems import Problems
+    from ..programs.analysis.next_labels import next_labels
+    from ..programs.engine.label_sheet import write_sheet
+    from ..records.reading.problems import Problems
     from .score import list_problems
 
     problems = Problems()

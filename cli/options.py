@@ -57,7 +57,7 @@ def config_with(
     config: Path | None, flags: Mapping[str, Any], sets: Sequence[str] | None, model: str | None
 ) -> Any:
     """The config under the flags that were given, the others being None. Raises: InputError."""
-    from ..programs.config_file import load_config
+    from ..programs.config.reading import load_config
 
     given = {name: value for name, value in flags.items() if value is not None}
     return load_config(config, given, sets or (), model)

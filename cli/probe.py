@@ -70,11 +70,11 @@ def probe(
 
     Exit: 0 complete, 2 usage or input, 3 some not judged.
     """
-    from ..programs.probe import Options, plan_probe
-    from ..programs.probe import probe as ask
-    from ..programs.probe_files import check_probe_folder, probe_lines, write_probe
-    from ..programs.writing import check_writable, writing
-    from ..records.problems import Problems
+    from ..programs.analysis.probe.files import check_probe_folder, probe_lines, write_probe
+    from ..programs.analysis.probe.probe import Options, plan_probe
+    from ..programs.analysis.probe.probe import probe as ask
+    from ..programs.engine.writing import check_writable, writing
+    from ..records.reading.problems import Problems
     from .score import list_problems
     from .tables import plan_table, write_objects
 
@@ -133,8 +133,8 @@ def _config(
     model: str | None,
 ) -> Any:
     """The config file, or what a results folder was judged with, under the flags."""
-    from ..programs.config import ITEM_JUDGES
-    from ..programs.manifest import config_of
+    from ..programs.config.sections import ITEM_JUDGES
+    from ..programs.engine.manifest import config_of
 
     name: Any = judge if judge in ITEM_JUDGES else "item"
     if config is None and source.is_dir():
@@ -150,8 +150,8 @@ def _config(
 
 
 def _kinds(text: str | None) -> Any:
-    from ..programs.probe_conditions import KINDS
-    from ..records.problems import InputError
+    from ..programs.analysis.probe.conditions import KINDS
+    from ..records.reading.problems import InputError
 
     if text is None:
         return KINDS

@@ -58,10 +58,10 @@ def index(
     Exit: 0 complete, 2 usage or input, 130 interrupted, 143 terminated, 70 an error of this
     program.
     """
-    from ..programs.indexing import make_indexes
-    from ..programs.retrieve import pipelines_of
-    from ..programs.steps import FirstStage
-    from ..records.problems import InputError
+    from ..programs.config.steps import FirstStage
+    from ..programs.pipelines.indexing import make_indexes
+    from ..programs.pipelines.retrieve import pipelines_of
+    from ..records.reading.problems import InputError
     from .tables import write_objects
 
     if pipeline is None and config is None:
@@ -135,10 +135,10 @@ def retrieve(
     Exit: 0 complete, 2 usage or input, 3 a topic found nothing, a reranker's reply is missing or
     a limit was reached, 130 interrupted, 143 terminated, 70 an error of this program.
     """
-    from ..programs.pipeline import cut_to
-    from ..programs.rehearsal import ASSUMED, NOT_COUNTED, asks_by_itself, plan_retrieve
-    from ..programs.retrieve import retrieve as run
-    from ..programs.retrieve import with_steps
+    from ..programs.config.pipeline import cut_to
+    from ..programs.pipelines.rehearsal import ASSUMED, NOT_COUNTED, asks_by_itself, plan_retrieve
+    from ..programs.pipelines.retrieve import retrieve as run
+    from ..programs.pipelines.retrieve import with_steps
 
     if context not in (None, "required"):
         raise typer.BadParameter("--context takes required; for a number of passages: --hits")
@@ -179,7 +179,7 @@ def _config(
     sets: list[str] | None,
     model: str | None,
 ) -> Any:
-    from ..records.problems import InputError
+    from ..records.reading.problems import InputError
 
     if pipeline is not None:
         path = Path(pipeline)

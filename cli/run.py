@@ -140,7 +140,7 @@ def run(
     Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted,
     143 terminated, 70 an error of this program.
     """
-    from ..programs.estimates import with_speed
+    from ..programs.engine.estimates import with_speed
     from ..programs.run import judge_collection, plan
 
     gates = [_gate(text) for text in fail_under or ()]
@@ -205,7 +205,7 @@ def run(
 
 def resolve(what: str, flags: dict[str, Any], sets: list[str] | None, model: str | None) -> Any:
     """The config that the arguments describe. Raises: InputError."""
-    from ..records.problems import InputError
+    from ..records.reading.problems import InputError
 
     path = Path(what)
     is_file = path.suffix in (".yaml", ".yml") or path.is_file()
@@ -234,7 +234,7 @@ class RunCommand(TyperCommand):
 
 
 def _gate(text: str) -> tuple[str, float]:
-    from ..records.problems import InputError
+    from ..records.reading.problems import InputError
 
     measure, _, value = text.partition("=")
     try:
@@ -247,7 +247,7 @@ def _gate(text: str) -> tuple[str, float]:
 
 
 def _share(text: str) -> float:
-    from ..records.problems import InputError
+    from ..records.reading.problems import InputError
 
     try:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
@@ -256,7 +256,7 @@ def _share(text: str) -> float:
 
 
 def _failures(rows: Any, measure: str, least: float) -> list[str]:
-    from ..programs.coverage_scores import ORACLES
+    from ..programs.protocols.coverage.scores import ORACLES
 
     means = [row for row in rows if row.topic_id == "all" and row.measure == measure]
     means = [row for row in means if row.run_id not in ORACLES]
@@ -275,7 +275,7 @@ def _is_lexical(config: Any) -> bool:
 
 def _speed(text: str) -> Any:
     from ..backends.config import Speed
-    from ..records.problems import InputError
+    from ..records.reading.problems import InputError
 
     try:
         prompt, reply = map(float, text.split(","))
@@ -287,7 +287,7 @@ def _speed(text: str) -> Any:
 
 def _note_uncounted(config: Any) -> None:
     if config.retrieve or config.pipelines:
-        from ..programs.rehearsal import NOT_COUNTED, asks_by_itself
+        from ..programs.pipelines.rehearsal import NOT_COUNTED, asks_by_itself
 
         if asks_by_itself(config):
             sys.stderr.write(NOT_COUNTED)
@@ -326,8 +326,8 @@ def _summary(result: Any) -> str:
 
 def _first_reason(folder: Path) -> str:
     """Why the first judgement that was asked for did not arrive; "" if none was."""
-    from ..records.lines import json_lines
-    from ..records.problems import Problems
+    from ..records.reading.lines import json_lines
+    from ..records.reading.problems import Problems
 
     for _, row in json_lines(folder / "unjudged.jsonl", Problems()):
         if row["reason"] not in ("no_passage", "budget"):

@@ -64,8 +64,8 @@ def score(
     Examples: judge score results/demo --json
     / judge score results/demo --labels human.csv --half-width 0.02
     """
-    from ..programs.score import score_path
-    from ..records.problems import InputError, Problems
+    from ..programs.scoring.score import score_path
+    from ..records.reading.problems import InputError, Problems
     from .tables import leaderboard, write_objects, write_rows
 
     of_labels = {
@@ -85,7 +85,7 @@ def score(
         else:
             sys.stdout.write(leaderboard(rows))
     else:
-        from ..programs.corrected import corrected_scores
+        from ..programs.scoring.corrected import corrected_scores
         from .corrected_text import corrected_rows, corrected_text
 
         found = corrected_scores(
@@ -111,7 +111,7 @@ def score(
 
 def list_problems(problems: object) -> None:
     """Tell on stderr what the readers left out or doubted, by kind, with the first place."""
-    from ..records.problems import Problems
+    from ..records.reading.problems import Problems
 
     assert isinstance(problems, Problems)
     for kind, n in problems.counts().items():

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 from .exits import TERMINATED
 from .stopping import Terminated
 from .terminal import shown
@@ -55,7 +55,7 @@ def serve_model(
 
     Example: judge serve-model Qwen/Qwen3-8B --gpus 2 -- --gpu-memory-utilization 0.85
     """
-    from ..backends.vllm_server import VllmServer, server_command
+    from ..backends.vllm.server import VllmServer, server_command
 
     _check(flags or ())
     called = name or (Path(model).resolve().name if Path(model).is_dir() else model)

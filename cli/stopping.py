@@ -38,8 +38,8 @@ def unless_stopped(
 
 def _batches(out: Path | None) -> str:
     """Which batches were left at their endpoints; "" if there are none."""
-    from ..backends.batch_ledger import left_running
-    from ..programs.closed_loop import GENERATED
+    from ..backends.batch.ledger import left_running
+    from ..programs.pipelines.closed_loop import GENERATED
 
     folders = [] if out is None else [out, out / GENERATED]
     left = [batch for folder in folders for batch in left_running(folder / "journal")]

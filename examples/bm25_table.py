@@ -25,16 +25,16 @@ import ir_measures
 from crux_duc import SETTINGS, read_duc
 from ir_measures import R, nDCG
 
-from nuggetjudge.metrics.correlation import kendall_tau
-from nuggetjudge.programs.coverage_topic import TopicView
-from nuggetjudge.records.problems import Problems
+from nuggetjudge.metrics.order.correlation import kendall_tau
+from nuggetjudge.programs.protocols.coverage.topic import TopicView
 from nuggetjudge.records.qrels import read_qrels
+from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.rows import Passage
 from nuggetjudge.records.topics import read_topics
 from nuggetjudge.retrieval.bm25 import K1, B, Bm25
 from nuggetjudge.retrieval.corpus import passage_text, stream_passages
 from nuggetjudge.retrieval.english import terms
-from nuggetjudge.retrieval.lucene import Lucene, build_lucene
+from nuggetjudge.retrieval.lucene.lucene import Lucene, build_lucene
 from nuggetjudge.retrieval.scored import Ranked, Retriever, best_first
 
 HITS, TOP = 100, 10

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nuggetjudge.programs.config import CoverageConfig
-from nuggetjudge.programs.coverage_topic import CoverageData, TopicView
-from nuggetjudge.records.problems import Problems
+from nuggetjudge.programs.config.sections import CoverageConfig
+from nuggetjudge.programs.protocols.coverage.topic import CoverageData, TopicView
 from nuggetjudge.records.questions import read_question_sets
 from nuggetjudge.records.ratings import (
     NOT_JUDGED,
@@ -24,6 +23,7 @@ from nuggetjudge.records.ratings import (
     read_ratings,
     reference_id,
 )
+from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.runs import read_trec_run
 
 SETTINGS = CoverageConfig()

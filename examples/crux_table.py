@@ -33,11 +33,11 @@ from crux_duc import (
 from nuggetjudge.judges import AnswerabilityGrader
 from nuggetjudge.metrics import Reliability, reliability, spearman
 from nuggetjudge.metrics.coverage import coverage
-from nuggetjudge.programs.config import CoverageConfig
-from nuggetjudge.programs.coverage_map import write_map
-from nuggetjudge.programs.coverage_scores import ORACLE_CONTEXT, coverage_rows
-from nuggetjudge.programs.coverage_tables import by_eta, by_k, measure_taus
-from nuggetjudge.programs.coverage_topic import TopicView
+from nuggetjudge.programs.analysis.coverage_map import write_map
+from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k, measure_taus
+from nuggetjudge.programs.config.sections import CoverageConfig
+from nuggetjudge.programs.protocols.coverage.scores import ORACLE_CONTEXT, coverage_rows
+from nuggetjudge.programs.protocols.coverage.topic import TopicView
 from nuggetjudge.records.ratings import reference_id
 from nuggetjudge.records.rows import ScoreRow
 

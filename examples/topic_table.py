@@ -26,11 +26,11 @@ import numpy as np
 
 from nuggetjudge.calibration.threshold import fit_cuts
 from nuggetjudge.calibration.topic import add_topics, fit_topics
-from nuggetjudge.judges import lexical
-from nuggetjudge.judges.correction import Correction, OrdinalCurve
-from nuggetjudge.judges.lexical_answers import answer_overlap
-from nuggetjudge.judges.overlap import weighted_overlap, word_weights
-from nuggetjudge.metrics.agreement import agreement
+from nuggetjudge.judges.fitted.correction import Correction, OrdinalCurve
+from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
+from nuggetjudge.judges.lexical.answers import answer_overlap
+from nuggetjudge.judges.lexical.overlap import weighted_overlap, word_weights
+from nuggetjudge.metrics.agreement.pairs import agreement
 
 DRAWS = 50
 LABELLED = (10, 40)  # labels of each judged topic

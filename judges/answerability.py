@@ -10,10 +10,10 @@ from annotated_types import Ge, Le
 
 from ..backends.adapter import KeyedBy
 from ..backends.prompt import Scorer, Twin
-from ..records.cells import ANSWERABILITY_KEY, RATING_SCALE
+from ..records.labels.cells import ANSWERABILITY_KEY, RATING_SCALE
 from .items import ItemJudge
 from .labels import AnswerGrade
-from .lexical_answers import answer_overlap, grade_answer, grade_answers
+from .lexical.answers import answer_overlap, grade_answer, grade_answers
 
 _GRADES = """\
 5: it states the whole answer outright. 4: it answers, and only a minor detail is missing or

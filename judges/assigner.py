@@ -9,11 +9,11 @@ import dspy
 
 from ..backends.adapter import KeyedBy
 from ..backends.prompt import Scorer, Twin
-from ..records.cells import NUGGET_KEY
-from . import lexical
+from ..records.labels.cells import NUGGET_KEY
 from .items import ItemJudge
 from .labels import NUGGET_GAINS, NuggetMatch, NuggetSupport
-from .overlap import weighted_overlap
+from .lexical import nuggets_and_citations as lexical
+from .lexical.overlap import weighted_overlap
 
 WINDOW = 10  # nuggets in one call, arXiv:2411.09607
 

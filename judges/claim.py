@@ -11,7 +11,7 @@ from ..backends.adapter import KeyedBy
 from ..backends.prompt import Scorer, Twin
 from .items import ItemJudge
 from .labels import YesNo
-from .lexical_entailment import judge_claims, score_claims
+from .lexical.entailment import judge_claims, score_claims
 
 WINDOW = 10  # claims in one call
 

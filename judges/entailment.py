@@ -9,10 +9,10 @@ import dspy
 
 from ..backends.adapter import KeyedBy
 from ..backends.prompt import Scorer, Twin
-from ..records.cells import ENTAILMENT_SCALE, KEY_POINT_KEY
+from ..records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY
 from .items import ItemJudge
 from .labels import PointEntailment
-from .lexical_entailment import judge_point, judge_points, stated
+from .lexical.entailment import judge_point, judge_points, stated
 
 _LABELS = """\
 yes: the response states all of the point, in any wording, or the point follows from it. no: the

@@ -12,8 +12,8 @@ from ..backends.adapter import KeyedBy
 from ..backends.prompt import Twin
 from ..records.judgements import Provenance
 from ..records.rows import Importance
-from . import lexical
 from .base import Judge
+from .lexical import nuggets_and_citations as lexical
 
 WINDOW = 10  # nuggets in one call, arXiv:2411.09607
 

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 
 from ..backends.gateway import Reply
 from ..backends.prompt import Scorer
-from ..records.cells import LabelKind
 from ..records.judgements import Provenance
+from ..records.labels.cells import LabelKind
 from .base import Judge
-from .correction import Correction
-from .files import FittedPrompt, JudgeFile
+from .fitted.correction import Correction
+from .fitted.files import FittedPrompt, JudgeFile
 from .verdicts import Verdict
 
 

@@ -13,7 +13,7 @@ from ..backends.prompt import Scorer, Twin
 from ..records.judgements import Provenance
 from .items import ItemJudge
 from .labels import YesNo
-from .lexical_entailment import filter_point, score_filter
+from .lexical.entailment import filter_point, score_filter
 from .verdicts import Verdict
 
 THRESHOLD = 0.7  # of the probability of yes, arXiv:2410.23000

@@ -25,12 +25,12 @@ from pydantic import (
 
 from ..backends.prompt import Scorer
 from ..metrics.gains import SHARE
-from ..records.label_rows import KEY_FIELDS
-from ..records.problems import InputError
+from ..records.labels.label_rows import KEY_FIELDS
+from ..records.reading.problems import InputError
+from ..records.reading.yaml_text import NotYaml, line_of, plain_error, read_yaml, unfit_values
 from ..records.rows import Label, Row
-from ..records.yaml_text import NotYaml, line_of, plain_error, read_yaml, unfit_values
 from .items import ItemJudge
-from .overlap import weighted_overlap
+from .lexical.overlap import weighted_overlap
 
 _BUILT_IN = (
     *("nuggetizer", "importance", "assigner", "support", "relevance", "item", "items"),

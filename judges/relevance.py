@@ -9,10 +9,10 @@ import dspy
 from annotated_types import Ge, Le
 
 from ..backends.prompt import Scorer, Twin
-from ..records.cells import RELEVANCE_KEY
-from . import lexical
+from ..records.labels.cells import RELEVANCE_KEY
 from .items import ItemJudge
-from .overlap import weighted_overlap
+from .lexical import nuggets_and_citations as lexical
+from .lexical.overlap import weighted_overlap
 
 
 class JudgeRelevance(dspy.Signature):  # type: ignore[misc]

@@ -10,8 +10,8 @@ import dspy
 from ..backends.errors import JudgeOutputError
 from ..backends.prompt import Twin
 from ..records.judgements import Provenance, Reason
-from . import lexical_ranking
 from .base import Judge
+from .lexical import ranking as lexical_ranking
 
 
 class PickPassage(dspy.Signature):  # type: ignore[misc]

@@ -8,12 +8,12 @@ from typing import Any
 import dspy
 
 from ..backends.prompt import Scorer, Twin
-from ..records.cells import SUPPORT_KEY, SUPPORT_SCALE
+from ..records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE
 from ..records.support import SUPPORT_WEIGHTS
-from . import lexical
 from .items import ItemJudge
 from .labels import CitationSupport
-from .overlap import weighted_overlap
+from .lexical import nuggets_and_citations as lexical
+from .lexical.overlap import weighted_overlap
 
 
 class JudgeSupport(dspy.Signature):  # type: ignore[misc]

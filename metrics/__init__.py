@@ -11,8 +11,8 @@ for intervals `bootstrap`, `label_intervals`, `tau_intervals`; for what a contex
 report's sub-questions `coverage`, `required`, `alpha_ndcg`.
 """
 
-from .agreement import Agreement, agreement
-from .correlation import kendall_tau, spearman, tau_ap, top_k_tau
+from .agreement.annotators import PairwiseKappa, Reliability, pairwise_kappa, reliability
+from .agreement.pairs import Agreement, agreement
 from .density import density, density_value
 from .key_points import (
     KEY_POINT_MEASURES,
@@ -28,10 +28,10 @@ from .key_points import (
 from .length import RAG24_MAX_WORDS, RAG26_MAX_WORDS, count_words
 from .means import mean_over_topics
 from .nuggets import NUGGET_MEASURES, nugget_scores, weighted_recall
+from .order.correlation import kendall_tau, spearman, tau_ap, top_k_tau
+from .order.taus import Coefficient, Taus, taus
 from .ranking import RankingScores, ranking_scores
-from .reliability import PairwiseKappa, Reliability, pairwise_kappa, reliability
 from .support import SUPPORT_MEASURES, support_scores
-from .taus import Coefficient, Taus, taus
 from .tokens import token_counter
 from .value import Value
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import chain
 from statistics import quantiles
 
-from .correlation import spearman
 from .means import mean_over_topics
+from .order.correlation import spearman
 from .value import UNDEFINED, Value
 
 KEY_POINT_MEASURES = ("KPR", "KPP", "KPF")

@@ -13,7 +13,7 @@ from ..backends.loop import run_sync
 from ..judges import SupportJudge, Verdict
 from ..judges.labels import CitationSupport
 from ..records.judgements import Provenance
-from .config import Config
+from .config.sections import Config
 
 SENTENCE = "The bridge opened in 1932."
 PASSAGE = "After nine years of work the bridge was opened to traffic in March 1932."

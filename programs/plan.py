@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import get_args
 
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 from ..records.rows import Nugget, NuggetBank
-from .collection import Collection
-from .config import Config, JudgeName, ProgramName
-from .coverage_plan import check_coverage, coverage_estimates
-from .estimates import (
+from .config.sections import Config, JudgeName, ProgramName
+from .engine.estimates import (
     KEYED_TOKENS,
     LABEL_TOKENS,
     NUGGET_TOKENS,
@@ -19,12 +17,14 @@ from .estimates import (
     placeholder,
     reply_tokens,
 )
-from .items import ItemCollection, ItemStage
-from .keypoint_plan import check_keypoints, keypoint_estimates
-from .nuggets import AssignStage, BankStage
-from .panel import Panel
-from .relevance import RelevanceStage
-from .support import SupportStage
+from .engine.panel import Panel
+from .inputs.collection import Collection
+from .protocols.coverage.plan import check_coverage, coverage_estimates
+from .protocols.items import ItemCollection, ItemStage
+from .protocols.keypoints.plan import check_keypoints, keypoint_estimates
+from .protocols.nuggets import AssignStage, BankStage
+from .protocols.relevance import RelevanceStage
+from .protocols.support import SupportStage
 
 _JUDGES: dict[ProgramName, tuple[JudgeName, ...]] = {
     "relevance": ("relevance",),

@@ -13,19 +13,13 @@ from ..backends.budget import Budget
 from ..backends.loop import run_sync
 from ..metrics import NUGGET_MEASURES
 from ..records.nuggets import bank_row
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 from ..records.rows import NuggetBank, ScoreRow
 from ..records.scores import write_scores
-from .closed_loop import closed_loop, is_closed_loop, rehearse
-from .collection import Collection, load_collection
-from .config import Config
-from .config_file import load_config
-from .coverage import judge_coverage
-from .estimates import Estimate
-from .expected import EXPECTED_NUGGET_MEASURES
-from .items import ItemCollection, ItemStage, load_items
-from .keypoints import judge_keypoints
-from .manifest import (
+from .config.reading import load_config
+from .config.sections import Config
+from .engine.estimates import Estimate
+from .engine.manifest import (
     check_folder,
     data_of,
     fingerprint_of,
@@ -33,16 +27,22 @@ from .manifest import (
     is_finished,
     manifest_of,
 )
-from .nuggets import AssignStage, BankStage
-from .panel import Panel
+from .engine.panel import Panel
+from .engine.result import Result
+from .engine.results import Results
+from .engine.session import Session, budget_of, check_prices, open_cache
+from .inputs.collection import Collection, load_collection
+from .pipelines.closed_loop import closed_loop, is_closed_loop, rehearse
 from .plan import check_data, estimate, judges_of
-from .ranking import ranking_rows
-from .relevance import RelevanceStage
-from .result import Result
-from .results import Results
-from .scoreboard import LENGTH, Scoreboard
-from .session import Session, budget_of, check_prices, open_cache
-from .support import SupportStage
+from .protocols.coverage.judging import judge_coverage
+from .protocols.expected import EXPECTED_NUGGET_MEASURES
+from .protocols.items import ItemCollection, ItemStage, load_items
+from .protocols.keypoints.judging import judge_keypoints
+from .protocols.nuggets import AssignStage, BankStage
+from .protocols.ranking import ranking_rows
+from .protocols.relevance import RelevanceStage
+from .protocols.scoreboard import LENGTH, Scoreboard
+from .protocols.support import SupportStage
 
 
 def run(
@@ -76,7 +76,7 @@ def run(
 
 def dotted(settings: dict[str, Any]) -> dict[str, Any]:
     """Flat settings (`topics`, `out`) under their names in the config."""
-    from .config import DataConfig, ItemsConfig, RunSection
+    from .config.sections import DataConfig, ItemsConfig, RunSection
 
     found: dict[str, Any] = {}
     for name, value in settings.items():

@@ -14,7 +14,6 @@ from .assignments import (
     read_assignments,
 )
 from .candidates import CandidatePool, pool_rows, read_candidates, write_segment_pool
-from .cells import LabelFile
 from .claims import Claim, ClaimLabel, ClaimSet, claims_row, read_claims
 from .documents import TopicDocuments, read_topic_documents
 from .entailments import (
@@ -26,14 +25,15 @@ from .entailments import (
 )
 from .judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from .key_points import key_point_set_row, read_key_point_sets
-from .kinds import FileKind, file_kind
-from .labels import read_labels
+from .labels.cells import LabelFile
+from .labels.kinds import FileKind, file_kind
+from .labels.labels import read_labels
 from .nuggets import bank_row, nugget_row, read_nugget_banks
 from .passages import natural_order, read_passages
-from .problems import InputError, Problem, Problems
 from .qrels import read_diversity_qrels, read_qrels, write_diversity_qrels, write_qrels
 from .questions import question_set_row, read_question_sets
 from .ratings import Ratings, answer_id, rating_row, read_ratings, reference_id
+from .reading.problems import InputError, Problem, Problems
 from .relevance import RelevanceLabel, read_relevance, relevance_row
 from .reports import read_reports
 from .rows import (
@@ -56,13 +56,7 @@ from .rows import (
     nugget_ids,
 )
 from .runs import read_trec_run, write_trec_run
-from .scores import (
-    read_scores,
-    score_row,
-    write_ir_measures,
-    write_scores,
-    write_scores_jsonl,
-)
+from .scores import read_scores, score_row, write_ir_measures, write_scores, write_scores_jsonl
 from .summaries import Summary, read_summaries
 from .support import (
     SUPPORT_WEIGHTS,

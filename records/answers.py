@@ -16,10 +16,10 @@ from .citations import (
     read_citations,
     read_references,
 )
-from .fields import Line, as_id, as_int, read_lines, show, stem
 from .headings import heading_sign
 from .passages import add_passage, passage_of
-from .problems import Problems
+from .reading.fields import Line, as_id, as_int, read_lines, show, stem
+from .reading.problems import Problems
 from .rows import Answer, Passage
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from .answers import count_words
-from .fields import Line, as_int, read_lines, show, stem
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS, nugget_row, read_nuggets
-from .problems import Problems
+from .reading.fields import Line, as_int, read_lines, show, stem
+from .reading.problems import Problems
 from .rows import Leaning, Nugget, Row
 
 AssignmentLabel = Literal["support", "partial_support", "not_support"]

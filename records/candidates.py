@@ -10,10 +10,10 @@ from typing import Any
 
 import orjson
 
-from .fields import Line, as_id, as_int, read_lines, show, stem
-from .lines import is_json
 from .passages import TEXT_FIELDS, add_passage, passage_of
-from .problems import Problems
+from .reading.fields import Line, as_id, as_int, read_lines, show, stem
+from .reading.lines import is_json
+from .reading.problems import Problems
 from .rows import Passage, Ranking, Topic
 from .runs import read_trec_run
 

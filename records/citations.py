@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .fields import Line, as_id, as_int, show
+from .reading.fields import Line, as_id, as_int, show
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from .entailments import label_of
-from .fields import Line, read_lines
 from .nuggets import TOPIC_FIELDS
-from .problems import Problems
+from .reading.fields import Line, read_lines
+from .reading.problems import Problems
 from .rows import Row
 
 ClaimLabel = Literal["no", "yes"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from .candidates import read_candidates
-from .fields import read_lines
-from .kinds import file_kind
+from .labels.kinds import file_kind
 from .passages import ID_FIELDS, add_passage, passage_of
-from .problems import Problems
+from .reading.fields import read_lines
+from .reading.problems import Problems
 from .rows import Passage
 
 TOPIC_FIELDS = ("topic_id", "qid", "query_id", "example_id")

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from .fields import Line, read_lines, show
 from .nuggets import TOPIC_FIELDS
-from .problems import Problems
+from .reading.fields import Line, read_lines, show
+from .reading.problems import Problems
 from .rows import Leaning
 
 EntailmentLabel = Literal["no", "neutral", "yes"]

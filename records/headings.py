@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .fields import Line
+from .reading.fields import Line
 
 MAX_WORDS = 12  # a longer line says something, whatever it begins with
 MARKERS = ("type", "kind", "role")  # an answer object may name itself a heading under one of these

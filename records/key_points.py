@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .fields import Line, as_id, read_lines, show
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS
-from .problems import Problems
+from .reading.fields import Line, as_id, read_lines, show
+from .reading.problems import Problems
 from .rows import KeyPoint, KeyPointSet, key_point_ids
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .fields import Line, as_id, read_lines, show
-from .problems import Problems
+from .reading.fields import Line, as_id, read_lines, show
+from .reading.problems import Problems
 from .rows import Importance, Nugget, NuggetBank, nugget_ids
 
 TOPIC_FIELDS = ("qid", "query_id", "topic_id")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Container
 from pathlib import Path
 
-from .fields import Line, read_lines
-from .problems import Problems
+from .reading.fields import Line, read_lines
+from .reading.problems import Problems
 from .rows import Passage
 
 ID_FIELDS = ("docid", "id", "_id", "docno")

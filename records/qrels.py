@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from .fields import as_int
-from .lines import text_lines
 from .passages import natural_order
-from .problems import Problems
+from .reading.fields import as_int
+from .reading.lines import text_lines
+from .reading.problems import Problems
 
 Of = TypeVar("Of")
 _TRUTH = {"true": 1, "false": 0}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .fields import Line, as_int, read_lines, show
-from .problems import Problems
+from .reading.fields import Line, as_int, read_lines, show
+from .reading.problems import Problems
 from .rows import QuestionSet, SubQuestion
 
 TOPIC_FIELDS = ("id", "example_id", "qid", "topic_id")

@@ -7,9 +7,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .fields import Line, as_int, read_lines
-from .problems import Problems
 from .questions import MOST_COLUMNS, TOPIC_FIELDS
+from .reading.fields import Line, as_int, read_lines
+from .reading.problems import Problems
 from .rows import QuestionSet
 
 HIGHEST_RATING = 5

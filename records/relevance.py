@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .fields import Line, as_int, read_lines, show
-from .problems import Problems
+from .reading.fields import Line, as_int, read_lines, show
+from .reading.problems import Problems
 from .rows import Leaning
 
 TOPIC_FIELDS = ("topic_id", "qid")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .fields import read_lines
-from .problems import Problems
 from .questions import TOPIC_FIELDS
+from .reading.fields import read_lines
+from .reading.problems import Problems
 
 TEXT_FIELDS = ("report", "summary", "reference_summary")
 

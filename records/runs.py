@@ -8,9 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from .fields import as_int
-from .lines import text_lines
-from .problems import Problems
+from .reading.fields import as_int
+from .reading.lines import text_lines
+from .reading.problems import Problems
 from .rows import Ranking
 
 HIGHEST_SCORE = 3e38  # in files we write: 32-bit floats end a little above

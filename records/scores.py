@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 
 import orjson
 
-from .fields import Line, as_int, read_lines, stem
-from .lines import first_line, is_json, text_lines
-from .problems import Problems
+from .reading.fields import Line, as_int, read_lines, stem
+from .reading.lines import first_line, is_json, text_lines
+from .reading.problems import Problems
 from .rows import ScoreRow
 
 Layout = Literal["jsonl", "ir_measures", "tot", "trec_eval", "rag4reports", "ranking"]

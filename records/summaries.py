@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .fields import Line, read_lines
-from .problems import Problems
 from .questions import TOPIC_FIELDS
+from .reading.fields import Line, read_lines
+from .reading.problems import Problems
 from .rows import Row
 
 TEXT_FIELDS = ("text", "contents")

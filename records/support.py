@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from .fields import Line, as_int, read_lines, show
-from .problems import Problems
+from .reading.fields import Line, as_int, read_lines, show
+from .reading.problems import Problems
 from .rows import Leaning, Row
 
 SupportLabel = Literal["full", "partial", "none"]

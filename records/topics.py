@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .fields import Line, read_lines, show
-from .lines import is_json, text_lines
-from .problems import Problems
+from .reading.fields import Line, read_lines, show
+from .reading.lines import is_json, text_lines
+from .reading.problems import Problems
 from .rows import Topic
 
 ID_FIELDS = ("id", "request_id", "qid", "topic_id", "query_id", "example_id", "narrative_id")

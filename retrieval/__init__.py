@@ -2,20 +2,20 @@
 
 from .bm25 import Bm25
 from .context import within_tokens
-from .coverage_greedy import greedy_coverage
-from .cross_encoder import CrossEncoderReranker
 from .dense import Dense
 from .embeddings import CachedEncoder
 from .encoders import HashingEncoder, SentenceEncoder
 from .fusion import reciprocal_rank, weighted
-from .lucene import Lucene
-from .lucene_impact import LuceneImpact
-from .mmr import Mmr
-from .monot5 import MonoT5
-from .rankllm import RankLlm
+from .lucene.lucene import Lucene
+from .lucene.lucene_impact import LuceneImpact
+from .rerank.coverage_greedy import greedy_coverage
+from .rerank.cross_encoder import CrossEncoderReranker
+from .rerank.mmr import Mmr
+from .rerank.monot5 import MonoT5
+from .rerank.rankllm import RankLlm
+from .rerank.windows import setwise_top, slide
 from .scored import Encoder, Ranked, Reranker, Retriever, Scored, by_place
 from .splade import Splade, SpladeEncoder
-from .windows import setwise_top, slide
 
 __all__ = [
     "Bm25",

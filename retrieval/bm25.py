@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 from ..records.rows import Passage
 from .corpus import passage_text
 from .english import ANALYSIS, terms

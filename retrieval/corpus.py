@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..records.fields import read_lines
 from ..records.passages import ID_FIELDS, passage_of
-from ..records.problems import InputError, Problems
+from ..records.reading.fields import read_lines
+from ..records.reading.problems import InputError, Problems
 from ..records.rows import Passage
 
 _UNWRITABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # in an id: what no TREC run can hold

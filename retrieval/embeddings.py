@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..backends.private_folder import default_folder, make_private
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 from .scored import Encoder, Vectors
 
 FOLDER, FILE = "vectors", "vectors.sqlite"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 from .english import ANALYSIS, terms
 from .local_models import load_model
 from .scored import Vectors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 
 
 def need(module: str, extra: str) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 
 FORMAT = 2  # raised when the layout of the folder changes
 ABOUT, IDS = "index.json", "ids.json"

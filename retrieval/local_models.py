@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..records.problems import InputError
+from ..records.reading.problems import InputError
 from .extras import need
 
 PACKAGE = "package:"  # and the name of a module whose get_model_path() is the folder of a model

@@ -12,7 +12,7 @@ from nuggetjudge.backends.budget import Budget
 from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.loop import run_sync
-from nuggetjudge.calibration.optimisers import Optimised, optimise
+from nuggetjudge.calibration.prompts.optimisers import Optimised, optimise
 from nuggetjudge.judges import JudgeFile, NuggetAssigner, SupportJudge
 from nuggetjudge.judges.calls import judge_items
 from nuggetjudge.judges.items import ItemJudge

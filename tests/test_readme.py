@@ -54,8 +54,8 @@ def test_the_kappas_of_the_lexical_judge_are_those_of_the_commands(shared_data, 
     assert "kappa .148, n 1,015" in README
     e2e = shared_data / "rag24_e2e"
     import nuggetjudge as nj
-    from nuggetjudge.programs.agree import agree
-    from nuggetjudge.records.problems import Problems
+    from nuggetjudge.programs.analysis.agree import agree
+    from nuggetjudge.records.reading.problems import Problems
 
     with contextlib.redirect_stderr(io.StringIO()):
         nj.run(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import calibration, judges, metrics, records
     from .calibration.session import calibrate
-    from .programs.result import Result
+    from .programs.engine.result import Result
     from .programs.run import run
 
 __version__ = "0.1.0"
@@ -27,17 +27,17 @@ __all__ = [
     "run",
 ]
 
+_HOMES = {
+    "Result": ".programs.engine.result",
+    "calibrate": ".calibration.session",
+    "run": ".programs.run",
+}
 _FOLDERS = ("calibration", "judges", "metrics", "records", "backends", "programs")
 
 
 def __getattr__(name: str) -> Any:
     if name in _FOLDERS:
         return importlib.import_module(f".{name}", __name__)
-    if name in ("run", "Result"):
-        module = importlib.import_module(f".programs.{name.lower()}", __name__)
-        return getattr(module, name)
-    if name == "calibrate":
-        from .calibration.session import calibrate
-
-        return calibrate
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

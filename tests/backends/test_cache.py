@@ -23,7 +23,7 @@ from nuggetjudge.backends.cache import BATCH, FOLDER, ReplyCache
 from nuggetjudge.backends.errors import JudgeOutputError
 from nuggetjudge.backends.private_folder import default_folder
 from nuggetjudge.backends.store import JsonDisk
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 
 KEY, OTHER = b"k" * 20, b"o" * 20
 LINE = b'["{\\"verdict\\":\\"full\\"}","stop","","m",1,0,1]'

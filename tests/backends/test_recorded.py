@@ -13,7 +13,7 @@ from nuggetjudge.backends.errors import JudgeError, JudgeOutputError
 from nuggetjudge.backends.gateway import Gateway
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.records.judgements import Reason
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 
 INPUTS = {"passage": "p", "sentence": "s"}
 

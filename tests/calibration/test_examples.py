@@ -4,9 +4,7 @@ And the examples in the docstrings of what fitting uses.
 """
 
 import csv
-import doctest
 import gzip
-import importlib
 import json
 
 import pytest
@@ -14,8 +12,8 @@ from graded_labels import LABELS, support_rows, write_csv, write_jsonl
 
 from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
-from nuggetjudge.programs.config import DataConfig
-from nuggetjudge.records.problems import InputError, Problems
+from nuggetjudge.programs.config.sections import DataConfig
+from nuggetjudge.records.reading.problems import InputError, Problems
 
 ROWS = support_rows()
 FOUR_AS_TWO = {"0": "no", "1": "no", "2": "yes", "3": "yes"}
@@ -348,16 +346,3 @@ BAD_OPTIONS = {
 def test_options_that_do_not_fit_the_file_are_refused(read, options, what):
     with pytest.raises(InputError, match=what):
         read(ROWS, **options)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("calibration.split", "calibration.threshold", "calibration.scale"),
-        *("judges.overlap", "judges.lexical_answers"),
-    ],
-)
-def test_examples_are_true(name):
-    result = doctest.testmod(importlib.import_module(f"nuggetjudge.{name}"))
-    assert result.attempted > 0
-    assert result.failed == 0

@@ -11,8 +11,8 @@ from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.calibration.fitting import fitted_and_tested
 from nuggetjudge.calibration.settings import Settings
 from nuggetjudge.judges import SupportJudge
-from nuggetjudge.judges.files import JudgeFile
-from nuggetjudge.records.problems import InputError, Problems
+from nuggetjudge.judges.fitted.files import JudgeFile
+from nuggetjudge.records.reading.problems import InputError, Problems
 
 METHODS = ("threshold", "ordinal", "isotonic", "platt", "topic")
 LEAN = {"t00": -0.25, "t01": 0.25, "t02": 0.0, "t03": -0.25, "t04": 0.25, "t05": 0.2}

@@ -13,7 +13,7 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from nuggetjudge.calibration.scale import fit_scale
 from nuggetjudge.judges.verdicts import Verdict
-from nuggetjudge.metrics.agreement import agreement
+from nuggetjudge.metrics.agreement.pairs import agreement
 
 
 def simulated(n=400, thresholds=(1.0, 2.5), seed=0):

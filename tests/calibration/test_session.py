@@ -11,7 +11,7 @@ from mock_server import MockServer, Reply, input_of
 import nuggetjudge as nj
 from nuggetjudge.calibration.session import options_of, scale_of
 from nuggetjudge.judges import SupportJudge, read_judge_file
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 
 GROUNDED = Path(__file__).resolve().parents[2] / "examples" / "collection" / "grounded.yaml"
 ROWS = support_rows()

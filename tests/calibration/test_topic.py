@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from refusals import fitted_or_refused
 
 from nuggetjudge.calibration.topic import add_topics, fit_topics
-from nuggetjudge.judges.correction import Correction
+from nuggetjudge.judges.fitted.correction import Correction
 from nuggetjudge.judges.verdicts import Verdict
 
 SLOPE, THRESHOLDS, SPREAD = 6.0, (2.0, 4.0), 1.2

@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from nuggetjudge.backends.vllm_engine import is_installed
+from nuggetjudge.backends.vllm.engine import is_installed
 
 # Serves /health after a moment, as `vllm serve` does; what it does on the way is in VLLM_DOES.
 PROGRAM = """\

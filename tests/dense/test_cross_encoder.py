@@ -8,8 +8,8 @@ import sentence_transformers
 import torch
 import transformers
 
-from nuggetjudge.records.problems import InputError
-from nuggetjudge.retrieval.cross_encoder import CrossEncoderReranker
+from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.retrieval.rerank.cross_encoder import CrossEncoderReranker
 from nuggetjudge.retrieval.scored import Scored, by_place
 
 WORDS = [*("why", "do", "bridges", "sway", "in", "wind"), *("the", "dam", "broke", "rain", "fell")]

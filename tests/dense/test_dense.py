@@ -4,7 +4,7 @@ import pytest
 pytest.importorskip("sentence_transformers", reason="the dense extra")
 pytest.importorskip("faiss", reason="the dense extra")
 
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import Passage
 from nuggetjudge.retrieval import best_rows, dense
 from nuggetjudge.retrieval.dense import VECTORS, Dense

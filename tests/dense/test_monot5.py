@@ -8,8 +8,8 @@ import torch
 import transformers
 from tokenizers.pre_tokenizers import Metaspace
 
-from nuggetjudge.records.problems import InputError
-from nuggetjudge.retrieval.monot5 import MonoT5
+from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.retrieval.rerank.monot5 import MonoT5
 from nuggetjudge.retrieval.scored import by_place
 
 WORDS = [*("why", "do", "bridges", "sway", "in", "wind"), *("the", "dam", "broke", "rain", "fell")]

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("sentence_transformers", reason="the dense extra")
 
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.embeddings import CachedEncoder
 from nuggetjudge.retrieval.encoders import SentenceEncoder
 from nuggetjudge.retrieval.local_models import load_model

@@ -3,7 +3,7 @@ import pytest
 
 pytest.importorskip("sentence_transformers", reason="the dense extra")
 
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import Passage
 from nuggetjudge.retrieval import splade
 from nuggetjudge.retrieval.splade import Splade, SpladeEncoder

@@ -13,7 +13,7 @@ from mock_server import MockServer
 from sennick_brain import careful, rows
 
 import nuggetjudge as nj
-from nuggetjudge.judges.keypoint_extractor import windows
+from nuggetjudge.judges.makers.keypoint_extractor import windows
 from nuggetjudge.judges.quotes import find_quote, is_quoted
 from nuggetjudge.metrics import (
     group_means,
@@ -22,13 +22,13 @@ from nuggetjudge.metrics import (
     key_point_recall,
     micro_recall,
 )
-from nuggetjudge.programs.config_file import load_config
+from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.answers import read_answers
 from nuggetjudge.records.claims import read_claims
 from nuggetjudge.records.documents import read_topic_documents
 from nuggetjudge.records.entailments import read_entailments
 from nuggetjudge.records.key_points import read_key_point_sets
-from nuggetjudge.records.problems import Problems
+from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.topics import read_topics
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -30,18 +30,18 @@ from nuggetjudge.judges import (
     SetwiseRanker,
     SubQuestionGenerator,
     SupportJudge,
-    lexical,
-    lexical_answer_writing,
-    lexical_answers,
-    lexical_entailment,
-    lexical_keypoints,
-    lexical_questions,
-    lexical_ranking,
-    lexical_writing,
 )
-from nuggetjudge.judges.answer_writer import AnswerWriter
 from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.claim import numbered
+from nuggetjudge.judges.lexical import answer_writing as lexical_answer_writing
+from nuggetjudge.judges.lexical import answers as lexical_answers
+from nuggetjudge.judges.lexical import entailment as lexical_entailment
+from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
+from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
+from nuggetjudge.judges.lexical import questions as lexical_questions
+from nuggetjudge.judges.lexical import ranking as lexical_ranking
+from nuggetjudge.judges.lexical import writing as lexical_writing
+from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 
 QUESTION = "why do bridges sway in wind"
 NUGGETS = ["wind sheds vortices from the deck", "a damper takes energy out of the motion"]

@@ -13,9 +13,9 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import AnswerabilityGrader, JudgeFile
 from nuggetjudge.judges.calls import calls, judge_items
-from nuggetjudge.judges.correction import Correction
-from nuggetjudge.judges.files import FittedPrompt
-from nuggetjudge.judges.lexical_answers import answer_overlap, asked_about
+from nuggetjudge.judges.fitted.correction import Correction
+from nuggetjudge.judges.fitted.files import FittedPrompt
+from nuggetjudge.judges.lexical.answers import answer_overlap, asked_about
 
 BUILT = "Who built the bridge?"  # about: built bridge; 8 runs of five letters
 TEXT = "They built a bridge. Its deck sways in wind."

@@ -13,9 +13,9 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import EntailmentJudge, JudgeFile
 from nuggetjudge.judges.calls import calls, judge_items
-from nuggetjudge.judges.correction import Correction
-from nuggetjudge.judges.lexical_entailment import stated
-from nuggetjudge.metrics.agreement import agreement
+from nuggetjudge.judges.fitted.correction import Correction
+from nuggetjudge.judges.lexical.entailment import stated
+from nuggetjudge.metrics.agreement.pairs import agreement
 
 RESPONSE = "Bees make honey.\n\nThey hum  while they fly, and few sting. Wasps do."
 POINTS = ["Bees produce honey.", "All bees sting.", "Bees see red."]

@@ -8,7 +8,7 @@ from mock_server import MockServer, Prose, Says, input_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges.setwise import SetwiseRanker
-from nuggetjudge.retrieval.windows import setwise_top
+from nuggetjudge.retrieval.rerank.windows import setwise_top
 
 QUESTION = "Why did the dam break?"
 PASSAGES = ["Bees sing in June.", "The dam broke in 1911.", "Why the dam did break: clay."]

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from nuggetjudge.records.problems import InputError
-from nuggetjudge.retrieval.java import run_java, start_java
+from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.retrieval.lucene.java import run_java, start_java
 
 pytest.importorskip("pyserini", reason="pyserini is not installed; it comes with the extra lucene")
 

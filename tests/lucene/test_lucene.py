@@ -6,11 +6,11 @@ import random
 import orjson
 import pytest
 
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import Passage
-from nuggetjudge.retrieval import anserini
-from nuggetjudge.retrieval.java import run_java, start_java
-from nuggetjudge.retrieval.lucene import Lucene, Rm3, Rocchio, build_lucene
+from nuggetjudge.retrieval.lucene import anserini
+from nuggetjudge.retrieval.lucene.java import run_java, start_java
+from nuggetjudge.retrieval.lucene.lucene import Lucene, Rm3, Rocchio, build_lucene
 
 pytest.importorskip("pyserini", reason="pyserini is not installed; it comes with the extra lucene")
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import Passage
-from nuggetjudge.retrieval.lucene import Lucene
-from nuggetjudge.retrieval.lucene_impact import LuceneImpact, build_impact
+from nuggetjudge.retrieval.lucene.lucene import Lucene
+from nuggetjudge.retrieval.lucene.lucene_impact import LuceneImpact, build_impact
 
 pytest.importorskip("pyserini", reason="pyserini is not installed; it comes with the extra lucene")
 

@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from nuggetjudge.metrics.probability import (
-    calibration_error,
-    probability_scores,
-    reliability_curve,
-)
+from nuggetjudge.metrics.probability import calibration_error, probability_scores, reliability_curve
 
 
 def drawn(n, k, seed=0):

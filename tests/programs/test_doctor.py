@@ -5,7 +5,7 @@ from mock_server import Cut, MockServer, Prose, Supports
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable
-from nuggetjudge.programs.config import Config
+from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.doctor import examine, examine_all
 
 

@@ -6,7 +6,16 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("name", ["agree", "compare", "corrected", "next_labels", "score"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "analysis.agree",
+        "analysis.compare",
+        "analysis.next_labels",
+        "scoring.corrected",
+        "scoring.score",
+    ],
+)
 def test_what_reads_stored_judgements_does_without_dspy(name):
     code = f"import sys, nuggetjudge.programs.{name}; print('dspy' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

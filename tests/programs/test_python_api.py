@@ -8,7 +8,7 @@ import pytest
 from mock_server import MockServer
 
 import nuggetjudge as nj
-from nuggetjudge.programs.config_file import load_config
+from nuggetjudge.programs.config.reading import load_config
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
 
@@ -77,7 +77,7 @@ def test_dotted_settings_reach_every_section(settings):
 
 
 def test_a_wrong_setting_is_an_input_error_and_not_a_traceback_from_within(settings):
-    from nuggetjudge.records.problems import InputError
+    from nuggetjudge.records.reading.problems import InputError
 
     with pytest.raises(InputError, match="nothing"):
         nj.run(**settings, nothing=1)

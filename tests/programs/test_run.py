@@ -7,10 +7,10 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.programs.config_file import load_config
-from nuggetjudge.programs.results import Results
-from nuggetjudge.programs.score import score_path
-from nuggetjudge.records.problems import InputError, Problems
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.results import Results
+from nuggetjudge.programs.scoring.score import score_path
+from nuggetjudge.records.reading.problems import InputError, Problems
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
 LOST = "demo-tides"

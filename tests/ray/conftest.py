@@ -9,7 +9,7 @@ import pytest
 from mock_server import MockServer
 
 import nuggetjudge as nj
-from nuggetjudge.programs.config_file import load_config
+from nuggetjudge.programs.config.reading import load_config
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
 

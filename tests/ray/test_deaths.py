@@ -11,7 +11,7 @@ import pytest
 from mock_server import MockServer
 
 from nuggetjudge.backends.errors import EndpointUnusable
-from nuggetjudge.programs import ray_executor
+from nuggetjudge.programs.engine.ray import executor as ray_executor
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 

@@ -9,9 +9,9 @@ from long2rag_brain import long2rag_brain, write_documents, write_seeds
 from mock_server import MockServer
 
 import nuggetjudge as nj
-from nuggetjudge.programs.build_crux import build_crux
-from nuggetjudge.programs.build_long2rag import build_long2rag
-from nuggetjudge.programs.config_file import load_config
+from nuggetjudge.programs.build.crux import build_crux
+from nuggetjudge.programs.build.long2rag import build_long2rag
+from nuggetjudge.programs.config.reading import load_config
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import pytest
 
 import nuggetjudge as nj
-from nuggetjudge.programs.config_file import load_config
+from nuggetjudge.programs.config.reading import load_config
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 

@@ -4,7 +4,7 @@ import pytest
 
 from nuggetjudge.records import Citation, Problems, count_words, read_answers, read_documents
 from nuggetjudge.records.answers import placed_answers
-from nuggetjudge.records.fields import read_lines
+from nuggetjudge.records.reading.fields import read_lines
 
 
 def one(path, problems):

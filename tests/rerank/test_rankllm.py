@@ -25,10 +25,10 @@ pytest.importorskip("rank_llm", reason="the rerank extra is not installed")
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
 from nuggetjudge.judges.listwise import ListwiseRanker
-from nuggetjudge.records.problems import InputError
-from nuggetjudge.retrieval.rankllm import RankLlm
+from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.retrieval.rerank.rankllm import RankLlm
+from nuggetjudge.retrieval.rerank.windows import slide
 from nuggetjudge.retrieval.scored import by_place
-from nuggetjudge.retrieval.windows import slide
 
 QUERY = "why do bridges sway"
 # The places of 20 passages in the order of what they are worth, made up: best first.

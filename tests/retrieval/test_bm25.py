@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.records import Passage
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.bm25 import Bm25
 from nuggetjudge.retrieval.english import ANALYSIS, terms
 from nuggetjudge.retrieval.index_files import new_index

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from nuggetjudge.records import Passage, Problems, read_passages
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.corpus import passage_text, stream_passages
 
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval import embeddings
 from nuggetjudge.retrieval.embeddings import FILE, CachedEncoder, clear_vectors, kept_vectors
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.encoders import HashingEncoder, SentenceEncoder
 
 TEXTS = ["The cats sat, and a cat purred.", "Dogs bark.", "the of and"]

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from nuggetjudge.records.problems import InputError
+from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.extras import need
 
 

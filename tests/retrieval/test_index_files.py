@@ -5,14 +5,8 @@ import sys
 import orjson
 import pytest
 
-from nuggetjudge.records.problems import InputError
-from nuggetjudge.retrieval.index_files import (
-    IndexInfo,
-    new_index,
-    open_index,
-    read_ids,
-    write_ids,
-)
+from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.retrieval.index_files import IndexInfo, new_index, open_index, read_ids, write_ids
 
 
 def make(folder, text="first", kind="toy", **settings):

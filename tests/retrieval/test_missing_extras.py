@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from nuggetjudge.records.problems import InputError
-from nuggetjudge.retrieval.cross_encoder import CrossEncoderReranker
-from nuggetjudge.retrieval.monot5 import MonoT5
-from nuggetjudge.retrieval.rankllm import RankLlm
-from nuggetjudge.retrieval.rankllm_library import rank_llm
+from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.retrieval.rerank.cross_encoder import CrossEncoderReranker
+from nuggetjudge.retrieval.rerank.monot5 import MonoT5
+from nuggetjudge.retrieval.rerank.rankllm import RankLlm
+from nuggetjudge.retrieval.rerank.rankllm_library import rank_llm
 
 MISSING = {
     "cross-encoder": (CrossEncoderReranker, {}, "sentence_transformers", "dense"),

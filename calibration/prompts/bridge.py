@@ -1,0 +1,119 @@
+"""DSPy's way to our gateway: an LM whose replies are cached, budgeted and retried as a judge's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import dspy
+from dspy.lm15 import Message, Request, Response, Usage
+
+from ...backends.errors import EndpointLost, EndpointUnusable, JudgeError, JudgeOutputError
+from ...backends.gateway import Gateway, Reply
+from ...backends.loop import run_sync
+from ...backends.prompt import Prompt
+from ...records.judgements import Reason
+
+TEMPERATURE = 1.0  # at which proposals are asked for, and samples of a judge's answers
+
+
+class Stopped(BaseException):
+    """No further request can succeed: the budget is reached, or the endpoint is gone (the cause).
+
+    Not an Exception, since optimisers count those as bad answers and go on.
+    """
+
+
+def ask(gateway: Gateway, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
+    """Ask and wait. Raises: JudgeError for a reply that is none; Stopped."""
+    try:
+        return run_sync(gateway.ask(prompt, inputs, replicate))
+    except (EndpointLost, EndpointUnusable) as error:
+        raise Stopped from error
+    except JudgeError as error:
+        if error.reason is Reason.BUDGET:
+            raise Stopped from None
+        raise
+
+
+class Proposals:
+    """Free text from a model, as an optimiser asks for instructions and advice.
+
+    Args:
+        gateway: whose model, endpoint, cache, budget and limits are used.
+        max_tokens: longest reply; None: no limit is sent, as that of a judge's entry is meant
+            for labels.
+    """
+
+    def __init__(self, gateway: Gateway, max_tokens: int | None = None) -> None:
+        self._gateway = gateway.varied(reply_schema="none", logprobs=False, max_tokens=max_tokens)
+        self._by_temperature: dict[float | None, Gateway] = {}
+
+    def lm(self) -> dspy.LM:
+        """For `dspy.context(lm=...)`; does nothing of its own: no cache, no retries."""
+        temperature = None if self._gateway.config.temperature is None else TEMPERATURE
+        return GatewayLM(
+            "gateway",  # no provider's name, so that DSPy looks up neither abilities nor prices
+            engine=_Engine(self, 0),
+            cache=False,
+            num_retries=0,
+            temperature=temperature,
+        )
+
+    def text(
+        self, messages: Sequence[Mapping[str, str]], temperature: float | None, replicate: int
+    ) -> str:
+        """One reply. Raises: JudgeError when it is refused or truncated; Stopped."""
+        gateway = self._by_temperature.get(temperature)
+        if gateway is None:
+            gateway = self._gateway.varied(temperature=temperature)
+            self._by_temperature[temperature] = gateway
+        return str(ask(gateway, _FreeText(messages), {}, replicate).values["text"])
+
+
+class GatewayLM(dspy.LM):  # type: ignore[misc]
+    """A dspy.LM of which each copy with a `rollout_id` gets replies of its own."""
+
+    def copy(self, **changes: Any) -> Self:
+        """See dspy.LM.copy."""
+        if "rollout_id" in changes:
+            changes["engine"] = _Engine(self.engine.proposals, changes["rollout_id"] or 0)
+        twin: Self = super().copy(**changes)
+        return twin
+
+
+class _Engine:
+    """DSPy's contract for what answers an LM: a Request in, a Response out."""
+
+    def __init__(self, proposals: Proposals, replicate: int) -> None:
+        self.proposals = proposals
+        self._replicate = replicate
+
+    def complete(self, request: Request) -> Response:
+        system = request.system or ""
+        if not isinstance(system, str):
+            system = "".join(part.text for part in system)
+        messages = [{"role": "system", "content": system}] if system else []
+        messages += [{"role": m.role, "content": m.text or ""} for m in request.messages]
+        text = self.proposals.text(messages, request.config.temperature, self._replicate)
+        return Response(None, request.model, Message.assistant(text), "stop", Usage())
+
+
+class _FreeText(Prompt):
+    """Messages whose reply is any text but none."""
+
+    def __init__(self, messages: Sequence[Mapping[str, str]]) -> None:
+        self.name, self.twin, self.scorer = "free_text", None, None
+        self.fixed = [dict(message) for message in messages[:-1]]
+        self._last = messages[-1]["content"]
+
+    def user(self, inputs: Mapping[str, Any]) -> str:
+        return self._last
+
+    def map_keys(self, inputs: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+        return ()
+
+    def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
+        if not text.strip():
+            raise JudgeOutputError(Reason.UNPARSEABLE, "the reply is empty", text)
+        return {"text": text}

@@ -1,0 +1,67 @@
+"""How an optimiser's answers are marked: with a gain, and for those that can read, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import dspy
+
+from ...judges.items import ItemJudge
+from .gain import Gains
+from .student import RATIONALE, by_number
+
+
+class Marks:
+    """DSPy's metrics for a judge. A reply that is no judgement has no labels, the worst gain."""
+
+    def __init__(self, judge: ItemJudge, gains: Gains) -> None:
+        self.gains = gains
+        self._output, self._listed = judge.output, judge.listed
+
+    def right(self, example: dspy.Example) -> dict[str, str]:
+        """The labels of the people."""
+        return by_number(example[self._output])
+
+    def labels(self, found: dspy.Prediction | None) -> dict[str, str]:
+        """Those of a prediction; empty if it failed."""
+        if found is None or self._output not in found:
+            return {}
+        return by_number(found[self._output])
+
+    def gain(self, right: Mapping[str, str], given: Mapping[str, str]) -> float:
+        """Mean gain over the items of a call."""
+        return sum(self.gains.of(given.get(n), label) for n, label in right.items()) / len(right)
+
+    def metric(self, example: dspy.Example, found: dspy.Prediction, trace: Any = None) -> float:
+        """What DSPy maximises; with a trace, whether this may become a worked example."""
+        right, given = self.right(example), self.labels(found)
+        return self.gain(right, given) if trace is None else float(given == right)
+
+    def metric_with_feedback(
+        self,
+        example: dspy.Example,
+        found: dspy.Prediction,
+        trace: Any = None,
+        name: str | None = None,
+        name_trace: Any = None,
+    ) -> dspy.Prediction:
+        """The same with words, for optimisers that reflect; GEPA names the predictor."""
+        score = self.gain(self.right(example), self.labels(found))
+        return dspy.Prediction(score=score, feedback=self.feedback(example, found))
+
+    def feedback(self, example: dspy.Example, found: dspy.Prediction) -> str:
+        """What was right and wrong in one call, and why people labelled it so, in words."""
+        if "failure" in found:
+            return f"The reply was no judgement ({found.failure})."
+        given, reasons = self.labels(found), by_number(example.get(RATIONALE, {}))
+        lines = []
+        for n, right in self.right(example).items():
+            item = f"{self._listed} {n}: " if n else ""
+            line = f"{item}right, it is {right}."
+            if given[n] != right:
+                line = f"{item}wrong, it is {right} and not {given[n]}."
+            if n in reasons:
+                line += f" The annotator's reason: {reasons[n]}"
+            lines.append(line[0].upper() + line[1:])
+        return "\n".join(lines)

@@ -1,0 +1,291 @@
+"""Better prompts for a judge, found by DSPy's optimisers on human labels."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...records.judgements import Reason
+
+if TYPE_CHECKING:
+    import dspy
+
+    from ...backends.gateway import Backend
+    from ...judges.fitted.files import FittedPrompt
+    from ...judges.items import ItemJudge
+    from .student import Example, Task
+    from .trials import Trials
+
+# Options of each method and their defaults, under DSPy's names; None: see docs/optimisers.md.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "few-shot": {"k": 8},
+    "bootstrap": {
+        "max_bootstrapped_demos": 4,
+        "max_labeled_demos": 8,
+        "max_rounds": 1,
+        "num_candidate_programs": 8,
+    },
+    "mipro": {
+        "num_candidates": 6,
+        "num_trials": 10,
+        "max_bootstrapped_demos": 4,
+        "max_labeled_demos": 4,
+        "minibatch_size": 35,
+    },
+    "simba": {"bsize": None, "num_candidates": 6, "max_steps": 8, "max_demos": 4},
+    "gepa": {"max_metric_calls": None, "reflection_minibatch_size": 3},
+}
+METHODS = tuple(OPTIONS)
+_MAY_BE_ZERO = ("max_demos", "max_labeled_demos")
+SIMBA_BATCH = 32  # calls, as in DSPy
+GEPA_ROUNDS = 5  # times all of train and dev
+
+
+@dataclass(frozen=True)
+class Optimised:
+    """What an optimiser found.
+
+    Attributes:
+        prompts: by predictor; the judge's own prompt where nothing did better on dev.
+        dev_gain_before, dev_gain_after: mean gain on dev in [0, 1] of the judge's own prompt and
+            of the one kept; None where the budget did not suffice for all of dev.
+        gain_by_chance, gain_if_perfect: what answers that do not look at the item would have on
+            dev, and answers that are all right.
+        n_dev: items of dev.
+        n_candidates: prompts that were scored on all of dev, the judge's own among them.
+        stopped_by: "budget", or "" when the method came to its end.
+        calls: requests that were sent.
+    """
+
+    prompts: dict[str, FittedPrompt]
+    dev_gain_before: float | None
+    dev_gain_after: float | None
+    gain_by_chance: float
+    gain_if_perfect: float
+    n_dev: int
+    n_candidates: int
+    stopped_by: str
+    calls: int
+
+
+def optimise(
+    judge: ItemJudge,
+    train: Sequence[Example],
+    dev: Sequence[Example],
+    *,
+    method: str,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    prompt_model: Backend | None = None,
+    log: Path | None = None,
+    threads: int = 8,
+    keep_calls: int = 0,
+) -> Optimised:
+    """Look for instructions and worked examples with which a judge agrees better with people.
+
+    Every request goes through the gateway of the judge's backend (proposals through that of
+    `prompt_model`), with its cache, budget and retries: the same again repeats no finished call,
+    and takes the same steps if `seed`, data and options are the same. The prompt that is kept is
+    the best of those whose replies on all of dev arrived.
+
+    Args:
+        train, dev: labelled items, of different topics. Candidates are made from train and
+            chosen on dev.
+        method: one of METHODS. options: see OPTIONS.
+        prompt_model: proposes instructions; None: the judge's own model, with no limit on the
+            reply's length.
+        log: JSONL of candidates as they are scored on dev; written anew with the first.
+        threads: calls under way at once; changes no result.
+        keep_calls: requests of the judge's budget that are left over, to test what was found.
+
+    Raises: ValueError for what does not fit together; ModuleNotFoundError with what to install;
+        JudgeError when proposals cannot be read, or the endpoint is lost; EndpointUnusable.
+    """
+    if method not in METHODS:
+        raise ValueError(f"unknown method {method!r}, wanted one of {', '.join(METHODS)}")
+    from dspy.utils.exceptions import AdapterParseError, LMError
+
+    from ...backends.errors import JudgeOutputError
+    from ...backends.gateway import Gateway
+    from .bridge import Proposals, Stopped
+    from .confined import confined, keeping_back
+    from .gain import kappa_gains
+    from .marking import Marks
+    from .student import tasks
+    from .trials import Trials
+
+    backend, proposer = judge.backend, prompt_model or judge.backend
+    if not isinstance(backend, Gateway) or not isinstance(proposer, Gateway):
+        raise ValueError(f"--method {method} changes a prompt, which only a language model has")
+    if not train or not dev:
+        raise ValueError(f"wanted items to train on and to choose on, got {len(train)}, {len(dev)}")
+    if threads < 1:
+        raise ValueError(f"threads must be 1 or more, got {threads}")
+    gains = kappa_gains([e.label for e in dev], judge.scale, is_ordered=judge.is_ordered)
+    learnt, chosen_on = tasks(judge, train), tasks(judge, dev)
+    random.Random(seed).shuffle(learnt)  # some of DSPy's samplers take no seed
+    settings = _options(method, options or {}, len(learnt))
+    lm = Proposals(proposer, proposer.config.max_tokens if prompt_model else None).lm()
+    budgets = {id(budget): budget for budget in (backend.budget, proposer.budget)}.values()
+    asked_before = sum(budget.usage.requests for budget in budgets)
+    trials = Trials(judge, learnt, chosen_on, Marks(judge, gains), log=log, threads=threads)
+    stopped_by = ""
+    with contextlib.closing(trials), keeping_back(backend.budget, keep_calls), confined(lm):
+        try:
+            trials.score(trials.student.judge)
+            trials.score(_METHODS[method](trials, lm, seed, threads, **settings).judge)
+        except Stopped as stopped:
+            trials.settle()
+            if stopped.__cause__ is not None:
+                raise stopped.__cause__ from None
+            stopped_by = "budget"
+        except (AdapterParseError, LMError) as error:
+            why = f"--method {method} was given no usable proposal ({str(error).split(chr(10))[0]})"
+            raise JudgeOutputError(Reason.UNPARSEABLE, why) from None
+    scored = trials.scored()
+    best = scored[0] if scored else trials.default
+    return Optimised(
+        {judge.predictor: best.prompt},
+        trials.default.gain,
+        best.gain,
+        gains.chance,
+        gains.perfect,
+        len(dev),
+        len(scored),
+        stopped_by,
+        sum(budget.usage.requests for budget in budgets) - asked_before,
+    )
+
+
+def _few_shot(trials: Trials, lm: dspy.LM, seed: int, threads: int, **options: Any) -> Any:
+    from dspy.teleprompt import LabeledFewShot
+
+    return LabeledFewShot(**options).compile(trials.student, trainset=_examples(trials.train))
+
+
+def _bootstrap(trials: Trials, lm: dspy.LM, seed: int, threads: int, **options: Any) -> Any:
+    from dspy.teleprompt import BootstrapFewShotWithRandomSearch
+
+    search = BootstrapFewShotWithRandomSearch(trials.marks.metric, num_threads=threads, **options)
+    return search.compile(trials.student, **_data(trials))
+
+
+def _mipro(
+    trials: Trials,
+    lm: dspy.LM,
+    seed: int,
+    threads: int,
+    *,
+    num_trials: int,
+    minibatch_size: int,
+    **options: Any,
+) -> Any:
+    from dspy.teleprompt import MIPROv2
+
+    models = {"prompt_model": lm, "task_model": lm}
+    search = MIPROv2(
+        trials.marks.metric,
+        auto=None,
+        seed=seed,
+        num_threads=threads,
+        track_stats=False,
+        **models,
+        **options,
+    )
+    return search.compile(
+        trials.student,
+        **_data(trials),
+        num_trials=num_trials,
+        minibatch=minibatch_size < len(trials.dev),
+        minibatch_size=min(minibatch_size, len(trials.dev)),
+        program_aware_proposer=False,  # there is one predictor; its code tells nothing
+    )
+
+
+def _simba(trials: Trials, lm: dspy.LM, seed: int, threads: int, **options: Any) -> Any:
+    from dspy.teleprompt import SIMBA
+
+    metric = trials.marks.metric_with_feedback
+    search = SIMBA(metric=metric, prompt_model=lm, num_threads=threads, **options)
+    search.strategies = [_after_scoring(trials, search.bsize, way) for way in search.strategies]
+    return search.compile(trials.student, trainset=_examples(trials.train), seed=seed)
+
+
+def _gepa(
+    trials: Trials,
+    lm: dspy.LM,
+    seed: int,
+    threads: int,
+    *,
+    max_metric_calls: int | None,
+    **options: Any,
+) -> Any:
+    from dspy.teleprompt import GEPA
+
+    n_calls = max_metric_calls or GEPA_ROUNDS * (len(trials.train) + len(trials.dev))
+    search = GEPA(
+        trials.marks.metric_with_feedback,
+        max_metric_calls=n_calls,
+        reflection_lm=lm,
+        use_merge=False,  # merging takes two predictors
+        num_threads=threads,
+        perfect_score=min(row[label] for label, row in trials.marks.gains.table.items()),
+        seed=seed,
+        **options,
+    )
+    return search.compile(trials.student, **_data(trials))
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "few-shot": _few_shot,
+    "bootstrap": _bootstrap,
+    "mipro": _mipro,
+    "simba": _simba,
+    "gepa": _gepa,
+}
+
+
+def _options(method: str, given: Mapping[str, Any], n_train: int) -> dict[str, Any]:
+    """All options of a method, after everything that can be wrong before a call is made."""
+    for name, value in given.items():
+        if name not in OPTIONS[method]:
+            known = ", ".join(OPTIONS[method])
+            raise ValueError(f"--method {method} has no option {name!r}, it has {known}")
+        low = 0 if name in _MAY_BE_ZERO else 1
+        if type(value) is not int or value < low:
+            raise ValueError(f"--method {method}: {name} is {value!r}, wanted {low} or more")
+    options = OPTIONS[method] | dict(given)
+    if method == "mipro" and find_spec("optuna") is None:
+        raise ModuleNotFoundError("--method mipro needs optuna: pip install nuggetjudge[optimise]")
+    if method == "gepa" and find_spec("gepa") is None:
+        raise ModuleNotFoundError("--method gepa needs gepa: pip install gepa")
+    if method == "simba":
+        options["bsize"] = options["bsize"] or min(SIMBA_BATCH, n_train)
+        if n_train < options["bsize"]:
+            what = f"--method simba wants {options['bsize']} calls to train on (bsize)"
+            raise ValueError(f"{what}, got {n_train}; give more labels or a smaller bsize")
+    return options
+
+
+def _examples(tasks: Sequence[Task]) -> list[dspy.Example]:
+    return [task.example for task in tasks]
+
+
+def _data(trials: Trials) -> dict[str, list[dspy.Example]]:
+    return {"trainset": _examples(trials.train), "valset": _examples(trials.dev)}
+
+
+def _after_scoring(trials: Trials, n_calls: int, strategy: Any) -> Any:
+    """SIMBA looks at train alone, so its best prompt is scored on dev before each new one."""
+
+    def run(*args: Any, **settings: Any) -> Any:
+        trials.score_promising(n_calls)
+        return strategy(*args, **settings)
+
+    run.__name__ = strategy.__name__
+    return run

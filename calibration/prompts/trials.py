@@ -1,0 +1,251 @@
+"""What an optimiser's candidates are worth: every answer on dev is noted, the best prompt kept."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TextIO
+
+import dspy
+from pydantic_core import to_jsonable_python
+
+from ...backends.errors import JudgeError
+from ...backends.gateway import Gateway
+from ...backends.prompt import Prompt
+from ...judges.fitted.files import FittedPrompt
+from ...judges.items import ItemJudge
+from ...programs.engine.writing import writing
+from .bridge import Stopped, ask
+from .marking import Marks
+from .student import Student, Task, prompt_of
+
+
+class Candidate:
+    """A prompt that was tried. `gain`: its mean on dev; None until each item of it is answered."""
+
+    def __init__(self, prompt: FittedPrompt, compiled: Prompt, number: int) -> None:
+        self.prompt = prompt
+        self.compiled = compiled
+        self.number = number
+        self.gain: float | None = None
+        self.n_failed = 0  # dev items without a judgement, whatever it was that came
+        self.train_gains: dict[str, float] = {}  # by call
+        self.dev_labels: dict[str, dict[str, str]] = {}
+        self.failures: dict[str, dspy.Prediction] = {}
+
+    @property
+    def rank(self) -> tuple[float, bool, int, str]:
+        """Sorts the best first; among equals the prompt as it was, then the shortest."""
+        assert self.gain is not None
+        text = self.prompt.model_dump_json()
+        return -self.gain, self.number > 0, len(text), text
+
+
+class Trials:
+    """Asks the judge under whatever prompt an optimiser tries, and keeps count.
+
+    The messages are those that the fitted judge will send, so all replies are shared with it by
+    the cache. Where a reply was no judgement, the same question is not asked again.
+
+    Args:
+        judge: its backend is a Gateway; a correction that it has is not applied.
+        train, dev: calls. marks: by the labels of dev.
+        log: JSONL, a line per candidate as it is scored on dev; written anew with the first.
+    """
+
+    def __init__(
+        self,
+        judge: ItemJudge,
+        train: Sequence[Task],
+        dev: Sequence[Task],
+        marks: Marks,
+        *,
+        log: Path | None = None,
+        threads: int = 8,
+    ) -> None:
+        assert isinstance(judge.backend, Gateway)
+        self._judge, self._gateway = judge, judge.backend
+        self.train, self.dev, self.marks = train, dev, marks
+        self._train_labels = {_key(task.inputs): task.labels for task in train}
+        self._dev_labels = {_key(task.inputs): task.labels for task in dev}
+        self._samplers: dict[float | None, Gateway] = {}
+        self._threads = threads
+        self._lock = threading.Condition()
+        self._n_under_way = 0
+        self._stopped: Stopped | None = None
+        self._log_path = log
+        self._log: TextIO | None = None
+        self.candidates: dict[str, Candidate] = {}
+        self.student = Student(getattr(judge.deepcopy(), judge.predictor), self.answer)
+        self.default = self._candidate(self.student.judge)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trials:
+        return self  # optimisers copy programs, and with them `answer`
+
+    def answer(self, predict: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.Prediction:
+        """One call under the predictor's prompt, traced as DSPy traces a predictor.
+
+        The prediction has the reply's fields, or `failure`, which says why there is no judgement.
+        Raises: Stopped.
+        """
+        if not predict.signature.instructions.strip():
+            return dspy.Prediction(failure="the instructions are empty")
+        candidate = self._candidate(predict)
+        asked = (predict.lm or dspy.settings.lm).kwargs
+        found = self._ask(candidate, inputs, asked.get("rollout_id"), asked.get("temperature"))
+        if dspy.settings.trace is not None:
+            dspy.settings.trace.append((predict, dict(inputs), found))
+        return found
+
+    def score(self, predict: dspy.Predict) -> None:
+        """Ask about every item of dev; what was asked before comes from the cache."""
+        candidate = self._candidate(predict)
+        with ThreadPoolExecutor(self._threads) as pool:
+            list(pool.map(lambda task: self._ask(candidate, task.inputs), self.dev))
+
+    def score_promising(self, n_calls: int) -> None:
+        """Score on dev the prompt with the best mean gain on n calls of train or more, if new."""
+        known = [c for c in self.candidates.values() if len(c.train_gains) >= n_calls]
+        if not known:
+            return
+        best = max(known, key=lambda c: (_mean(c.train_gains), c.prompt.model_dump_json()))
+        if best.gain is None:
+            self.score(self.predict(best.prompt))
+
+    def predict(self, prompt: FittedPrompt) -> dspy.Predict:
+        """The judge's predictor with another prompt."""
+        predict = self.student.judge.deepcopy()
+        predict.signature = predict.signature.with_instructions(prompt.instructions)
+        predict.demos = [dict(demo) for demo in prompt.demos]
+        return predict
+
+    def scored(self) -> list[Candidate]:
+        """Candidates with a gain on all of dev, the best first."""
+        with self._lock:
+            found = [c for c in self.candidates.values() if c.gain is not None]
+        return sorted(found, key=lambda candidate: candidate.rank)
+
+    def settle(self) -> None:
+        """Wait for the requests of threads that an optimiser left behind."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._n_under_way == 0)
+
+    def close(self) -> None:
+        """Ask nothing more, and let go of the log."""
+        self._stopped = self._stopped or Stopped()
+        with self._lock:
+            self._log_path = None
+            if self._log is not None:
+                self._log.close()
+
+    def _ask(
+        self,
+        candidate: Candidate,
+        inputs: Mapping[str, Any],
+        replicate: int | None = None,
+        temperature: float | None = None,
+    ) -> dspy.Prediction:
+        """Noted, unless it is one of several samples, which the fitted judge will not take."""
+        call = _key(inputs)
+        if replicate is None and call in candidate.failures:
+            return candidate.failures[call]
+        with self._lock:
+            if self._stopped is not None:
+                raise Stopped from self._stopped.__cause__
+            self._n_under_way += 1
+        gateway = self._gateway if replicate is None else self._sampler(temperature)
+        try:
+            found = self._found(gateway, candidate, inputs, replicate or 0)
+            if replicate is None:
+                self._note(candidate, call, found)
+            return found
+        except Stopped as stopped:
+            self._stopped = stopped
+            raise
+        finally:
+            with self._lock:
+                self._n_under_way -= 1
+                self._lock.notify_all()
+
+    def _found(
+        self, gateway: Gateway, candidate: Candidate, inputs: Mapping[str, Any], replicate: int
+    ) -> dspy.Prediction:
+        try:
+            reply = ask(gateway, candidate.compiled, inputs, replicate)
+        except JudgeError as error:
+            return dspy.Prediction(failure=str(error))
+        return dspy.Prediction(**to_jsonable_python(reply.values))
+
+    def _candidate(self, predict: dspy.Predict) -> Candidate:
+        prompt = prompt_of(predict)
+        key = prompt.model_dump_json()
+        with self._lock:
+            known = self.candidates.get(key)
+            if known is None:
+                compiled = Prompt(predict.signature, prompt.demos)
+                known = self.candidates[key] = Candidate(prompt, compiled, len(self.candidates))
+        return known
+
+    def _sampler(self, temperature: float | None) -> Gateway:
+        """For answers that are to differ; at the endpoint's own temperature if that is in use."""
+        if self._gateway.config.temperature is None:
+            temperature = None
+        with self._lock:
+            if temperature not in self._samplers:
+                self._samplers[temperature] = self._gateway.varied(temperature=temperature)
+            return self._samplers[temperature]
+
+    def _note(self, candidate: Candidate, call: str, found: dspy.Prediction) -> None:
+        given = self.marks.labels(found)
+        with self._lock:
+            if not given:
+                candidate.failures[call] = found
+            if call in self._train_labels:
+                candidate.train_gains[call] = self.marks.gain(self._train_labels[call], given)
+            if call not in self._dev_labels or candidate.gain is not None:
+                return
+            candidate.dev_labels[call] = given
+            if len(candidate.dev_labels) == len(self._dev_labels):
+                self._finish(candidate)
+
+    def _finish(self, candidate: Candidate) -> None:
+        right = [
+            (_key(task.inputs), n, label) for task in self.dev for n, label in task.labels.items()
+        ]
+        given = [candidate.dev_labels[call].get(n) for call, n, _ in right]
+        gains = [
+            self.marks.gains.of(label, row[2]) for label, row in zip(given, right, strict=True)
+        ]
+        candidate.gain = sum(gains) / len(gains)
+        candidate.n_failed = given.count(None)
+        if self._log_path is not None:
+            log = self._log = self._log or _open_log(self._log_path)
+            row = {
+                "candidate": candidate.number,
+                "gain": candidate.gain,
+                "n": len(gains),
+                "n_failed": candidate.n_failed,
+                "calls": self._gateway.budget.usage.requests,
+                "n_demos": len(candidate.prompt.demos),
+                "instructions": candidate.prompt.instructions,
+            }
+            log.write(json.dumps(row, ensure_ascii=False) + "\n")
+            log.flush()
+
+
+def _open_log(path: Path) -> TextIO:
+    """An empty log; its folder is made."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("w", encoding="utf-8")
+
+
+def _key(inputs: Mapping[str, Any]) -> str:
+    return json.dumps(inputs, sort_keys=True)
+
+
+def _mean(gains: Mapping[str, float]) -> float:
+    return sum(gains.values()) / len(gains)

@@ -1,0 +1,186 @@
+"""What fitting to labels found: how a judge's score becomes a label, and what it makes probable."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ...records.rows import Row
+from ..verdicts import Verdict
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+NEAREST = 0.001  # to 0 and 1 of a score taken as log-odds
+
+
+class OrdinalCurve(Row):
+    """P(label >= j) = 1 / (1 + exp(thresholds[j-1] - slope * place)), for j = 1..k-1.
+
+    For two labels this is Platt's sigmoid.
+    """
+
+    kind: Literal["ordinal"] = "ordinal"
+    slope: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    thresholds: tuple[Finite, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _ascending("thresholds", self.thresholds)
+        return self
+
+    @property
+    def n_labels(self) -> int:
+        """k."""
+        return len(self.thresholds) + 1
+
+    def at_least(self, place: float) -> list[float]:
+        """P(label >= j) for j = 1..k-1, descending."""
+        return [_logistic(self.slope * place - threshold) for threshold in self.thresholds]
+
+
+class IsotonicCurve(Row):
+    """P(label >= j) by straight lines between knots, level beyond the first and the last.
+
+    `shares[j-1]` holds it at each of `places`; it never falls as the place rises.
+    """
+
+    kind: Literal["isotonic"] = "isotonic"
+    places: tuple[Finite, ...] = Field(min_length=1)
+    shares: tuple[tuple[Share, ...], ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _ascending("places", self.places)
+        for j, row in enumerate(self.shares, 1):
+            if len(row) != len(self.places):
+                raise ValueError(f"shares of label {j}: {len(row)} for {len(self.places)} places")
+            _ascending(f"shares of label {j}", row)
+        for column in zip(*self.shares, strict=True):
+            _ascending("shares of a place, last label first", column[::-1])
+        return self
+
+    @property
+    def n_labels(self) -> int:
+        """k."""
+        return len(self.shares) + 1
+
+    def at_least(self, place: float) -> list[float]:
+        """P(label >= j) for j = 1..k-1, descending."""
+        right = bisect_right(self.places, place)
+        if right in (0, len(self.places)):
+            return [row[max(0, right - 1)] for row in self.shares]
+        low, high = self.places[right - 1 : right + 1]
+        along = (place - low) / (high - low)
+        return [row[right - 1] + along * (row[right] - row[right - 1]) for row in self.shares]
+
+
+class Correction(Row):
+    """From a judge's score to the label that people would give.
+
+    A score becomes a place (its log-odds if `log_odds`, else itself) and is moved by the shift of
+    its topic; `cuts` and `curve` are on that place.
+
+    Attributes:
+        cuts: k-1 ascending places, one for each label but the lowest; a label is given from its
+            cut on. None with a curve: the median label, the highest whose P(label >= j) is 0.5.
+        curve: the probability of each label. None: it is not known.
+        log_odds: whether a score s in [0, 1] is taken as ln(s / (1 - s)), as suits
+            probabilities, which crowd at 0 and 1; s is first moved 0.001 away from either.
+        topics: topic id -> shift of its places: above 0 where people are more lenient with the
+            topic than on average. Others: 0.
+        spread: standard deviation of the shifts over topics, for topics yet to come.
+        labels: the k labels, worst to best, where they are not those of the judge.
+    """
+
+    cuts: tuple[Finite, ...] | None = Field(default=None, min_length=1)
+    curve: Annotated[OrdinalCurve | IsotonicCurve, Field(discriminator="kind")] | None = None
+    log_odds: bool = False
+    topics: dict[str, Finite] = Field(default_factory=dict)
+    spread: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    labels: tuple[str, ...] | None = Field(default=None, min_length=2)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _ascending("cuts", self.cuts or ())
+        counts = {
+            "cuts": len(self.cuts) + 1 if self.cuts is not None else None,
+            "the curve": self.curve.n_labels if self.curve is not None else None,
+            "labels": len(self.labels) if self.labels is not None else None,
+        }
+        given = {name: n for name, n in counts.items() if n is not None}
+        if len(set(given.values())) > 1:
+            said = ", ".join(f"{name} for {n}" for name, n in given.items())
+            raise ValueError(f"wanted the same number of labels throughout, got {said}")
+        if self.topics and self.cuts is None and self.curve is None:
+            raise ValueError("shifts of topics move nothing without cuts or a curve")
+        return self
+
+    @property
+    def n_labels(self) -> int | None:
+        """k; None where there are neither cuts nor a curve nor labels."""
+        if self.labels is not None:
+            return len(self.labels)
+        if self.cuts is not None:
+            return len(self.cuts) + 1
+        return self.curve.n_labels if self.curve is not None else None
+
+    def place(self, score: float, topic_id: str | None = None) -> float:
+        """Where the score of an item of that topic lies for the cuts and the curve."""
+        if self.log_odds:
+            score = min(max(score, NEAREST), 1 - NEAREST)
+            score = math.log(score / (1 - score))
+        return score + (self.topics.get(topic_id, 0.0) if topic_id is not None else 0.0)
+
+    def verdict(self, verdict: Verdict, scale: Sequence[str], topic_id: str | None) -> Verdict:
+        """The verdict as people would give it; as it is where there are neither cuts nor curve.
+
+        Args:
+            verdict: the judge's own. Without a score its label's place on the scale is the score,
+                from 0 (worst) to 1 (best).
+            scale: the judge's labels, worst to best.
+            topic_id: the item's topic; None, or one without labels: no shift.
+
+        Returns: the label; with a curve also the probabilities, and their mean place on the scale
+            as score. Raises: ValueError if the correction is for another number of labels.
+        """
+        if self.cuts is None and self.curve is None:
+            return verdict
+        labels = self.labels or tuple(scale)
+        score = verdict.score
+        if score is None:
+            score = list(scale).index(verdict.label) / (len(scale) - 1)
+        place = self.place(score, topic_id)
+        if self.curve is None:
+            assert self.cuts is not None
+            return Verdict(_pick(labels, self.cuts, place), score)
+        reached = self.curve.at_least(place)
+        if len(reached) != len(labels) - 1:
+            raise ValueError(f"a correction for {len(reached) + 1} labels, the scale has {labels}")
+        if self.cuts is not None:
+            label = _pick(labels, self.cuts, place)
+        else:
+            label = labels[sum(chance >= 0.5 for chance in reached)]
+        chances = [high - low for high, low in pairwise([1.0, *reached, 0.0])]
+        expected = min(1.0, math.fsum(reached) / len(reached))
+        return Verdict(label, expected, dict(zip(labels, chances, strict=True)))
+
+
+def _pick(labels: Sequence[str], cuts: Sequence[float], place: float) -> str:
+    if len(cuts) != len(labels) - 1:
+        raise ValueError(f"{len(cuts)} cuts, wanted {len(labels) - 1} for {list(labels)}")
+    return labels[sum(place >= cut for cut in cuts)]
+
+
+def _logistic(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit)) if logit > -700 else 0.0
+
+
+def _ascending(name: str, values: Sequence[float]) -> None:
+    for i, (low, high) in enumerate(pairwise(values), 1):
+        if high < low:
+            raise ValueError(f"{name} must ascend, got {high} after {low} at {i}")

@@ -1,0 +1,56 @@
+"""Which claims does an answer make, one by one?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import dspy
+
+from ...backends.prompt import Twin
+from ...records.judgements import Provenance
+from ..base import Judge
+from ..lexical import keypoints as lexical_keypoints
+
+
+class ExtractClaims(dspy.Signature):  # type: ignore[misc]
+    """Take an answer apart into the claims that it makes.
+
+    A claim states one thing that is true or false, in one sentence that can be understood without
+    the answer: put the name, place or date that the answer gives for pronouns and references.
+    Leave no claim out, add none, and list one that is made again only once. Questions, headings
+    and remarks about the answer itself are no claims.
+    """
+
+    answer: str = dspy.InputField(desc="the text to take apart")
+    claims: list[str] = dspy.OutputField(desc="its claims, in its order")
+
+
+class ClaimExtractor(Judge):
+    """Splits an answer into atomic claims: `judge(answer=).claims`, a list of texts in its order.
+
+    Blank entries are dropped, and of claims with the same words all but the first. An answer may
+    make no claim. A blank one makes none, without a call.
+
+    Raises: JudgeError.
+    Source: arXiv:2410.23000 scores the precision of answers; the claims are our reading of it.
+    """
+
+    version = "1"
+    twins: Mapping[str, Twin] = {"split": lexical_keypoints.extract_claims}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.split = dspy.Predict(ExtractClaims)
+
+    async def decide(self, *, answer: str) -> dspy.Prediction:  # type: ignore[override]
+        """One call, or none."""
+        return dspy.Prediction(claims=(await self.extract(answer))[0])
+
+    async def extract(self, answer: str) -> tuple[list[str], list[Provenance]]:
+        """The claims, and the provenance of the call if there was one."""
+        if not answer.strip():
+            return [], []
+        reply = await self.ask("split", answer=answer)
+        claims = (" ".join(text.split()) for text in reply.values["claims"])
+        return list(dict.fromkeys(filter(None, claims))), [reply.provenance]

@@ -1,0 +1,88 @@
+"""What does a document say, in passages that each can be understood alone?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import dspy
+from pydantic import AfterValidator
+
+from ...backends.prompt import Twin
+from ...records.judgements import Provenance
+from ..base import Judge
+from ..lexical import writing as lexical_writing
+from ..segments import MOST_PASSAGES, MOST_TOKENS, n_words, segments
+
+
+def _a_few(passages: list[str]) -> list[str]:
+    n = sum(bool(text.strip()) for text in passages)
+    if not 1 <= n <= MOST_PASSAGES:
+        raise ValueError(f"{n} passages, wanted 1 to {MOST_PASSAGES}")
+    return passages
+
+
+class WritePassages(dspy.Signature):  # type: ignore[misc]
+    """Rewrite the part of a document as 2 or 3 passages of about 200 words that each stand alone.
+
+    A reader of one passage sees nothing else: put the name, place or date, as the document gives
+    it, for pronouns and for references such as "the company" or "last week". Keep every fact of
+    the part, in its order, and add none. One passage is enough for a part of up to 200 words.
+    """
+
+    before: str = dspy.InputField(desc="what stands before the part, only to resolve references")
+    part: str = dspy.InputField(desc="the part to rewrite")
+    passages: Annotated[list[str], AfterValidator(_a_few)] = dspy.OutputField(
+        desc="the passages, in the order of the part"
+    )
+
+
+class Decontextualizer(Judge):
+    """Makes standalone passages from a document: `judge(document=).passages`, in its order.
+
+    A long document is cut into segments first (judges/segments.py), each of which is one call
+    that also shows the segment before it. Blank passages are dropped. A blank document has none,
+    without a call.
+
+    Args:
+        most_tokens: in a segment.
+        count: the tokens of a text; words between white space if not given.
+
+    Raises: JudgeError, also for a segment that came back as no passage or as more than 6
+        (unparseable).
+    Source: arXiv:2506.20051, passages of 2 to 3 to a segment of at most 1,024 tokens.
+    """
+
+    version = "1"
+    twins: Mapping[str, Twin] = {"rewrite": lexical_writing.write_passages}
+
+    def __init__(
+        self,
+        *args: Any,
+        most_tokens: int = MOST_TOKENS,
+        count: Callable[[str], int] = n_words,
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, **options)
+        if most_tokens < 1:
+            raise ValueError(f"most_tokens must be 1 or more, got {most_tokens}")
+        self.most_tokens = most_tokens
+        self.count = count
+        self.rewrite = dspy.Predict(WritePassages)
+
+    async def decide(self, *, document: str) -> dspy.Prediction:  # type: ignore[override]
+        """All segments at once."""
+        return dspy.Prediction(passages=(await self.split(document))[0])
+
+    async def split(self, document: str) -> tuple[list[str], list[Provenance]]:
+        """The passages of all segments, in order, and one provenance per call."""
+        parts = segments(document, self.most_tokens, self.count)
+        calls = map(self._rewrite, ["", *parts], parts)
+        found = await asyncio.gather(*calls)
+        return [text for texts, _ in found for text in texts], [call for _, call in found]
+
+    async def _rewrite(self, before: str, part: str) -> tuple[list[str], Provenance]:
+        reply = await self.ask("rewrite", before=before, part=part)
+        passages = [text for passage in reply.values["passages"] if (text := passage.strip())]
+        return passages, reply.provenance

@@ -1,0 +1,186 @@
+"""Which points of a document should an answer to the question take up, and in which words?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from typing import Annotated, Any, NamedTuple
+
+import dspy
+from pydantic import AfterValidator
+from typing_extensions import TypedDict
+
+from ...backends.prompt import Twin
+from ...records.judgements import Provenance
+from ..base import Judge
+from ..lexical import keypoints as lexical_keypoints
+from ..quotes import find_quote
+from ..segments import n_words, segments
+
+ROUNDS = 2  # calls about one window, at most
+MOST_TOKENS, OVERLAP = 2000, 100  # words of a window, and of what it repeats
+
+
+class FoundPoint(NamedTuple):
+    """A key point: what it says, and the spans of the document that it rests on.
+
+    `spans` stand in the document as they are here. `missing` are those that the model quoted and
+    that do not: with no span at all, nothing shows that the document says so.
+    """
+
+    text: str
+    spans: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+class QuotedPoint(TypedDict):
+    """A key point as a reply gives it."""
+
+    text: str
+    spans: list[str]
+
+
+def _worded(points: list[QuotedPoint]) -> list[QuotedPoint]:
+    if not all(point["text"].strip() for point in points):
+        raise ValueError("a point without text")
+    return points
+
+
+class FindKeyPoints(dspy.Signature):  # type: ignore[misc]
+    """Find the key points: what a good answer to the question should take from the document.
+
+    A key point is one fact or argument that helps to answer. Write it in one sentence that can be
+    understood alone and says no more than the document does. Its spans are the words that state
+    it, copied from the document without any change. Return what the known points overlook, and
+    nothing if they hold all that helps.
+    """
+
+    question: str = dspy.InputField(desc="what the user wants to know")
+    document: str = dspy.InputField(desc="a document or a part of one")
+    known: list[str] = dspy.InputField(desc="key points found in it before")
+    points: Annotated[list[QuotedPoint], AfterValidator(_worded)] = dspy.OutputField(
+        desc="the new key points, in the order of the document"
+    )
+
+
+class KeyPointExtractor(Judge):
+    """Finds key points: `judge(question=, document=).points`, a list of FoundPoint.
+
+    A document longer than `most_tokens` is read in windows that overlap, all at once. Each window
+    is asked about in rounds; a round shows the points there are and asks for what was overlooked,
+    and one that brings nothing new is the last. Points that differ in case, white space or the
+    final full stop alone are one, with the spans of both; others that say the same are for
+    KeyPointMerger. Spans are looked for in the whole document (judges/quotes.py). A blank
+    document has no points, without a call.
+
+    Args:
+        rounds: most calls for one window.
+        most_tokens: in a window. overlap: of them, most that the window before ended with.
+        count: the tokens of a text; words between white space if not given.
+
+    Raises: JudgeError, also where one window or round of several fails.
+    Source: arXiv:2410.23000, key point extraction.
+    """
+
+    version = "1"
+    twins: Mapping[str, Twin] = {"find": lexical_keypoints.find_key_points}
+
+    def __init__(
+        self,
+        *args: Any,
+        rounds: int = ROUNDS,
+        most_tokens: int = MOST_TOKENS,
+        overlap: int = OVERLAP,
+        count: Callable[[str], int] = n_words,
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, **options)
+        if rounds < 1:
+            raise ValueError(f"rounds must be 1 or more, got {rounds}")
+        _check_window(most_tokens, overlap)
+        self.rounds = rounds
+        self.most_tokens = most_tokens
+        self.overlap = overlap
+        self.count = count
+        self.find = dspy.Predict(FindKeyPoints)
+
+    async def decide(self, *, question: str, document: str) -> dspy.Prediction:  # type: ignore[override]
+        """All windows at once, and their rounds in turn."""
+        return dspy.Prediction(points=(await self.extract(question, document))[0])
+
+    async def extract(
+        self, question: str, document: str
+    ) -> tuple[list[FoundPoint], list[Provenance]]:
+        """The points in the order of the windows, and one provenance per call."""
+        parts = windows(document, self.most_tokens, self.overlap, self.count)
+        read = await asyncio.gather(*(self._read(question, part) for part in parts))
+        points = _distinct(chain.from_iterable(points for points, _ in read))
+        calls = [call for _, made in read for call in made]
+        return [_checked(point, document) for point in points], calls
+
+    async def _read(self, question: str, part: str) -> tuple[list[QuotedPoint], list[Provenance]]:
+        found: list[QuotedPoint] = []
+        calls: list[Provenance] = []
+        for _ in range(self.rounds):
+            known = [point["text"] for point in found]
+            reply = await self.ask("find", question=question, document=part, known=known)
+            calls.append(reply.provenance)
+            found = _distinct([*found, *reply.values["points"]])
+            if len(found) == len(known):
+                break
+        return found, calls
+
+
+def windows(
+    document: str,
+    most_tokens: int = MOST_TOKENS,
+    overlap: int = OVERLAP,
+    count: Callable[[str], int] = n_words,
+) -> list[str]:
+    """A document in windows that together hold all of it, as segments() cuts: at sentences.
+
+    Args:
+        most_tokens: in a window, > overlap.
+        overlap: most that a window repeats of the one before, whole sentences where they fit.
+
+    Returns: the windows in order, each a run of the document; [] for a blank document.
+    Raises: ValueError if overlap is below 0 or most_tokens not above it.
+
+    >>> windows("Rain fell. The river rose. A dam broke.", most_tokens=6, overlap=3)
+    ['Rain fell.', 'Rain fell. The river rose.', 'The river rose. A dam broke.']
+    """
+    _check_window(most_tokens, overlap)
+    if count(document) <= most_tokens:
+        return [text] if (text := document.strip()) else []
+    found: list[str] = []
+    end = repeated = 0
+    for part in segments(document, most_tokens - overlap, count):
+        start = document.index(part, end)  # white space alone lies between
+        found.append(document[end - repeated : start + len(part)] if repeated else part)
+        end = start + len(part)
+        repeated = len(segments(part, overlap, count)[-1]) if overlap else 0
+    return found
+
+
+def _check_window(most_tokens: int, overlap: int) -> None:
+    if not 0 <= overlap < most_tokens:
+        wanted = "most_tokens must be above overlap, and overlap 0 or more"
+        raise ValueError(f"{wanted}, got {most_tokens} and {overlap}")
+
+
+def _distinct(points: Iterable[QuotedPoint]) -> list[QuotedPoint]:
+    """The points in order, those of the same text as one."""
+    found: dict[str, QuotedPoint] = {}
+    for point in points:
+        text = " ".join(point["text"].split())
+        same = found.setdefault(text.casefold().rstrip(". "), {"text": text, "spans": []})
+        same["spans"] = [*same["spans"], *point["spans"]]
+    return list(found.values())
+
+
+def _checked(point: QuotedPoint, document: str) -> FoundPoint:
+    places = {quote: find_quote(quote, document) for quote in point["spans"] if quote.strip()}
+    spans = (document[start:end] for start, end in filter(None, places.values()))
+    missing = (quote for quote, place in places.items() if place is None)
+    return FoundPoint(point["text"], tuple(dict.fromkeys(spans)), tuple(missing))

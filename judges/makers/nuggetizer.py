@@ -1,0 +1,84 @@
+"""Which facts should a good answer state, going by the relevant passages?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from ...backends.prompt import Twin
+from ...records.judgements import Provenance
+from ..base import Judge
+from ..lexical import nuggets_and_citations as lexical
+
+WINDOW = 10  # passages in one call
+MOST_NUGGETS = 30  # length of the list while it grows; both arXiv:2411.09607
+
+
+class UpdateNuggets(dspy.Signature):  # type: ignore[misc]
+    """Keep a list of nuggets: facts that a good answer to the question has to state.
+
+    Go through the passages and update the list. Add facts that are missing, join those that say
+    the same, sharpen the wording, and drop what the question does not need. A nugget is one fact
+    in 1 to 12 words that can be understood alone. Put the most important first, and use only
+    what the passages or the list say. Return the whole updated list.
+    """
+
+    question: str = dspy.InputField(desc="what the user wants to know")
+    limit: int = dspy.InputField(desc="longest list allowed")
+    nuggets: list[str] = dspy.InputField(desc="the list so far")
+    passages: dict[str, str] = dspy.InputField(desc="passages to go through, by number")
+    updated: list[str] = dspy.OutputField(desc="the whole list after the update")
+
+
+class Nuggetizer(Judge):
+    """Makes a nugget list: `judge(question=, passages=[...]).nuggets`, at most `limit` strings.
+
+    Args:
+        window: passages per call; each call updates the list of the one before.
+        limit: longest list; what a model returns beyond it is cut, since it is told to put the
+            most important first, and `n_cut` says how many.
+
+    Source: arXiv:2411.09607, nugget creation.
+    """
+
+    version = "1"
+    twins: Mapping[str, Twin] = {"update": lexical.update_nuggets}
+
+    def __init__(
+        self, *args: Any, window: int = WINDOW, limit: int = MOST_NUGGETS, **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        if window < 1 or limit < 1:
+            raise ValueError(f"window and limit must be 1 or more, got {window} and {limit}")
+        self.window = window
+        self.limit = limit
+        self.update = dspy.Predict(UpdateNuggets)
+
+    async def decide(self, *, question: str, passages: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
+        """All windows, each with the list that the one before left."""
+        nuggets, n_cut, _ = await self.create(question, passages)
+        return dspy.Prediction(nuggets=nuggets, n_cut=n_cut)
+
+    async def create(
+        self, question: str, passages: Sequence[str]
+    ) -> tuple[list[str], int, list[Provenance]]:
+        """The nuggets, how many were cut, and one provenance per call."""
+        nuggets: list[str] = []
+        n_cut, calls = 0, []
+        for start in range(0, len(passages), self.window):
+            batch = passages[start : start + self.window]
+            reply = await self.ask(
+                "update",
+                question=question,
+                limit=self.limit,
+                nuggets=nuggets,
+                passages={str(i): text for i, text in enumerate(batch, start + 1)},
+            )
+            calls.append(reply.provenance)
+            found = list(
+                dict.fromkeys(t for text in reply.values["updated"] if (t := text.strip()))
+            )
+            nuggets, n_cut = found[: self.limit], n_cut + len(found[self.limit :])
+        return nuggets, n_cut, calls

@@ -1,0 +1,95 @@
+"""Which new questions does a good one lead to, deeper into its subject or beside it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import dspy
+
+from ...backends.errors import JudgeOutputError
+from ...backends.prompt import Twin
+from ...records.judgements import Provenance, Reason
+from ..base import Judge
+from ..lexical import questions as lexical_questions
+
+Way = Literal["depth", "width"]
+
+
+class DeepenQuestion(dspy.Signature):  # type: ignore[misc]
+    """Write harder questions on the subject of this one.
+
+    Each asks for more than the question does: under a condition, for a concrete case, in
+    comparison, or for the reasons behind the reasons. It stays in the domain and of the category
+    where they are given, can be understood alone, is at most two sentences long, and documents can
+    answer it. No two ask the same.
+    """
+
+    question: str = dspy.InputField(desc="the question to start from")
+    domain: str = dspy.InputField(desc="the field it belongs to; may be empty")
+    category: str = dspy.InputField(desc="the kind of question it is; may be empty")
+    wanted: int = dspy.InputField(desc="how many questions to write")
+    questions: list[str] = dspy.OutputField(desc="the new questions")
+
+
+class WidenQuestion(dspy.Signature):  # type: ignore[misc]
+    """Write questions on other subjects that stand beside this one.
+
+    Each is of the same domain and category where they are given, about as hard, and on a subject
+    that fewer people ask about. It can be understood alone without the first question, is at most
+    two sentences long, and documents can answer it at length. No two have the same subject.
+    """
+
+    question: str = dspy.InputField(desc="the question to start from")
+    domain: str = dspy.InputField(desc="the field it belongs to; may be empty")
+    category: str = dspy.InputField(desc="the kind of question it is; may be empty")
+    wanted: int = dspy.InputField(desc="how many questions to write")
+    questions: list[str] = dspy.OutputField(desc="the new questions")
+
+
+class QuestionEvolver(Judge):
+    """Makes new questions from one: `judge(question=, way="depth", n=1).questions`, at most n.
+
+    `depth` asks for more about its subject, `width` about other subjects of its domain and
+    category. One call. Blank questions do not count, nor those that differ from the first one or
+    from each other in case, white space and the final question mark alone; those beyond n are cut.
+
+    Raises: JudgeError, also when no new question came (incomplete).
+    Source: arXiv:2410.23000, in-depth and in-width evolution.
+    """
+
+    version = "1"
+    twins: Mapping[str, Twin] = {
+        "depth": lexical_questions.deepen_question,
+        "width": lexical_questions.widen_question,
+    }
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.depth = dspy.Predict(DeepenQuestion)
+        self.width = dspy.Predict(WidenQuestion)
+
+    async def decide(  # type: ignore[override]
+        self, *, question: str, way: Way, n: int = 1, domain: str = "", category: str = ""
+    ) -> dspy.Prediction:
+        """One call."""
+        return dspy.Prediction(questions=(await self.evolve(question, way, n, domain, category))[0])
+
+    async def evolve(
+        self, question: str, way: Way, n: int = 1, domain: str = "", category: str = ""
+    ) -> tuple[list[str], list[Provenance]]:
+        """The new questions, 1 to n (>= 1), and the provenance of the call."""
+        if n < 1:
+            raise ValueError(f"n must be 1 or more, got {n}")
+        reply = await self.ask(way, question=question, domain=domain, category=category, wanted=n)
+        found: dict[str, str] = {}
+        for text in reply.values["questions"]:
+            if (key := _key(text)) not in ("", _key(question)):
+                found.setdefault(key, " ".join(text.split()))
+        if not found:
+            raise JudgeOutputError(Reason.INCOMPLETE, "no new question", str(reply.values))
+        return list(found.values())[:n], [reply.provenance]
+
+
+def _key(question: str) -> str:
+    return " ".join(question.split()).casefold().rstrip("? ")

@@ -1,0 +1,90 @@
+"""Which questions does a report answer, so that together they stand for what it says?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import dspy
+
+from ...backends.errors import JudgeError, JudgeOutputError
+from ...backends.prompt import Twin
+from ...records.judgements import Provenance, Reason
+from ..base import Judge
+from ..lexical import writing as lexical_writing
+
+QUESTIONS = 15  # of one report; arXiv:2506.20051 has 15 for DUC'04 and 10 for Multi-News
+ROUNDS = 3  # most calls about one report
+
+
+class WriteSubQuestions(dspy.Signature):  # type: ignore[misc]
+    """Write questions that the report answers and that together cover all it says.
+
+    Each question asks for one fact or one aspect. Someone who never saw the report must understand
+    it alone: use names, places and dates instead of "he", "the company" or "in the report". Ask
+    nothing twice, nor what a known question asks in other words. Return fewer questions than
+    wanted only if the report answers no more.
+    """
+
+    report: str = dspy.InputField(desc="the text to cover")
+    known: list[str] = dspy.InputField(desc="questions there are already")
+    wanted: int = dspy.InputField(desc="how many more to write")
+    questions: list[str] = dspy.OutputField(desc="the new questions")
+
+
+class SubQuestionGenerator(Judge):
+    """Makes questions from a report: `judge(report=, n=15).questions`, at most n, all different.
+
+    A model that returns too few is shown those and asked for the rest, as long as each call
+    brings something new. Fewer than n after that are returned as they are: a short report may
+    not answer more. A reply is read on one line each, without blank entries; questions that
+    differ in case, white space or the final question mark alone are one; those beyond n are cut.
+
+    Args:
+        rounds: most calls for one report.
+
+    Raises: JudgeError, also when no question came at all, or the report is blank (not asked).
+    Source: arXiv:2506.20051, sub-question generation.
+    """
+
+    version = "1"
+    twins: Mapping[str, Twin] = {"write": lexical_writing.write_questions}
+
+    def __init__(self, *args: Any, rounds: int = ROUNDS, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if rounds < 1:
+            raise ValueError(f"rounds must be 1 or more, got {rounds}")
+        self.rounds = rounds
+        self.write = dspy.Predict(WriteSubQuestions)
+
+    async def decide(self, *, report: str, n: int = QUESTIONS) -> dspy.Prediction:  # type: ignore[override]
+        """One call, or up to `rounds`."""
+        return dspy.Prediction(questions=(await self.generate(report, n))[0])
+
+    async def generate(self, report: str, n: int = QUESTIONS) -> tuple[list[str], list[Provenance]]:
+        """The questions, at most n (>= 1), and one provenance per call."""
+        if n < 1:
+            raise ValueError(f"n must be 1 or more, got {n}")
+        if not report.strip():
+            raise JudgeError(Reason.NO_PASSAGE, "the report is blank")
+        found: dict[str, str] = {}
+        calls: list[Provenance] = []
+        for _ in range(self.rounds):
+            n_known = len(found)
+            reply = await self.ask(
+                "write", report=report, known=list(found.values()), wanted=n - n_known
+            )
+            calls.append(reply.provenance)
+            for text in reply.values["questions"]:
+                question = " ".join(text.split())
+                if key := _key(question):
+                    found.setdefault(key, question)
+            if len(found) >= n or len(found) == n_known:
+                break
+        if not found:
+            raise JudgeOutputError(Reason.INCOMPLETE, "no question", str(reply.values))
+        return list(found.values())[:n], calls
+
+
+def _key(question: str) -> str:
+    return question.casefold().rstrip("? ")

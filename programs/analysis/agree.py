@@ -1,0 +1,120 @@
+"""How far two sets of judgements, or two sets of scores, agree: a judge against people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...metrics.bootstrap import LEVEL, RESAMPLES, Draws
+from ...records.labels.kinds import file_kind
+from ...records.labels.labels import read_labels
+from ...records.reading.problems import InputError, Problems
+from ..engine.judged_files import JUDGED_FILES, judged_file, kinds_in, scale_of
+from ..engine.label_order import are_ordered
+from .agree_labels import agree_annotators, agree_labels
+from .agree_scores import agree_scores
+
+SCORES = "scores"
+# Figures of several kinds, and those of the kinds that go by how far apart two labels are.
+_BY_KIND = ("cohen_kappa", "pairwise_kappa", "alpha")
+_WEIGHTED = ("linear", "quadratic", "ordinal", "interval")
+
+
+def agree(
+    human: Path,
+    judged: Path | None,
+    problems: Problems,
+    where: Mapping[str, Sequence[str]] | None = None,
+    kind: str | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> dict[str, Any]:
+    """Compare two files cell by cell on their ids, or the annotators of one with each other.
+
+    Args:
+        human: the file taken as the truth: labels of any layout, or scores; or a results folder
+            of `judge run`, of which the file is taken that is like the other.
+        judged: the other file or folder; None: compare the annotators of `human`.
+        where: read only those rows of `human` whose fields have one of these values.
+        kind: what to compare of folders: nuggets, support, relevance, ratings, keypoints, items or
+            scores.
+            Of two folders it is otherwise the first of these judgements that both have.
+        resamples, seed, level: of the intervals, which draw topics; 0 resamples: no intervals.
+
+    Returns: for labels, the fields of `Agreement`, how many cells only one side has, `intervals`,
+        and `annotators`: None, or `among` (the fields of `Reliability`) and `judge` (its mean
+        kappa with each of them); weighted figures are None where the labels have no order
+        (`is_ordered`, see `are_ordered`). For scores, `measures` with the fields of `Taus`,
+        `intervals` and `run_scores` of each measure that both sides have; for one file,
+        `annotators`. Run names with and without a team prefix (`team.run`) are matched where
+        that is unambiguous, and `run_aliases` lists them.
+    Raises: InputError if nothing can be compared.
+    """
+    if kind not in (None, *JUDGED_FILES, SCORES):
+        raise InputError(f"--kind {kind}: wanted one of {', '.join((*JUDGED_FILES, SCORES))}")
+    draws: Draws = {"resamples": resamples, "seed": seed, "level": level}
+    if judged is None:
+        if human.is_dir():
+            raise InputError(f"{human}: a folder, wanted a file of labels or a second folder")
+        labels = read_labels(human, problems, where)
+        problems.raise_errors()
+        return _by_order(agree_annotators(labels, human, draws), human)
+    scale, paths = scale_of(human, judged), (human, judged)
+    if human.is_dir() or judged.is_dir():
+        kind = kind or _kind_of_both(human, judged, where or {})
+        human, judged = _in_folder(human, kind), _in_folder(judged, kind)
+    if file_kind(human) == SCORES:
+        return agree_scores(human, judged, problems, draws)
+    truth = read_labels(human, problems, where, scale)
+    other = read_labels(judged, problems, scale=scale)
+    problems.raise_errors()
+    return _by_order(agree_labels(truth, other, human, judged, draws), *paths)
+
+
+def _by_order(found: dict[str, Any], *paths: Path) -> dict[str, Any]:
+    """What was found; of labels without an order none that goes by how far apart two are.
+
+    Labels and annotators may have the name of such a figure, so those are looked for only
+    where they stand.
+    """
+    found["is_ordered"] = are_ordered(found["kind"], found["scale"], *paths)
+    if found["is_ordered"]:
+        return found
+    blocks, by_kind = [found] if "intervals" in found else [], []
+    if found["annotators"] is not None:
+        judge = found["annotators"]["judge"]
+        blocks.append(found["annotators"]["among"])
+        if judge is not None:
+            by_kind += [judge, judge["intervals"], *judge["by_annotator"].values()]
+    for block in (*blocks, *(block["intervals"] for block in blocks)):
+        by_kind += [block[name] for name in _BY_KIND if name in block]
+    for figures in by_kind:
+        for name in figures.keys() & set(_WEIGHTED):
+            interval = figures[name]
+            lost = dict.fromkeys(("value", "low", "high"))
+            figures[name] = {**interval, **lost} if isinstance(interval, dict) else None
+    return found
+
+
+def _kind_of_both(human: Path, judged: Path, where: Mapping[str, Sequence[str]]) -> str:
+    if human.is_dir() and judged.is_dir():
+        of_other = kinds_in(judged)
+        for kind in kinds_in(human):
+            if kind in of_other:
+                return kind
+        raise InputError(
+            f"{human} and {judged}: no judgements of one kind; for scores --kind scores"
+        )
+    path = judged if human.is_dir() else human
+    if file_kind(path) == SCORES:
+        return SCORES
+    return read_labels(path, Problems(), {} if human.is_dir() else where).kind
+
+
+def _in_folder(path: Path, kind: str) -> Path:
+    if kind != SCORES or not path.is_dir():
+        return judged_file(path, kind)
+    return path / "scores.jsonl"

@@ -1,0 +1,145 @@
+"""How far two files of labels agree, and how far the annotators of one agree among themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ...metrics import agreement, pairwise_kappa, reliability
+from ...metrics.agreement.annotators import in_common
+from ...metrics.agreement.intervals import (
+    agreement_intervals,
+    pairwise_intervals,
+    reliability_intervals,
+)
+from ...metrics.agreement.pairs import cohen_kappas
+from ...metrics.bootstrap import Draws, Interval
+from ...records.labels.cells import Cell, LabelFile, known_scale
+from ...records.labels.run_names import run_aliases
+from ...records.reading.problems import InputError
+
+
+def agree_labels(
+    truth: LabelFile, other: LabelFile, human: Path, judged: Path, draws: Draws
+) -> dict[str, Any]:
+    """Compare the labels of the cells that both have; the paths are for messages."""
+    if truth.key_names != other.key_names:
+        keys = " and ".join(", ".join(f.key_names) for f in (truth, other))
+        raise InputError(f"{human} and {judged}: labels of different things ({keys})")
+    cells, aliases = dict(other.cells), {}
+    if "run_id" in truth.key_names:
+        at = truth.key_names.index("run_id")
+        aliases = run_aliases({cell[at] for cell in truth.cells}, {cell[at] for cell in cells})
+        cells = {_renamed(cell, at, aliases): label for cell, label in cells.items()}
+    shared = sorted(truth.cells.keys() & cells.keys())
+    if not shared:
+        check_labelled(truth, human)
+        check_labelled(other, judged)
+        raise InputError(f"{human} and {judged}: no cell in common{_why_none(truth, cells)}")
+    scale, topics = joint_scale(truth.scale, other.scale), topics_of(shared, truth.key_names)
+    labels = [truth.cells[c] for c in shared], [cells[c] for c in shared]
+    pairs = agreement(*labels, scale)
+    return {
+        "kind": truth.kind,
+        **pairs.as_dict(),
+        "n_human_only": len(truth.cells) - len(shared),
+        "n_judged_only": len(cells) - len(shared),
+        "n_human_unlabelled": truth.n_unlabelled,
+        "n_judged_unlabelled": other.n_unlabelled,
+        "run_aliases": aliases,
+        "n_topics": len(set(topics or ())),
+        "intervals": plain(agreement_intervals(pairs, *labels, topics, **draws)),
+        "annotators": _annotators(truth, scale, draws, cells),
+    }
+
+
+def agree_annotators(labels: LabelFile, path: Path, draws: Draws) -> dict[str, Any]:
+    """Compare the annotators of one file with each other."""
+    annotators = _annotators(labels, labels.scale, draws)
+    if annotators is None:
+        check_labelled(labels, path)
+        what = "wanted labels of 2 or more annotators, or a second file to compare with"
+        raise InputError(f"{path}: no rows of several annotators (field 'annotator'), {what}")
+    return {"kind": labels.kind, "scale": list(labels.scale), "annotators": annotators}
+
+
+def check_labelled(labels: LabelFile, path: Path) -> None:
+    """Raise InputError for a file whose items all lack a label, as a sheet to fill in does."""
+    if labels.n_unlabelled and not labels.cells and not any(labels.annotations.values()):
+        raise InputError(f"{path}: none of its {labels.n_unlabelled:,} items has a label yet")
+
+
+def joint_scale(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """The longer scale if it holds the shorter, else both: a known one, or one after the other."""
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    if set(shorter) <= set(longer):
+        return longer
+    both = tuple(dict.fromkeys((*one, *other)))
+    return known_scale("other", set(both)) or both
+
+
+def topics_of(cells: Sequence[Cell], key_names: Sequence[str]) -> list[str] | None:
+    """The topic of each cell; None where cells have none."""
+    if "topic_id" not in key_names:
+        return None
+    at = key_names.index("topic_id")
+    return [cell[at] for cell in cells]
+
+
+def plain(intervals: Mapping[str, Any]) -> dict[str, Any]:
+    """Intervals, however nested, ready for JSON."""
+    return {
+        name: asdict(found) if isinstance(found, Interval) else plain(found)
+        for name, found in intervals.items()
+    }
+
+
+def _annotators(
+    labels: LabelFile,
+    scale: Sequence[str],
+    draws: Draws,
+    judged: Mapping[Cell, str] | None = None,
+) -> dict[str, Any] | None:
+    """Agreement among annotators, of the items that the judge judged too; None without any.
+
+    Items without a majority are among them: leaving those out would flatter the annotators.
+    """
+    items = sorted(labels.annotations if judged is None else labels.annotations.keys() & judged)
+    names = sorted({name for cell in items for name in labels.annotations[cell]})
+    if len(names) < 2:
+        return None
+    ratings = [[labels.annotations[cell].get(name) for cell in items] for name in names]
+    topics = topics_of(items, labels.key_names)
+    among = reliability(ratings, scale)
+    intervals = reliability_intervals(among, ratings, scale, topics, **draws)
+    found = {
+        "names": names,
+        "n_topics": len(set(topics or ())),
+        "among": {**among.as_dict(), "intervals": plain(intervals)},
+        "judge": None,
+    }
+    if judged is not None:
+        verdicts = [judged[cell] for cell in items]
+        pairs = [(verdicts, labels_of_one) for labels_of_one in ratings]
+        with_each = pairwise_kappa(pairs, scale)
+        by_annotator = [cohen_kappas(*in_common(*pair), scale) for pair in pairs]
+        found["judge"] = {
+            **asdict(with_each),
+            "by_annotator": dict(zip(names, by_annotator, strict=True)),
+            "intervals": plain(pairwise_intervals(with_each, pairs, scale, topics, **draws)),
+        }
+    return found
+
+
+def _why_none(truth: LabelFile, judged: Collection[Cell]) -> str:
+    n_ids = len(truth.key_names) - 1
+    if truth.kind == "nuggets" and {c[:n_ids] for c in truth.cells} & {c[:n_ids] for c in judged}:
+        how = "judge with --nuggets and the bank of the first"
+        return f", for they hold different nuggets for the same answers; {how}"
+    return "; do their ids agree?"
+
+
+def _renamed(cell: Cell, at: int, aliases: Mapping[str, str]) -> Cell:
+    return (*cell[:at], aliases.get(cell[at], cell[at]), *cell[at + 1 :])

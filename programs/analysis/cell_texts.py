@@ -1,0 +1,192 @@
+"""What a person needs to judge a cell: its texts, and what a judge wrote about it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from ...records.assignments import placed_assignments
+from ...records.key_points import read_key_point_sets
+from ...records.labels.cells import Cell, LabelKind
+from ...records.labels.kinds import file_kind
+from ...records.labels.label_rows import KEY_FIELDS, csv_lines
+from ...records.nuggets import read_nuggets
+from ...records.reading.fields import Line, as_int, read_lines
+from ...records.reading.lines import is_json
+from ...records.reading.problems import InputError, Problems
+from ..engine.judged_files import ITEMS, about_items, judged_file
+from ..engine.manifest import config_of, input_hashes, read_manifest
+from ..inputs.collection import load_collection
+from ..protocols.coverage.texts import rated_texts
+
+# What a person is shown, in this order, each with the names that files have for it.
+TEXTS = {
+    "question": ("question", "query", "topic"),
+    "answer_text": ("answer_text",),
+    "sentence": ("sentence", "text"),
+    "nugget": ("nugget",),
+    "key_point": ("key_point",),
+    "response": ("response",),
+    "passage": ("passage",),
+    "context": ("context",),
+}
+SHOWN = {
+    "nuggets": ("question", "answer_text", "nugget"),
+    "support": ("question", "sentence", "passage"),
+    "relevance": ("question", "passage"),
+    "ratings": ("question", "context"),
+    "keypoints": ("key_point", "response"),
+}
+# What a judge or a person wrote beside a label.
+REMARKS = {
+    "rationale": ("rationale", "reasoning"),
+    "raw": ("raw", "raw_output", "prediction"),
+    "quote": ("evidence",),
+}
+# Where no key point is judged, `evidence` may well be the text that was.
+_WITHOUT_QUOTE = {name: fields for name, fields in REMARKS.items() if name != "quote"}
+
+Texts = dict[str, str]
+
+
+def shown_texts(path: Path, kind: LabelKind, found: Iterable[Texts]) -> tuple[str, ...]:
+    """The texts that a person is shown of cells, in order, of those that are known."""
+    return _wanted(path, kind) or tuple(n for n in TEXTS if any(n in texts for texts in found))
+
+
+def cell_texts(
+    path: Path, kind: LabelKind, cells: Collection[Cell], problems: Problems
+) -> dict[Cell, Texts]:
+    """The names of `TEXTS` and `REMARKS` that are known of these cells, each with its text.
+
+    Of judged items it is the inputs of their judge instead of `TEXTS`.
+
+    They come from the judgements themselves and, for a results folder, from the input files that
+    its manifest names, if those are there and have not changed; if not, that is listed.
+    """
+    wanted = set(cells)
+    found: dict[Cell, Texts] = {cell: {} for cell in cells}
+    for cell, texts in _of_file(judged_file(path, kind)):
+        if cell in wanted:
+            _add(found[cell], texts)
+    needed = {*_wanted(path, kind)} - {"answer_text"}  # which may well be empty
+    if path.is_dir() and any(needed - texts.keys() for texts in found.values()):
+        for cell, texts in _of_inputs(path, kind, wanted, problems):
+            _add(found[cell], texts)
+    return found
+
+
+def _wanted(path: Path, kind: LabelKind) -> tuple[str, ...]:
+    about = about_items(path)
+    return tuple(about["inputs"]) if about is not None else SHOWN.get(kind, ())
+
+
+def _of_file(path: Path) -> Iterator[tuple[Cell, Texts]]:
+    """The texts beside the labels of a file; its readers have reported on it before."""
+    quiet = Problems()
+    kind = file_kind(path)
+    if kind == "qrels":
+        return
+    lines = read_lines(path, quiet) if is_json(path) else csv_lines(path, quiet, {})
+    if kind == "assignments":
+        for line, answer in placed_assignments(lines):
+            texts = {"question": answer.query, "answer_text": answer.answer_text}
+            for nugget, item in read_nuggets(line.objects("nuggets") or []):
+                yield (
+                    (answer.topic_id, answer.run_id, nugget.id),
+                    {**texts, "nugget": nugget.text, **_named(item, REMARKS)},
+                )
+    elif kind == "support":
+        yield from _of_support(lines)
+    else:
+        for line in lines:
+            ids = [line.first(*names) for names in KEY_FIELDS.values()]
+            remarks = REMARKS if "key_point_id" in line.row else _WITHOUT_QUOTE
+            yield (
+                tuple(str(named[1]).strip() for named in ids if named),
+                {**_named(line, TEXTS), **_named(line, remarks)},
+            )
+
+
+def _of_support(lines: Iterator[Line]) -> Iterator[tuple[Cell, Texts]]:
+    for line in lines:
+        named = [line.first(*names) for names in (("topic_id", "narrative_id", "qid"), ("run_id",))]
+        answer = [str(value[1]).strip() for value in named if value]
+        question = _named(line, {"question": TEXTS["question"]})
+        if "sentences" not in line.row:
+            ids = [line.first(name) for name in ("sentence", "citation")]
+            texts = _named(line, {"sentence": ("text",), "passage": ("passage",)} | REMARKS)
+            yield (*answer, *(str(value[1]).strip() for value in ids if value)), texts
+            continue
+        for position, item in enumerate(line.objects("sentences") or []):
+            _, number = item.first("sentenceID", "sentence_id") or ("", position)
+            texts = question | _named(item, {"sentence": ("text", "sentence")})
+            for citation in item.objects("citations") or []:
+                name = citation.first("docid", "reference", "passage_id", "citation")
+                cell = (*answer, str(as_int(number)), str(name[1]).strip() if name else "")
+                yield cell, {**texts, **_named(citation, REMARKS)}
+
+
+def _of_inputs(
+    folder: Path, kind: LabelKind, wanted: Collection[Cell], problems: Problems
+) -> Iterator[tuple[Cell, Texts]]:
+    """The texts of a results folder's cells in the files that were judged."""
+    try:
+        config = config_of(folder)
+        known = read_manifest(folder).get("inputs", {})
+        now = input_hashes(config)
+        if changed := [path for path in known if now.get(path) != known[path]]:
+            raise InputError(f"{changed[0]}: is not the file that was judged, or not there")
+        if ITEMS in config.program:
+            from ..protocols.items import load_items  # needs the judges, and with them DSPy
+
+            items = load_items(config)
+            yield from ((row.cell, row.inputs) for row in items.rows() if row.cell in wanted)
+            return
+        if kind == "ratings":
+            yield from rated_texts(folder, config, wanted)
+            return
+        data = load_collection(config.data, config.run.limit)
+    except InputError as error:
+        problems.skip(folder, 0, "no_texts", f"texts are left out: {str(error).splitlines()[0]}")
+        return
+    if kind == "support":
+        for answer, passages in data.cited_answers():
+            question = data.topics[answer.topic_id].question
+            for sentence in answer.sentences:
+                for citation in sentence.citations:
+                    name = citation.passage_id
+                    cell: Cell = (answer.topic_id, answer.run_id, str(sentence.id), name)
+                    if cell in wanted and name in passages:
+                        texts = {"question": question, "sentence": sentence.text}
+                        yield cell, {**texts, "passage": passages[name].text}
+    elif kind == "keypoints":
+        sets = read_key_point_sets(folder / "keypoints.jsonl", Problems())
+        for answer in data.answers():
+            for point in sets[answer.topic_id].key_points if answer.topic_id in sets else ():
+                cell = (answer.topic_id, answer.run_id, point.id)
+                if cell in wanted:
+                    yield cell, {"key_point": point.text, "response": answer.text}
+    else:
+        for cell in wanted:
+            texts = {}
+            if topic := data.topics.get(cell[0]):
+                texts["question"] = topic.question
+            if kind == "relevance" and (passage := data.passages.get(cell[1])):
+                texts["passage"] = passage.text
+            yield cell, texts
+
+
+def _named(line: Line, names: dict[str, tuple[str, ...]]) -> Texts:
+    """The text fields of an object, under our names."""
+    found = {}
+    for name, fields in names.items():
+        if (given := line.first(*fields)) and isinstance(given[1], str) and given[1].strip():
+            found[name] = given[1]
+    return found
+
+
+def _add(known: Texts, texts: Texts) -> None:
+    for name, text in texts.items():
+        if text.strip():
+            known.setdefault(name, text)

@@ -1,0 +1,257 @@
+"""Two judges of the same answers: where they differ, what it does to the ranking, the cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from ...metrics import kendall_tau, key_point_recall
+from ...metrics.bootstrap import LEVEL, RESAMPLES, Draws
+from ...records.assignments import read_assignments
+from ...records.entailments import read_entailments
+from ...records.labels.cells import Cell, LabelFile
+from ...records.labels.kinds import file_kind
+from ...records.labels.labels import read_labels
+from ...records.reading.problems import InputError, Problems
+from ...records.support import read_support
+from ..engine.judged_files import judged_file, scale_of
+from ..engine.label_order import are_ordered
+from ..engine.manifest import read_manifest
+from ..protocols.scoreboard import Scoreboard, citation_values, nugget_values
+from .agree import agree
+from .cell_texts import REMARKS, cell_texts
+
+Labels = Mapping[Cell, str]
+
+
+def compare_judges(
+    one: Path,
+    other: Path,
+    problems: Problems,
+    *,
+    kind: str | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> dict[str, Any]:
+    """Compare the labels that two judges gave to the same cells.
+
+    Args:
+        one, other: results folders or files of labels.
+        kind: of two folders, the judgements to compare: nuggets, support, relevance, ratings or
+            keypoints.
+        resamples, seed, level: of the intervals of agreement, which draw topics.
+
+    Returns:
+        agreement: what `agree` returns, `one` as the truth.
+        n_flips, flip_counts: cells whose labels differ, by label of `one` -> label of `other`.
+        flips: each of them, the furthest apart first, or by ids where labels have no order: ids,
+            both labels, what both wrote, texts.
+        ranking: by measure the runs' scores under both, each judge's on the cells that both
+            labelled, Kendall's tau-b, and the neighbours under `one` that swap under `other`.
+            None where neither file is of nugget assignments, citation support or entailments.
+        cost: calls, tokens and dollars of both folders and the ratio a judgement; else None.
+    Raises: InputError if there is no cell in common.
+    """
+    draws: Draws = {"resamples": resamples, "seed": seed, "level": level}
+    agreement = agree(one, other, problems, kind=kind, **draws)
+    kind = agreement["kind"]
+    if kind == "scores":
+        raise InputError(f"{one} and {other}: scores have no cells; judge agree compares them")
+    # `agree` has read both and listed what is wrong with them.
+    scale = scale_of(one, other)
+    files = [read_labels(judged_file(path, kind), Problems(), scale=scale) for path in (one, other)]
+    aliases = agreement["run_aliases"]
+    truth, judged = files[0].cells, _renamed(files[1], aliases)
+    place = {label: i for i, label in enumerate(agreement["scale"])}
+    flips = [c for c in sorted(truth.keys() & judged.keys()) if truth[c] != judged[c]]
+    if are_ordered(files[0].kind, agreement["scale"], one, other):
+        flips.sort(key=lambda cell: -abs(place[truth[cell]] - place[judged[cell]]))
+    counts = Counter((truth[cell], judged[cell]) for cell in flips)
+    return {
+        "compared": "judges",
+        "kind": kind,
+        "agreement": agreement,
+        "n_flips": len(flips),
+        "flip_counts": [
+            {"label": label, "other_label": other_label, "n": n}
+            for (label, other_label), n in sorted(counts.items(), key=lambda item: -item[1])
+        ],
+        "flips": _flip_rows(flips, (one, other), files, (truth, judged), aliases, problems),
+        "ranking": _ranking((one, other), kind, (truth, judged), aliases),
+        "cost": _cost(one, other),
+    }
+
+
+def _renamed(file: LabelFile, aliases: Mapping[str, str]) -> dict[Cell, str]:
+    """The labels under the run names of the other judge."""
+    return {_alias(cell, file.key_names, aliases): label for cell, label in file.cells.items()}
+
+
+def _alias(cell: Cell, key_names: Sequence[str], aliases: Mapping[str, str]) -> Cell:
+    if not aliases:
+        return cell
+    return tuple(
+        aliases.get(part, part) if name == "run_id" else part
+        for name, part in zip(key_names, cell, strict=True)
+    )
+
+
+def _flip_rows(
+    flips: Sequence[Cell],
+    paths: tuple[Path, Path],
+    files: Sequence[LabelFile],
+    labels: tuple[Labels, Labels],
+    aliases: Mapping[str, str],
+    problems: Problems,
+) -> list[dict[str, Any]]:
+    first, second = files
+    back = {run: name for name, run in aliases.items()}
+    named = {cell: _alias(cell, second.key_names, back) for cell in flips}
+    if not flips:
+        return []
+    texts = cell_texts(paths[0], first.kind, flips, problems)
+    other_texts = cell_texts(paths[1], second.kind, list(named.values()), problems)
+    rows = []
+    for cell in flips:
+        one, other = texts[cell], other_texts[named[cell]]
+        row: dict[str, Any] = dict(zip(first.key_names, cell, strict=True))
+        row |= {"label": labels[0][cell], "other_label": labels[1][cell]}
+        for remark in REMARKS:
+            if remark in one or remark in other:
+                row |= {remark: one.get(remark), f"other_{remark}": other.get(remark)}
+        for name, file, at in (("", first, cell), ("other_", second, named[cell])):
+            if at in file.annotations:
+                row[f"{name}annotations"] = file.annotations[at]
+            if at in file.scores:
+                row[f"{name}score"] = file.scores[at]
+        rows.append(row | {k: v for k, v in (other | one).items() if k not in REMARKS})
+    return rows
+
+
+def _ranking(
+    paths: tuple[Path, Path], kind: str, labels: tuple[Labels, Labels], aliases: Mapping[str, str]
+) -> dict[str, Any] | None:
+    files = [judged_file(path, kind) for path in paths]
+    kinds = [file_kind(path) for path in files]
+    source = next((i for i, k in enumerate(kinds) if k in _SCORERS), None)
+    if source is None:
+        return None
+    shared = labels[0].keys() & labels[1].keys()
+    topics = {cell[0] for cell in shared}
+    runs = aliases if source == 1 else {}
+    boards = []
+    for given in labels:
+        board = Scoreboard(topics)
+        known = {cell: given[cell] for cell in shared}
+        _SCORERS[kinds[source]](files[source], known, board, runs)
+        rows = [row for row in board.rows() if row.topic_id == "all"]
+        boards.append({(row.measure, row.run_id): row.value for row in rows})
+    measures = dict.fromkeys(measure for measure, _ in boards[0])
+    found = {measure: _order(measure, boards) for measure in measures}
+    return {measure: row for measure, row in found.items() if row["scores"]}
+
+
+def _order(
+    measure: str, boards: Sequence[Mapping[tuple[str, str], float | None]]
+) -> dict[str, Any]:
+    """Both judges' scores of the runs, best first under the first, and who swaps."""
+    pairs: list[tuple[str, float, float]] = []
+    for (name, run), value in boards[0].items():
+        other = boards[1][name, run]
+        if name == measure and value is not None and other is not None:
+            pairs.append((run, value, other))
+    pairs.sort(key=lambda row: (-row[1], row[0]))
+    return {
+        "tau_b": kendall_tau([row[1] for row in pairs], [row[2] for row in pairs]),
+        "n_runs": len(pairs),
+        "swaps": [
+            [upper[0], lower[0]]
+            for upper, lower in pairwise(pairs)
+            if upper[1] > lower[1] and upper[2] < lower[2]
+        ],
+        "scores": [{"run_id": r, "score": x, "other_score": y} for r, x, y in pairs],
+    }
+
+
+def _score_nuggets(path: Path, labels: Labels, board: Scoreboard, runs: Mapping[str, str]) -> None:
+    topics = {cell[0] for cell in labels}
+    for answer in read_assignments(path, Problems()):
+        run, topic = runs.get(answer.run_id, answer.run_id), answer.topic_id
+        if topic in topics:
+            nuggets = [assigned.nugget for assigned in answer.nuggets]
+            given = [labels.get((topic, run, nugget.id)) for nugget in nuggets]
+            board.add(run, topic, nugget_values(given, [n.importance for n in nuggets], None))
+
+
+def _score_support(path: Path, labels: Labels, board: Scoreboard, runs: Mapping[str, str]) -> None:
+    topics = {cell[0] for cell in labels}
+    for answer in read_support(path, Problems()):
+        run, topic = runs.get(answer.run_id, answer.run_id), answer.topic_id
+        if topic in topics:
+            given = [
+                [labels.get((topic, run, str(s.id), c.passage_id)) for c in s.citations]
+                for s in answer.sentences
+            ]
+            board.add(run, topic, citation_values(given, all_citations=True))
+
+
+def _score_key_points(
+    path: Path, labels: Labels, board: Scoreboard, runs: Mapping[str, str]
+) -> None:
+    """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
+    topics = {cell[0] for cell in labels}
+    given: dict[tuple[str, str], list[str | None]] = {}
+    for row in read_entailments(path, Problems()):
+        run, topic = runs.get(row.run_id, row.run_id), row.topic_id
+        if topic in topics:
+            label = labels.get((topic, run, row.key_point_id))
+            given.setdefault((run, topic), []).append(label)
+    for (run, topic), of_answer in given.items():
+        board.add(run, topic, {"KPR": key_point_recall(of_answer)})
+
+
+_SCORERS: dict[str, Callable[[Path, Labels, Scoreboard, Mapping[str, str]], None]] = {
+    "assignments": _score_nuggets,
+    "support": _score_support,
+    "entailments": _score_key_points,
+}
+
+
+def _cost(one: Path, other: Path) -> dict[str, Any] | None:
+    """What both folders took, and how many times as much the other took for a judgement.
+
+    The manifest has the spending of the last start. Where replies came from the cache or from
+    an earlier start, that is not what the judge takes: unknown, as is a price that is not known.
+    """
+    if not (one.is_dir() and other.is_dir()):
+        return None
+    first, second = map(read_manifest, (one, other))
+    spent = [_spent(manifest) for manifest in (first, second)]
+    same_work = first["config"]["program"] == second["config"]["program"]
+    ratio: dict[str, float | None] = {}
+    for name in ("calls", "tokens", "dollars"):
+        mine, theirs = (s[name] for s in spent)
+        ratio[name] = None
+        if same_work and mine and theirs is not None:
+            each = [
+                n / (s["n_judgements"] or 1) for n, s in zip((mine, theirs), spent, strict=True)
+            ]
+            ratio[name] = each[1] / each[0]
+    return {"one": spent[0], "other": spent[1], "ratio_per_judgement": ratio}
+
+
+def _spent(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    last = manifest["this_time"]
+    tokens = manifest["tokens"].get("prompt", 0) + manifest["tokens"].get("completion", 0)
+    is_whole = not last["cache_hits"] and last["tokens"] >= tokens
+    n = sum(manifest["judged"].values()) + sum(manifest["unjudged"].values())
+    return {
+        "n_judgements": n,
+        "calls": last["requests"] if is_whole else None,
+        "tokens": tokens if not last["cache_hits"] else None,
+        "dollars": last["cost"] if is_whole else None,
+    }

@@ -1,0 +1,178 @@
+"""Runs against each other by topic: which differ by more than the choice of topics explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...metrics.bootstrap import LEVEL, Draws
+from ...metrics.significance import RESAMPLES, PairedTest, holm, paired_tests, randomised_hsd
+from ...records.reading.problems import InputError, Problems
+from ..protocols.scoreboard import OF_ANSWERED
+from ..scoring.topic_scores import (
+    TopicScores,
+    merged,
+    note_other_instruments,
+    runs_in_both,
+    topic_scores,
+)
+
+# What a leaderboard is compared by.
+PRIMARY = ("V_strict", "support_precision", "coverage", "report_coverage", "nDCG@10")
+
+
+def compare_runs(
+    sources: Sequence[Path],
+    problems: Problems,
+    *,
+    runs: Sequence[str] = (),
+    measures: Sequence[str] = (),
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> dict[str, Any]:
+    """Test the differences between runs, each measure by itself.
+
+    Args:
+        sources: results folders, files of judgements or files of scores by topic. A run that
+            two sources have is told apart as `run@source`. Of two sources the topics count that
+            both have.
+        runs: which to compare, the first less the second; all by default, in the order of the
+            sources; with more than two the better less the worse.
+        measures: which to compare; by default all, and with more than two runs `PRIMARY`.
+        level: of the intervals; a pair is told apart where p < 1 - level.
+
+    Returns: `runs_in_both`: runs that two sources have. `measures`: by name its `runs` (mean and
+        topics) and `pairs`: the fields of `PairedTest`, and with more than two runs `p_holm`,
+        `p_hsd` and `are_neighbours` on the leaderboard. `is_told_apart` goes by `p`, with more
+        than two runs by `p_hsd`; None where that is undefined.
+    Raises: InputError for an unknown run or measure, fewer than two runs, scores without topics.
+    """
+    found = [topic_scores(path, problems) for path in sources]
+    if len(sources) > 1:
+        note_other_instruments(sources, problems)
+    scores = merged(sources, found)
+    known = list(dict.fromkeys(run for of_run in scores.values.values() for run in of_run))
+    chosen = list(dict.fromkeys(runs)) or known
+    names = " and ".join(map(str, sources))
+    if unknown := [run for run in chosen if run not in known]:
+        raise InputError(f"{names}: no run {unknown[0]!r}; there is {', '.join(known)}")
+    if len(chosen) < 2:
+        raise InputError(f"{names}: {len(chosen)} run, wanted two or more to compare")
+    wanted = list(measures) or _default_measures(scores, chosen)
+    if missing := [m for m in wanted if m not in scores.values]:
+        raise InputError(f"{names}: no measure {missing[0]!r}; there is {', '.join(scores.values)}")
+    if not wanted:
+        raise InputError(f"{names}: {' and '.join(chosen)} have no measure in common")
+    options: Draws = {"resamples": resamples, "seed": seed, "level": level}
+    return {
+        "compared": "runs",
+        **options,
+        "runs_in_both": sorted(runs_in_both(found)),
+        "measures": {
+            measure: _one_measure(scores, measure, chosen, len(chosen) > 2, options)
+            for measure in wanted
+        },
+    }
+
+
+def _default_measures(scores: TopicScores, runs: Sequence[str]) -> list[str]:
+    present = [m for m, by_run in scores.values.items() if sum(r in by_run for r in runs) > 1]
+    primary = [measure for measure in PRIMARY if measure in present]
+    return present if len(runs) == 2 or not primary else primary
+
+
+def _one_measure(
+    scores: TopicScores,
+    measure: str,
+    runs: Sequence[str],
+    is_leaderboard: bool,
+    options: Draws,
+) -> dict[str, Any]:
+    present = [run for run in runs if run in scores.values[measure]]
+    topics = list(scores.topics[measure])
+    table = _table(scores, measure, present, topics)
+    rows = [_run_row(run, column) for run, column in zip(present, table.T, strict=True)]
+    for row, run in zip(rows, present, strict=True):
+        row["n_unanswered"] = len(set(topics) - scores.values[measure][run].keys())
+    order = list(range(len(present)))
+    if is_leaderboard:
+        order.sort(key=lambda i: (rows[i]["mean"] is None, -(rows[i]["mean"] or 0), present[i]))
+    pairs = list(combinations(order, 2))
+    differences = np.array([table[:, i] - table[:, j] for i, j in pairs])
+    tests = paired_tests(differences.reshape(len(pairs), len(topics)), **options)
+    found = [
+        {"run_id": present[i], "other_run_id": present[j], **_test_row(test)}
+        for (i, j), test in zip(pairs, tests, strict=True)
+    ]
+    alpha = 1 - options["level"]
+    complete = table[~np.isnan(table).any(axis=1)]
+    if is_leaderboard:
+        _correct(found, pairs, complete, options)
+        places = {run: place for place, run in enumerate(order)}
+        for row, (i, j) in zip(found, pairs, strict=True):
+            row["are_neighbours"] = places[j] == places[i] + 1
+    for row in found:
+        p = row["p_hsd"] if is_leaderboard else row["p"]
+        row["is_told_apart"] = None if p is None else p < alpha
+    return {
+        "n_topics": len(topics),
+        "n_topics_all_judged": len(complete),
+        "runs": [rows[i] for i in order],
+        "pairs": found,
+    }
+
+
+def _table(
+    scores: TopicScores, measure: str, runs: Sequence[str], topics: Sequence[str]
+) -> NDArray[np.float64]:
+    """(n_topics, n_runs) scores: 0 where a run did not answer, nan where it was not judged."""
+    unanswered = None if measure in OF_ANSWERED else 0.0
+    cells = [
+        [scores.values[measure][run].get(topic, unanswered) for run in runs] for topic in topics
+    ]
+    return np.array(cells, dtype=float).reshape(len(topics), len(runs))
+
+
+def _run_row(run: str, column: NDArray[np.float64]) -> dict[str, Any]:
+    known = column[~np.isnan(column)]
+    mean = float(known.mean()) if len(known) else None
+    return {"run_id": run, "mean": mean, "n_topics": len(known)}
+
+
+def _test_row(test: PairedTest) -> dict[str, Any]:
+    found = test.difference
+    return {
+        "difference": found.value,
+        "low": found.low,
+        "high": found.high,
+        "p": test.p,
+        "is_exact": test.is_exact,
+        "effect_size": test.effect_size,
+        "wins": test.wins,
+        "ties": test.ties,
+        "losses": test.losses,
+        "n_topics": test.n_topics,
+    }
+
+
+def _correct(
+    found: Sequence[dict[str, Any]],
+    pairs: Sequence[tuple[int, int]],
+    complete: NDArray[np.float64],
+    options: Draws,
+) -> None:
+    """Add `p_holm`, and `p_hsd` over the topics on which every run was judged."""
+    tested = [row for row in found if row["p"] is not None]
+    corrected = iter(holm([row["p"] for row in tested]))
+    hsd = None
+    if len(complete) > 1:
+        hsd = randomised_hsd(complete, resamples=options["resamples"], seed=options["seed"])
+    for row, (i, j) in zip(found, pairs, strict=True):
+        row["p_holm"] = None if row["p"] is None else next(corrected)
+        row["p_hsd"] = None if hsd is None else float(hsd[i, j])

@@ -1,0 +1,236 @@
+"""The tables of the CRUX paper: which measure of contexts orders runs as their reports do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...metrics.bootstrap import LEVEL, RESAMPLES, Interval
+from ...metrics.coverage import ETA, coverage
+from ...metrics.order.correlation import kendall_tau
+from ...metrics.order.intervals import tau_intervals
+from ...metrics.order.taus import taus
+from ...records.rows import ScoreRow
+from ..config.sections import CoverageConfig
+from ..protocols.coverage.scores import ORACLES, coverage_rows, relevance_rows
+from ..protocols.coverage.topic import CoverageData, TopicView
+from ..protocols.scoreboard import Scoreboard
+
+LEAST_RUNS = 3  # of a tau; two runs have but two orders
+COVERAGE, REPORT = "coverage", "report_coverage"
+
+
+@dataclass(frozen=True)
+class RunTau:
+    """Kendall's tau-b of the same runs by two measures, the oracles never among them.
+
+    Attributes:
+        tau: in [-1, 1], with an interval by topic; None with under 3 runs, or if one measure gives
+            all runs the same value.
+        n_runs: runs that have both values.
+        n_unjudged: ratings that are missing behind the values of both measures.
+    """
+
+    tau: Interval
+    n_runs: int
+    n_unjudged: int
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Coverage of contexts and reports under one setting: a row of Table 2 or 3.
+
+    Attributes:
+        contexts, reports: run -> its mean coverage, with bounds where ratings are missing.
+        to_reports: contexts against reports of the same runs, tau without an interval.
+        to_base: these contexts against those under the settings that others are compared with.
+    """
+
+    settings: CoverageConfig
+    contexts: dict[str, ScoreRow]
+    reports: dict[str, ScoreRow]
+    to_reports: RunTau
+    to_base: RunTau
+
+
+def measure_taus(
+    data: CoverageData,
+    settings: CoverageConfig,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> dict[str, RunTau]:
+    """Tau of each measure of contexts against the coverage of the reports: Figure 5.
+
+    The measures of `coverage_rows`, then those of `relevance_rows`.
+
+    Args:
+        resamples, seed, level: of the intervals, see metrics/order/intervals.py.
+    """
+    rows = [*coverage_rows(data, settings), *relevance_rows(data, settings)]
+    by_measure: dict[str, list[ScoreRow]] = {}
+    for row in rows:
+        if row.run_id not in ORACLES:
+            by_measure.setdefault(row.measure, []).append(row)
+    reports = by_measure.pop(REPORT, [])
+    by_measure.pop("report_density", None)
+    return {
+        measure: _with_interval(reports, given, resamples, seed, level)
+        for measure, given in by_measure.items()
+    }
+
+
+def by_eta(
+    data: CoverageData, settings: CoverageConfig, etas: Sequence[int] = (1, 2, 3, 4, 5)
+) -> list[Variant]:
+    """Coverage by the rating from which a text answers, against the order at eta 3: Table 2.
+
+    What is answerable follows eta; the passages of a context are those under `settings`.
+    """
+    ks = _ks(data, settings)
+    base = _context_means(data, settings.model_copy(update={"eta": ETA}), ks)
+    return [_variant(data, settings.model_copy(update={"eta": eta}), base, ks) for eta in etas]
+
+
+def by_k(
+    data: CoverageData, settings: CoverageConfig, ks: Sequence[int], *, is_cut: bool = True
+) -> list[Variant]:
+    """Coverage by the number of passages in a context, against the order of `settings`: Table 3.
+
+    Args:
+        is_cut: a ranking that is as long as a context of `settings` went on and was cut there, as
+            in a results folder. In a larger context its mean has bounds and no value.
+    """
+    known = _ks(data, settings)
+    base = _context_means(data, settings, known)
+    found = []
+    for k in ks:
+        of_k = settings.model_copy(update={"k": k})
+        found.append(_variant(data, of_k, base, _ks(data, of_k), known if is_cut else {}))
+    return found
+
+
+def _variant(
+    data: CoverageData,
+    settings: CoverageConfig,
+    base: Mapping[str, ScoreRow],
+    ks: Mapping[str, int],
+    cut: Mapping[str, int] | None = None,
+) -> Variant:
+    contexts = _context_means(data, settings, ks, cut or {})
+    reports = _report_means(data, settings)
+    to_reports, to_base = _plain_tau(contexts, reports), _plain_tau(base, contexts)
+    return Variant(settings, contexts, reports, to_reports, to_base)
+
+
+def _ks(data: CoverageData, settings: CoverageConfig) -> dict[str, int]:
+    """How many passages make a context, by topic."""
+    return {topic: TopicView(data, topic, settings).k for topic in data.questions}
+
+
+def _context_means(
+    data: CoverageData,
+    settings: CoverageConfig,
+    ks: Mapping[str, int],
+    cut: Mapping[str, int] | None = None,
+) -> dict[str, ScoreRow]:
+    """Mean coverage by run.
+
+    Args:
+        cut: topic -> the length at which rankings were cut; below that nothing is known of them.
+    """
+    board = Scoreboard(data.questions)
+    board.ensure_runs(data.rankings)
+    is_open: set[str] = set()
+    for topic_id, k in ks.items():
+        view = TopicView(data, topic_id, settings)
+        for run_id, rankings in data.rankings.items():
+            if topic_id not in rankings:
+                continue
+            context = view.matrix(rankings[topic_id][:k])
+            if len(context) < k and len(context) == (cut or {}).get(topic_id):
+                is_open.add(run_id)
+                unknown = np.full((k - len(context), context.shape[1]), np.nan)
+                context = np.vstack([context, unknown])
+            covered = coverage(context, view.answerable, settings.eta)
+            board.add(run_id, topic_id, {COVERAGE: covered})
+    means = _mean_rows(board.rows())
+    for run_id in is_open:
+        means[run_id] = means[run_id].model_copy(update={"value": None})
+    return means
+
+
+def _report_means(data: CoverageData, settings: CoverageConfig) -> dict[str, ScoreRow]:
+    board = Scoreboard(data.questions)
+    board.ensure_runs(data.reports)
+    for topic_id in data.questions:
+        view = TopicView(data, topic_id, settings)
+        for run_id, reports in data.reports.items():
+            if topic_id in reports:
+                values = view.report_values(reports[topic_id])
+                board.add(run_id, topic_id, {REPORT: values[REPORT]})
+    return _mean_rows(board.rows())
+
+
+def _with_interval(
+    reports: Sequence[ScoreRow], given: Sequence[ScoreRow], resamples: int, seed: int, level: float
+) -> RunTau:
+    truth_runs, judged_runs = _mean_rows(reports), _mean_rows(given)
+    plain = _plain_tau(truth_runs, judged_runs, level)
+    if plain.tau.value is None:
+        return plain
+    runs = _paired(truth_runs, judged_runs)
+    truth, judged = _cells(reports, runs), _cells(given, runs)
+    truth_means, judged_means = _values(truth_runs, runs), _values(judged_runs, runs)
+    intervals = tau_intervals(
+        taus(truth, judged, truth_runs=truth_means, judged_runs=judged_means),
+        truth,
+        judged,
+        truth_runs=truth_means,
+        judged_runs=judged_means,
+        resamples=resamples,
+        seed=seed,
+        level=level,
+    )
+    return replace(plain, tau=intervals["run_level"]["tau_b"])
+
+
+def _plain_tau(
+    truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow], level: float = LEVEL
+) -> RunTau:
+    runs = _paired(truth, judged)
+    tau = None
+    if len(runs) >= LEAST_RUNS:
+        sides = (list(_values(side, runs).values()) for side in (truth, judged))
+        tau = kendall_tau(*sides)
+    n_unjudged = sum(side[run].n_unjudged or 0 for side in (truth, judged) for run in runs)
+    return RunTau(Interval(tau, None, None, 0, level), len(runs), n_unjudged)
+
+
+def _paired(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) -> list[str]:
+    """Runs with a value on both sides."""
+    return [
+        run
+        for run, row in truth.items()
+        if row.value is not None and run in judged and judged[run].value is not None
+    ]
+
+
+def _mean_rows(rows: Iterable[ScoreRow]) -> dict[str, ScoreRow]:
+    return {row.run_id: row for row in rows if row.topic_id == "all"}
+
+
+def _cells(rows: Iterable[ScoreRow], runs: Collection[str]) -> dict[tuple[str, str], float | None]:
+    return {
+        (row.run_id, row.topic_id): row.value
+        for row in rows
+        if row.topic_id != "all" and row.run_id in runs
+    }
+
+
+def _values(rows: Mapping[str, ScoreRow], runs: Iterable[str]) -> dict[str, float]:
+    """The means of runs that have one, to 12 digits: equal ones are tied however added up."""
+    return {run: round(value, 12) for run in runs if (value := rows[run].value) is not None}

@@ -1,0 +1,307 @@
+"""Which cells people should label next: some at random, some where a label would tell most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...records.labels.cells import Cell, LabelFile
+from ...records.labels.kinds import file_kind
+from ...records.labels.labels import read_labels
+from ...records.labels.run_names import run_aliases
+from ...records.reading.problems import InputError, Problems
+from ..engine.judged_files import judged_file, kind_of_folder, scale_of
+from ..engine.label_order import are_ordered
+from ..engine.manifest import read_manifest
+from ..scoring.human_labels import CHOSEN_BY, RANDOM
+from .agree_labels import joint_scale
+from .cell_texts import cell_texts, shown_texts
+from .influence import WEIGHING, influence
+
+RANDOM_SHARE = 0.5
+REST = "rest"
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A cell to label: its place, what chose it, and with which chance if that was chance.
+
+    `probability`: the share of its topic's unlabelled cells that were drawn at random.
+    """
+
+    index: int
+    chosen_by: str
+    probability: float | None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Rows for people to fill in. `n_by` counts them by what chose them, `scale` has the labels."""
+
+    rows: list[dict[str, Any]]
+    kind: str
+    scale: tuple[str, ...]
+    n_by: dict[str, int]
+    n_cells: int
+    n_labelled: int
+
+
+def next_labels(
+    results: Sequence[Path],
+    n: int,
+    problems: Problems,
+    *,
+    labels: Path | None = None,
+    kind: str | None = None,
+    random_share: float = RANDOM_SHARE,
+    seed: int = 0,
+    show_labels: bool = False,
+) -> Sheet:
+    """Choose n cells of the first of `results` and lay them out as rows of a label file.
+
+    Args:
+        results: results folders or files of labels, of one judge each.
+        n: how many cells, >= 1; all that are left if there are fewer.
+        labels: what people labelled already, which is left out.
+        kind: of folders, the judgements to label: nuggets, support, relevance, ratings or
+            keypoints.
+        random_share: of the n in [0, 1], drawn at random within topics, as evenly over the
+            topics as they have cells. The rest is divided among these, as far as they apply:
+            disagreement: judges differ, the more the further apart their labels stand, if they
+                have an order;
+            margin: a judge's two likeliest labels are nearly equal, or, on labels with an order,
+                its score is near a cut;
+            influence: see `influence`.
+            Each takes its best cell in turn, a cell's value divided by one more than the cells
+            of its topic and of its run that are chosen already.
+        show_labels: add the judges' labels, a column each; people are led by what they see.
+
+    Raises: InputError if the files cannot be joined or no cell is left.
+    """
+    if n < 1 or not 0 <= random_share <= 1:
+        raise InputError(f"--n {n}, --random-share {random_share:g}: wanted n >= 1 and 0 to 1")
+    first = results[0]
+    if first.is_dir():
+        first = judged_file(first, kind or kind_of_folder(first))
+    scale = scale_of(*results)
+    files = [read_labels(first, problems, scale=scale)]
+    more = [judged_file(path, files[0].kind) for path in results[1:]]
+    files += [read_labels(path, problems, scale=scale) for path in more]
+    human = read_labels(labels, problems, scale=scale) if labels is not None else None
+    problems.raise_errors()
+    for path, file in zip([*results, labels], [*files, human], strict=True):
+        if file is not None and file.key_names != files[0].key_names:
+            keys = " and ".join(", ".join(f.key_names) for f in (files[0], file))
+            raise InputError(f"{first} and {path}: labels of different things ({keys})")
+    known = _labelled(human, files[0]) if human is not None else set()
+    cells = [cell for cell in sorted(files[0].cells) if cell not in known]
+    if not cells:
+        raise InputError(f"{first}: all {len(files[0].cells):,} judged cells have a label already")
+    joint = reduce(joint_scale, (file.scale for file in files))
+    is_ordered = are_ordered(files[0].kind, joint, *results)
+    values = {
+        "disagreement": _disagreement(cells, files, joint, is_ordered=is_ordered),
+        "margin": _margin(cells, files, is_ordered=is_ordered),
+    }
+    # The first of the files that says what its cells weigh, as lists of labels do not.
+    weighing = [p for p in results if file_kind(judged_file(p, files[0].kind)) in WEIGHING]
+    if weighing:
+        values["influence"] = influence(weighing[0], files[0].kind, cells)
+    topics, runs = (_codes(cells, files[0].key_names, name) for name in ("topic_id", "run_id"))
+    rng = np.random.default_rng(seed)
+    chosen = choose(values, topics, runs, n=n, random_share=random_share, rng=rng)
+    chosen.sort(key=lambda choice: choice.index)
+    picked = [cells[choice.index] for choice in chosen]
+    columns = _judge_columns(results, files) if show_labels else {}
+    rows = _rows(results, files[0], picked, chosen, columns, problems)
+    n_by = {name: sum(c.chosen_by == name for c in chosen) for name in (RANDOM, *values, REST)}
+    if not n_by[REST]:
+        del n_by[REST]
+    n_labelled = len(files[0].cells) - len(cells)
+    return Sheet(rows, files[0].kind, files[0].scale, n_by, len(files[0].cells), n_labelled)
+
+
+def choose(
+    values: Mapping[str, Floats],
+    topics: NDArray[np.int64],
+    runs: NDArray[np.int64],
+    *,
+    n: int,
+    random_share: float,
+    rng: np.random.Generator,
+) -> list[Choice]:
+    """Choose n of N cells.
+
+    Args:
+        values: criterion -> (N,) values >= 0; 0: the criterion does not ask for this cell.
+        topics, runs: (N,) numbers from 0 of the topic and run of each cell.
+
+    The random part is drawn first and from all N cells, and its size does not depend on what is
+    drawn: within each topic it is a simple random sample, whatever else is chosen. It is larger
+    where the criteria ask for too few cells; `rest` fills up where they ask for drawn ones.
+    """
+    order = rng.permutation(len(topics))
+    n = min(n, len(topics))
+    asked = np.sum(list(values.values()), axis=0) > 0
+    n_random = max(round(random_share * n), n - int(asked.sum()))
+    drawn = _drawn(order, topics, n_random)
+    targeted = _targeted(values, topics, runs, order, drawn, n - n_random)
+    taken = {*map(int, drawn), *(i for i, _ in targeted)}
+    rest = [int(i) for i in order if int(i) not in taken][: n - len(taken)]
+    n_drawn = np.bincount(topics[drawn], minlength=topics.max() + 1)
+    share = n_drawn / np.maximum(np.bincount(topics), 1)
+    return [
+        *(Choice(int(i), RANDOM, float(share[topics[i]])) for i in drawn),
+        *(Choice(i, name, None) for i, name in targeted),
+        *(Choice(i, REST, None) for i in rest),
+    ]
+
+
+def _drawn(order: NDArray[np.int64], topics: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """The first n cells when all topics take turns, each giving its cells in random order."""
+    turn = np.empty(len(order), dtype=np.int64)
+    by_topic = np.argsort(topics[order], kind="stable")
+    sizes = np.bincount(topics)
+    turn[by_topic] = np.concatenate([np.arange(size) for size in sizes])
+    drawn: NDArray[np.int64] = order[np.argsort(turn, kind="stable")][:n]
+    return drawn
+
+
+def _targeted(
+    values: Mapping[str, Floats],
+    topics: NDArray[np.int64],
+    runs: NDArray[np.int64],
+    order: NDArray[np.int64],
+    drawn: NDArray[np.int64],
+    n: int,
+) -> list[tuple[int, str]]:
+    """Cells by criterion, the criteria in turn; fewer than n where they ask for fewer."""
+    of_topic = np.bincount(topics[drawn], minlength=topics.max() + 1)
+    of_run = np.bincount(runs[drawn], minlength=runs.max() + 1)
+    left = {name: np.array(value, dtype=float) for name, value in values.items()}
+    for value in left.values():
+        value[drawn] = 0
+    found: list[tuple[int, str]] = []
+    while len(found) < n and left:
+        for name in list(left):
+            crowd = 1 + of_topic[topics] + of_run[runs]
+            worth = left[name] / crowd
+            best = int(order[np.argmax(worth[order])])  # of equal ones, the first at random
+            if worth[best] <= 0:
+                del left[name]
+                continue
+            found.append((best, name))
+            of_topic[topics[best]] += 1
+            of_run[runs[best]] += 1
+            for value in left.values():
+                value[best] = 0
+            if len(found) == n:
+                break
+    return found
+
+
+def _labelled(human: LabelFile, judged: LabelFile) -> set[Cell]:
+    """The cells that people labelled, under the judge's run names: a team prefix may differ."""
+    known = set(human.cells) | set(human.annotations)
+    if "run_id" not in judged.key_names:
+        return known
+    at = judged.key_names.index("run_id")
+    names = run_aliases({cell[at] for cell in judged.cells}, {cell[at] for cell in known})
+    return {(*cell[:at], names.get(cell[at], cell[at]), *cell[at + 1 :]) for cell in known}
+
+
+def _disagreement(
+    cells: Sequence[Cell], files: Sequence[LabelFile], scale: Sequence[str], *, is_ordered: bool
+) -> Floats:
+    """(N,) mean distance of two judges' labels, as a share of the scale; 0 with one label.
+
+    Without an order any two labels are 1 apart.
+    """
+    place = {label: i / max(1, len(scale) - 1) for i, label in enumerate(scale)}
+    table = [[place[f.cells[c]] if c in f.cells else np.nan for c in cells] for f in files]
+    apart = [np.abs(a - b) for a, b in combinations(np.array(table), 2)]
+    if not is_ordered:
+        apart = [np.sign(distance) for distance in apart]
+    if not apart:
+        return np.zeros(len(cells))
+    n_pairs = (~np.isnan(apart)).sum(axis=0)
+    mean: Floats = np.nansum(apart, axis=0) / np.maximum(n_pairs, 1)
+    return mean
+
+
+def _margin(cells: Sequence[Cell], files: Sequence[LabelFile], *, is_ordered: bool) -> Floats:
+    """(N,) how near the nearest judge was to another label, in [0, 1]; 0 where none says."""
+    found = np.zeros(len(cells))
+    for file in files:
+        cuts = _cuts(file) if is_ordered else []
+        for i, cell in enumerate(cells):
+            if len(chances := file.probabilities.get(cell, {})) > 1:
+                second, best = sorted(chances.values())[-2:]
+                found[i] = max(found[i], 1 - (best - second))
+            elif cuts and (score := file.scores.get(cell)) is not None:
+                found[i] = max(found[i], 1 - min(abs(score - cut) for cut in cuts))
+    return found
+
+
+def _cuts(file: LabelFile) -> list[float]:
+    """Where a judge's scores go over from one label to the next: half-way between the two."""
+    by_label: dict[str, list[float]] = {}
+    for cell, score in file.scores.items():
+        if cell in file.cells:
+            by_label.setdefault(file.cells[cell], []).append(score)
+    present = [by_label[label] for label in file.scale if label in by_label]
+    return [(max(lower) + min(upper)) / 2 for lower, upper in pairwise(present)]
+
+
+def _codes(cells: Sequence[Cell], key_names: Sequence[str], name: str) -> NDArray[np.int64]:
+    """(N,) numbers of the ids under this name; all 0 where cells have no such id."""
+    if name not in key_names:
+        return np.zeros(len(cells), dtype=np.int64)
+    at = key_names.index(name)
+    return np.unique([cell[at] for cell in cells], return_inverse=True)[1].astype(np.int64)
+
+
+def _judge_columns(results: Sequence[Path], files: Sequence[LabelFile]) -> dict[str, LabelFile]:
+    """The judges' labels under a column name each: the model that judged, or the file."""
+    columns: dict[str, LabelFile] = {}
+    for path, file in zip(results, files, strict=True):
+        judges = read_manifest(path).get("judges", {}) if path.is_dir() else {}
+        of_kind = "assigner" if file.kind == "nuggets" else file.kind
+        judge = next(iter(judges.values())) if len(judges) == 1 else judges.get(of_kind)
+        name = f"judge: {judge['model']['model'] if judge else path.name}"
+        columns[f"{name} ({path})" if name in columns else name] = file
+    return columns
+
+
+def _rows(
+    results: Sequence[Path],
+    file: LabelFile,
+    picked: Sequence[Cell],
+    chosen: Sequence[Choice],
+    columns: Mapping[str, LabelFile],
+    problems: Problems,
+) -> list[dict[str, Any]]:
+    texts = cell_texts(results[0], file.kind, picked, problems)
+    names = shown_texts(results[0], file.kind, texts.values())
+    return [
+        {
+            **dict(zip(file.key_names, cell, strict=True)),
+            **{name: texts[cell].get(name, "") for name in names},
+            **{name: judged.cells.get(cell) for name, judged in columns.items()},
+            "label": None,
+            "annotator": None,
+            "rationale": None,
+            CHOSEN_BY: choice.chosen_by,
+            "probability": choice.probability,
+        }
+        for cell, choice in zip(picked, chosen, strict=True)
+    ]

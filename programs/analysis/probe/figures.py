@@ -1,0 +1,131 @@
+"""The rows of a probe: each condition's labels against those of the base."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from ....backends.config import ModelConfig
+from ....judges import ItemJudge
+from ....judges.verdicts import Verdict
+from ....metrics.agreement.shift import label_shift
+from ....metrics.bootstrap import Draws
+from ....records.judgements import Unjudged
+from ....records.labels.items import ItemRow
+from ...engine.estimates import Estimate, estimate_items
+from .conditions import BASE, Condition
+from .items import topic_of
+
+AMONG = "replicates"  # the row of base and replicates, each with each other
+
+Outcome = Verdict | Unjudged
+
+
+def probe_rows(
+    judge: ItemJudge,
+    items: Sequence[ItemRow],
+    conditions: Sequence[Condition],
+    outcomes: Mapping[str, Sequence[Outcome]],
+    draws: Draws,
+) -> list[dict[str, Any]]:
+    """One row a condition that was asked, the base first, and one of all replicates together.
+
+    Args:
+        outcomes: by condition, of each item in order.
+    """
+    labels: dict[str, list[str | None]] = {
+        name: [outcome.label if isinstance(outcome, Verdict) else None for outcome in of_items]
+        for name, of_items in outcomes.items()
+    }
+    rows = []
+    base = estimate(conditions[0], items)
+    for condition in conditions:
+        if condition.name not in labels:
+            continue
+        row: dict[str, Any] = {"condition": condition.name, "what": condition.what}
+        row |= _counts(judge, outcomes[condition.name])
+        if condition.name != BASE:
+            pairs = [(labels[BASE], labels[condition.name])]
+            row |= {"against": BASE} | _shift(judge, items, pairs, draws)
+        rows.append(row | {"cost": _cost(estimate(condition, items), base)})
+    again = [labels[c.name] for c in conditions if c.kind == "replicates"]
+    if len(again) > 1:
+        pairs = list(combinations([labels[BASE], *again], 2))
+        what = f"base and {len(again)} replicates, each with each other"
+        row = {"condition": AMONG, "what": what, "n_judged": 0, "n_unjudged": 0, "unjudged": {}}
+        shift = _shift(judge, items, pairs, draws) | {"best": None, "gain": None}
+        rows.append(row | {"against": "each other"} | shift | {"cost": None})
+    return rows
+
+
+def _counts(judge: ItemJudge, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """How the items of a condition ended, and the level of its labels."""
+    given = Counter(outcome.label for outcome in outcomes if isinstance(outcome, Verdict))
+    why = Counter(o.reason.value for o in outcomes if isinstance(o, Unjudged))
+    n = given.total()
+    scale = scale_of(judge)
+    gain = (
+        sum(judge.gains[label] * count for label, count in given.items()) if _ordered(judge) else 0
+    )
+    return {
+        "n_judged": n,
+        "n_unjudged": why.total(),
+        "unjudged": dict(sorted(why.items())),
+        "labels": {label: given[label] for label in scale},
+        "share_best": given[scale[-1]] / n if n and _ordered(judge) else None,
+        "mean_gain": gain / n if n and _ordered(judge) else None,
+    }
+
+
+def _shift(
+    judge: ItemJudge,
+    items: Sequence[ItemRow],
+    pairs: Sequence[tuple[list[str | None], list[str | None]]],
+    draws: Draws,
+) -> dict[str, Any]:
+    has_topics, has_runs = ("topic_id" in items[0].ids), ("run_id" in items[0].ids)
+    return label_shift(
+        pairs,
+        scale_of(judge),
+        judge.gains if _ordered(judge) else None,
+        [topic_of(item) for item in items] if has_topics else None,
+        [item.ids["run_id"] for item in items] if has_runs else None,
+        **draws,
+    ).as_dict()
+
+
+def scale_of(judge: ItemJudge) -> tuple[str, ...]:
+    """The labels that it gives, worst to best: a fitted one may give fewer."""
+    correction = judge.correction
+    return (correction.labels if correction is not None else None) or judge.scale
+
+
+def _ordered(judge: ItemJudge) -> bool:
+    return judge.is_ordered and judge.gains.keys() >= set(scale_of(judge))
+
+
+def estimate(condition: Condition, items: Sequence[ItemRow]) -> Estimate:
+    """What a condition takes, as if nothing were in the cache."""
+    asked = [[items[i].inputs for i in call] for call in condition.calls]
+    judge = condition.judge
+    return estimate_items(judge, f"{judge.name} {condition.name}", asked)
+
+
+def _cost(found: Estimate, base: Estimate) -> dict[str, Any]:
+    """Estimates, which are the same whatever came from the cache, and as multiples of the base."""
+    tokens, of_base = (e.prompt_tokens + e.completion_tokens for e in (found, base))
+    return {
+        "calls": found.calls,
+        "tokens": tokens,
+        "dollars": found.cost,
+        "calls_of_base": found.calls / base.calls,
+        "tokens_of_base": tokens / of_base,
+    }
+
+
+def model_of(judge: ItemJudge) -> ModelConfig:
+    """The model that answers."""
+    assert judge.backend is not None
+    return judge.backend.config

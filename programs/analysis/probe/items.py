@@ -1,0 +1,122 @@
+"""The items that a judge is probed with: read with their texts, and a sample of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+
+from ....judges import ItemJudge
+from ....judges.calls import answers
+from ....records.labels.items import ItemRow
+from ....records.labels.kinds import file_kind
+from ....records.reading.problems import InputError, Problems
+from ....records.topics import read_topics
+from ...config.sections import Config
+from ...engine.manifest import config_of, input_hashes, read_manifest
+from ...protocols.items import load_items
+from ...scoring.judged_items import read_items as read_judged
+from ..cell_texts import cell_texts
+
+_JUDGED_KINDS = {"assignments": "nuggets", "support": "support"}  # what files of judgements hold
+
+
+def probe_items(
+    source: Path, judge: ItemJudge, config: Config, problems: Problems
+) -> list[ItemRow]:
+    """The items of a source, each with all that the judge reads.
+
+    Args:
+        source: a results folder, nugget assignments, support labels with their texts, or rows
+            (JSONL, CSV) with ids and the judge's inputs.
+        config: `items` names the judge, and the fields of rows where they are called otherwise.
+
+    Items that lack a text, such as nuggets of an answer without words, are left out and listed.
+    Raises: InputError if the source holds other things, an item twice, or none with its texts.
+    """
+    kind = _kind(source)
+    if source.is_dir() or (kind in _JUDGED_KINDS and not config.items.fields):
+        if kind in _JUDGED_KINDS and _JUDGED_KINDS[kind] != judge.kind:
+            raise InputError(f"{source}: holds {kind}, which is not what {judge.name} judges")
+        items = _judged(source, judge, problems)
+    else:
+        data = config.data.model_copy(update={"items": source})
+        run = config.run.model_copy(update={"limit": None})
+        held = load_items(config.model_copy(update={"data": data, "run": run}))
+        problems.rows += held.problems.rows
+        items = list(held.rows())
+    problems.raise_errors()
+    found = [item for item in items if all(text.strip() for text in item.inputs.values())]
+    if n_without := len(items) - len(found):
+        what = f"{n_without} of {len(items)} items lack a text of {', '.join(judge.inputs)}"
+        problems.skip(source, 0, "no_text", what)
+    if not found:
+        wanted = ", ".join(judge.inputs)
+        raise InputError(f"{source}: no item has the texts that {judge.name} reads ({wanted})")
+    return found
+
+
+def sample_items(
+    items: Sequence[ItemRow], judge: ItemJudge, limit: int, seed: int
+) -> list[ItemRow]:
+    """At most `limit` items, in their order: topics take turns, each giving one in random order.
+
+    A judge that takes several items a call is given all those of an answer or none.
+    Raises: InputError if no answer has so few items.
+    """
+    groups = answers(judge, items)
+    by_topic: dict[str, list[list[int]]] = {}
+    for place in np.random.default_rng(seed).permutation(len(groups)):
+        group = groups[place]
+        by_topic.setdefault(topic_of(items[group[0]]), []).append(group)
+    chosen: list[int] = []
+    for turn in zip_longest(*by_topic.values()):
+        for group in turn:
+            if group is not None and len(chosen) + len(group) <= limit:
+                chosen += group
+    if not chosen:
+        least = min(map(len, groups))
+        raise InputError(f"--limit {limit}: the items of an answer stay together, {least} or more")
+    return [items[i] for i in sorted(chosen)]
+
+
+def topic_of(item: ItemRow) -> str:
+    """The topic of an item; "" where it names none."""
+    return item.ids.get("topic_id", "")
+
+
+def _kind(source: Path) -> str:
+    """As `file_kind`; "" for a folder, and for rows that carry no label."""
+    if source.is_dir():
+        return ""
+    try:
+        return file_kind(source)
+    except InputError:
+        return ""
+
+
+def _judged(source: Path, judge: ItemJudge, problems: Problems) -> list[ItemRow]:
+    """The cells that were judged, with the texts of their file or of the inputs it names."""
+    found = read_judged(source, judge.kind, problems)
+    texts = cell_texts(source, judge.kind, found.cells, problems)
+    questions = _questions(source) if source.is_dir() else {}
+    items = []
+    for line, cell in enumerate(found.cells, 1):
+        ids = dict(zip(found.key_names, cell, strict=True))
+        known = {"answer": texts[cell].get("answer_text", ""), **texts[cell]}
+        if ids.get("topic_id") in questions and "question_id" not in ids:
+            known["question"] = questions[ids["topic_id"]]
+        inputs = {name: known.get(name, "") for name in judge.inputs}
+        items.append(ItemRow(line=line, ids=ids, inputs=inputs))
+    return items
+
+
+def _questions(folder: Path) -> dict[str, str]:
+    """What a judge was told that the user wants; judgements keep the topic without background."""
+    config = config_of(folder)
+    path, before, now = config.data.topics, read_manifest(folder)["inputs"], input_hashes(config)
+    if path is None or now.get(str(path)) != before.get(str(path)):
+        return {}
+    return {topic.id: topic.question for topic in read_topics(path, Problems()).values()}

@@ -1,0 +1,228 @@
+"""What the instrument itself moves: the same items judged again with one thing changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ....backends import open_backend
+from ....backends.budget import Budget, Usage
+from ....backends.config import ModelConfig
+from ....backends.errors import EndpointUnusable
+from ....backends.gateway import Backend
+from ....backends.loop import run_sync
+from ....judges import ItemJudge
+from ....judges.calls import judge_items
+from ....metrics.bootstrap import LEVEL, RESAMPLES, Draws
+from ....records.labels.items import ItemRow
+from ....records.reading.problems import InputError, Problems
+from ...config.sections import ITEM_JUDGES, Config
+from ...engine.estimates import Estimate
+from ...engine.panel import Panel
+from ...engine.session import check_prices, open_cache
+from .conditions import KINDS, REPEATS, Conditions, Kind, Skipped
+from .figures import Outcome, estimate, model_of, probe_rows, scale_of
+from .items import probe_items, sample_items
+
+LIMIT = 200  # items
+
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is probed: which conditions, on how many items, drawn and put in order by which seed."""
+
+    kinds: tuple[Kind, ...] = KINDS
+    limit: int = LIMIT
+    seed: int = 0
+    repeats: int = REPEATS
+    fields: Mapping[str, str] = field(default_factory=dict)
+    resamples: int = RESAMPLES
+    level: float = LEVEL
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a probe found.
+
+    Attributes:
+        judge: what makes up the judge and its model.
+        rows: one a condition, the base first; see docs/probe.md.
+        skipped: conditions that do not apply, with the reason.
+        outcomes: by condition, of each of `items` in their order.
+        spent: by condition, what was asked of the model this time.
+        limit_reached: the limit on spending that ended the asking, or "".
+    """
+
+    judge: dict[str, Any]
+    items: list[ItemRow] = field(repr=False)
+    rows: list[dict[str, Any]]
+    skipped: list[Skipped]
+    outcomes: dict[str, list[Outcome]] = field(repr=False)
+    spent: dict[str, Usage]
+    limit_reached: str
+
+    @property
+    def n_unjudged(self) -> int:
+        """Over all conditions."""
+        return sum(row["n_unjudged"] for row in self.rows)
+
+
+def probe(
+    source: Path,
+    judge: str,
+    config: Config,
+    problems: Problems,
+    options: Options | None = None,
+    *,
+    told: Told = lambda line: None,
+) -> Probed:
+    """Judge a sample of items under a base condition and under others, and compare the labels.
+
+    Args:
+        source: what holds the items, see `probe_items`.
+        judge: assigner, support or relevance, or the YAML file of a judge of one's own.
+        config: its judge and models are asked; `run` says what may be spent, and the cache.
+        told: is told of each condition before it is asked.
+
+    Raises: InputError for a source without items, or a limit in dollars without a price;
+        EndpointUnusable when the base condition cannot be asked.
+    """
+    options = options or Options()
+    config = _judged_by(config, judge, options)
+    check_prices(config, [config.items.name])
+    budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
+    with _opened(config, budget) as (built, reopen):
+        items, conditions = _prepared(source, built, config, reopen, problems, options)
+        draws: Draws = {
+            "resamples": options.resamples,
+            "seed": options.seed,
+            "level": options.level,
+        }
+        asked = run_sync(_ask_all(items, conditions, budget, config.run.concurrency, told))
+        return Probed(
+            judge=_identity(built),
+            items=items,
+            rows=probe_rows(built, items, conditions.found, asked.outcomes, draws),
+            skipped=[*conditions.skipped, *asked.unusable],
+            outcomes=asked.outcomes,
+            spent=asked.spent,
+            limit_reached=budget.reached,
+        )
+
+
+def plan_probe(
+    source: Path, judge: str, config: Config, problems: Problems, options: Options | None = None
+) -> tuple[list[Estimate], list[Skipped]]:
+    """What a probe would ask by condition, as if nothing were in the cache; asks nothing."""
+    options = options or Options()
+    run = config.run.model_copy(update={"offline": True, "cache": False})
+    config = _judged_by(config, judge, options).model_copy(update={"run": run})
+    with _opened(config, Budget()) as (built, reopen):
+        items, conditions = _prepared(source, built, config, reopen, problems, options)
+        return [estimate(each, items) for each in conditions.found], conditions.skipped
+
+
+@contextmanager
+def _opened(
+    config: Config, budget: Budget
+) -> Iterator[tuple[ItemJudge, Callable[[ModelConfig], Backend]]]:
+    """The judge, and what opens its model with other settings; all is closed at the end."""
+    cache = open_cache(config, [config.items.name])
+    panel = Panel(config.here(), cache=cache, budget=budget)
+    more: list[Backend] = []
+
+    def reopen(model: ModelConfig) -> Backend:
+        more.append(open_backend(model, cache=cache, budget=budget, offline=config.run.offline))
+        return more[-1]
+
+    async def close() -> None:
+        await panel.aclose()
+        for backend in more:
+            await backend.aclose()
+
+    try:
+        yield panel.item_judge(str(config.items.judge)), reopen
+    finally:
+        run_sync(close())
+        if cache is not None:
+            cache.close()
+
+
+def _judged_by(config: Config, judge: str, options: Options) -> Config:
+    """The config with this judge, and the fields of its items, as `judge run items` has them."""
+    if judge not in ITEM_JUDGES and Path(judge).suffix not in (".yaml", ".yml"):
+        known = ", ".join(ITEM_JUDGES)
+        raise InputError(f"--judge {judge}: wanted {known}, or a YAML file of a judge of your own")
+    update = {"judge": judge, "fields": dict(options.fields)}
+    return config.model_copy(update={"items": config.items.model_copy(update=update)})
+
+
+def _prepared(
+    source: Path,
+    judge: ItemJudge,
+    config: Config,
+    reopen: Callable[[ModelConfig], Backend],
+    problems: Problems,
+    options: Options,
+) -> tuple[list[ItemRow], Conditions]:
+    every = probe_items(source, judge, config, problems)
+    items = sample_items(every, judge, options.limit, options.seed)
+    conditions = Conditions(
+        judge, items, options.kinds, seed=options.seed, repeats=options.repeats, reopen=reopen
+    )
+    return items, conditions
+
+
+@dataclass
+class _Asked:
+    outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
+    spent: dict[str, Usage] = field(default_factory=dict)
+    unusable: list[Skipped] = field(default_factory=list)
+
+
+async def _ask_all(
+    items: Sequence[ItemRow], conditions: Conditions, budget: Budget, concurrency: int, told: Told
+) -> _Asked:
+    """One condition after the other, so that what each took is known."""
+    asked = _Asked()
+    for condition in conditions.found:
+        told(f"{condition.name}: {len(condition.calls):,} calls, {condition.what}")
+        before = replace(budget.usage)
+        try:
+            found = await judge_items(
+                condition.judge, [items[i] for i in condition.order], concurrency=concurrency
+            )
+        except EndpointUnusable as error:
+            if condition.kind != "schema":  # a form of reply that this endpoint does not take
+                raise
+            asked.unusable.append(Skipped(condition.name, str(error).split("\n")[0]))
+            continue
+        placed = dict(zip(condition.order, (outcome for outcome, _ in found), strict=True))
+        asked.outcomes[condition.name] = [placed[i] for i in range(len(items))]
+        asked.spent[condition.name] = _spent(before, budget.usage)
+    return asked
+
+
+def _spent(before: Usage, after: Usage) -> Usage:
+    start, end = asdict(before), asdict(after)
+    return Usage(**{name: end[name] - start[name] for name in end})
+
+
+def _identity(judge: ItemJudge) -> dict[str, Any]:
+    """All that could change a judgement of the base condition."""
+    correction = judge.correction
+    return {
+        "judge": judge.name,
+        "kind": judge.kind,
+        "version": judge.version,
+        "scale": list(scale_of(judge)),
+        "prompts": {name: prompt.prompt_hash() for name, prompt in judge.prompts().items()},
+        "window": judge.window if judge.listed else None,
+        "correction": correction.model_dump(mode="json") if correction is not None else None,
+        "model": model_of(judge).identity(),
+    }

@@ -1,0 +1,129 @@
+"""`judge build crux`: a collection for coverage, made from multi-document summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...records.judgements import Provenance
+from ...records.reading.problems import Problems
+from ...records.ratings import Ratings, reference_id
+from ...records.rows import QuestionSet
+from ...records.summaries import Summary
+from .crux_plan import JUDGES, build_config, load_summaries
+from .crux_statistics import BuiltTopic
+from ..engine.making import Build, MakingStage, run_build
+from .built import BUILT_FILES, PROGRAM, write_collection
+from ..config.sections import Config
+from ..protocols.coverage.judging import RatingStage, question_set
+from ..protocols.coverage.texts import Text
+from .datasheet import datasheet
+from ..engine.stage import Item
+from ..engine.manifest import input_hashes
+from ..engine.results import Results
+
+
+def build_crux(path: Path, config: Config, *, quiet: bool = True) -> dict[str, Any]:
+    """Make a collection from summaries, in `config.run.out`.
+
+    From each summary come a request, sub-questions (`coverage.n`) and, of its documents,
+    standalone passages; each passage and the summary itself are rated for each question. A topic
+    of which one of the first three is missing is left out; a rating that is missing stays so.
+
+    Args:
+        path: JSONL of `id`, `documents` and `summary`; records/summaries.py.
+        config: models, judges, coverage and run are used, program and data are not.
+        quiet: draw no progress bar.
+
+    Returns: the manifest that was written.
+    Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
+        made until then is in the folder's journal, and the same call goes on from there.
+    Source: arXiv:2506.20051, section 3.
+    """
+    config = build_config(path, config)
+    inputs = input_hashes(config)
+    problems = Problems()
+    summaries = load_summaries(path, config.run.limit, problems)
+    return run_build(_CruxBuild, summaries, config, inputs, problems, quiet=quiet)
+
+
+class _CruxBuild(Build):
+    """Requests, questions and passages, then the ratings of the whole topics."""
+
+    program, judges, files = PROGRAM, JUDGES, BUILT_FILES
+    given: Sequence[Summary]
+
+    async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
+        """See Build."""
+        topics = await self._topics(results)
+        ratings = await self._ratings(topics, results)
+        statistics = write_collection(topics, ratings, self.config.coverage, results)
+        return statistics, {
+            "topic_ids": [topic.id for topic in topics],
+            "topics": len(topics),
+            "passages": sum(len(topic.passages) for topic in topics),
+        }
+
+    def datasheet(self, manifest: Mapping[str, Any]) -> str:
+        """See Build."""
+        return datasheet(manifest)
+
+    async def _topics(self, results: Results) -> list[BuiltTopic]:
+        """The topics of which everything was made."""
+        panel, n = self.panel, self.config.coverage.n
+        writer = panel.request
+
+        async def request(report: str) -> tuple[str, list[Provenance]]:
+            text, call = await writer.write(report)
+            return text, [call]
+
+        items = [Item((s.id,), (s.summary,)) for s in self._whole()]
+        requests = await self.judged("request", MakingStage("requests", request, items), results)
+        items = [Item((s.id,), (s.summary, n)) for s in self._whole()]
+        asking = MakingStage("questions", panel.subquestions.generate, items)
+        questions = await self.judged("subquestions", asking, results)
+        items = [
+            Item((s.id, str(place)), (text,))
+            for s in self._whole()
+            for place, text in enumerate(s.documents)
+        ]
+        splitting = MakingStage("passages", panel.decontextualizer.split, items)
+        passages = await self.judged("decontextualizer", splitting, results)
+        topics = []
+        for summary in self._whole():
+            asked = question_set(summary.id, questions[summary.id,])
+            if missing := n - len(asked.questions):
+                results.count("questions fewer than asked for", missing)
+            texts = [passages[summary.id, str(i)] for i in range(len(summary.documents))]
+            topics.append(BuiltTopic(summary, requests[summary.id,], asked, _named(summary, texts)))
+        return topics
+
+    async def _ratings(self, topics: Sequence[BuiltTopic], results: Results) -> Ratings:
+        """Of each passage of a topic, in order, and of its reference report."""
+        ratings: Ratings = {}
+        questions: dict[str, QuestionSet] = {topic.id: topic.questions for topic in topics}
+
+        def texts() -> Iterable[Text]:
+            for topic in topics:
+                for name, text in topic.passages.items():
+                    yield Text(topic.id, name, text)
+                yield Text(topic.id, reference_id(topic.id), topic.summary.summary)
+
+        stage = RatingStage("ratings", texts, questions, ratings, self.panel.answerability)
+        journal = await self.session.journaled(stage, ("answerability",))
+        stage.finish(journal, results)
+        journal.close()
+        return ratings
+
+    def _whole(self) -> list[Summary]:
+        return [summary for summary in self.given if summary.id not in self.left_out]
+
+
+def _named(summary: Summary, texts: Sequence[Sequence[str]]) -> dict[str, str]:
+    """The passages of each document under `<topic>:<document>#<n>`; n runs over the topic."""
+    found: dict[str, str] = {}
+    for place, passages in enumerate(texts):
+        for text in passages:
+            found[f"{summary.id}:{place}#{len(found)}"] = text
+    return found

@@ -1,0 +1,159 @@
+"""`judge build long2rag`: questions that want long answers, and key points of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ...records.judgements import Provenance
+from ...records.reading.problems import Problems
+from ...records.rows import Topic
+from .long2rag_plan import JUDGES, Given, build_config, documents_of, load_given, new_ids
+from ..engine.making import Build, MakingStage, run_build
+from ..config.sections import Config
+from ..engine.stage import Item
+from ..protocols.keypoints.stages import ExtractStage, FilterStage, MergeStage
+from .long2rag_datasheet import long2rag_datasheet
+from .long2rag_files import FILES, BuiltQuestion, MadePoints, ScoredSeed, statistics, write_points, write_questions
+from ..engine.manifest import input_hashes
+from ..engine.results import Results
+from .verification import PROGRAM, sheet_hash, write_verification
+
+_WAYS: tuple[Literal["depth", "width"], ...] = ("depth", "width")
+
+
+def build_long2rag(
+    topics: Path, documents: Path | None, config: Config, *, quiet: bool = True
+) -> dict[str, Any]:
+    """Make questions, and of documents their key points, in `config.run.out`.
+
+    Seeds are scored on five criteria; of those with `long2rag.least` on each, `long2rag.evolve`
+    new questions are made in depth and in width. Each question is split for retrieval. Where
+    documents are given, key points are found in each, merged and filtered, and a sheet is written
+    for people to verify them. A question that lacks a judgement, or a document, is left out whole.
+
+    Args:
+        topics: seed questions; records/topics.py.
+        documents: by topic; records/documents.py. A new question without documents of its own has
+            those of its seed. None: the build ends with the questions, and goes on from there
+            when it is called again with documents.
+        config: models, judges, long2rag, keypoints and run are used, program and data are not.
+        quiet: draw no progress bar.
+
+    Returns: the manifest that was written.
+    Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
+        made until then is in the folder's journal, and the same call goes on from there.
+    Source: arXiv:2410.23000, section 3.
+    """
+    config = build_config(topics, documents, config)
+    inputs = input_hashes(config)
+    problems = Problems()
+    given = load_given(config, problems)
+    return run_build(_Long2RagBuild, given, config, inputs, problems, quiet=quiet)
+
+
+class _Long2RagBuild(Build):
+    """Scores, new questions, sub-questions; then key points of the questions that have all that."""
+
+    program, judges, files = PROGRAM, JUDGES, FILES
+    given: Given
+
+    async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
+        """See Build."""
+        seeds = await self._scored(results)
+        questions = [BuiltQuestion(seed.topic) for seed in seeds if seed.is_kept]
+        if self.config.long2rag.evolve:
+            questions = await self._evolved(questions, results)
+        questions = await self._split(questions, results)
+        made = None
+        if self.given.documents is not None:
+            made = await self._points(questions, results)
+            questions = [question for question in questions if question.id not in self.left_out]
+        write_questions(seeds, questions, results)
+        sets = [] if made is None else write_points(questions, made, results)
+        topics = {question.id: question.topic for question in questions}
+        write_verification(results.folder, sets, topics, self.problems)
+        found = statistics(seeds, len(self.given.seeds), questions, made, sets)
+        data = {"topic_ids": list(topics), "topics": len(topics)}
+        data |= {"has_key_points": made is not None, "sheet": sheet_hash(results.folder)}
+        return found, data
+
+    def datasheet(self, manifest: Mapping[str, Any]) -> str:
+        """See Build."""
+        return long2rag_datasheet(manifest)
+
+    async def _scored(self, results: Results) -> list[ScoredSeed]:
+        seeds, least = self.given.seeds, self.config.long2rag.least
+        items = [Item((seed.id,), (seed.question,)) for seed in seeds]
+        stage = MakingStage("scores", self.panel.question_scorer.scores, items)
+        found = await self.judged("question_scorer", stage, results)
+        scored = []
+        for seed in seeds:
+            if scores := found.get((seed.id,)):
+                is_kept = min(scores.values()) >= least
+                scored.append(ScoredSeed(seed, scores, is_kept))
+                if not is_kept:
+                    results.count(f"seed questions below {least} on a criterion")
+        return scored
+
+    async def _evolved(self, kept: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
+        """Each seed with the questions made from it; those of one way that are not made are named
+        by their ids without a number."""
+        n = self.config.long2rag.evolve
+        items = [
+            Item(
+                (f"{q.id}-{way[0]}",), (q.topic.question, way, n, q.topic.domain, q.topic.category)
+            )
+            for q in kept
+            for way in _WAYS
+        ]
+        stage = MakingStage("evolution", self.panel.question_evolver.evolve, items)
+        found = await self.judged("question_evolver", stage, results)
+        questions = []
+        for seed in kept:
+            questions.append(seed)
+            groups = {"domain": seed.topic.domain, "category": seed.topic.category}
+            for way in _WAYS:
+                if (texts := found.get((f"{seed.id}-{way[0]}",))) is None:
+                    continue
+                if missing := n - len(texts):
+                    results.count("new questions fewer than asked for", missing)
+                for name, text in zip(new_ids(seed.id, way, n), texts, strict=False):
+                    topic = Topic(id=name, text=text, **groups)
+                    questions.append(BuiltQuestion(topic, seed.id, way))
+        return questions
+
+    async def _split(self, questions: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
+        """The questions with their sub-questions; those without are left out."""
+        judge = self.panel.question_decomposer
+
+        async def split(question: str) -> tuple[list[list[str]], list[Provenance]]:
+            parts, calls = await judge.decompose(question)
+            return [[part.text, str(part.kind)] for part in parts], calls
+
+        items = [Item((question.id,), (question.topic.question,)) for question in questions]
+        stage = MakingStage("subquestions", split, items)
+        found = await self.judged("question_decomposer", stage, results)
+        return [
+            replace(question, parts=tuple((text, kind) for text, kind in found[question.id,]))
+            for question in questions
+            if (question.id,) in found
+        ]
+
+    async def _points(self, questions: list[BuiltQuestion], results: Results) -> MadePoints:
+        """The key points of the questions that have documents."""
+        given = self.given.documents or {}
+        held = {q.id: documents_of(q.id, q.seed, given) for q in questions}
+        for name, documents in held.items():
+            if not documents:
+                self.leave_out(name, "documents", "none given")
+        asked = {q.id: q.topic.question for q in questions if held[q.id]}
+        extract = ExtractStage(asked, held, self.panel.keypoint_extractor)
+        found = await self.judged("keypoint_extractor", extract, results)
+        merge = MergeStage(asked, found, self.panel.keypoint_merger)
+        merged = await self.judged("keypoint_merger", merge, results)
+        keep = FilterStage(asked, merged, self.panel.keypoint_filter)
+        filtered = await self.judged("keypoint_filter", keep, results)
+        return MadePoints(held, found, merged, filtered)

@@ -1,0 +1,228 @@
+"""Key points before people: a sheet with two questions about each, and what came of the answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ...metrics.agreement.annotators import reliability
+from ...records.labels.cells import Cell, LabelFile
+from ...records.reading.fields import Line, read_lines
+from ...records.labels.label_rows import csv_lines, labels_of_rows
+from ...records.reading.lines import is_json
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import KeyPointSet, Topic
+from ..engine.label_sheet import write_sheet
+from ..engine.manifest import read_manifest
+from ..engine.results import MANIFEST
+
+PROGRAM = "build long2rag"  # in the manifest
+SHEET = "verification.csv"
+KEY_POINTS, REJECTED = "keypoints.jsonl", "rejected_keypoints.jsonl"
+UNVERIFIED = "unverified_keypoints.jsonl"  # the key points as they were before people
+GROUNDED, KEY_POINT = TASKS = ("grounded", "key_point")
+SCALE = ("no", "yes")
+Fate = Literal["kept", "rejected", "open"]
+
+
+def write_verification(
+    folder: Path, sets: Sequence[KeyPointSet], topics: Mapping[str, Topic], problems: Problems
+) -> None:
+    """Write the sheet that people fill in, in the place of an earlier one without labels.
+
+    A row per key point: `grounded`, do the spans support it, and `key_point`, does it help to
+    answer the question, wait for yes or no. Several people fill in rows, or sheets, of their own
+    and name themselves under `annotator`.
+    """
+    path = folder / SHEET
+    check_unverified(folder)  # once more: people may have saved it while the build ran
+    path.unlink(missing_ok=True)
+    rows = [
+        {
+            "topic_id": found.topic_id,
+            "key_point_id": point.id,
+            "domain": topics[found.topic_id].domain,
+            "category": topics[found.topic_id].category,
+            "question": topics[found.topic_id].question,
+            "text": point.text,
+            "spans": "\n".join(point.spans),
+            "sources": " ".join(point.sources),
+            GROUNDED: None,
+            KEY_POINT: None,
+            "annotator": None,
+            "rationale": None,
+        }
+        for found in sets
+        for point in found.key_points
+    ]
+    if rows:
+        write_sheet(path, rows, problems)
+
+
+def check_unverified(folder: Path) -> None:
+    """Raise InputError if people have verified what is in a folder: a build would undo it.
+
+    A sheet that is not as the build wrote it counts; of a build that did not end, one with labels.
+    """
+    sheet = folder / SHEET
+    is_changed = sheet.is_file() and sheet_hash(folder) != _written(folder)
+    if is_changed and _written(folder) is None:
+        lines = _rows(sheet, Problems())
+        is_changed = any(line.row.get(task) for line in lines for task in TASKS)
+    if is_changed or (folder / UNVERIFIED).is_file():
+        what = f"people have verified key points here ({SHEET if is_changed else UNVERIFIED})"
+        raise InputError(f"{folder}: {what}; name another --out")
+
+
+def sheet_hash(folder: Path) -> str | None:
+    """SHA-256 of the sheet in a folder; None if there is none."""
+    path = folder / SHEET
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def _written(folder: Path) -> str | None:
+    """What the sheet's hash was when a build wrote it; None if no build has ended here."""
+    if not (folder / MANIFEST).is_file():
+        return None
+    found: str | None = read_manifest(folder, PROGRAM)["data"].get("sheet")
+    return found
+
+
+def read_verification(
+    sheets: Sequence[Path], known: Collection[Cell], problems: Problems
+) -> dict[str, LabelFile]:
+    """The labels of each task by (topic, key point); a majority where several people gave one.
+
+    Args:
+        sheets: as `write_verification` wrote them, CSV or JSONL. In several of them, rows without
+            an annotator count as those of the sheet's name.
+        known: the key points there are.
+
+    Errors noted: a column or label that is none, an unknown key point, a point labelled twice by
+    one person.
+    Raises: InputError also for sheets without a label.
+    """
+    lines: list[Line] = []
+    names = Counter(sheet.name for sheet in sheets)
+    for sheet in sheets:
+        person = None
+        if sheets[1:]:
+            person = sheet.name if names[sheet.name] == 1 else str(sheet)
+        for line in _rows(sheet, problems):
+            cell = line.id("topic_id"), line.id("key_point_id")
+            if None in cell:
+                continue
+            if cell not in known:
+                what = f"key point {cell[1]!r} of topic {cell[0]!r} is not in the collection"
+                line.error("unknown_key_point", what)
+            annotator = line.optional_id("annotator") or person
+            lines.append(replace(line, row={**line.row, "annotator": annotator}))
+    found = {}
+    for task in TASKS:
+        told = (_of_task(line, task) for line in lines)
+        rows = [line for line in told if line is not None]
+        found[task] = labels_of_rows(sheets[0], rows, problems, SCALE)
+    problems.raise_errors()
+    if not any(of.cells or of.annotations for of in found.values()):
+        what = f"no label in it, wanted yes or no under {' and '.join(TASKS)}"
+        raise InputError(f"{sheets[0]}: {what}")
+    return found
+
+
+def retention(
+    labels: Mapping[str, LabelFile], known: Collection[Cell], topics: Mapping[str, Topic]
+) -> dict[str, Any]:
+    """How many key points people kept: of all, by domain and by category.
+
+    `n` went in; of `grounded` ones most say that the spans support them, of `key_points` also that
+    they help; `rejected` and `open` are the others (see `fate`). `kept_share` is key points among
+    those that are not open. `agreement` is that of annotators on each task, over the `n` key points
+    with two labels or more; None where it is undefined.
+    """
+    fates = {cell: fate(labels, cell) for cell in sorted(known)}
+    grounded = labels[GROUNDED].cells
+
+    def counted(cells: Iterable[Cell]) -> dict[str, Any]:
+        found = list(cells)
+        n = Counter(fates[cell] for cell in found)
+        return {
+            "n": len(found),
+            "grounded": sum(grounded.get(cell) == "yes" for cell in found),
+            "key_points": n["kept"],
+            "rejected": n["rejected"],
+            "open": n["open"],
+            "kept_share": n["kept"] / decided if (decided := n["kept"] + n["rejected"]) else None,
+        }
+
+    by_group = {}
+    for by in ("domain", "category"):
+        groups: dict[str, list[Cell]] = {}
+        for cell in fates:
+            if name := getattr(topics[cell[0]], by):
+                groups.setdefault(name, []).append(cell)
+        by_group[f"by_{by}"] = {name: counted(groups[name]) for name in sorted(groups)}
+    agreed = {task: _agreement(labels[task]) for task in TASKS}
+    left = [list(cell) for cell, of in fates.items() if of == "open"]
+    return {"all": counted(fates), **by_group, "agreement": agreed, "open_key_points": left}
+
+
+def retention_table(found: Mapping[str, Any]) -> list[list[str]]:
+    """The counts of `retention` as rows of a table, the header first."""
+    header = ["", "in", "grounded", "key points", "rejected", "open", "kept share"]
+    named = [("all", found["all"]), *found["by_domain"].items(), *found["by_category"].items()]
+    rows = []
+    for name, of in named:
+        counts = [str(of[what]) for what in ("n", "grounded", "key_points", "rejected", "open")]
+        share = of["kept_share"]
+        rows.append([name, *counts, "-" if share is None else f"{share:.3f}"])
+    return [header, *rows]
+
+
+def agreement_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """The agreement of `retention` in words, a line for each task."""
+    for task, of in found["agreement"].items():
+        figures = ", ".join(
+            f"{name} {'undefined' if of[name] is None else format(of[name], '.3f')}"
+            for name in ("observed", "alpha")
+        )
+        yield f"agreement on {task}: {figures} ({of['n']:,} key points with 2 labels or more)"
+
+
+def fate(labels: Mapping[str, LabelFile], cell: Cell) -> Fate:
+    """Rejected if most say no to one of the tasks, kept if most say yes to both, else open."""
+    given = [labels[task].cells.get(cell) for task in TASKS]
+    if "no" in given:
+        return "rejected"
+    return "open" if None in given else "kept"
+
+
+def _rows(sheet: Path, problems: Problems) -> Iterator[Line]:
+    return read_lines(sheet, problems) if is_json(sheet) else csv_lines(sheet, problems, {})
+
+
+def _of_task(line: Line, task: str) -> Line | None:
+    """What a row of the sheet says of one task, as a row of a label file; None if nothing."""
+    if task not in line.row:
+        line.missing(task)
+        return None
+    written = line.row[task]
+    label = "" if written is None else str(written).strip().lower()
+    if label not in ("", *SCALE):
+        line.bad(task, written, "yes, no or nothing")
+    if label not in SCALE:
+        return None
+    return replace(line, row={**line.row, "label": label})
+
+
+def _agreement(labels: LabelFile) -> dict[str, Any]:
+    annotators = sorted({name for given in labels.annotations.values() for name in given})
+    given = labels.annotations.values()
+    if len(annotators) < 2:
+        return {"annotators": len(annotators), "n": 0, "observed": None, "alpha": None}
+    found = reliability([[of.get(name) for of in given] for name in annotators], SCALE)
+    figures = {"observed": found.observed, "alpha": found.alpha["nominal"]}
+    return {"annotators": len(annotators), "n": found.n_pairable, **figures}

@@ -1,0 +1,89 @@
+"""`judge build long2rag DIR --verified SHEET`: what people said of key points is brought in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...records.labels.cells import LabelFile
+from ...records.key_points import read_key_point_sets
+from ...records.reading.problems import InputError, Problems
+from ...records.topics import read_topics
+from ..engine.making import DATASHEET, STATISTICS, pretty
+from .long2rag_datasheet import long2rag_datasheet
+from ..engine.manifest import read_manifest
+from ..engine.results import MANIFEST
+from .verification import KEY_POINTS, PROGRAM, REJECTED, UNVERIFIED, fate, read_verification, retention
+from ..engine.writing import writing
+
+BY_PEOPLE = "people"  # why a point is no key point
+
+
+def verify_long2rag(folder: Path, sheets: Sequence[Path]) -> dict[str, Any]:
+    """Drop the key points that people rejected; the manifest, with how many are left.
+
+    Key points without a verdict on both tasks stay, and count as open. Called again, it starts
+    from the key points as they were before people.
+
+    Args:
+        folder: of a finished build. sheets: see `read_verification`.
+
+    Raises: InputError for a folder without key points, with file:line for each bad row.
+    """
+    manifest = read_manifest(folder, PROGRAM)
+    is_first = not (folder / UNVERIFIED).is_file()
+    before = folder / (KEY_POINTS if is_first else UNVERIFIED)
+    if not before.is_file():
+        raise InputError(f"{folder}: has no key points yet; build them first (--documents)")
+    problems = Problems()
+    sets = read_key_point_sets(before, problems)
+    topics = read_topics(folder / "topics.jsonl", problems)
+    known = {(name, point.id) for name, of in sets.items() for point in of.key_points}
+    labels = read_verification(sheets, known, problems)
+    problems.raise_errors()
+    manifest["statistics"]["verification"] = retention(labels, known, topics)
+    manifest["verified_with"] = {
+        str(sheet): hashlib.sha256(sheet.read_bytes()).hexdigest() for sheet in sheets
+    }
+    kept, rejected = _divided(before, labels)
+    others = [row for row in _rows(folder / REJECTED) if row["why"] != BY_PEOPLE]
+    files = {UNVERIFIED: before.read_bytes(), KEY_POINTS: _lines(kept)}
+    files |= {REJECTED: _lines([*others, *rejected]), STATISTICS: pretty(manifest["statistics"])}
+    files |= {DATASHEET: long2rag_datasheet(manifest).encode(), MANIFEST: pretty(manifest)}
+    with writing(folder):
+        for name, content in files.items():
+            (folder / f"{name}.part").write_bytes(content)
+        for name in files:  # the key points before people first: a kill loses none
+            (folder / f"{name}.part").replace(folder / name)
+    return manifest
+
+
+def _divided(
+    before: Path, labels: Mapping[str, LabelFile]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows of the key points that stay, and a row for each that people rejected."""
+    kept, rejected = [], []
+    for row in _rows(before):
+        query = {"qid": row["qid"], "query": row["query"]}
+        stay = []
+        for point in row["key_points"]:
+            cell = (row["qid"], point["id"])
+            if fate(labels, cell) != "rejected":
+                stay.append(point)
+                continue
+            said = {task: of.cells.get(cell) for task, of in labels.items()}
+            rejected.append({**query, **point, "why": BY_PEOPLE, **said})
+        kept.append({**row, "key_points": stay})
+    return kept, rejected
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    return map(orjson.loads, filter(bytes.strip, path.read_bytes().splitlines()))
+
+
+def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)

@@ -1,0 +1,320 @@
+"""The config of a run: what is judged, by whom, how; checked, with errors that name the line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from ...backends.budget import price_in_batches
+from ...backends.config import BatchConfig, ModelConfig
+from .pipeline import Pipeline
+
+ProgramName = Literal["relevance", "nuggets", "support", "coverage", "keypoints", "items"]
+JudgeName = Literal[
+    "nuggetizer",
+    "importance",
+    "assigner",
+    "support",
+    "relevance",
+    "item",
+    "subquestions",
+    "answerability",
+    "request",
+    "decontextualizer",
+    "keypoint_extractor",
+    "keypoint_merger",
+    "keypoint_filter",
+    "entailment",
+    "claim_extractor",
+    "claim",
+    "question_scorer",
+    "question_evolver",
+    "question_decomposer",
+    "listwise",
+    "setwise",
+    "rankllm",
+    "answer_writer",
+]
+
+MOST_PASSAGES = 10_000  # of a context
+NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
+ITEM_JUDGES: tuple[JudgeName, ...] = (
+    "assigner",
+    "support",
+    "relevance",
+    "answerability",
+    "entailment",
+)
+FITTED: tuple[JudgeName, ...] = (*ITEM_JUDGES, "item")  # they label items, so labels can fit them
+WINDOWED = ("nuggetizer", "importance", "assigner", "answerability", "entailment", "claim")
+
+
+def _as_list(value: Any) -> Any:
+    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
+
+
+def _as_paths(value: Any) -> Any:
+    return [value] if isinstance(value, str | Path) else value
+
+
+def _as_patterns(value: Any) -> Any:
+    given = _as_paths(value)
+    return (
+        [str(p) if isinstance(p, Path) else p for p in given] if isinstance(given, list) else given
+    )
+
+
+def _size_of_context(value: Any) -> Any:
+    if value != "required" and (type(value) is not int or not 1 <= value <= MOST_PASSAGES):
+        raise ValueError(f"wanted 1 to {MOST_PASSAGES:,}, or required")
+    return value
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def _writable(path: Path) -> Path:
+    """A path that a file system can hold, with room for the names of files in it."""
+    if "\0" in str(path):
+        raise ValueError("the path holds a NUL character")
+    if any(len(os.fsencode(part)) > NAME_BYTES for part in path.parts):
+        raise ValueError(f"a name in the path is longer than {NAME_BYTES} bytes")
+    if len(os.fsencode(path.absolute())) > PATH_BYTES:
+        raise ValueError(f"the path is longer than {PATH_BYTES} bytes")
+    return path
+
+
+Writable = Annotated[Path, AfterValidator(_writable)]
+Whole = Annotated[int, Field(lt=2**63)]  # what the manifest, JSON, can hold
+
+
+class DataConfig(_Section):
+    """Files, relative to the config file. `runs` takes files, folders and patterns."""
+
+    topics: Path | None = None
+    runs: Annotated[tuple[str, ...], BeforeValidator(_as_patterns)] = ()
+    passages: Annotated[tuple[Path, ...], BeforeValidator(_as_paths)] = ()
+    candidates: Path | None = Field(default=None, description="passages to make nuggets from")
+    qrels: Path | None = Field(default=None, description="relevance grades of the candidates")
+    nuggets: Path | None = Field(default=None, description="a nugget bank: none is made then")
+    items: Path | None = Field(default=None, description="items with their ids and texts")
+    questions: Path | None = Field(default=None, description="sub-questions: none are made then")
+    reference: Path | None = Field(default=None, description="reference reports, by topic")
+    ratings: Annotated[tuple[Path, ...], BeforeValidator(_as_paths)] = Field(
+        default=(), description="ratings of sub-questions that need not be asked for"
+    )
+    retrieval: Annotated[tuple[str, ...], BeforeValidator(_as_patterns)] = Field(
+        default=(), description="retrieval runs (TREC), whose first passages are the contexts"
+    )
+    keypoints: Path | None = Field(default=None, description="key points: none are made then")
+    documents: Path | None = Field(
+        default=None, description="documents by topic, to make key points from"
+    )
+    index: Path | None = Field(
+        default=None, description="indexes of the passages, as judge index makes them"
+    )
+    pool: Path | None = Field(
+        default=None, description="passage qrels: the passages that say what is answerable (P*)"
+    )
+
+
+class JudgeConfig(_Section):
+    """Which model answers for a judge, and what of the judge differs from its defaults."""
+
+    model: str = "default"
+    window: Whole | None = Field(default=None, ge=1, description="nuggets or passages in one call")
+    grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
+    state: Path | None = Field(default=None, description="judge file, as judge calibrate writes it")
+
+
+class NuggetsConfig(_Section):
+    """The numbers of arXiv:2411.09607."""
+
+    min_grade: Whole = Field(default=1, ge=0, description="relevance a candidate needs")
+    most: Whole = Field(default=30, ge=1, description="longest list while it grows")
+    keep: Whole = Field(default=20, ge=1, description="nuggets kept, vital ones first")
+
+
+class SupportConfig(_Section):
+    """The rule of arXiv:2504.15205 is `first`."""
+
+    citations: Literal["first", "all"] | Annotated[Whole, Field(ge=1)] = Field(
+        default="first", description="citations of a sentence that are judged: first, all or k"
+    )
+
+
+class CoverageConfig(_Section):
+    """The numbers of arXiv:2506.20051, and what of it differs where one says so."""
+
+    n: Whole = Field(default=15, ge=1, le=100, description="sub-questions made of a report")
+    eta: int = Field(default=3, ge=1, le=5, description="rating that answers a question")
+    k: Annotated[Literal["required"] | Whole, BeforeValidator(_size_of_context)] = Field(
+        default=10, description="passages of a context; required: as many as the topic's Z* has"
+    )
+    alpha: float = Field(default=0.5, ge=0, le=1, description="of alpha-nDCG")
+    weight: float = Field(default=0.5, gt=0, description="exponent of the density")
+    tokenizer: str = Field(
+        default="words", description="what counts tokens: words, tiktoken:NAME or a .json file"
+    )
+    paper_zero: bool = Field(default=False, description="count unreadable ratings as 0")
+    own_only: bool = Field(
+        default=False, description="passages of other topics answer nothing, and are not asked"
+    )
+    answerable: Literal["pool", "all"] = Field(
+        default="pool", description="which questions count: those that the pool answers, or all"
+    )
+    contexts: Literal["retrieval", "answers"] = Field(
+        default="retrieval", description="answers: what an answer names is its context"
+    )
+
+
+class KeyPointsConfig(_Section):
+    """The numbers of arXiv:2410.23000, and what may differ."""
+
+    rounds: Whole = Field(default=2, ge=1, le=10, description="readings of a document, at most")
+    threshold: float = Field(default=0.7, ge=0, le=1, description="score of a point that is kept")
+    samples: Whole = Field(
+        default=5, ge=1, le=100, description="of the filter, without log-probabilities"
+    )
+    precision: bool = Field(default=True, description="judge the claims of answers, for KPP")
+
+
+class Long2RagConfig(_Section):
+    """What `judge build long2rag` makes questions of, and how many (arXiv:2410.23000)."""
+
+    least: int = Field(default=3, ge=1, le=5, description="score a seed needs on each criterion")
+    evolve: int = Field(
+        default=0, ge=0, le=20, description="new questions of each seed, in depth and in width"
+    )
+
+
+class GenerateConfig(_Section):
+    """What `judge generate` writes answers from, and in which layout."""
+
+    k: int = Field(default=10, ge=1, le=100, description="passages of a context, at most")
+    words: Whole = Field(default=400, ge=1, description="of an answer, at most")
+    citations: Whole = Field(default=3, ge=1, description="of a sentence, at most")
+    layout: Literal["rag24", "rag25"] = Field(
+        default="rag24", description="of TREC RAG 2024 or 2025"
+    )
+    instructions: Path | None = Field(
+        default=None, description="a text that takes the place of the writer's own instructions"
+    )
+    run_id: str | None = Field(
+        default=None, min_length=1, description="of the answers; else that of the retrieval run"
+    )
+
+
+class ItemsConfig(_Section):
+    """Who labels the items of `data.items`, and by which of their fields."""
+
+    judge: str | None = Field(
+        default=None,
+        description="assigner, support, relevance, answerability, entailment, or a YAML file",
+    )
+    fields: dict[str, str] = Field(
+        default_factory=dict, description="input of the judge, or id -> its name in the items"
+    )
+
+    @property
+    def name(self) -> JudgeName:
+        """The section under `judges:` that is about this judge."""
+        return next((name for name in ITEM_JUDGES if name == self.judge), "item")
+
+    @property
+    def own(self) -> Path | None:
+        """The file of a judge of your own."""
+        return Path(self.judge) if self.judge is not None and self.name == "item" else None
+
+
+class RunSection(_Section):
+    """Where results go and what a run may spend. `out` is relative to the working directory."""
+
+    out: Writable = Path("results")
+    concurrency: Whole = Field(default=32, ge=1, description="judgements under way at once")
+    max_cost: float | None = Field(default=None, gt=0, description="dollars")
+    max_calls: Whole | None = Field(default=None, ge=1)
+    max_tokens: Whole | None = Field(default=None, ge=1)
+    seed: Whole = Field(
+        default=0, ge=-(2**63), description="for what draws at random; no program does yet"
+    )
+    limit: Whole | None = Field(default=None, ge=1, description="judge the first topics only")
+    offline: bool = Field(default=False, description="answer from the reply cache alone")
+    cache: bool | Writable = Field(
+        default=True, description="keep replies; or the folder to keep them in"
+    )
+    allow_missing: float = Field(default=0.0, ge=0, le=1, description="share that may be unjudged")
+    executor: Literal["local", "ray", "batch"] = Field(
+        default="local",
+        description="who asks: this process, workers on a Ray cluster, or batches of the provider",
+    )
+    batch: BatchConfig = BatchConfig()
+    address: str = Field(
+        default="local", description="of the Ray cluster: local starts one here, auto, HOST:PORT"
+    )
+    workers: Whole | None = Field(
+        default=None, ge=1, description="Ray workers; null: as many as the cluster has room for"
+    )
+    worker_cpus: float = Field(default=1.0, ge=0, description="CPUs that a Ray worker takes")
+    worker_gpus: float = Field(default=0.0, ge=0, description="GPUs that a Ray worker takes")
+
+
+class Config(_Section):
+    """A whole config file."""
+
+    program: Annotated[tuple[ProgramName, ...], BeforeValidator(_as_list)] = ()
+    data: DataConfig = DataConfig()
+    models: dict[str, ModelConfig] = Field(default_factory=dict)
+    judges: dict[JudgeName, JudgeConfig] = Field(default_factory=dict)
+    nuggets: NuggetsConfig = NuggetsConfig()
+    support: SupportConfig = SupportConfig()
+    coverage: CoverageConfig = CoverageConfig()
+    keypoints: KeyPointsConfig = KeyPointsConfig()
+    long2rag: Long2RagConfig = Long2RagConfig()
+    retrieve: Pipeline = Field(default=(), description="steps that find contexts")
+    pipelines: dict[str, Pipeline] = Field(
+        default_factory=dict, description="several of them, by the names of their runs"
+    )
+    generate: GenerateConfig = GenerateConfig()
+    items: ItemsConfig = ItemsConfig()
+    run: RunSection = RunSection()
+
+    @model_validator(mode="after")
+    def _models_exist(self) -> Config:
+        if "items" in self.program and len(self.program) > 1:
+            raise ValueError("program: items are no runs with topics to answer, run them alone")
+        for name, judge in self.judges.items():
+            if judge.window is not None and name not in WINDOWED:
+                raise ValueError(f"judges.{name}.window: it judges one thing at a time")
+            if judge.grades is not None and name != "assigner":
+                raise ValueError(f"judges.{name}.grades: only the assigner has a choice of grades")
+            if judge.state is not None and name not in FITTED:
+                raise ValueError(f"judges.{name}.state: only {', '.join(FITTED)} can be fitted")
+            if judge.model != "default" and judge.model not in self.models:
+                known = ", ".join(dict.fromkeys(["default", *self.models]))
+                raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
+        return self
+
+    def model_of(self, judge: JudgeName) -> tuple[str, ModelConfig]:
+        """The alias and entry of the model that answers for a judge; lexical when none is named."""
+        alias = self.judge(judge).model
+        return alias, self.model(alias)
+
+    def model(self, alias: str) -> ModelConfig:
+        """An entry of `models:`, with the price that this run pays; lexical when there is none."""
+        found = self.models.get(alias, ModelConfig(model="lexical"))
+        if self.run.executor != "batch":
+            return found
+        return found.model_copy(update={"price": price_in_batches(found)})
+
+    def here(self) -> Config:
+        """The same, for what only asks from this process, one request at a time."""
+        return self.model_copy(update={"run": self.run.model_copy(update={"executor": "local"})})
+
+    def judge(self, name: JudgeName) -> JudgeConfig:
+        """A judge's section, or its defaults."""
+        return self.judges.get(name, JudgeConfig())

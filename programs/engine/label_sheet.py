@@ -1,0 +1,88 @@
+"""A label file for people to fill in: JSONL, or CSV that is safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...records.labels.label_rows import KEY_FIELDS
+from ...records.reading.problems import InputError, Problems
+from .writing import writing
+
+# What makes a spreadsheet take a cell for a formula (OWASP, "CSV injection"), wide forms too.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+# Ids that a spreadsheet writes otherwise when it saves: numbers with leading zeros, with more
+# than 15 digits or in exponents, dates, truth values.
+_REWRITTEN = re.compile(
+    r"0\d+|\d{16,}|\d+\.\d*|\d+[eE]\d+|\d{1,4}([-/])\d{1,2}(\1\d{1,4})?|true|false", re.IGNORECASE
+)
+CELL_CHARS = 32_000  # a spreadsheet's cell holds 32,767
+
+
+def write_sheet(path: Path, rows: Sequence[Mapping[str, Any]], problems: Problems) -> None:
+    """Write rows that all have the same columns, as `path` ends: `.csv` or `.jsonl`.
+
+    CSV is UTF-8 with a byte order mark, so that spreadsheets know it. A text that would be a
+    formula there gets a leading apostrophe, and one longer than `CELL_CHARS` is cut, listed. Ids
+    stay as they are: one that would be a formula is refused, one that a spreadsheet would
+    rewrite is listed.
+
+    Raises: InputError for another ending, a file that is there already (there may be labels in
+        it) or that cannot be written, or such an id.
+    """
+    if path.suffix not in (".csv", ".jsonl"):
+        raise InputError(f"{path}: wanted a name that ends in .csv or .jsonl")
+    with writing(path):
+        if path.exists():
+            raise InputError(f"{path}: is there already, and may hold labels; name another file")
+    if path.suffix == ".jsonl":
+        text = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+    else:
+        text = _csv(path, rows, problems).encode("utf-8-sig")
+    with writing(path):
+        path.write_bytes(text)
+
+
+def _csv(path: Path, rows: Sequence[Mapping[str, Any]], problems: Problems) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream)  # ends lines as RFC 4180 has it, and so quotes both \r and \n
+    writer.writerow([_neutral(name) for name in rows[0]])
+    for number, row in enumerate(rows, 2):
+        cells = []
+        for name, value in row.items():
+            if name in KEY_FIELDS:
+                _check_id(path, number, name, str(value), problems)
+                cells.append(value)
+            elif isinstance(value, str):
+                cells.append(_neutral(_cut(path, number, name, value, problems)))
+            else:
+                cells.append("" if value is None else value)
+        writer.writerow(cells)
+    return stream.getvalue()
+
+
+def _neutral(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _cut(path: Path, number: int, name: str, text: str, problems: Problems) -> str:
+    if len(text) <= CELL_CHARS:
+        return text
+    what = f"{name} has {len(text):,} characters and is cut to {CELL_CHARS:,}; a .jsonl has all"
+    problems.keep(path, number, "cut_text", what)
+    return text[:CELL_CHARS]
+
+
+def _check_id(path: Path, number: int, name: str, value: str, problems: Problems) -> None:
+    if value.startswith(_FORMULA):
+        what = f"{name} {value!r} would be a formula in a spreadsheet"
+        raise InputError(f"{path}: {what}; write a .jsonl")
+    if _REWRITTEN.fullmatch(value):
+        what = f"{name} {value!r} is what spreadsheets rewrite; read the column as text, or .jsonl"
+        problems.keep(path, number, "spreadsheet_id", what)

@@ -1,0 +1,187 @@
+"""manifest.json: what was run, on what, by which judges, and what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import platform
+from collections.abc import Container, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from ...backends.budget import Budget, Usage
+from ...records.reading.problems import InputError, Problems
+from ..config.sections import Config
+from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
+from .results import MANIFEST, RESULT_FILES, Results
+
+_READ_BACK = {
+    "fingerprint", "config", "data", "cells_without_bank", "topics_without_nuggets", "unjudged",
+    "judged", "share_missing", "limit_reached",
+}  # fmt: skip
+_PACKAGES = ("nuggetjudge", "dspy", "litellm", "pydantic", "aiohttp", "diskcache", "ir-measures")
+
+
+def fingerprint_of(config: Config, inputs: Mapping[str, str]) -> str:
+    """Hash of the inputs and of every setting that can change a result."""
+    settings = config.model_dump(mode="json", exclude={"run"}) | {"limit": config.run.limit}
+    text = orjson.dumps([settings, inputs], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(text).hexdigest()
+
+
+def input_files(config: Config) -> list[Path]:
+    """Every file that a run reads."""
+    data = config.data
+    named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages,
+             data.questions, data.reference, data.pool, data.keypoints, data.documents,
+             *data.ratings)  # fmt: skip
+    named += (config.generate.instructions,)
+    recordings = (model.recording for model in config.models.values())
+    states = (judge.state for judge in config.judges.values())
+    found = [p for p in (*named, config.items.own, *recordings, *states) if p is not None]
+    retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
+    return found + expand_runs(data.runs) + retrieval
+
+
+def input_hashes(config: Config) -> dict[str, str]:
+    """SHA-256 of each input file that can be read; the readers complain about the others."""
+    found = {}
+    for path in input_files(config):
+        with suppress(OSError), path.open("rb") as stream:
+            found[str(path)] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return found
+
+
+def check_not_input(config: Config, names: Container[str]) -> None:
+    """Raise InputError if one of these files of the folder, which will be written, is an input."""
+    folder = config.run.out
+    for path in input_files(config):
+        if path.name in names and path.resolve().parent == folder.resolve():
+            raise InputError(
+                f"{path}: is read by this run, which writes that file; name another --out"
+            )
+
+
+def check_folder(config: Config) -> None:
+    """Raise InputError if the run would replace one of its inputs, or results of other programs."""
+    folder = config.run.out
+    check_not_input(config, RESULT_FILES)
+    if not (folder / MANIFEST).is_file():
+        return
+    before = read_manifest(folder)["config"]["program"]
+    if gone := [name for name in before if name not in config.program]:
+        what = f"holds results of {gone[0]}, which this run would remove"
+        together = ",".join(dict.fromkeys((*before, *config.program)))
+        raise InputError(f"{folder}: {what}; name another --out, or run {together} together")
+
+
+def is_finished(folder: Path, fingerprint: str, program: str | None = None) -> bool:
+    """Whether this very run, or build by `program`, has been finished in this folder."""
+    path = folder / MANIFEST
+    return path.is_file() and read_manifest(folder, program).get("fingerprint") == fingerprint
+
+
+def read_manifest(folder: Path, program: str | None = None) -> dict[str, Any]:
+    """The manifest of a results folder, or of the collection that `program` made.
+
+    Raises: InputError if there is none, it is broken or of the other kind.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest: dict[str, Any] = orjson.loads(path.read_bytes())
+    except OSError:
+        raise InputError(f"{folder}: no results folder, {MANIFEST} is missing") from None
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{path}:1: not JSON ({error})") from None
+    found = manifest.get("program") if isinstance(manifest, dict) else program
+    if found != program:
+        raise InputError(f"{folder}: {_kind(found)}, not {_kind(program)}; name another folder")
+    if not isinstance(manifest, dict) or not manifest.keys() >= _READ_BACK:
+        raise InputError(f"{path}: not written by this version; name another folder (run.out)")
+    return manifest
+
+
+def config_of(folder: Path) -> Config:
+    """The config of a finished run. Raises: InputError if this version cannot read it."""
+    try:
+        return Config.model_validate(read_manifest(folder)["config"])
+    except ValidationError:
+        raise InputError(f"{folder / MANIFEST}: its config is not of this version") from None
+
+
+def data_of(collection: Collection) -> dict[str, Any]:
+    """What manifest.json says of the data of a run."""
+    return {
+        "topic_ids": list(collection.topics),
+        "run_ids": collection.run_ids,
+        "topics": len(collection.topics),
+        "runs": len(collection.run_ids),
+        "answers": collection.n_answers,
+        "sentences": collection.n_sentences,
+        "passages": len(collection.passages),
+    }
+
+
+def manifest_of(
+    *,
+    config: Config,
+    inputs: Mapping[str, str],
+    data: dict[str, Any],
+    problems: Problems,
+    results: Results,
+    judges: dict[str, Any],
+    budget: Budget,
+    usage: Usage,
+    seconds: float,
+) -> dict[str, Any]:
+    """What manifest.json says. It holds no key: keys are in no config."""
+    return {
+        "fingerprint": fingerprint_of(config, inputs),
+        "versions": {name: _version(name) for name in _PACKAGES}
+        | {"python": platform.python_version()},
+        "config": config.model_dump(mode="json", by_alias=True),
+        "inputs": inputs,
+        "judges": judges,
+        "answered_by": sorted(results.answered_by),
+        "data": data,
+        "cells_without_bank": results.cells_without_bank,
+        "topics_without_nuggets": results.topics_without_nuggets,
+        "cells_without_key_points": results.cells_without_key_points,
+        "topics_without_key_points": results.topics_without_key_points,
+        "items": results.items,
+        "problems": problems.counts(),
+        "counts": dict(sorted(results.counts.items())),
+        "judged": dict(results.n_judged),
+        "unjudged": dict(results.n_unjudged),
+        "unjudged_by_reason": dict(results.reasons),
+        "share_missing": results.share_missing,
+        "limit_reached": budget.reached or None,
+        "tokens": dict(results.tokens),
+        "this_time": this_time(usage, seconds),
+    }
+
+
+def this_time(usage: Usage, seconds: float) -> dict[str, Any]:
+    """What a command took, as its manifest says."""
+    return {
+        "requests": usage.requests,
+        "cache_hits": usage.cache_hits,
+        "tokens": usage.tokens,
+        "cost": usage.known_cost,
+        "seconds": round(seconds, 3),
+    }
+
+
+def _kind(program: object) -> str:
+    return "results of judge run" if program is None else f"a collection of judge {program}"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

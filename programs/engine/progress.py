@@ -1,0 +1,97 @@
+"""A bar on stderr while a run goes on: rate, tokens, cost, and how many are unjudged."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from ...backends.budget import Usage
+from ...records.judgements import Outcome, Unjudged
+
+REDRAW_S = 0.2
+LOG_S = 30.0  # between two lines where stderr is not a terminal
+
+
+class ProgressBar:
+    """The progress of one stage. `usage` is the run's, so that the cost is the run's.
+
+    Args:
+        total: number of items.
+        quiet: draw nothing.
+    """
+
+    def __init__(self, name: str, total: int, usage: Usage, *, quiet: bool = False) -> None:
+        self._name, self._total, self._usage, self._quiet = name, total, usage, quiet
+        self._began = self._drawn = time.monotonic()
+        self.done = self.unjudged = self._kept = 0
+        self._live: Progress | None = None
+        if not quiet and sys.stderr.isatty():
+            self._live = Progress(
+                TextColumn("{task.description:<12}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[note]}"),
+                console=Console(stderr=True),
+                auto_refresh=False,
+            )
+            self._task = self._live.add_task(name, total=total, note="")
+
+    def advance(self, outcome: Outcome | None) -> None:
+        """See engine.Progress."""
+        if outcome is None:
+            self._kept += 1
+        elif isinstance(outcome, Unjudged):
+            self.unjudged += 1
+        self.step()
+
+    def step(self) -> None:
+        """One more item is done; it is drawn now and then."""
+        self.done += 1
+        now = time.monotonic()
+        if now - self._drawn >= (REDRAW_S if self._live else LOG_S):
+            self._drawn = now
+            self._draw()
+
+    def note(self) -> str:
+        """Rate, tokens, cost and unjudged so far."""
+        seconds = max(time.monotonic() - self._began, 1e-9)
+        parts = [f"{(self.done - self._kept) / seconds:,.1f}/s"]
+        if self._usage.requests:
+            cost = self._usage.known_cost
+            parts.append(f"{self._usage.tokens:,} tokens")
+            parts.append("cost unknown" if cost is None else f"${cost:.4f}")
+        if self.unjudged:
+            parts.append(f"{self.unjudged} unjudged")
+        return ", ".join(parts)
+
+    def _draw(self) -> None:
+        if self._live is not None:
+            self._live.update(self._task, completed=self.done, note=self.note(), refresh=True)
+        elif not self._quiet:
+            sys.stderr.write(f"{self._name}: {self.done:,} of {self._total:,}, {self.note()}\n")
+
+    def __enter__(self) -> ProgressBar:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._draw()
+            self._live.stop()

@@ -1,0 +1,228 @@
+"""Judges a stage on a Ray cluster: workers ask; journal, order and budget stay with this process.
+
+Ray's actors, not Ray Data: a run's items come lazily and its outcomes are journaled as they
+arrive, each worker is told how far it may spend, and equal questions go to the same worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ....backends.budget import Budget
+from ....backends.errors import EndpointUnusable
+from ....backends.task_group import task_group
+from ....records.judgements import Outcome, Reason, Unjudged
+from ....records.reading.problems import InputError
+from ...config.sections import Config
+from ..panel import Panel
+from ..stage import Pending, Work
+from .cluster import connect, parts, worker
+from .dealing import Deal
+from .leases import Lease, Leases
+from .shipping import packed
+
+if TYPE_CHECKING:
+    from .worker import Report
+
+MOST_DEATHS = 3  # of one worker in a row, without an outcome between them
+REPLACE_S = 120.0  # until another worker takes over what a dead one was to judge
+CLOSE_S = 5.0
+
+
+@dataclass
+class _Slot:
+    """The place of one worker; who dies is replaced in it."""
+
+    number: int
+    config: Config
+    handle: Any
+    lease: Lease
+    deaths: int = 0
+
+
+class RayExecutor:
+    """See engine.Executor. Ray is started, or found, when the first item is to be judged.
+
+    Raises: InputError where Ray is not installed.
+    """
+
+    def __init__(self, config: Config, panel: Panel, budget: Budget) -> None:
+        try:
+            import ray.actor  # noqa: F401
+        except ImportError:
+            what = 'run.executor: ray needs Ray: pip install "nuggetjudge[ray]"'
+            raise InputError(what) from None
+        self.panel = panel
+        self.leases = Leases(budget)
+        self.slots: list[_Slot] = []
+        self._config = config
+        self._is_ours = False
+        self._n_stages = 0
+
+    async def run(self, work: Work) -> None:
+        """See engine.Executor."""
+        deal = Deal(work.left())
+        while not deal.look():
+            await asyncio.sleep(0)
+        if deal.is_over:
+            return
+        if not self.slots:
+            self._start()
+        self._n_stages += 1
+        await _StageOnRay(self, self._n_stages, work, deal).finish()
+
+    async def aclose(self) -> None:
+        """Let workers put their replies away; end them, and Ray if it was started here."""
+        import ray
+
+        closing = [asyncio.wrap_future(s.handle.close.remote().future()) for s in self.slots]
+        if closing:
+            await asyncio.wait(closing, timeout=CLOSE_S)
+        for future in closing:
+            if future.done():
+                future.exception()  # it died, or is being started: there is nothing to put away
+        for slot in self.slots:
+            ray.kill(slot.handle)
+        self.slots = []
+        if self._is_ours:
+            ray.shutdown()
+
+    def replace(self, slot: _Slot) -> None:
+        """Put a new worker in the place of one that died."""
+        import ray
+
+        ray.kill(slot.handle)  # it may only be out of reach
+        self.leases.bury(slot.lease)
+        slot.handle, slot.lease = worker(slot.config), self.leases.open()
+
+    def _start(self) -> None:
+        self._is_ours = connect(self._config.run)
+        for number, config in enumerate(parts(self._config)):
+            self.slots.append(_Slot(number, config, worker(config), self.leases.open()))
+
+
+class _StageOnRay:
+    """One stage: each worker is fed until nothing is left, or its part of the budget is spent.
+
+    An item that a worker's part does not do for is asked again when no other has anything under
+    way, with all that is left; if that is not enough either, the limit is reached.
+    """
+
+    def __init__(self, executor: RayExecutor, number: int, work: Work, deal: Deal) -> None:
+        self._executor, self._work, self._deal = executor, work, deal
+        self._number = number
+        self._leases = executor.leases
+        self._stage = packed(work.stage, executor.panel)
+
+    async def finish(self) -> None:
+        """Judge everything."""
+        slots, refused = self._executor.slots, self._deal.refused
+        while not self._deal.is_over:
+            self._n_feeding, self._is_fed = 0, asyncio.Event()
+            async with task_group() as group:
+                for slot in slots:
+                    group.create_task(self._open_and_feed(slot))
+            for slot in slots:
+                if refused[slot.number]:
+                    await self._feed(slot, is_alone=True)
+
+    async def _open_and_feed(self, slot: _Slot) -> None:
+        begun = asyncio.create_task(self._begin(slot))
+        others = asyncio.create_task(self._is_fed.wait())  # may come first where a cluster is full
+        try:
+            await asyncio.wait({begun, others}, return_when=asyncio.FIRST_COMPLETED)
+            if not begun.done():
+                return
+            begun.result()
+        finally:
+            begun.cancel()
+            others.cancel()
+        self._n_feeding += 1
+        await self._feed(slot)
+        self._n_feeding -= 1
+        if not self._n_feeding:
+            self._is_fed.set()
+
+    async def _begin(self, slot: _Slot) -> None:
+        """Have the worker take up the stage, or the next one in its place."""
+        while True:
+            try:
+                await _result(slot.handle.begin.remote(self._number, self._stage))
+                return
+            except _Died as error:
+                self._bury(slot, error)
+
+    def _bury(self, slot: _Slot, error: _Died) -> None:
+        slot.deaths += 1
+        if slot.deaths > MOST_DEATHS:
+            raise EndpointUnusable(f"a Ray worker died {slot.deaths} times in a row: {error}")
+        self._executor.replace(slot)
+
+    async def _feed(self, slot: _Slot, *, is_alone: bool = False) -> None:
+        """Keep a worker busy, and what it finishes, until there is nothing to take for it."""
+        share = 1.0 if is_alone else 1 / len(self._executor.slots)
+        held: dict[int, Pending] = {}
+        unsent: list[Pending] = []
+        room = at_once = slot.config.run.concurrency
+        while True:
+            new = self._take(slot, room - len(held), is_alone)
+            if not (new or held):
+                if is_alone or self._deal.refused_any or not self._deal.has_more(slot.number):
+                    return
+                await asyncio.sleep(0)
+                continue
+            held |= {pending.number: pending for pending in new}
+            unsent += new
+            asked = [(pending.number, pending.item) for pending in unsent]
+            limits = self._leases.grant(slot.lease, share)
+            try:
+                answer = slot.handle.exchange.remote(self._number, asked, limits)
+                report: Report = await _result(answer)
+            except _Died as error:
+                self._bury(slot, error)
+                try:  # in the same place: the next finds the replies that the cache has
+                    await asyncio.wait_for(self._begin(slot), REPLACE_S)
+                except TimeoutError:
+                    self._deal.give_back(slot.number, list(held.values()))
+                    return
+                unsent = list(held.values())
+                continue
+            slot.deaths, unsent = 0, []
+            self._leases.report(slot.lease, report.usage, report.counted)
+            for number, outcome in report.finished:
+                self._finish(slot, held.pop(number), outcome, is_alone)
+            room = at_once + 2 * len(report.finished)  # enough to do until the next report
+            if not held:
+                self._leases.settle(slot.lease)
+
+    def _take(self, slot: _Slot, most: int, is_alone: bool) -> list[Pending]:
+        if is_alone:
+            refused = self._deal.refused[slot.number]
+            return [refused.pop() for _ in range(min(most, len(refused)))]
+        return [] if self._deal.refused_any else self._deal.take(slot.number, most)
+
+    def _finish(self, slot: _Slot, pending: Pending, outcome: Outcome, is_alone: bool) -> None:
+        if isinstance(outcome, Unjudged) and outcome.reason is Reason.BUDGET:
+            if not (is_alone or self._leases.is_reached):
+                self._deal.refused[slot.number].append(pending)
+                return
+            outcome = self._leases.refusal(outcome)
+        self._work.finish(pending, outcome)
+
+
+class _Died(Exception):
+    """The worker's process ended, or its machine did."""
+
+
+async def _result(reference: Any) -> Any:
+    """What a worker returned. Raises: what it raised; _Died."""
+    from ray.exceptions import RayActorError, RayTaskError
+
+    try:
+        return await reference
+    except RayTaskError as error:
+        raise (error.cause or error) from None
+    except RayActorError as error:
+        raise _Died(" ".join(str(error).split())) from None

@@ -1,0 +1,124 @@
+"""What runs in a Ray worker: an event loop, a Panel with its backends, and a pool of judgements."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from copy import copy
+from pathlib import Path
+from typing import NamedTuple
+
+from ....backends.budget import Budget, Usage
+from ....backends.cache import ReplyCache
+from ....records.judgements import Outcome
+from ...config.sections import Config
+from ..panel import Panel
+from ..session import open_cache
+from ..stage import Item, Stage, outcome_of
+from .shipping import unpacked
+
+LONGEST_S = 0.05  # for which a finished judgement waits for others, so that few messages carry many
+
+
+class Report(NamedTuple):
+    """What a worker has finished since the last one, and what it has spent since it started."""
+
+    finished: list[tuple[int, Outcome]]
+    usage: Usage
+    counted: dict[str, float]
+
+
+class Worker:
+    """Judges the items of one stage after another; made and called by RayExecutor.
+
+    Args:
+        config: with this worker's share of the concurrency and rates.
+        folder: working directory of the driver, which relative paths are meant from.
+    """
+
+    def __init__(self, config: Config, folder: Path) -> None:
+        with suppress(OSError):  # another machine, with absolute paths then
+            os.chdir(folder)
+        self._config = config
+        self._cache: ReplyCache | None = None
+        self._panel: Panel | None = None
+        self._budget = Budget()
+        self._slots = asyncio.Semaphore(config.run.concurrency)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._n_held = 0
+        self._number = 0
+        self._finished: list[tuple[int, Outcome]] = []
+        self._error: BaseException | None = None
+        self._some, self._few_left = asyncio.Event(), asyncio.Event()
+
+    async def begin(self, number: int, stage: bytes) -> None:
+        """Take up a stage; the first is number 1. Raises: InputError, EndpointUnusable."""
+        # Ray may call out of order: that stage ended without this worker.
+        if number <= self._number:
+            return
+        if self._panel is None:
+            self._cache = open_cache(self._config)
+            self._panel = Panel(self._config, cache=self._cache, budget=self._budget)
+        self._stage, self._number = unpacked(stage, self._panel), number
+
+    async def exchange(
+        self, stage: int, new: Sequence[tuple[int, Item]], limits: Mapping[str, float]
+    ) -> Report:
+        """Take new items, and wait until some of those held are finished.
+
+        Args:
+            stage: number of the stage that they are of, which has begun.
+            new: with their places in the stage's order.
+            limits: how far this worker's spending may go, by limit.
+        Raises: EndpointUnusable, InputError; what an item met that is no JudgeError.
+        """
+        if stage != self._number:
+            raise RuntimeError(f"items of stage {stage} while it is {self._number}")
+        for name, limit in limits.items():
+            setattr(self._budget, name, limit)
+        self._n_held += len(new)
+        for number, item in new:
+            task = asyncio.create_task(self._judge(self._stage, number, item))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        self._look()
+        await self._some.wait()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._few_left.wait(), LONGEST_S)
+        if self._error is not None:
+            raise self._error
+        finished, self._finished = self._finished, []
+        return Report(finished, copy(self._budget.usage), self._budget.counted())
+
+    async def close(self) -> None:
+        """Cancel what is under way, put replies away and let go of connections."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._panel is not None:
+            await self._panel.aclose()
+        if self._cache is not None:
+            self._cache.close()
+
+    async def _judge(self, stage: Stage, number: int, item: Item) -> None:
+        try:
+            async with self._slots:
+                outcome = await outcome_of(stage, item)
+            self._finished.append((number, outcome))
+        except Exception as error:
+            self._error = self._error or error
+        self._n_held -= 1
+        self._look()
+
+    def _look(self) -> None:
+        """Whether there is something to report, and whether it can wait for more."""
+        for event, is_so in (
+            (self._some, self._finished or self._error),
+            (self._few_left, self._n_held < self._config.run.concurrency or self._error),
+        ):
+            if is_so:
+                event.set()
+            else:
+                event.clear()

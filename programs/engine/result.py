@@ -1,0 +1,91 @@
+"""What a run left behind, read from its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...records.reading.lines import json_lines
+from ...records.reading.problems import Problems
+from ...records.rows import ScoreRow
+from ...records.scores import read_scores
+from .manifest import read_manifest
+from .results import JUDGEMENT_FILES
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
+
+
+_NAMES = [name.removesuffix(".jsonl") for name in JUDGEMENT_FILES]
+
+
+class Result:
+    """A results folder. Everything is read when it is asked for.
+
+    Raises: InputError if the folder is not one.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.manifest: dict[str, Any] = read_manifest(self.folder)
+
+    @cached_property
+    def scores(self) -> list[ScoreRow]:
+        """All score rows; `topic_id` "all" holds the means."""
+        problems = Problems()
+        rows = read_scores(self.folder / "scores.jsonl", problems)
+        problems.raise_errors()
+        return rows
+
+    def score(self, run_id: str, measure: str, topic_id: str = "all") -> float | None:
+        """One value. Raises: KeyError if there is no such row."""
+        wanted = (run_id, topic_id, measure)
+        for row in self.scores:
+            if (row.run_id, row.topic_id, row.measure) == wanted:
+                return row.value
+        raise KeyError(wanted)
+
+    @property
+    def judgements(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of each judgement file that there is, by its name."""
+        return {name: list(self._rows(name)) for name in _NAMES if self._has(name)}
+
+    @property
+    def unjudged(self) -> list[dict[str, Any]]:
+        """What did not arrive, with its reason and raw reply."""
+        return list(self._rows("unjudged"))
+
+    @property
+    def n_judged(self) -> int:
+        """Judgements that arrived."""
+        return sum(self.manifest["judged"].values())
+
+    @property
+    def n_unjudged(self) -> int:
+        """Judgements that did not."""
+        return sum(self.manifest["unjudged"].values())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the share that is missing is within what the config allows."""
+        allowed: float = self.manifest["config"]["run"]["allow_missing"]
+        return (
+            bool(self.manifest["share_missing"] <= allowed) and not self.manifest["limit_reached"]
+        )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The score rows as a DataFrame, columns as in scores.jsonl; needs pandas."""
+        import pandas
+
+        return pandas.DataFrame([row.model_dump() for row in self.scores])
+
+    def _has(self, name: str) -> bool:
+        return (self.folder / f"{name}.jsonl").is_file()
+
+    def _rows(self, name: str) -> Iterator[dict[str, Any]]:
+        problems = Problems()
+        for _, row in json_lines(self.folder / f"{name}.jsonl", problems):
+            yield row
+        problems.raise_errors()

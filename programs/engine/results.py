@@ -1,0 +1,182 @@
+"""A results folder while it is written: rows stream out, nothing half-written is left behind."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, BinaryIO
+
+import orjson
+
+from ...records.judgements import Outcome, Unjudged
+from ...records.reading.problems import InputError, Problems
+
+# What judgements are written to; a results folder has those of its programs.
+JUDGEMENT_FILES = (
+    *("relevance.jsonl", "nuggets.jsonl", "assignments.jsonl", "support.jsonl", "labels.jsonl"),
+    *("questions.jsonl", "ratings.jsonl", "keypoints.jsonl", "entailments.jsonl", "claims.jsonl"),
+)
+FOLLOWING_FILES = (  # what follows from judgements
+    *("pools.jsonl", "contexts.jsonl", "rated_reports.jsonl", "ranks.jsonl"),
+    *("qrels.txt", "diversity_qrels.txt", "rejected_keypoints.jsonl", "groups.jsonl"),
+)
+MANIFEST = "manifest.json"
+RESULT_FILES = (
+    *JUDGEMENT_FILES,
+    *FOLLOWING_FILES,
+    *("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST),
+)
+
+
+class RowWriter:
+    """Writes one JSON object a line."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, row: Any) -> None:
+        """Append one row."""
+        self._stream.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+
+
+class Results:
+    """Files of a results folder, and the counts that its manifest shows.
+
+    Files end in `.part` until `publish` gives all of them their names at once, the manifest last:
+    a folder with a manifest holds one whole run. A run that fails leaves the one before as it was.
+
+    Raises: InputError if the folder cannot be written, another process is writing it, or it has
+        files of these names that no run has written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        _check_ours(folder)
+        self._lock = _locked(folder)
+        self._names: list[str] = []
+        self.counts: Counter[str] = Counter()
+        self.n_judged: Counter[str] = Counter()
+        self.n_unjudged: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.tokens: Counter[str] = Counter()
+        self.answered_by: set[str] = set()
+        self.topics_without_nuggets: list[str] = []
+        self.cells_without_bank: list[tuple[str, str]] = []  # (run, topic): the bank failed
+        self.cells_without_key_points: list[tuple[str, str]] = []  # (run, topic): not made
+        self.topics_without_key_points: list[str] = []
+        self.items: dict[str, Any] | None = None  # what the labels of judged items mean
+        self._unjudged = self.part("unjudged.jsonl").open("wb")
+
+    def part(self, name: str) -> Path:
+        """Where to write a file until it gets this name."""
+        self._names.append(name)
+        return self.folder / f"{name}.part"
+
+    def unpublished(self, name: str) -> Path:
+        """Where a file that was written stands until it gets its name."""
+        return self.folder / f"{name}.part"
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[RowWriter]:
+        """Write the rows of one file."""
+        with self.part(name).open("wb") as stream:
+            yield RowWriter(stream)
+
+    def publish(self, manifest: Mapping[str, Any]) -> None:
+        """Give all files their names; those of an earlier run that this one lacks go."""
+        text = orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        self.part(MANIFEST).write_bytes(text)
+        self._unjudged.close()
+        (self.folder / MANIFEST).unlink(missing_ok=True)
+        for name in (*JUDGEMENT_FILES, *FOLLOWING_FILES):
+            if name not in self._names:
+                (self.folder / name).unlink(missing_ok=True)
+        while self._names:
+            name = self._names[0]
+            (self.folder / f"{name}.part").replace(self.folder / name)
+            del self._names[0]
+
+    def judged(
+        self,
+        stage: str,
+        ids: dict[str, str],
+        outcome: Outcome,
+        *,
+        n: int = 1,
+        place: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """Count one outcome that stands for `n` judgements; list it when there is none."""
+        for call in outcome.provenance:
+            self.tokens["prompt"] += call.prompt_tokens
+            self.tokens["cached"] += call.cached_tokens
+            self.tokens["completion"] += call.completion_tokens
+            self.answered_by.add(call.model)
+        if not isinstance(outcome, Unjudged):
+            self.n_judged[stage] += n
+            return
+        self.n_unjudged[stage] += n
+        self.reasons[outcome.reason.value] += n
+        why = {"reason": outcome.reason, "detail": outcome.detail, "raw": outcome.raw}
+        row = {"stage": stage, **ids, **place, "n": n, **why}
+        self._unjudged.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+
+    def count(self, what: str, n: int = 1) -> None:
+        """Count something a reader should know beside the scores."""
+        self.counts[what] += n
+
+    @property
+    def share_missing(self) -> float:
+        """Unjudged judgements among all, in [0, 1]; 0 if there are none at all."""
+        missing, judged = self.n_unjudged.total(), self.n_judged.total()
+        return missing / (missing + judged) if missing else 0.0
+
+    def list_problems(self, problems: Problems) -> None:
+        """Write problems.jsonl: everything the readers left out or used with a doubt."""
+        with self.open("problems.jsonl") as rows:
+            for p in problems:
+                rows.write(
+                    {"kind": p.kind, "action": p.action, "at": f"{p.file}:{p.line}", "what": p.what}
+                )
+
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._unjudged.close()
+        for name in self._names:  # none is left after publish()
+            (self.folder / f"{name}.part").unlink(missing_ok=True)
+        os.close(self._lock)
+
+
+def _check_ours(folder: Path) -> None:
+    """Refuse a folder, such as that of the data, whose files a run would replace."""
+    if (folder / "journal").is_dir() or (folder / MANIFEST).is_file():
+        return
+    for name in RESULT_FILES:
+        if (folder / name).exists():
+            raise InputError(f"{folder}: has a {name} that no run wrote; name another folder")
+
+
+def _locked(folder: Path) -> int:
+    """Open the folder's lock file, which also goes when the process dies."""
+    try:
+        (folder / "journal").mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / "journal" / "lock", os.O_CREAT | os.O_RDWR, 0o644)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise InputError(f"{folder}: another run is writing there") from None
+    return lock

@@ -1,0 +1,247 @@
+"""Everything that a run judges, checked once before anything is asked, then read lazily."""
+
+from __future__ import annotations
+
+import glob
+from collections import ChainMap, Counter
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...records.answers import Seen, own_documents, placed_answers
+from ...records.candidates import read_candidates
+from ...records.documents import read_topic_documents
+from ...records.key_points import read_key_point_sets
+from ...records.nuggets import read_nugget_banks
+from ...records.passages import add_passage, read_passages
+from ...records.qrels import read_qrels
+from ...records.reading.fields import Line, read_lines
+from ...records.reading.line_index import LineIndex
+from ...records.reading.lines import first_line
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import Answer, KeyPointSet, NuggetBank, Passage, Ranking, Topic
+from ...records.topics import read_topics
+from ..config.sections import CoverageConfig, DataConfig
+from .coverage import CoverageInputs, WantedPassages, read_coverage_inputs
+from .hostile import looks_like_an_instruction
+
+
+@dataclass
+class Collection:
+    """The data of a run. Answers are not held: `answers()` reads them again, topic by topic."""
+
+    topics: dict[str, Topic]
+    run_files: list[Path]
+    run_ids: list[str] = field(default_factory=list)
+    n_answers: int = 0
+    n_sentences: int = 0
+    n_with_text: Counter[str] = field(default_factory=Counter)  # answers with text, by topic
+    cited: Counter[tuple[int, str]] = field(default_factory=Counter)  # by rank and passage
+    passages: dict[str, Passage] = field(default_factory=dict)
+    candidates: dict[str, Ranking] = field(default_factory=dict)
+    qrels: dict[str, dict[str, int]] = field(default_factory=dict)
+    banks: dict[str, NuggetBank] | None = None
+    # Files whose reports carry documents, each with those that another report of it names.
+    files_with_documents: dict[Path, dict[str, Passage]] = field(default_factory=dict)
+    beyond_limit: set[str] = field(default_factory=set)  # topics that --limit leaves out
+    coverage: CoverageInputs | None = None
+    key_points: dict[str, KeyPointSet] | None = None
+    documents: dict[str, dict[str, Passage]] = field(default_factory=dict)  # by topic
+    problems: Problems = field(default_factory=Problems)
+    lines: LineIndex = field(default_factory=LineIndex)  # of the answers, by topic
+
+    def cited_answers(self) -> Iterator[tuple[Answer, Mapping[str, Passage]]]:
+        """The answers, each with the passages that its citations mean.
+
+        Documents that a report carries inline are its run's own: another run may use the same id
+        for another text, as real ones do.
+        """
+        for line, answer in self._placed():
+            passages: Mapping[str, Passage] = self.passages
+            if (others := self.files_with_documents.get(line.path)) is not None:
+                passages = ChainMap(own_documents(line), others, self.passages)
+            yield answer, passages
+
+    def answers(self) -> Iterator[Answer]:
+        """The answers to the topics of this run, topic by topic, in the order of the files.
+
+        So what the answers to one topic share, such as a passage that many of them cite, is
+        asked about at one time, and the endpoint has it in its prefix cache.
+        """
+        for _, answer in self._placed():
+            yield answer
+
+    def _placed(self) -> Iterator[tuple[Line, Answer]]:
+        for topic_id in self.topics:
+            yield from placed_answers(self.lines.lines(topic_id), is_checked=True)
+
+
+def load_collection(
+    data: DataConfig, limit: int | None = None, coverage: CoverageConfig | None = None
+) -> Collection:
+    """Read and check all files; what is wrong but bearable is listed in `problems`.
+
+    Args:
+        limit: keep the first so many topics.
+        coverage: read what the coverage program needs too.
+
+    Raises: InputError with every error of every file, before a model is asked anything.
+    """
+    problems = Problems()
+    run_files = expand_runs(data.runs, problems)
+    retrieval = expand_runs(data.retrieval, problems, RETRIEVAL_FILES)
+    named = (data.candidates, data.qrels, data.nuggets, data.questions, data.reference, data.pool,
+             data.keypoints, data.documents)  # fmt: skip
+    for path in (*named, *data.ratings, *data.passages, *run_files, *retrieval):
+        if path is not None and not first_line(path):
+            problems.error(path, 1, "empty_file", "the file is empty, wanted records")
+    problems.raise_errors()
+    topics = read_topics(data.topics, problems) if data.topics else {}
+    collection = Collection(topics, run_files, problems=problems)
+    wanted: set[str] = set()
+    if data.candidates:
+        pool = read_candidates(data.candidates, problems)
+        collection.candidates, collection.passages = dict(pool.rankings), dict(pool.passages)
+        collection.qrels = {topic: dict(grades) for topic, grades in pool.qrels.items()}
+        if not topics:
+            topics.update(pool.topics)
+        wanted.update(doc for ranking in pool.rankings.values() for doc in ranking.passage_ids)
+    if data.qrels:
+        collection.qrels = read_qrels(data.qrels, problems)
+    if data.nuggets:
+        collection.banks = read_nugget_banks(data.nuggets, problems)
+        if not topics:
+            banks = collection.banks.values()
+            topics.update(
+                {bank.topic_id: Topic(id=bank.topic_id, text=bank.query) for bank in banks}
+            )
+    if data.keypoints:
+        collection.key_points = read_key_point_sets(data.keypoints, problems)
+        if not topics:
+            sets = collection.key_points.values()
+            topics.update({s.topic_id: Topic(id=s.topic_id, text=s.query) for s in sets})
+    if data.documents:
+        collection.documents = read_topic_documents(data.documents, problems)
+    if coverage is not None:
+        collection.coverage = read_coverage_inputs(data, coverage, retrieval, topics, problems)
+    problems.raise_errors()
+    if not topics:
+        raise InputError("no topics: name a file of them (data.topics, --topics)")
+    for topic_id in topics:
+        if topic_id.split() != [topic_id] or topic_id == "all":
+            where = (
+                data.topics or data.candidates or data.nuggets or data.questions or data.reference
+            )
+            what = "wanted an id without white space that is not 'all', which names the means"
+            raise InputError(f"{where}: topic {topic_id!r}, {what}")
+    if limit is not None:
+        collection.topics = dict(list(topics.items())[:limit])
+        collection.beyond_limit = topics.keys() - collection.topics.keys()
+    _check_runs(collection, wanted)
+    held: Container[str] = wanted
+    if collection.coverage is not None:
+        wanted.update(collection.coverage.wanted(collection.topics))
+        held = WantedPassages(wanted, collection.topics)
+    for path in data.passages:
+        for name, passage in read_passages(path, problems, held).items():
+            if collection.passages.setdefault(name, passage).text != passage.text:
+                what = f"passage {name!r} has another text in an earlier file; this one is used"
+                problems.keep(path, 0, "passage_text_differs", what)
+                collection.passages[name] = passage
+    _flag_instructions(data, collection)
+    problems.raise_errors()
+    return collection
+
+
+ANSWER_FILES = (".jsonl", ".jsonl.gz")
+RETRIEVAL_FILES = (".run", ".run.gz", ".trec", ".trec.gz", ".txt", ".txt.gz")
+
+
+def expand_runs(
+    patterns: tuple[str, ...],
+    problems: Problems | None = None,
+    suffixes: tuple[str, ...] = ANSWER_FILES,
+) -> list[Path]:
+    """Files of the named files, folders (their files with these suffixes) and patterns, sorted.
+
+    The other files of a folder are listed in `problems` as left out, hidden ones aside.
+
+    Raises: InputError for a name that matches nothing.
+    """
+    files: list[Path] = []
+    left: list[Path] = []
+    for pattern in patterns:
+        path = Path(pattern)
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if p.is_file() and p.name[0] != ".")
+            found = [p for p in inside if p.name.endswith(suffixes)]
+            left += [p for p in inside if p not in found]
+            if inside and not found:
+                what = f"{len(inside):,} files but no {' or '.join(suffixes)}"
+                raise InputError(f"{pattern}: {what}; name them by a pattern, as '{path / '*'}'")
+        elif path.is_file():
+            found = [path]
+        else:
+            found = sorted(Path(name) for name in glob.glob(pattern, recursive=True))
+        if not found:
+            raise InputError(f"{pattern}: no run file there")
+        files += found
+    for path in dict.fromkeys(left):
+        if path not in files and problems is not None:
+            wanted = " or ".join(suffixes)
+            what = f"no {wanted}, so not read as a run; name the file, if it is one"
+            problems.skip(path, 0, "not_a_run_file", what)
+    return list(dict.fromkeys(files))
+
+
+def _check_runs(collection: Collection, wanted: set[str]) -> None:
+    """Read each run once: note its problems, its ids, where its answers stand, what they need."""
+    problems = collection.problems
+    seen: Seen = {}
+    runs: dict[str, None] = {}
+    for path in collection.run_files:
+        documents: dict[str, Passage] = {}  # those of all reports of the file
+        elsewhere: set[str] = set()  # ids that a report names and has no document of
+        for line, answer in placed_answers(read_lines(path, problems), seen=seen):
+            own = own_documents(line)
+            for passage in own.values():
+                add_passage(documents, passage, line, once=False)
+            if answer.run_id.split() != [answer.run_id]:
+                what = f"run_id is {answer.run_id!r}, wanted an id without white space"
+                line.error("bad_run_id", what)
+            runs[answer.run_id] = None  # a run that answers no judged topic scores 0
+            if answer.topic_id not in collection.topics:
+                what = f"{answer.run_id} answers topic {answer.topic_id!r}, which is not judged"
+                is_known = answer.topic_id in collection.beyond_limit
+                line.skip("beyond_limit" if is_known else "unknown_topic", what)
+                continue
+            collection.lines.note(line, answer.topic_id)
+            text = answer.text
+            collection.n_answers += 1
+            collection.n_sentences += len(answer.sentences)
+            collection.n_with_text[answer.topic_id] += bool(text.strip())
+            collection.cited.update(
+                (rank, citation.passage_id)
+                for sentence in answer.sentences
+                if sentence.makes_claim
+                for rank, citation in enumerate(sentence.citations)
+            )
+            if collection.coverage is not None:
+                collection.coverage.note(answer, line)
+            if looks_like_an_instruction(text):
+                what = f"answer of {answer.run_id} has text that looks like an instruction"
+                line.keep("instruction_like", what)
+            elsewhere.update(set(answer.references) - own.keys())
+        if documents:
+            others = {name: documents[name] for name in elsewhere & documents.keys()}
+            collection.files_with_documents[path] = others
+    collection.run_ids = list(runs)
+    wanted.update(passage_id for _, passage_id in collection.cited)
+
+
+def _flag_instructions(data: DataConfig, collection: Collection) -> None:
+    where = data.passages[0] if data.passages else data.candidates or "passages"
+    for passage in collection.passages.values():
+        if looks_like_an_instruction(passage.text):
+            what = f"passage {passage.id} has text that looks like an instruction to a judge"
+            collection.problems.keep(where, 0, "instruction_like", what)

@@ -1,0 +1,125 @@
+"""What `judge generate` writes: rows of TREC RAG answers, counts, a datasheet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...records.answers import count_words
+from ...records.rows import Topic
+from ..build.datasheet import generated, left_out, licence, plain, sources, table
+
+TEAM = "nuggetjudge"  # the layout of 2025 wants one
+COUNTED = (  # of a run; a passage counts once for each context that has it
+    *("topics", "answers", "words", "sentences", "cited_sentences", "citations"),
+    *("passages", "cited_passages"),
+)
+_MADE = {"answer_writer": "the answers, from the question and the passages"}
+_LIMITS = (
+    "- No person has read the answers. That a passage is cited does not say that it supports the",
+    "  sentence: `judge run support` asks that.",
+    "- The references of an answer are all passages that its writer was given, cited or not.",
+    "- The writer saw the texts of the passages, not their titles.",
+)
+
+
+def answer_row(
+    run_id: str,
+    topic: Topic,
+    references: Sequence[str],
+    answer: Sequence[Mapping[str, Any]],
+    layout: str,
+) -> dict[str, Any]:
+    """One line of a run in the layout of TREC RAG 2024 (`rag24`) or 2025 (`rag25`).
+
+    Args:
+        answer: `text` and `citations` of each sentence, 0-based places in the references.
+    """
+    if layout == "rag25":
+        whose = {"team_id": TEAM, "run_id": run_id, "type": "automatic"}
+        metadata = {**whose, "narrative_id": topic.id, "narrative": topic.text}
+        return {"metadata": metadata, "references": references, "answer": answer}
+    return {
+        "run_id": run_id,
+        "topic_id": topic.id,
+        "topic": topic.text,
+        "references": references,
+        "response_length": _n_words(answer),
+        "answer": answer,
+    }
+
+
+def answer_counts(references: Sequence[str], answer: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """What one answer adds to the counts of its run."""
+    cited = [place for sentence in answer for place in sentence["citations"]]
+    return {
+        "answers": 1,
+        "words": _n_words(answer),
+        "sentences": len(answer),
+        "cited_sentences": sum(bool(sentence["citations"]) for sentence in answer),
+        "citations": len(cited),
+        "passages": len(references),
+        "cited_passages": len(set(cited)),
+    }
+
+
+def statistics_table(found: Mapping[str, Any]) -> list[list[str]]:
+    """The counts of each run as rows of a table, the header first; - where nothing was made."""
+    rows = [["run", "answers", "words each", "sentences each", "with citation", "passages cited"]]
+    for run_id, n in found["runs"].items():
+        each = [_mean(n["words"], n["answers"]), _mean(n["sentences"], n["answers"])]
+        answers = _share(n["answers"], n["topics"])
+        cited = _share(n["cited_sentences"], n["sentences"])
+        rows.append([run_id, answers, *each, cited, _share(n["cited_passages"], n["passages"])])
+    return rows
+
+
+def answers_datasheet(manifest: Mapping[str, Any]) -> str:
+    """The text of DATASHEET.md, from the manifest. Holds no time, cost or address."""
+    return "\n".join(_lines(manifest)) + "\n"
+
+
+def _lines(manifest: Mapping[str, Any]) -> Iterator[str]:
+    data, numbers = manifest["data"], manifest["config"]["generate"]
+    yield f"# Datasheet of answers: runs {data['runs']:,}, topics {data['topics']:,}"
+    yield ""
+    yield "Written by `judge generate` of nuggetjudge from what retrieval runs found."
+    yield ""
+    yield "## What they were written from"
+    yield from sources(manifest["inputs"])
+    yield ""
+    yield "## What was generated, and by what"
+    yield from generated(manifest, _MADE)
+    yield ""
+    yield "## Numbers it was made with"
+    yield f"- passages given: the first {numbers['k']} of a topic's ranking"
+    yield f"- words of an answer, at most: {numbers['words']}"
+    yield f"- citations of a sentence, at most: {numbers['citations']}"
+    own = "the writer's" if numbers["instructions"] is None else "of one's own"
+    yield f"- instructions: {own}, named by the hash of the prompts above"
+    yield ""
+    yield "## What is in it"
+    header, *rows = statistics_table(manifest["statistics"])
+    yield from table([header, *([plain(run_id), *cells] for run_id, *cells in rows)])
+    yield ""
+    yield "## What was left out, and why"
+    reasons = manifest["unjudged_by_reason"].items()
+    missing = [f"- {n:,} answers were not made ({reason})" for reason, n in reasons]
+    yield from [*missing, *left_out(manifest)] or ["Nothing."]
+    yield ""
+    yield "## Known limits"
+    yield from _LIMITS
+    yield ""
+    yield from licence()
+
+
+def _n_words(answer: Sequence[Mapping[str, Any]]) -> int:
+    return count_words(" ".join(sentence["text"] for sentence in answer))
+
+
+def _mean(total: int, n: int) -> str:
+    return f"{total / n:.1f}" if n else "-"
+
+
+def _share(part: int, n: int) -> str:
+    return f"{part:,} of {n:,}" if n else "-"

@@ -1,0 +1,145 @@
+"""Before answers are written: what from, within which limits, and what will it take?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...backends.budget import Budget
+from ...judges.makers.answer_writer import AnswerWriter
+from ...records.answers import RAG_2024, RAG_2025, RAG_2026, is_of_2026
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import Passage, Topic
+from ..config.sections import (
+    NAME_BYTES,
+    Config,
+    CoverageConfig,
+    DataConfig,
+    GenerateConfig,
+    JudgeName,
+)
+from ..engine.estimates import Asked, Estimate, estimated
+from ..engine.making import DATASHEET, STATISTICS, check_build_folder
+from ..engine.panel import Panel
+from ..engine.stage import Item
+from ..inputs.collection import load_collection
+from ..protocols.coverage.texts import inputs_of
+
+PROGRAM, ANSWERS = "generate", "answers"
+JUDGES: tuple[JudgeName, ...] = ("answer_writer",)
+TOKENS_PER_WORD = 1.5  # assumed by a plan, of a reply with its citations
+ASSUMED = (
+    f"Assumed, since it is known only later: answers as long as they may be, {TOKENS_PER_WORD} "
+    "tokens a word, none written again.\nWhat is finished or in the cache is not asked again.\n"
+)
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """What answers are written from.
+
+    Attributes:
+        names: ids of passages that have a text, best first, by run of the answers and topic.
+        problems: what was left out, or is odd.
+    """
+
+    topics: Mapping[str, Topic]
+    passages: Mapping[str, Passage]
+    names: Mapping[str, Mapping[str, Sequence[str]]]
+    problems: Problems
+
+    def items(self) -> Iterator[Item]:
+        """The inputs of each answer: question, ids and texts; runs and topics in order."""
+        for run_id, of_topics in self.names.items():
+            for topic_id, names in of_topics.items():
+                texts = [self.passages[name].text for name in names]
+                yield Item((run_id, topic_id), (self.topics[topic_id].question, names, texts))
+
+
+def generate_config(config: Config) -> Config:
+    """The config with topics, passages and retrieval runs as its only data.
+
+    Raises: InputError for one that is missing, or a folder that is not for this program.
+    """
+    given = config.data
+    for name in ("topics", "passages", "retrieval"):
+        if not getattr(given, name):
+            raise InputError(f"no {name}: name a file (data.{name}, --{name})")
+    data = DataConfig(topics=given.topics, passages=given.passages, retrieval=given.retrieval)
+    config = config.model_copy(update={"program": (), "data": data})
+    check_build_folder(config, PROGRAM, (f"{ANSWERS}/", STATISTICS, DATASHEET))
+    return config
+
+
+def load_contexts(config: Config) -> Contexts:
+    """The first passages of each retrieval run for each topic, up to the limit of topics.
+
+    A passage without a text in the data is left out, and none moves up in its place.
+
+    Raises: InputError with all that is wrong with the files, for settings that the layout of the
+        answers does not allow, or a run id that cannot name a file.
+    """
+    settings = config.generate
+    collection = load_collection(config.data, config.run.limit, CoverageConfig(k=settings.k))
+    _check_limits(settings, collection.topics)
+    contexts: dict[str, dict[str, list[str]]] = {}
+    rankings = inputs_of(collection).rankings
+    for retrieval_run, ranking in rankings.items():
+        run_id = _run_id(settings.run_id, retrieval_run, is_one=len(rankings) == 1)
+        of_topics = contexts[run_id] = {}
+        for topic_id in collection.topics:
+            of_topics[topic_id] = []
+            for name in ranking.get(topic_id, ())[: settings.k]:
+                if name in collection.passages:
+                    of_topics[topic_id].append(name)
+                else:
+                    what = f"{name!r}, which {retrieval_run} has for topic {topic_id}, has no text"
+                    collection.problems.skip(config.data.passages[0], 0, "no_passage", what)
+    return Contexts(collection.topics, collection.passages, contexts, collection.problems)
+
+
+def plan_generate(config: Config) -> list[Estimate]:
+    """What the answers will take, as if nothing were in the cache or the journal; asks nothing.
+
+    Calls are exact, unless an answer has to be written again. Raises: InputError as `generate`.
+    """
+    config = generate_config(config)
+    run = config.run.model_copy(update={"offline": True})
+    panel = Panel(config.model_copy(update={"run": run}), cache=None, budget=Budget())
+    reply = round(TOKENS_PER_WORD * config.generate.words)
+    writer = panel.answer_writer
+    asked = Asked.of(writer.prompt("compose"), _inputs(load_contexts(config), writer))
+    return [estimated(config, "answer_writer", asked, reply)]
+
+
+def _inputs(contexts: Contexts, writer: AnswerWriter) -> Iterator[Mapping[str, object]]:
+    for item in contexts.items():
+        question, names, texts = item.payload
+        if names:
+            yield writer.asked(question, dict(zip(names, texts, strict=True)))
+
+
+def _check_limits(settings: GenerateConfig, topic_ids: Iterable[str]) -> None:
+    """Raise InputError for answers that would be read back as too long for their track."""
+    form = RAG_2024 if settings.layout == "rag24" else RAG_2025
+    if form is RAG_2025 and any(map(is_of_2026, topic_ids)):
+        form = RAG_2026
+    for name, most in (
+        ("k", form.max_references),
+        ("words", form.max_words),
+        ("citations", form.max_citations),
+    ):
+        if most is not None and (got := getattr(settings, name)) > most:
+            raise InputError(f"generate.{name}: {got}, wanted {most} at most ({form.name})")
+
+
+def _run_id(given: str | None, retrieval_run: str, *, is_one: bool) -> str:
+    """What the run of the answers is called: as was given, with several runs as a prefix."""
+    run_id = retrieval_run if given is None else given if is_one else f"{given}-{retrieval_run}"
+    if run_id.split() != [run_id]:
+        raise InputError(f"generate.run_id: {run_id!r}, wanted an id without white space")
+    n_bytes = len(os.fsencode(f"{run_id}.jsonl.part"))
+    if "/" in run_id or "\0" in run_id or run_id.startswith(".") or n_bytes > NAME_BYTES:
+        raise InputError(f"run {run_id!r} cannot name a file; name another one (generate.run_id)")
+    return run_id

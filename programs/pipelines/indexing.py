@@ -1,0 +1,248 @@
+"""`judge index`: the indexes that first stages search, made from passages once and opened again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...backends.budget import Usage
+from ...records.reading.lines import first_line
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import Passage
+from ...retrieval.corpus import stream_passages
+from ...retrieval.scored import Retriever
+from ...retrieval.splade import Splade
+from ..config.steps import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
+from ..engine.progress import ProgressBar
+from ..engine.writing import check_writable_folder, writing
+from .encoders import Encoders
+
+COLLECTION = "collection.json"  # which passages the indexes of a folder were made from
+Indexed = Bm25Step | DenseStep | SpladeStep | LuceneStep | ImpactStep
+
+# The settings of a step that its index depends on; the others are those of a search.
+_MADE_WITH: dict[type[FirstStage], tuple[str, ...]] = {
+    Bm25Step: ("k1", "b"),
+    DenseStep: ("model", "query_prefix", "passage_prefix", "normalise", "faiss"),
+    SpladeStep: ("model",),
+    LuceneStep: (),
+    ImpactStep: ("model",),
+}
+
+
+class Indexes:
+    """The indexes of one collection of passages; each is opened once.
+
+    Args:
+        passages: passage files; may be empty where all indexes are in `folder`.
+        folder: where `judge index` put them; None: they are made in `work` and not kept.
+        work: a folder for what is made on the way.
+        encoders: of the steps.
+    """
+
+    def __init__(
+        self,
+        passages: Sequence[Path],
+        folder: Path | None,
+        work: Path,
+        problems: Problems,
+        encoders: Encoders,
+        *,
+        quiet: bool,
+    ) -> None:
+        self._passages = passages
+        self._folder = folder
+        self._work = work
+        self._problems = problems
+        self._quiet = quiet
+        self._opened: dict[Indexed, Retriever] = {}
+        self.encoders = encoders
+        if folder is not None and passages:
+            _check_collection(folder, passages)
+
+    def open(self, step: Indexed) -> Retriever:
+        """What searches for a step. Raises: InputError if it cannot be made or opened."""
+        key = step.model_copy(update={"hits": 1})  # which a search says, not an index
+        if key not in self._opened:
+            self._opened[key] = self._open(step)
+        return self._opened[key]
+
+    def _open(self, step: Indexed) -> Retriever:
+        if isinstance(step, LuceneStep | ImpactStep) and step.index is not None:
+            path = Path(step.index)
+            return _open_lucene(step, path if path.exists() else step.index, self.encoders)
+        name = name_of_index(step)
+        if self._folder is not None:
+            return _open(step, self._folder / name, self.encoders)
+        if not self._passages:
+            raise InputError("no passages: name files of them (data.passages, --passages)")
+        if not (self._work / name).exists():
+            self._build(step, self._work / name)
+        return _open(step, self._work / name, self.encoders)
+
+    def _build(self, step: Indexed, folder: Path) -> None:
+        found = Problems()
+        build_index(step, self._passages, folder, found, self.encoders, quiet=self._quiet)
+        self._problems.take(found)
+
+
+def make_indexes(
+    steps: Sequence[FirstStage],
+    passages: Sequence[Path],
+    folder: Path,
+    *,
+    cache: bool | Path = True,
+    quiet: bool = True,
+) -> dict[str, Any]:
+    """Make the index of each step in `folder`; one that stands there is made again.
+
+    Args:
+        cache: of vectors; see Encoders.
+
+    Returns: the number of passages, the names of the indexes, the problems of the passage files.
+    Raises: InputError for bad passages, a folder of other passages' indexes, or a missing extra.
+    """
+    indexed = [step for step in steps if isinstance(step, Indexed)]
+    if not indexed:
+        wanted = ", ".join(each.__name__.removesuffix("Step").lower() for each in _MADE_WITH)
+        raise InputError(f"no step of the pipeline has an index: wanted one of {wanted}")
+    check_writable_folder(folder)
+    hashes = _hashes(passages)
+    if _holds_indexes(folder):
+        _check_collection(folder, passages)
+    problems = Problems()
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / COLLECTION).write_bytes(orjson.dumps({"passages": hashes}))
+    n = 0
+    by_name = {name_of_index(step): step for step in indexed}
+    with closing(Encoders(cache)) as encoders:
+        for name, step in by_name.items():
+            problems = Problems()
+            n = build_index(step, passages, folder / name, problems, encoders, quiet=quiet)
+    return {"passages": n, "indexes": list(by_name), "problems": problems.counts()}
+
+
+def build_index(
+    step: Indexed,
+    passages: Sequence[Path],
+    folder: Path,
+    problems: Problems,
+    encoders: Encoders,
+    *,
+    quiet: bool,
+) -> int:
+    """Make one index; the number of passages in it."""
+    for path in passages:
+        if not first_line(path):
+            raise InputError(f"{path}:1: the file is empty, wanted passages")
+    n = 0
+
+    def counted(found: Iterable[Passage], bar: ProgressBar) -> Iterator[Passage]:
+        nonlocal n
+        for passage in found:
+            n += 1
+            bar.step()
+            yield passage
+
+    total = sum(map(_n_lines, passages))
+    with ProgressBar(f"index {step.step}", total, Usage(), quiet=quiet) as bar:
+        _build(step, counted(stream_passages(passages, problems), bar), folder, encoders)
+    return n
+
+
+def name_of_index(step: Indexed) -> str:
+    """The folder of a step's index: its kind, and a hash of the settings it is made with."""
+    settings = [getattr(step, name) for name in _MADE_WITH[type(step)]]
+    digest = hashlib.sha256(orjson.dumps(settings)).hexdigest()[:8]
+    return f"{step.step}-{digest}"
+
+
+def _build(step: Indexed, passages: Iterable[Passage], folder: Path, encoders: Encoders) -> None:
+    if isinstance(step, Bm25Step):
+        from ...retrieval.bm25 import Bm25
+
+        Bm25.build(passages, k1=step.k1, b=step.b).save(folder)
+    elif isinstance(step, DenseStep):
+        from ...retrieval.dense import Dense
+
+        Dense.build(passages, encoders.of(step), folder, faiss=step.faiss)
+    elif isinstance(step, SpladeStep):
+        Splade.build(passages, encoders.sparse(step.model), folder)
+    elif isinstance(step, LuceneStep):
+        from ...retrieval.lucene.lucene import build_lucene
+
+        build_lucene(passages, folder)
+    else:
+        from ...retrieval.lucene.lucene_impact import build_impact
+
+        build_impact(passages, encoders.sparse(step.model), folder)
+
+
+def _open(step: Indexed, folder: Path, encoders: Encoders) -> Retriever:
+    if isinstance(step, Bm25Step):
+        from ...retrieval.bm25 import Bm25
+
+        return Bm25.open(folder)
+    if isinstance(step, DenseStep):
+        from ...retrieval.dense import Dense
+
+        return Dense.open(folder, encoders.of(step), faiss_search=step.faiss_search)
+    if isinstance(step, SpladeStep):
+        return Splade.open(folder, encoders.sparse(step.model))
+    return _open_lucene(step, folder, encoders)
+
+
+def _open_lucene(step: LuceneStep | ImpactStep, index: Path | str, encoders: Encoders) -> Retriever:
+    """An index of ours by its path; a text is the path or the name of a prebuilt one."""
+    if isinstance(step, LuceneStep):
+        from ...retrieval.lucene.lucene import Lucene
+
+        return Lucene(index, k1=step.k1, b=step.b, rm3=step.rm3, rocchio=step.rocchio)
+    from ...retrieval.lucene.lucene_impact import LuceneImpact
+
+    return LuceneImpact(index, encoders.sparse(step.model))
+
+
+def _holds_indexes(folder: Path) -> bool:
+    """Whether anything stands in a folder but what a making that failed leaves there."""
+    if not folder.exists():
+        return False
+    return any(p.name != COLLECTION and not p.name.startswith(".") for p in folder.iterdir())
+
+
+def _check_collection(folder: Path, passages: Sequence[Path]) -> None:
+    """Raise InputError unless the indexes of a folder are of these passages."""
+    try:
+        made_from = orjson.loads((folder / COLLECTION).read_bytes())["passages"]
+    except (OSError, ValueError, TypeError, KeyError):
+        what = f"{COLLECTION} is missing or broken; name another folder, or make it by judge index"
+        raise InputError(f"{folder}: no folder of indexes, {what}") from None
+    if made_from != _hashes(passages):
+        what = "the indexes there were made from other passages"
+        raise InputError(f"{folder}: {what}; make them again in another folder (judge index)")
+
+
+def _hashes(passages: Sequence[Path]) -> list[str]:
+    found = []
+    for path in passages:
+        try:
+            with path.open("rb") as stream:
+                found.append(hashlib.file_digest(stream, "sha256").hexdigest())
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    return found
+
+
+def _n_lines(path: Path) -> int:
+    """About how many passages a file has, for the progress bar; 0 for a compressed one."""
+    if path.suffix == ".gz":
+        return 0
+    with suppress(OSError), path.open("rb") as stream:
+        return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
+    return 0

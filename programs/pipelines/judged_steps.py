@@ -1,0 +1,151 @@
+"""The steps of a pipeline that ask a model: list-wise, set-wise, and for coverage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ...backends.errors import JudgeError
+from ...backends.task_group import task_group
+from ...records.ratings import NOT_JUDGED, Ratings
+from ...records.rows import QuestionSet, Topic
+from ...retrieval.rerank.coverage_greedy import greedy_coverage
+from ...retrieval.rerank.windows import setwise_top, slide
+from ...retrieval.scored import Ranked, Scored, by_place
+from ..config.steps import CoverageStep, ListwiseStep, SetwiseStep
+from ..engine.panel import Panel
+from ..protocols.coverage.judging import question_set
+
+MENDED = "list-wise replies that were no permutation, mended"
+JudgedStep = ListwiseStep | SetwiseStep | CoverageStep
+
+
+class JudgedSteps:
+    """Reorders the passages of one topic by what judges say.
+
+    A call without a judgement changes nothing: its window keeps the order it had, its rating adds
+    nothing. It is counted.
+
+    Args:
+        questions, ratings: those that are given, by topic.
+
+    Attributes:
+        asked, failed: calls, and those of them without a judgement.
+        counts: what else a reader of the run should know.
+    """
+
+    def __init__(
+        self, panel: Panel, questions: Mapping[str, QuestionSet], ratings: Ratings
+    ) -> None:
+        self._panel = panel
+        self._questions = questions
+        self._ratings = ratings
+        self.asked: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+
+    def take(self, step: str, counts: Counter[str]) -> None:
+        """Add what a library's reranker counted since the last time."""
+        self.asked += Counter({step: counts["windows"]})  # which leaves zeros out
+        self.failed += Counter({step: counts["failed"]})
+        self.counts += Counter({MENDED: counts["mended"]})
+        counts.clear()
+
+    async def rerank(
+        self, step: JudgedStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
+    ) -> Ranked:
+        """The passages in their new order."""
+        if len(ranked) < 2:
+            return list(ranked)
+        if isinstance(step, ListwiseStep):
+            return await self._listwise(step, topic, ranked, texts)
+        if isinstance(step, SetwiseStep):
+            return await self._setwise(step, topic, ranked, texts)
+        return await self._for_coverage(step, topic, ranked, texts)
+
+    async def _listwise(
+        self, step: ListwiseStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
+    ) -> Ranked:
+        async def order(places: Sequence[int]) -> Sequence[int]:
+            self.asked["listwise"] += 1
+            passages = [texts[ranked[place].passage_id] for place in places]
+            try:
+                found, _ = await self._panel.listwise.order(topic.question, passages)
+            except JudgeError:
+                self.failed["listwise"] += 1
+                return places
+            if found.is_mended:
+                self.counts[MENDED] += 1
+            return [places[i] for i in found.places]
+
+        places = await slide(len(ranked), order, window=step.window, stride=step.stride)
+        return by_place(ranked[place].passage_id for place in places)
+
+    async def _setwise(
+        self, step: SetwiseStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
+    ) -> Ranked:
+        async def best(places: Sequence[int]) -> int:
+            self.asked["setwise"] += 1
+            passages = [texts[ranked[place].passage_id] for place in places]
+            try:
+                found, _ = await self._panel.setwise.best(topic.question, passages)
+            except JudgeError:
+                self.failed["setwise"] += 1
+                return min(places)
+            return places[found]
+
+        places = await setwise_top(len(ranked), best, top=step.top, size=step.size)
+        return by_place(ranked[place].passage_id for place in places)
+
+    async def _for_coverage(
+        self, step: CoverageStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
+    ) -> Ranked:
+        questions = await self._questions_of(step, topic)
+        if questions is None:
+            return list(ranked)
+        async with task_group() as group:
+            tasks = {
+                name: group.create_task(self._ratings_of(step, topic, name, questions, texts[name]))
+                for name, _ in ranked
+            }
+        ratings = {name: task.result() for name, task in tasks.items()}
+        return greedy_coverage(ranked, ratings, weight=step.weight, hits=step.hits)
+
+    async def _questions_of(self, step: CoverageStep, topic: Topic) -> QuestionSet | None:
+        if step.questions == "given":
+            if (given := self._questions.get(topic.id)) is None:
+                self.counts["topics without sub-questions, left as they were"] += 1
+            return given
+        self.asked["sub-questions"] += 1
+        try:
+            found, _ = await self._panel.question_decomposer.decompose(topic.question)
+        except JudgeError:
+            self.failed["sub-questions"] += 1
+            return None
+        return question_set(topic.id, [each.text for each in found])
+
+    async def _ratings_of(
+        self, step: CoverageStep, topic: Topic, name: str, questions: QuestionSet, text: str
+    ) -> list[float | None]:
+        """A rating a question; those that are given are not asked for."""
+        judge = self._panel.answerability
+        known: Sequence[int] = ()
+        if step.questions == "given":
+            known = self._ratings.get(topic.id, {}).get(name, ())
+        found: dict[str, float | None] = {}
+        for question in questions.questions:
+            given = known[question.column] if known else NOT_JUDGED
+            found[question.id] = None if given < 0 else float(given)
+        missing = [question for question in questions.questions if found[question.id] is None]
+        for start in range(0, len(missing), judge.window):
+            window = missing[start : start + judge.window]
+            self.asked["ratings"] += 1
+            try:
+                pairs = [{"question": question.text, "context": text} for question in window]
+                verdicts, _ = await judge.verdicts(pairs, topic.id)
+            except JudgeError:
+                self.failed["ratings"] += 1
+                continue
+            for question, verdict in zip(window, verdicts, strict=True):
+                found[question.id] = float(verdict.label)
+        return list(found.values())

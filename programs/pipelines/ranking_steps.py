@@ -1,0 +1,282 @@
+"""The steps of a pipeline at work: what each makes of the rankings of all topics."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...backends.budget import Usage
+from ...backends.errors import JudgeError
+from ...backends.task_group import task_group
+from ...metrics.tokens import token_counter
+from ...records.passages import read_passages
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import Passage, Topic
+from ...records.runs import read_trec_run
+from ...retrieval.context import within_tokens
+from ...retrieval.corpus import passage_text
+from ...retrieval.encoders import HashingEncoder
+from ...retrieval.fusion import check_ranked, reciprocal_rank, weighted
+from ...retrieval.rerank.mmr import Mmr
+from ...retrieval.scored import Counted, Ranked, Reranker, Scored, by_place
+from ..config.sections import Config
+from ..config.steps import (
+    CrossEncoderStep,
+    CutStep,
+    FirstStage,
+    MmrStep,
+    MonoT5Step,
+    RankLlmStep,
+    RerankStep,
+    RrfStep,
+    RunStep,
+    Step,
+    WeightedStep,
+)
+from ..engine.progress import ProgressBar
+from .indexing import Indexed, Indexes
+from .judged_steps import JudgedStep, JudgedSteps
+
+Rankings = dict[str, Ranked]  # by topic
+
+
+class PassageTexts:
+    """The passages that a step reads: from the files, when they are needed."""
+
+    def __init__(self, files: Sequence[Path], problems: Problems) -> None:
+        self._files = files
+        self._problems = problems
+        self._held: dict[str, Passage] = {}
+
+    def of(self, ids: set[str]) -> Mapping[str, Passage]:
+        """These passages, and perhaps others. Raises: InputError if one of them has no text."""
+        if not ids <= self._held.keys():
+            if not self._files:
+                raise InputError("a step reads passages: name files of them (--passages)")
+            self._held = {name: each for name, each in self._held.items() if name in ids}
+            for path in self._files:
+                found = Problems()
+                self._held |= read_passages(path, found, ids - self._held.keys())
+                self._problems.take(found)
+            self._problems.raise_errors()
+            if lost := sorted(ids - self._held.keys()):
+                what = f"no text of {lost[0]!r} ({len(lost):,} of {len(ids):,} passages)"
+                raise InputError(f"{what}; add the file that has it (--passages)")
+        return self._held
+
+
+class RankingSteps:
+    """Runs pipelines step by step over all topics; what two of them share is done once."""
+
+    def __init__(
+        self,
+        config: Config,
+        topics: Mapping[str, Topic],
+        indexes: Indexes,
+        judged: JudgedSteps,
+        required: Mapping[str, int],
+        usage: Usage,
+        problems: Problems,
+        *,
+        quiet: bool,
+    ) -> None:
+        self._config = config
+        self._topics = topics
+        self._indexes = indexes
+        self._texts = PassageTexts(config.data.passages, problems)
+        self._judged = judged
+        self._required = required
+        self._usage = usage
+        self._problems = problems
+        self._quiet = quiet
+        self._done: dict[tuple[Step, ...], list[Rankings]] = {}
+        self.seconds: dict[str, float] = {}
+
+    async def run(self, steps: Sequence[Step]) -> Rankings:
+        """The ranking of each topic that a pipeline ends with; empty where nothing was found."""
+        rankings: list[Rankings] = []
+        for n, step in enumerate(steps, 1):
+            prefix = tuple(steps[:n])
+            if prefix not in self._done:
+                self._done[prefix] = await self._timed(step, rankings)
+            rankings = self._done[prefix]
+        return rankings[0]
+
+    def cut_to_nothing(self, steps: Sequence[Step]) -> list[str]:
+        """The topics for which a pipeline that has run found passages and left none of them."""
+        ends = [self._done[tuple(steps[:n])][-1] for n in range(1, len(steps) + 1)]
+        return [
+            topic
+            for topic in self._topics
+            if not ends[-1][topic] and any(end[topic] for end in ends)
+        ]
+
+    async def _timed(self, step: Step, rankings: list[Rankings]) -> list[Rankings]:
+        began = asyncio.get_running_loop().time()
+        if isinstance(step, FirstStage):
+            found = [*rankings, self._found(step)]
+        elif isinstance(step, RrfStep | WeightedStep):
+            found = [self._fused(step, rankings)]
+        elif isinstance(step, CutStep):
+            found = [self._cut(step, rankings[0])]
+        else:
+            assert isinstance(step, RerankStep)
+            found = [await self._reranked(step, rankings[0])]
+        if step.hits is not None:
+            found[-1] = {topic: ranked[: step.hits] for topic, ranked in found[-1].items()}
+        for topic, ranked in found[-1].items():
+            with _told(step, topic):
+                check_ranked(ranked)
+        took = asyncio.get_running_loop().time() - began
+        self.seconds[step.step] = self.seconds.get(step.step, 0.0) + took
+        return found
+
+    def _found(self, step: FirstStage) -> Rankings:
+        if isinstance(step, RunStep):
+            problems = Problems()
+            given = read_trec_run(step.path, problems)
+            problems.raise_errors()
+            self._problems.take(problems)
+            return {
+                topic: [
+                    Scored(*each)
+                    for each in zip(given[topic].passage_ids, given[topic].scores, strict=True)
+                ]
+                if topic in given
+                else []
+                for topic in self._topics
+            }
+        assert isinstance(step, Indexed)
+        retriever = self._indexes.open(step)
+        queries = [topic.question for topic in self._topics.values()]
+        return dict(zip(self._topics, retriever.search(queries, step.hits), strict=True))
+
+    def _fused(self, step: RrfStep | WeightedStep, rankings: list[Rankings]) -> Rankings:
+        def fused(topic: str) -> Ranked:
+            given = [ranking[topic] for ranking in rankings]
+            with _told(step, topic):
+                if isinstance(step, RrfStep):
+                    return reciprocal_rank(given, k=step.k)
+                return weighted(given, step.weights, norm=step.norm)
+
+        return {topic: fused(topic) for topic in self._topics}
+
+    def _cut(self, step: CutStep, rankings: Rankings) -> Rankings:
+        found = dict(rankings)
+        if step.required:
+            found = {topic: ranked[: self._required[topic]] for topic, ranked in found.items()}
+        if step.tokens is not None:
+            limit, count = step.tokens, token_counter(self._config.coverage.tokenizer)
+            texts = {name: each.text for name, each in self._texts.of(_ids(found)).items()}
+            found = {t: within_tokens(ranked, texts, limit, count) for t, ranked in found.items()}
+        return found
+
+    async def _reranked(self, step: RerankStep, rankings: Rankings) -> Rankings:
+        front = {topic: ranked[: step.depth] for topic, ranked in rankings.items()}
+        passages = self._texts.of(_ids(front))
+        texts = {name: passage_text(passage) for name, passage in passages.items()}
+        rerank = self._reranker(step, texts)
+        found: Rankings = {}
+        waiting = iter(front)
+        with ProgressBar(step.step, len(front), self._usage, quiet=self._quiet) as bar:
+
+            async def work() -> None:
+                for topic in waiting:
+                    ranked = front[topic]
+                    if len(ranked) > 1:
+                        with _told(step, topic):
+                            ranked = await rerank(self._topics[topic], ranked)
+                            check_ranked(ranked)
+                    if rest := rankings[topic][len(front[topic]) :]:
+                        ranked = by_place(each.passage_id for each in [*ranked, *rest])
+                    found[topic] = ranked
+                    bar.step()
+                    await asyncio.sleep(0)  # a look at Ctrl-C
+
+            n = self._config.run.concurrency if isinstance(step, JudgedStep) else 1
+            async with task_group() as group:
+                for _ in range(min(n, len(front))):
+                    group.create_task(work())
+        return {topic: found[topic] for topic in rankings}
+
+    def _reranker(
+        self, step: RerankStep, texts: Mapping[str, str]
+    ) -> Callable[[Topic, Ranked], Awaitable[Ranked]]:
+        if isinstance(step, JudgedStep):
+            return lambda topic, ranked: self._judged.rerank(step, topic, ranked, texts)
+        local = self._local(step)
+
+        async def rerank(topic: Topic, ranked: Ranked) -> Ranked:
+            try:
+                return await asyncio.to_thread(local.rerank, topic.question, ranked, texts)
+            except JudgeError:
+                self._judged.asked[step.step] += 1
+                self._judged.failed[step.step] += 1
+                return ranked
+            finally:
+                if isinstance(local, Counted):
+                    self._judged.take(step.step, local.counts)
+
+        return rerank
+
+    def _local(self, step: RerankStep) -> Reranker:
+        if isinstance(step, MmrStep):
+            words = step.encoder == "words"
+            encoder = HashingEncoder() if words else self._indexes.encoders.dense(step.encoder)
+            return Mmr(encoder, weight=step.weight, hits=step.hits, relevance=step.relevance)
+        if isinstance(step, CrossEncoderStep):
+            from ...retrieval.rerank.cross_encoder import CrossEncoderReranker
+
+            return CrossEncoderReranker(step.model)
+        if isinstance(step, MonoT5Step):
+            from ...retrieval.rerank.monot5 import MonoT5
+
+            return MonoT5(step.model)
+        assert isinstance(step, RankLlmStep)
+        return rankllm_of(self._config, step)
+
+
+@contextmanager
+def _told(step: Step, topic: str) -> Iterator[None]:
+    """Tell what a step refuses about a topic as InputError."""
+    try:
+        yield
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{step.step}: topic {topic!r}: {error}") from error
+
+
+def _ids(rankings: Rankings) -> set[str]:
+    return {each.passage_id for ranked in rankings.values() for each in ranked}
+
+
+def rankllm_of(config: Config, step: RankLlmStep) -> Reranker:
+    """RankLLM with the model that `judges.rankllm` names: an endpoint, or vLLM in this process."""
+    from ...retrieval.rerank.rankllm import CONTEXT_SIZE, RankLlm
+
+    alias, model = config.model_of("rankllm")
+    size = model.context_length or CONTEXT_SIZE
+    if model.way == "vllm":
+        window, stride = step.window, step.stride
+        return RankLlm.local(
+            model.model, first=step.first, window=window, stride=stride, context_size=size
+        )
+    if model.way != "http":
+        what = "asks an OpenAI-compatible endpoint or engine: vllm, and"
+        raise InputError(f"rankllm {what} models.{alias} is {model.model!r}")
+    try:
+        key = model.api_key()
+    except KeyError as missing:
+        what = f"environment variable {missing.args[0]} is not set"
+        raise InputError(f"rankllm: model {model.model!r}: {what}") from None
+    return RankLlm(
+        model.wire_name,
+        api_base=model.base_url or "",
+        api_key=None if key is None else key.get_secret_value(),
+        prompt=step.prompt,
+        window=step.window,
+        stride=step.stride,
+        context_size=size,
+        timeout_s=model.timeout_s,
+    )

@@ -1,0 +1,274 @@
+"""`judge retrieve`: contexts for topics, found in passages by pipelines, as TREC runs."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...backends.budget import Budget
+from ...backends.loop import run_sync
+from ...records.questions import read_question_sets
+from ...records.ratings import Ratings, read_ratings
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import QuestionSet, Topic
+from ...records.topics import read_topics
+from ..config.pipeline import deep_enough, name_of, too_shallow
+from ..config.sections import Config, JudgeName
+from ..config.steps import AnyStep, CoverageStep, CutStep, ListwiseStep, RunStep, SetwiseStep, Step
+from ..engine.manifest import fingerprint_of, input_hashes, this_time
+from ..engine.panel import Panel
+from ..engine.session import budget_of, check_prices, open_cache
+from ..inputs.collection import Collection
+from ..inputs.coverage import read_coverage_inputs
+from ..protocols.coverage.judging import add_pools
+from ..protocols.coverage.topic import CoverageData, TopicView
+from .encoders import Encoders
+from .indexing import Indexes
+from .judged_steps import JudgedSteps
+from .ranking_steps import Rankings, RankingSteps
+from .run_files import PROGRAM, run_files
+
+
+def retrieve(
+    config: Config,
+    out: Path,
+    *,
+    quiet: bool = True,
+    panel: Panel | None = None,
+    budget: Budget | None = None,
+) -> dict[str, Any]:
+    """Run the pipelines of a config and write a TREC run of each.
+
+    Replies of models are kept in the reply cache: started again after a kill, nothing that was
+    answered is asked again.
+
+    Args:
+        config: `retrieve` or `pipelines`, `data`, models and judges are used.
+        out: a file for one pipeline (.run, .trec or .txt), or a folder: `<name>.run` of each.
+        quiet: draw no progress bar.
+        panel: the judges to ask; None: those of the config.
+        budget: shared with other programs; None: that of the config.
+
+    Returns: the manifest, which is written beside the file, or into the folder: settings, inputs,
+        and of each run how many topics have passages and how many were found. Where a limit was
+        reached, `limit_reached` says which: nothing is written then, and what was there stays.
+    Raises: InputError for bad input; EndpointUnusable when no request can succeed. Nothing is
+        written then either.
+    """
+    config = with_steps(config, deep_enough)
+    pipelines = pipelines_of(config)
+    inputs = {**input_hashes(config), **_run_hashes(pipelines)}
+    files = run_files(out, pipelines, map(Path, inputs))
+    problems = Problems()
+    topics = _topics(config, problems)
+    questions, ratings = _given(config, pipelines, problems)
+    problems.raise_errors()
+    required = _required(config, pipelines, topics)
+    judges = judges_of(pipelines)
+    check_prices(config, judges)
+    cache = open_cache(config, judges)
+    budget = budget or budget_of(config)
+    before = replace(budget.usage)
+    began = time.monotonic()
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work,
+            closing(Encoders(config.run.cache)) as encoders,
+        ):
+            panel = panel or Panel(config.here(), cache=cache, budget=budget)
+            data = config.data
+            indexes = Indexes(
+                data.passages, data.index, Path(work), problems, encoders, quiet=quiet
+            )
+            judged = JudgedSteps(panel, questions, ratings)
+            steps = RankingSteps(
+                config, topics, indexes, judged, required, budget.usage, problems, quiet=quiet
+            )
+            found = run_sync(_all(panel, steps, pipelines))
+    finally:
+        if cache is not None:
+            cache.close()
+    written = {} if budget.reached else files.runs
+    by_step = {step: round(seconds, 3) for step, seconds in steps.seconds.items()}
+    manifest = {
+        **_settings(config, inputs, panel),
+        "runs": {
+            name: _counts(written.get(name), rankings, steps.cut_to_nothing(pipelines[name]))
+            for name, rankings in found.items()
+        },
+        "problems": problems.counts(),
+        **_calls(judged, pipelines),
+        "limit_reached": budget.reached or None,
+        "this_time": this_time(budget.usage.since(before), time.monotonic() - began)
+        | {"seconds_by_step": by_step},
+    }
+    if written:
+        files.publish(found, manifest)
+    return manifest
+
+
+def with_steps(
+    config: Config, change: Callable[[Sequence[AnyStep]], tuple[AnyStep, ...]]
+) -> Config:
+    """The config with each of its pipelines changed."""
+    of_name = {name: change(steps) for name, steps in config.pipelines.items()}
+    return config.model_copy(update={"retrieve": change(config.retrieve), "pipelines": of_name})
+
+
+def pipelines_of(config: Config) -> dict[str, tuple[Step, ...]]:
+    """The pipelines of a config by the names of their runs. Raises: InputError if it has none."""
+    found: dict[str, tuple[Step, ...]] = dict(config.pipelines)
+    if config.retrieve:
+        name = name_of(config.retrieve)
+        if name in found:
+            raise InputError(f"pipelines.{name}: has the name that retrieve: gives its run")
+        found[name] = config.retrieve
+    if not found:
+        raise InputError("no pipeline: name one (--pipeline, retrieve: or pipelines:)")
+    for name in found:
+        if not name or name.split() != [name] or "/" in name:
+            raise InputError(f"pipelines: {name!r} names a run and a file, wanted no space or /")
+    return found
+
+
+def judges_of(pipelines: Mapping[str, Sequence[Step]]) -> list[JudgeName]:
+    """The judges that pipelines may ask."""
+    found: dict[JudgeName, None] = {}
+    for step in _steps(pipelines):
+        if isinstance(step, ListwiseStep):
+            found["listwise"] = None
+        elif isinstance(step, SetwiseStep):
+            found["setwise"] = None
+        elif isinstance(step, CoverageStep):
+            found["answerability"] = None
+            if step.questions == "made":
+                found["question_decomposer"] = None
+    return list(found)
+
+
+async def _all(
+    panel: Panel, steps: RankingSteps, pipelines: Mapping[str, Sequence[Step]]
+) -> dict[str, Rankings]:
+    try:
+        return {name: await steps.run(pipeline) for name, pipeline in pipelines.items()}
+    finally:
+        await panel.aclose()
+
+
+def _topics(config: Config, problems: Problems) -> dict[str, Topic]:
+    if config.data.topics is None:
+        raise InputError("no topics: name a file of them (data.topics, --topics)")
+    topics = read_topics(config.data.topics, problems)
+    problems.raise_errors()
+    for topic_id in topics:
+        if topic_id.split() != [topic_id]:
+            raise InputError(f"{config.data.topics}: topic {topic_id!r}, wanted no white space")
+    return dict(list(topics.items())[: config.run.limit])
+
+
+def _given(
+    config: Config, pipelines: Mapping[str, Sequence[Step]], problems: Problems
+) -> tuple[dict[str, QuestionSet], Ratings]:
+    """The sub-questions and ratings that the data has. Raises: InputError if a step lacks them."""
+    if config.data.questions is None:
+        if config.data.ratings:
+            what = "the questions that they rate are not given; name them (--questions)"
+            raise InputError(f"{config.data.ratings[0]}: {what}")
+        for step in _steps(pipelines):
+            if isinstance(step, CoverageStep) and step.questions == "given":
+                what = "name the given sub-questions (data.questions, --questions)"
+                raise InputError(f"coverage: no questions; {what}")
+        return {}, {}
+    questions = read_question_sets(config.data.questions, problems)
+    ratings: Ratings = {}
+    for path in config.data.ratings:
+        for topic, given in read_ratings(path, problems, questions).items():
+            ratings.setdefault(topic, {}).update(given)
+    return questions, ratings
+
+
+def _required(
+    config: Config, pipelines: Mapping[str, Sequence[Step]], topics: Mapping[str, Topic]
+) -> dict[str, int]:
+    """The size of Z* of each topic, where a cut wants it. Raises: InputError if it is not known."""
+    if not any(isinstance(step, CutStep) and step.required for step in _steps(pipelines)):
+        return {}
+    if config.data.questions is None or not config.data.ratings:
+        what = "rated sub-questions say how many (data.questions and data.ratings)"
+        raise InputError(f"as many passages as required: {what}")
+    problems = Problems()
+    inputs = read_coverage_inputs(config.data, config.coverage, [], dict(topics), problems)
+    problems.raise_errors()
+    questions = inputs.questions or {}
+    if lost := [topic for topic in topics if topic not in questions]:
+        raise InputError(f"{config.data.questions}: no sub-questions of topic {lost[0]!r}")
+    data = CoverageData(
+        {topic: questions[topic] for topic in topics},
+        {topic: dict(inputs.ratings.get(topic, {})) for topic in topics},
+    )
+    add_pools(data, Collection(dict(topics), [], coverage=inputs))
+    return {topic: len(TopicView(data, topic, config.coverage).required) for topic in topics}
+
+
+def _settings(config: Config, inputs: Mapping[str, str], panel: Panel) -> dict[str, Any]:
+    return {
+        "program": PROGRAM,
+        "fingerprint": fingerprint_of(config, inputs),
+        "version": importlib.metadata.version("nuggetjudge"),
+        "config": config.model_dump(mode="json", by_alias=True),
+        "inputs": inputs,
+        "judges": panel.identities(),
+    }
+
+
+def _calls(judged: JudgedSteps, pipelines: Mapping[str, Sequence[Step]]) -> dict[str, Any]:
+    return {
+        "counts": dict(judged.counts) | _shallow(pipelines),
+        "asked": dict(judged.asked),
+        "failed": dict(judged.failed),
+        "share_missing": judged.failed.total() / max(1, judged.asked.total()),
+    }
+
+
+def _counts(path: Path | None, rankings: Rankings, cut_to_nothing: list[str]) -> dict[str, Any]:
+    sizes = [len(ranked) for ranked in rankings.values()]
+    empty = [topic for topic, ranked in rankings.items() if not ranked]
+    return {
+        "file": str(path) if path else None,
+        "topics": sum(map(bool, sizes)),
+        "topics_without_passages": [topic for topic in empty if topic not in cut_to_nothing],
+        "topics_cut_to_nothing": cut_to_nothing,
+        "passages": sum(sizes),
+    }
+
+
+def _shallow(pipelines: Mapping[str, Sequence[Step]]) -> dict[str, int]:
+    """How many passages reach steps that would leave more."""
+    return {
+        f"passages a topic, at most, reach {step.step} {step.hits} of {name}": n
+        for name, steps in pipelines.items()
+        for step, n in too_shallow(steps)
+    }
+
+
+def _steps(pipelines: Mapping[str, Sequence[Step]]) -> list[Step]:
+    return [step for steps in pipelines.values() for step in steps]
+
+
+def _run_hashes(pipelines: Mapping[str, Sequence[Step]]) -> dict[str, str]:
+    import hashlib
+
+    found = {}
+    for step in _steps(pipelines):
+        if isinstance(step, RunStep):
+            try:
+                found[str(step.path)] = hashlib.sha256(step.path.read_bytes()).hexdigest()
+            except OSError as error:
+                raise InputError(f"{step.path}: cannot be read ({error.strerror})") from None
+    return found

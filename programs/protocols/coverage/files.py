@@ -1,0 +1,137 @@
+"""The files of coverage in a results folder: written at the end of a run, read to score again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ....records.qrels import write_diversity_qrels, write_qrels
+from ....records.questions import question_set_row, read_question_sets
+from ....records.ratings import rating_row, read_ratings, reference_id
+from ....records.reading.fields import Line, read_lines
+from ....records.reading.problems import InputError, Problems
+from ...config.sections import CoverageConfig
+from ...engine.manifest import config_of, read_manifest
+from ...engine.results import Results
+from .topic import CoverageData, TopicView
+
+QUESTIONS, RATINGS = "questions.jsonl", "ratings.jsonl"
+POOLS, CONTEXTS, RANKS = "pools.jsonl", "contexts.jsonl", "ranks.jsonl"
+REPORTS = "rated_reports.jsonl"
+
+
+def write_coverage(data: CoverageData, settings: CoverageConfig, results: Results) -> None:
+    """Write all files but the scores."""
+    views = {topic: TopicView(data, topic, settings) for topic in data.questions}
+    grades = write_ratings(data, views, results)
+    with results.open(POOLS) as rows:
+        for topic_id, view in views.items():
+            pool = {"topic_id": topic_id, "passage_ids": view.pool, "required": view.required}
+            rows.write({**pool, "tokens": [data.tokens.get(name) for name in view.pool]})
+    with results.open(CONTEXTS) as rows:
+        for run_id, topic_id, ids in _contexts(data):
+            context = {"run_id": run_id, "topic_id": topic_id, "passage_ids": ids}
+            tokens = None if ids is None else [data.tokens.get(name) for name in ids]
+            rows.write({**context, "tokens": tokens})
+    with results.open(REPORTS) as rows:
+        for topic_id, name in _references(data):
+            rows.write({"topic_id": topic_id, "report_id": name, "tokens": data.tokens.get(name)})
+        for run_id, reports in sorted(data.reports.items()):
+            for topic_id, report in reports.items():
+                row = {"run_id": run_id, "topic_id": topic_id, "report_id": report}
+                rows.write({**row, "tokens": None if report is None else data.tokens[report]})
+    with results.open(RANKS) as rows:
+        for run_id, topic_id, ids in _contexts(data):
+            for step in views[topic_id].steps(ids or ()):
+                rows.write({"run_id": run_id, "topic_id": topic_id, **step})
+    _count(views, grades, results)
+
+
+def write_ratings(
+    data: CoverageData, views: Mapping[str, TopicView], results: Results
+) -> dict[str, dict[str, int]]:
+    """Write the questions, the ratings and both kinds of qrels; returns the passages' grades."""
+    with results.open(QUESTIONS) as rows:
+        for questions in data.questions.values():
+            rows.write(question_set_row(questions))
+    with results.open(RATINGS) as rows:
+        for topic_id in data.questions:
+            for name, ratings in data.ratings.get(topic_id, {}).items():
+                rows.write(rating_row(topic_id, name, ratings))
+    grades = {topic_id: view.grades() for topic_id, view in views.items()}
+    write_qrels(results.part("qrels.txt"), grades)
+    by_question = {topic_id: view.by_question() for topic_id, view in views.items()}
+    write_diversity_qrels(results.part("diversity_qrels.txt"), by_question)
+    return grades
+
+
+def read_coverage_folder(folder: Path, problems: Problems) -> tuple[CoverageData, CoverageConfig]:
+    """What a run of the coverage program left, and the settings it was scored with.
+
+    Raises: InputError if the folder holds no such run, or a broken file.
+    """
+    config = config_of(folder)
+    if not (folder / POOLS).is_file():
+        raise InputError(f"{folder}: no {POOLS} in it, so it is no run of the coverage program")
+    questions = read_question_sets(folder / QUESTIONS, problems)
+    data = CoverageData(questions, read_ratings(folder / RATINGS, problems, questions))
+    for line in read_lines(folder / POOLS, problems):
+        data.pools[str(line.id("topic_id"))] = _ids(line, data.tokens)
+    for line in read_lines(folder / CONTEXTS, problems):
+        rankings = data.rankings.setdefault(str(line.id("run_id")), {})
+        if line.row.get("passage_ids") is not None:
+            rankings[str(line.id("topic_id"))] = _ids(line, data.tokens)
+    data.reports.update((run_id, {}) for run_id in read_manifest(folder)["data"]["run_ids"])
+    for line in read_lines(folder / REPORTS, problems):
+        name, n_tokens = line.optional_id("report_id"), line.row.get("tokens")
+        if name is not None and isinstance(n_tokens, int):
+            data.tokens[name] = n_tokens
+        if (run_id := line.optional_id("run_id")) is not None:
+            data.reports.setdefault(run_id, {})[str(line.id("topic_id"))] = name
+    problems.raise_errors()
+    return data, config.coverage
+
+
+def _ids(line: Line, tokens: dict[str, int]) -> tuple[str, ...]:
+    """The passages of a row, whose token counts are noted."""
+    ids, counts = line.array("passage_ids") or [], line.array("tokens") or []
+    if len(ids) != len(counts):
+        line.error("bad_field", f"{len(ids)} passage_ids and {len(counts)} tokens, wanted as many")
+    tokens.update((str(name), n) for name, n in zip(ids, counts, strict=False) if n is not None)
+    return tuple(map(str, ids))
+
+
+def _contexts(data: CoverageData) -> Iterator[tuple[str, str, tuple[str, ...] | None]]:
+    """All runs on all topics; None where a run has no ranking."""
+    for run_id, rankings in sorted(data.rankings.items()):
+        for topic_id in data.questions:
+            yield run_id, topic_id, rankings.get(topic_id)
+
+
+def _references(data: CoverageData) -> Iterator[tuple[str, str]]:
+    for topic_id in data.questions:
+        if reference_id(topic_id) in data.ratings.get(topic_id, {}):
+            yield topic_id, reference_id(topic_id)
+
+
+def _count(
+    views: Mapping[str, TopicView], grades: Mapping[str, Mapping[str, Any]], results: Results
+) -> None:
+    """What a reader should know beside the scores."""
+    questions = sum(view.answerable.size for view in views.values())
+    results.count("sub-questions", questions)
+    results.count("answerable sub-questions", sum(view.n_answerable for view in views.values()))
+    results.count("passages in the pools", sum(len(view.pool) for view in views.values()))
+    results.count("required passages", sum(len(view.required) for view in views.values()))
+    open_ = sum(len(view.pool) - len(grades[topic]) for topic, view in views.items())
+    for what, n in (
+        ("topics without a pool", sum(not view.pool for view in views.values())),
+        (
+            "topics without an answerable question",
+            sum(bool(v.pool) and not (v.answerable != 0).any() for v in views.values()),
+        ),
+        ("passages of unknown grade (not in qrels.txt)", open_),
+    ):
+        if n:
+            results.count(what, n)

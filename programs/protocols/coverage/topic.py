@@ -1,0 +1,180 @@
+"""One topic of coverage: the ratings of its texts, what they answer and what it requires."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....metrics.alpha_ndcg import alpha_ndcg
+from ....metrics.coverage import answerable, coverage, rank_steps, redundancy
+from ....metrics.density import density_value
+from ....metrics.required import passage_grades, required_subset
+from ....metrics.value import Value
+from ....records.passages import natural_order
+from ....records.ratings import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of
+from ....records.rows import QuestionSet
+from ...config.sections import CoverageConfig
+
+
+@dataclass
+class CoverageData:
+    """What coverage is computed from.
+
+    Attributes:
+        questions: by topic. ratings: topic -> passage or report id -> a rating a column.
+        rankings: run -> topic -> passage ids, best first; cut to the context or not.
+        reports: run -> topic -> the id under which the answer is rated; None: it has no text.
+        pools: topic -> ids of P*, the passages that say which questions are answerable.
+        tokens: of each passage and report whose text is known.
+    """
+
+    questions: dict[str, QuestionSet]
+    ratings: Ratings
+    rankings: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    reports: dict[str, dict[str, str | None]] = field(default_factory=dict)
+    pools: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
+
+
+class TopicView:
+    """The ratings of one topic as matrices, and what follows from its pool."""
+
+    def __init__(self, data: CoverageData, topic_id: str, settings: CoverageConfig) -> None:
+        self.topic_id = topic_id
+        self.settings = settings
+        self._data = data
+        self._questions = data.questions[topic_id].questions
+        self._ratings = data.ratings.get(topic_id, {})
+
+    @property
+    def question_ids(self) -> list[str]:
+        """One a column of `matrix`."""
+        return [question.id for question in self._questions]
+
+    def matrix(self, ids: Sequence[str]) -> NDArray[np.float64]:
+        """(n_texts, n_questions) ratings, missing = nan."""
+        found = np.full((len(ids), len(self._questions)), np.nan)
+        for row, name in zip(found, ids, strict=True):
+            if self.settings.own_only and not is_own(name, self.topic_id):
+                row[:] = 0.0
+            elif (given := self._ratings.get(name)) is not None:
+                row[:] = [self._number(given[question.column]) for question in self._questions]
+        return found
+
+    @cached_property
+    def pool(self) -> tuple[str, ...]:
+        """Ids of P*, in natural order."""
+        return tuple(sorted(self._data.pools.get(self.topic_id, ()), key=natural_order))
+
+    @cached_property
+    def judged(self) -> tuple[str, ...]:
+        """Ids of all passages that have ratings: the pool and what systems found beside it."""
+        found = dict.fromkeys((*self.pool, *passages_of(self.topic_id, self._ratings)))
+        return tuple(sorted(found, key=natural_order))
+
+    @cached_property
+    def answerable(self) -> NDArray[np.float64]:
+        """(n_questions,) 1 answerable, 0 not, nan undecided."""
+        if self.settings.answerable == "all":
+            return np.ones(len(self._questions))
+        return answerable(self.matrix(self.pool), self.settings.eta)
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """Ids of P**, in the order in which they were taken."""
+        pool = self.matrix(self.pool)
+        taken = required_subset(pool, range(len(self.pool)), self.settings.eta)
+        return tuple(self.pool[i] for i in taken)
+
+    @property
+    def n_answerable(self) -> int:
+        """Questions known to be answerable."""
+        return int(np.nansum(self.answerable))
+
+    @property
+    def k(self) -> int:
+        """How many passages of a ranking make the context; that of the settings as a number."""
+        k = self.settings.k
+        return len(self.required) if k == "required" else k
+
+    def grades(self) -> dict[str, int]:
+        """The grade of each passage of the pool; those that missing ratings leave open are out."""
+        place = {name: i for i, name in enumerate(self.pool)}
+        required = [place[name] for name in self.required]
+        found = passage_grades(self.matrix(self.pool), required, self.settings.eta)
+        return {name: g for name, g in zip(self.pool, found, strict=True) if g is not None}
+
+    def by_question(self) -> dict[str, dict[str, int]]:
+        """Question -> judged passage -> 1 or 0, of answerable questions and known ratings."""
+        judged = self.matrix(self.judged)
+        return {
+            question: {
+                name: int(rating >= self.settings.eta)
+                for name, rating in zip(self.judged, judged[:, i], strict=True)
+                if not np.isnan(rating)
+            }
+            for i, question in enumerate(self.question_ids)
+            if self.answerable[i] == 1
+        }
+
+    def context_values(self, ranked: Sequence[str]) -> dict[str, Value]:
+        """The measures of a context: the first passages of a ranking, best first.
+
+        Without the density where a text is not in the data, so that its length is not known, and
+        where all questions count, since P** need not answer them.
+        """
+        ids = ranked[: self.k]
+        context, eta, k = self.matrix(ids), self.settings.eta, self.settings.k
+        covered = coverage(context, self.answerable, eta)
+        found = {"coverage": covered}
+        found[f"alpha_ndcg@{k}"] = self._alpha_ndcg(context, self.judged)
+        found[f"alpha_ndcg_required@{k}"] = self._alpha_ndcg(context, self.required)
+        if (density := self._density(covered, ids)) is not None:
+            found["density"] = density
+        found["redundancy"] = redundancy(context, self.answerable, eta)
+        return found
+
+    def report_values(self, report_id: str | None) -> dict[str, Value]:
+        """The measures of a report; None: an answer without text, which answers nothing.
+
+        Without the density where a length is not known.
+        """
+        ids = () if report_id is None else (report_id,)
+        covered = coverage(self.matrix(ids), self.answerable, self.settings.eta)
+        density = self._density(covered, ids)
+        found = {"report_coverage": covered}
+        return found if density is None else {**found, "report_density": density}
+
+    def steps(self, ranked: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """What each passage of a context adds, rank by rank."""
+        ids = ranked[: self.k]
+        found = rank_steps(self.matrix(ids), self.answerable, self.settings.eta)
+        for name, step in zip(ids, found, strict=True):
+            yield {"rank": step.rank, "passage_id": name, **asdict(step)}
+
+    def _alpha_ndcg(self, context: NDArray[np.float64], ideal: Sequence[str]) -> Value:
+        """With the answerable questions as subtopics, whoever else might answer others."""
+        best, wanted = self.matrix(ideal), self.answerable
+        alpha, eta = self.settings.alpha, self.settings.eta
+        return alpha_ndcg(context, best, wanted, k=self.k, alpha=alpha, eta=eta)
+
+    def _density(self, covered: Value, ids: Sequence[str]) -> Value | None:
+        tokens, required = self._tokens(ids), self._tokens(self.required)
+        if tokens is None or required is None or self.settings.answerable == "all":
+            return None
+        weight = self.settings.weight
+        return density_value(covered, self.n_answerable, tokens, required, weight)
+
+    def _tokens(self, ids: Sequence[str]) -> int | None:
+        known = [self._data.tokens.get(name) for name in ids]
+        return None if None in known else sum(n for n in known if n is not None)
+
+    def _number(self, rating: int) -> float:
+        if rating == UNPARSED and self.settings.paper_zero:
+            return 0.0
+        return np.nan if rating in (UNPARSED, NOT_JUDGED) else float(rating)

@@ -1,0 +1,67 @@
+"""Expected scores: the values of answers whose judge gave probabilities, for the scoreboard.
+
+A label without probabilities counts as certain, so that answers stay comparable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...metrics import NUGGET_MEASURES
+from ...metrics.expected import SUFFIX, Chances, expected_nugget_scores, expected_support_scores
+from ...metrics.gains import NUGGET_GAINS, SUPPORT_GAINS, expected_gain
+from ...metrics.value import Value
+from ...records.assignments import Assignment, read_assignments
+from ...records.reading.problems import Problems
+from ...records.support import SupportLabels, read_support
+from .scoreboard import Scoreboard
+
+NOT_JUDGED = Value(None, 0, 1, 0.0, 1.0)  # of an answer whose topic got no nugget bank
+EXPECTED_NUGGET_MEASURES = tuple(name + SUFFIX for name in NUGGET_MEASURES)
+
+
+def has_probabilities(row: Assignment | SupportLabels) -> bool:
+    """Whether the judge said how likely labels are, of any item of this answer."""
+    if isinstance(row, Assignment):
+        return any(assigned.probabilities is not None for assigned in row.nuggets)
+    return any(c.probabilities is not None for s in row.sentences for c in s.citations)
+
+
+def add_expected_nuggets(path: Path, board: Scoreboard) -> None:
+    """Add the expected values of every answer in a file of assignments."""
+    for row in read_assignments(path, Problems()):
+        board.add(row.run_id, row.topic_id, expected_nugget_values(row))
+
+
+def add_expected_support(path: Path, board: Scoreboard, *, all_citations: bool) -> None:
+    """Add the expected values of every answer in a file of support labels."""
+    for row in read_support(path, Problems()):
+        values = expected_support_values(row, all_citations=all_citations)
+        board.add(row.run_id, row.topic_id, values)
+
+
+def expected_nugget_values(row: Assignment) -> dict[str, Value]:
+    """The six nugget measures of one answer by probabilities."""
+    chances = [_chances(a.label, a.probabilities, NUGGET_GAINS["A"]) for a in row.nuggets]
+    return expected_nugget_scores(chances, [a.nugget.importance for a in row.nuggets])
+
+
+def expected_support_values(row: SupportLabels, *, all_citations: bool) -> dict[str, Value]:
+    """The support measures of one answer by probabilities; `_all` only where all were asked."""
+    gains = SUPPORT_GAINS["support_precision"]
+    chances = [
+        [_chances(c.label, c.probabilities, gains) for c in sentence.citations]
+        for sentence in row.sentences
+    ]
+    values = expected_support_scores(chances)
+    return {name: value for name, value in values.items() if all_citations or "_all" not in name}
+
+
+def _chances(
+    label: str | None, probabilities: Chances | None, gains: Mapping[str, float]
+) -> Chances | None:
+    """Probabilities of known labels; where there are none, the label as certain."""
+    if probabilities is not None and expected_gain(probabilities, gains) is not None:
+        return probabilities
+    return None if label is None else {label: 1.0}

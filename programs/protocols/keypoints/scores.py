@@ -1,0 +1,136 @@
+"""Scores of key points: per answer on the scoreboard, and per group of topics or answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ....metrics import KEY_POINT_MEASURES, Value
+from ....metrics.key_points import (
+    by_length,
+    group_means,
+    key_point_f1,
+    key_point_precision,
+    key_point_recall,
+    micro_recall,
+)
+from ....records.claims import ClaimSet, read_claims
+from ....records.entailments import read_entailments
+from ....records.reading.problems import Problems
+from ....records.rows import Topic
+from ...engine.manifest import read_manifest
+from ..scoreboard import OF_ANSWERED, Scoreboard
+
+NOT_MADE = Value(None, 0, 1, 0.0, 1.0)  # of an answer whose topic's key points could not be made
+
+
+@dataclass
+class KeyPointCell:
+    """What was judged of one answer.
+
+    Attributes:
+        labels: yes, neutral, no or None (not judged) of each key point; None for the whole: the
+            key points of its topic could not be made.
+        claims: of the answer, with `is_precise`; None: they are missing.
+        is_precise: whether claims were asked for.
+        length: words of the answer, where it is known.
+    """
+
+    topic_id: str
+    run_id: str
+    labels: list[str | None] | None = field(default_factory=list)
+    claims: ClaimSet | None = None
+    is_precise: bool = False
+    length: int | None = None
+
+    def values(self) -> dict[str, Value]:
+        """KPR, and KPP and KPF where claims were asked for."""
+        if self.labels is None:
+            return dict.fromkeys(KEY_POINT_MEASURES if self.is_precise else ("KPR",), NOT_MADE)
+        recall = key_point_recall(self.labels)
+        if not self.is_precise:
+            return {"KPR": recall}
+        known = self.claims is not None and self.claims.claims is not None
+        labels = [c.label for c in self.claims.claims or ()] if self.claims is not None else []
+        precision = key_point_precision(labels if known else None)
+        return {"KPR": recall, "KPP": precision, "KPF": key_point_f1(recall, precision)}
+
+
+def add_scores(cells: Iterable[KeyPointCell], board: Scoreboard) -> None:
+    """Note the measures of every answer."""
+    for cell in cells:
+        board.add(cell.run_id, cell.topic_id, cell.values())
+
+
+def score_key_points(folder: Path, board: Scoreboard, problems: Problems) -> None:
+    """Note the measures of every answer of a results folder again."""
+    manifest = read_manifest(folder)
+    unmade = [(run, topic) for run, topic in manifest["cells_without_key_points"]]
+    board.leave_out(KEY_POINT_MEASURES, manifest["topics_without_key_points"])
+    cells: dict[tuple[str, str], KeyPointCell] = {}
+    for row in read_entailments(folder / "entailments.jsonl", problems):
+        cell = cells.setdefault((row.run_id, row.topic_id), KeyPointCell(row.topic_id, row.run_id))
+        if cell.labels is not None:
+            cell.labels.append(row.label)
+    for run_id, topic_id in unmade:
+        cells[run_id, topic_id] = KeyPointCell(topic_id, run_id, labels=None)
+    if (path := folder / "claims.jsonl").is_file():
+        for cell in cells.values():
+            cell.is_precise = True
+        for claims in read_claims(path, problems):
+            if (claims.run_id, claims.topic_id) in cells:
+                cells[claims.run_id, claims.topic_id].claims = claims
+    problems.raise_errors()
+    add_scores(cells.values(), board)
+
+
+def group_rows(
+    cells: Sequence[KeyPointCell], topics: Sequence[Topic], n_points: Mapping[str, int]
+) -> Iterator[dict[str, Any]]:
+    """Rows of each run: means by domain, category and length of its answers, and micro recall.
+
+    Args:
+        topics: those that every run has to answer.
+        n_points: key points of each topic whose points are known; those of others are in no micro
+            recall.
+
+    `by` says what the groups are, `group` which one; of length it is the fewest to the most words
+    of a quarter of the run's answers, and `all` has Spearman's correlation of length and KPR.
+    """
+    by_run: dict[str, list[KeyPointCell]] = {}
+    for cell in cells:
+        by_run.setdefault(cell.run_id, []).append(cell)
+    groups = {
+        "domain": {topic.id: topic.domain for topic in topics},
+        "category": {topic.id: topic.category for topic in topics},
+    }
+    for run_id, own in sorted(by_run.items()):
+        values = {cell.topic_id: cell.values() for cell in own}
+        for measure in dict.fromkeys(name for of_topic in values.values() for name in of_topic):
+            of_measure = {t: v[measure] for t, v in values.items() if measure in v}
+            every = None if measure in OF_ANSWERED else [topic.id for topic in topics]
+            for by, names in groups.items():
+                if any(names.values()):
+                    for group, (mean, n) in group_means(of_measure, names, every).items():
+                        yield _row(run_id, by, group, measure, mean, n)
+        labels: dict[str, Sequence[str | None]] = {t: ["neutral"] * n for t, n in n_points.items()}
+        labels.update((cell.topic_id, cell.labels) for cell in own if cell.labels is not None)
+        yield _row(run_id, "micro", "all", "KPR", micro_recall(labels), len(labels))
+        known = [cell for cell in own if cell.length is not None]
+        recalls = [values[cell.topic_id]["KPR"] for cell in known]
+        found = by_length(recalls, [cell.length or 0 for cell in known])
+        for part in found.bins:
+            group = f"{part.shortest:.0f}-{part.longest:.0f}"
+            yield _row(run_id, "length", group, "KPR", part.mean, part.n)
+        row = {"run_id": run_id, "by": "length", "group": "all", "measure": "spearman_KPR"}
+        yield {**row, "value": found.spearman, "n_topics": found.n}
+
+
+def _row(
+    run_id: str, by: str, group: str, measure: str, value: Value, n_topics: int
+) -> dict[str, Any]:
+    row = {"run_id": run_id, "by": by, "group": group, "measure": measure, "value": value.value}
+    counts = {"n": value.n, "n_unjudged": value.n_unjudged, "low": value.low, "high": value.high}
+    return {**row, **counts, "n_topics": n_topics}

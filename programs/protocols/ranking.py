@@ -1,0 +1,48 @@
+"""How good the ranking of the candidates is by the grades that a judge gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...metrics import Value, mean_over_topics, ranking_scores
+from ...records.rows import Ranking, ScoreRow
+from .scoreboard import value_row
+
+# arXiv:2406.06519 feeds its grades to such measures; computed by ir_measures.
+RANKING_MEASURES = ("nDCG@10", "P(rel=2)@10", "AP(rel=2)")
+
+# topic -> passage -> grade; None: asked and not judged
+Grades = Mapping[str, Mapping[str, int | None]]
+
+
+def ranking_rows(grades: Grades, candidates: Mapping[str, Ranking]) -> list[ScoreRow]:
+    """Score rows of the candidates, each measure followed by its mean over topics.
+
+    A passage without a grade is taken out of the ranking, since ir_measures would read it as not
+    relevant; a topic that has one is bounded by 0 and 1. Topics stand in the order of `grades`.
+    """
+    judged = {
+        topic: {name: grade for name, grade in given.items() if grade is not None}
+        for topic, given in grades.items()
+    }
+    run = {
+        topic: [name for name in candidates[topic].passage_ids if name in known]
+        for topic, known in judged.items()
+        if known
+    }
+    if not grades:
+        return []
+    found = ranking_scores(judged, run, RANKING_MEASURES).by_topic if run else {}
+    run_id = next(iter(candidates.values())).run_id
+    rows = []
+    for measure in RANKING_MEASURES:
+        values = {}
+        for topic, given in grades.items():
+            value, n = found.get(measure, {}).get(topic), len(judged[topic])
+            low, high = (value, value) if n == len(given) else (0.0, 1.0)
+            values[topic] = Value(value, n, len(given) - n, low, high)
+            rows.append(value_row(run_id, topic, measure, values[topic]))
+        mean, n_topics = mean_over_topics(values, None)
+        row = value_row(run_id, "all", measure, mean)
+        rows.append(row.model_copy(update={"n_topics": n_topics}))
+    return rows

@@ -1,0 +1,160 @@
+"""Human labels joined to the items that a judge labelled, and refused where they do not fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ...records.labels.cells import Cell
+from ...records.labels.kinds import file_kind
+from ...records.labels.label_rows import csv_lines
+from ...records.labels.labels import read_labels
+from ...records.labels.run_names import run_aliases
+from ...records.reading.fields import read_lines, shorten
+from ...records.reading.lines import is_json
+from ...records.reading.problems import InputError, Problems
+from ..analysis.agree_labels import check_labelled
+from ..engine.judged_files import scale_of
+from .judged_items import JudgedItems, read_items
+
+# What chose a row of a sheet of `judge next`, and what it says of a random draw.
+CHOSEN_BY = "chosen_by"
+RANDOM = "random"
+# Below this the counts of labels are too small to wonder at one that people never gave.
+_MANY = 50
+
+
+def human_labels(
+    path: Path,
+    labels: Path,
+    problems: Problems,
+    where: Mapping[str, Sequence[str]],
+    topics: Path | None = None,
+    *,
+    ignore_others: bool = False,
+) -> tuple[JudgedItems, list[str | None]]:
+    """The judged items of `path` and, for each, its label in `labels`; None: not labelled.
+
+    Labels of runs that were not judged, and of citations beyond those that were, are left out
+    and mentioned. So are those rows of a sheet of `judge next` that are no random draw, unless
+    `where` names `chosen_by`. Run names with and without a team prefix (`team.run`) are matched
+    where that is unambiguous.
+
+    Args:
+        ignore_others: leave out, and mention, labels of topics or items that were not judged.
+
+    Raises: InputError if there is no label yet, or if the labels are of other things, topics or
+        items, have values that the judge does not give, are all the same, or name one cell
+        twice with two labels.
+    """
+    where = _random_alone(labels, where, problems)
+    first = read_labels(labels, problems, where, scale_of(path))
+    problems.raise_errors()
+    check_labelled(first, labels)
+    cells = first.cells
+    items = read_items(path, first.kind, problems, topics)
+    if items.key_names != first.key_names:
+        keys = " and ".join(", ".join(names) for names in (items.key_names, first.key_names))
+        raise InputError(f"{path} and {labels}: labels of different things ({keys})")
+    if "run_id" in items.key_names:
+        cells = _with_judged_runs(cells, items, labels, problems)
+    cells = _of_items(cells, items, path, labels, problems, ignore_others)
+    _check_labels(cells, items, labels, problems)
+    return items, [cells.get(cell) for cell in items.cells]
+
+
+def _random_alone(
+    labels: Path, where: Mapping[str, Sequence[str]], problems: Problems
+) -> Mapping[str, Sequence[str]]:
+    """`where`, narrowed to the random rows if the file has labels that were chosen otherwise."""
+    if CHOSEN_BY in where or file_kind(labels) != "labels":
+        return where
+    lines = read_lines if is_json(labels) else csv_lines
+    rows = [x for x in lines(labels, Problems(), where) if x.row.get("label") not in (None, "")]
+    others = [line for line in rows if line.row.get(CHOSEN_BY) != RANDOM]
+    by = Counter(str(line.row.get(CHOSEN_BY) or "not said") for line in others)
+    if not others or all(line.row.get(CHOSEN_BY) is None for line in rows):
+        return where
+    what = f"{len(others)} of {len(rows)} labels are no random draw ({CHOSEN_BY} "
+    what += ", ".join(f"{shorten(name)}: {n}" for name, n in sorted(by.items()))
+    what += f"): only those with {CHOSEN_BY}={RANDOM} correct scores; --where takes others"
+    problems.skip(labels, others[0].number, "not_random", what)
+    return {**where, CHOSEN_BY: [RANDOM]}
+
+
+def _with_judged_runs(
+    cells: Mapping[Cell, str], items: JudgedItems, labels: Path, problems: Problems
+) -> dict[Cell, str]:
+    at = items.key_names.index("run_id")
+    judged = set(items.runs)
+    names = {run: run for run in judged}
+    names |= run_aliases(judged, {cell[at] for cell in cells})
+    found, others = {}, Counter[str]()
+    for cell, label in cells.items():
+        if (name := names.get(cell[at])) is None:
+            others[cell[at]] += 1
+        else:
+            found[(*cell[:at], name, *cell[at + 1 :])] = label
+    if others:
+        what = f"{others.total()} labels of {len(others)} runs that were not judged"
+        problems.skip(labels, 1, "other_runs", f"{what}, as {shorten(min(others))!r}")
+    return found
+
+
+def _check_labels(
+    cells: Mapping[Cell, str], items: JudgedItems, labels: Path, problems: Problems
+) -> None:
+    given = Counter(cells.values())
+    if unknown := sorted(given.keys() - set(items.scale)):
+        what = f"people gave {', '.join(unknown)}, the judge gives {', '.join(items.scale)}"
+        raise InputError(f"{labels}: labels of another scale: {what}")
+    if len(given) < 2:
+        what = f"all {len(cells)} labels are {next(iter(given))!r}" if given else "no label is left"
+        raise InputError(f"{labels}: {what}, wanted two values at least")
+    judged = Counter(label for label in items.labels if label is not None)
+    for label in items.scale:
+        if judged[label] >= _MANY and not given[label] and len(cells) >= _MANY:
+            what = f"people gave {label!r} to none of {len(cells)} items, the judge to"
+            what += f" {judged[label]} of its {judged.total()}; is it the same scale?"
+            problems.keep(labels, 1, "label_never_given", what)
+
+
+def _of_items(
+    cells: Mapping[Cell, str],
+    items: JudgedItems,
+    path: Path,
+    labels: Path,
+    problems: Problems,
+    ignore_others: bool,
+) -> dict[Cell, str]:
+    """The labels of judged items.
+
+    Those of citations beyond the judged ones are left out; of other topics or items refused, or
+    left out too.
+    """
+    at = items.key_names.index("topic_id")
+    counted = {topic for measure in items.measures for topic in measure.topics}
+    topics = (set(items.topics) & counted) or set(items.topics)
+    judged = set(items.cells)
+    sentences = {cell[:-1] for cell in judged} if items.kind == "support" else set()
+    other_topics = [cell[at] for cell in cells if cell[at] not in topics]
+    missing = [cell for cell in cells if cell[at] in topics and cell not in judged]
+    later = [cell for cell in missing if cell[:-1] in sentences]
+    others = [cell for cell in missing if cell[:-1] not in sentences]
+    told = {}
+    if other_topics:
+        what = f"{len(other_topics)} labels are of {len(set(other_topics))} topics that are not"
+        told["other_topics"] = f"{what} judged in {path}, as {shorten(min(other_topics))!r}"
+    if others:
+        what = f"{len(others)} labels are of items that are not in {path}"
+        told["other_items"] = f"{what}, as {shorten(' '.join(min(others)))!r}"
+    if told and not ignore_others:
+        what = next(iter(told.values()))
+        raise InputError(f"{labels}: {what}; --ignore-other-labels leaves such labels out")
+    if later:
+        what = f"{len(later)} labels of citations that were not judged"
+        told["other_citations"] = f"{what}, as {' '.join(min(later))}"
+    for kind, what in told.items():
+        problems.skip(labels, 1, kind, what)
+    return {c: label for c, label in cells.items() if c in judged and c[at] in topics}

@@ -1,0 +1,146 @@
+"""Scores of runs by topic, from whatever holds some, and those of two sources side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...metrics import KEY_POINT_MEASURES, NUGGET_MEASURES
+from ...records.labels.kinds import file_kind
+from ...records.nuggets import read_nugget_banks
+from ...records.reading.fields import stem
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import ScoreRow
+from ...records.scores import read_scores
+from ..engine.result import Result
+from ..protocols.coverage.scores import COVERAGE_MEASURES, ORACLES
+from .score import score_path
+
+
+@dataclass(frozen=True)
+class TopicScores:
+    """Scores by topic of the runs of one source.
+
+    `values[measure][run]` maps topics to a score, None: not judged. `topics[measure]` are those
+    on which the measure means something; a run without a value there did not answer, and has 0.
+    """
+
+    values: Mapping[str, Mapping[str, Mapping[str, float | None]]]
+    topics: Mapping[str, Collection[str]]
+
+
+def topic_scores(path: Path, problems: Problems) -> TopicScores:
+    """The scores by topic of a results folder, a file of judgements or a file of scores.
+
+    Topics count as in `judge score`: those of the folder's run, else those that any run in the
+    file has; without topics on which the measure is 0/0 for every run. The oracles of coverage
+    are no runs.
+
+    Raises: InputError if the file is of another kind, or holds no scores by topic.
+    """
+    topics: list[str] | None = None
+    left_out: set[str] = set()
+    without_points: set[str] = set()
+    if path.is_dir():
+        result = Result(path)
+        rows, topics = result.scores, result.manifest["data"]["topic_ids"]
+        left_out = set(result.manifest["topics_without_nuggets"])
+        without_points = set(result.manifest.get("topics_without_key_points", ()))
+    elif file_kind(path) == "scores":
+        rows = _with_topics(path, read_scores(path, problems), problems)
+    else:
+        rows = score_path(path, problems)
+    by_measure: dict[str, list[ScoreRow]] = {}
+    for row in rows:
+        by_measure.setdefault(row.measure, []).append(row)
+    values: dict[str, dict[str, dict[str, float | None]]] = {}
+    must_answer: dict[str, list[str]] = {}
+    for measure, given in by_measure.items():
+        cells = [row for row in given if row.topic_id != "all"]
+        if not cells:
+            continue
+        defined = {r.topic_id for r in cells if r.value is not None or r.high is not None}
+        undefined = {row.topic_id for row in cells} - defined
+        if measure in NUGGET_MEASURES:
+            undefined |= left_out
+        if measure in KEY_POINT_MEASURES:
+            undefined |= without_points
+        every = topics or list(dict.fromkeys(row.topic_id for row in cells))
+        if measure.partition("@")[0] in COVERAGE_MEASURES:  # other topics have no sub-questions
+            every = list(dict.fromkeys(row.topic_id for row in cells))
+        must_answer[measure] = [topic for topic in every if topic not in undefined]
+        of_run: dict[str, dict[str, float | None]] = {
+            row.run_id: {} for row in given if row.run_id not in ORACLES
+        }
+        for row in cells:
+            if row.run_id in ORACLES:
+                continue
+            of_run[row.run_id][row.topic_id] = row.value
+        values[measure] = of_run
+    if not values:
+        raise InputError(f"{path}: no scores by topic in it, which the tests need")
+    return TopicScores(values, must_answer)
+
+
+def merged(sources: Sequence[Path], found: Sequence[TopicScores]) -> TopicScores:
+    """All runs together, on the measures and topics that all sources have."""
+    if len(found) == 1:
+        return found[0]
+    twice = runs_in_both(found)
+    tails = list(map(stem, sources))
+    if tails[0] == tails[1]:
+        tails = list(map(str, sources))
+    values: dict[str, dict[str, Mapping[str, float | None]]] = {}
+    topics: dict[str, list[str]] = {}
+    for measure in found[0].values:
+        if all(measure in one.values for one in found):
+            values[measure] = {
+                f"{run}@{tail}" if run in twice else run: cells
+                for tail, one in zip(tails, found, strict=True)
+                for run, cells in one.values[measure].items()
+            }
+            others = set(found[1].topics[measure])
+            topics[measure] = [t for t in found[0].topics[measure] if t in others]
+    names = " and ".join(map(str, sources))
+    if not values or not any(topics.values()):
+        raise InputError(f"{names}: no measure of one topic in common")
+    return TopicScores(values, topics)
+
+
+def runs_in_both(found: Sequence[TopicScores]) -> set[str]:
+    """Names of runs that both of two sources have."""
+    runs = [{run for by_run in one.values.values() for run in by_run} for one in found]
+    return runs[0] & runs[1] if len(runs) > 1 else set()
+
+
+def note_other_instruments(sources: Sequence[Path], problems: Problems) -> None:
+    """Say so where two sources were not measured alike: then judges differ, not only runs."""
+    one, other = sources
+    if not (one.is_dir() and other.is_dir()):
+        return
+    manifests = [Result(path).manifest for path in sources]
+    if manifests[0].get("judges") != manifests[1].get("judges"):
+        what = f"was judged by another judge than {one}; the runs may differ by that alone"
+        problems.keep(other, 0, "other_judge", what)
+    banks = [path / "nuggets.jsonl" for path in sources]
+    if all(path.is_file() for path in banks):
+        ids = [
+            {topic: [n.id for n in bank.nuggets] for topic, bank in read.items()}
+            for read in (read_nugget_banks(path, Problems()) for path in banks)
+        ]
+        differ = [topic for topic in ids[0] if topic in ids[1] and ids[0][topic] != ids[1][topic]]
+        if differ:
+            what = f"{len(differ)} topics have other nuggets than in {banks[0]}"
+            problems.keep(banks[1], 0, "other_nuggets", f"{what}; judge both with one bank")
+
+
+def _with_topics(path: Path, rows: Sequence[ScoreRow], problems: Problems) -> list[ScoreRow]:
+    """The rows of the runs that have scores by topic; a mean alone says nothing about topics."""
+    problems.raise_errors()
+    known = {(row.run_id, row.measure) for row in rows if row.topic_id != "all"}
+    measures = {measure for _, measure in known}
+    left = sorted({(r.run_id, r.measure) for r in rows if r.measure in measures} - known)
+    for run, measure in left:
+        problems.skip(path, 0, "no_topics", f"run {run!r} has {measure} of no topic; left out")
+    return [row for row in rows if (row.run_id, row.measure) in known]

@@ -1,0 +1,132 @@
+"""Labels by cell: what is compared between two judges, and on which scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ..assignments import ASSIGNMENT_LABELS
+from ..entailments import ENTAILMENT_LABELS
+from ..reading.fields import show
+from ..reading.problems import Problems
+from ..support import SUPPORT_WEIGHTS
+
+Cell = tuple[str, ...]
+LabelKind = Literal["nuggets", "support", "relevance", "ratings", "keypoints", "other"]
+
+NUGGET_SCALE: tuple[str, ...] = tuple(reversed(ASSIGNMENT_LABELS))
+SUPPORT_SCALE: tuple[str, ...] = tuple(reversed(SUPPORT_WEIGHTS))
+RATING_SCALE = ("0", "1", "2", "3", "4", "5")  # arXiv:2506.20051
+ENTAILMENT_SCALE: tuple[str, ...] = ENTAILMENT_LABELS
+OTHER_SCALES = (("no", "yes"), ENTAILMENT_SCALE, ("false", "true"))
+HIGHEST_GRADE = 3  # of UMBRELA's scale; a file with higher grades has a longer one
+
+NUGGET_KEY = ("topic_id", "run_id", "nugget_id")
+SUPPORT_KEY = ("topic_id", "run_id", "sentence_id", "passage_id")
+RELEVANCE_KEY = ("topic_id", "passage_id")
+ANSWERABILITY_KEY = ("topic_id", "passage_id", "question_id")
+KEY_POINT_KEY = ("topic_id", "run_id", "key_point_id")
+
+_SCALES: dict[LabelKind, tuple[str, ...]] = {
+    "support": SUPPORT_SCALE,
+    "ratings": RATING_SCALE,
+    "keypoints": ENTAILMENT_SCALE,
+}
+
+
+@dataclass(frozen=True)
+class LabelFile:
+    """The labels of a file by the ids of their item.
+
+    `scale` runs from worst to best. `cells` are keyed by the values of `key_names`, in that
+    order. `n_unlabelled` cells are in the file without a label: not judged, or annotators
+    without a majority. `annotations` holds each annotator's label where the file names them;
+    the cell then has the label that more than half of its annotators gave. `scores` and
+    `probabilities` are there for the cells of which a judge gave them; `rationales` and `lines`
+    (the first in the file) for messages and for people.
+    """
+
+    kind: LabelKind
+    scale: tuple[str, ...]
+    cells: dict[Cell, str] = field(repr=False)  # too long for a message
+    key_names: tuple[str, ...]
+    n_unlabelled: int = 0
+    annotations: dict[Cell, dict[str, str]] = field(default_factory=dict, repr=False)
+    scores: dict[Cell, float] = field(default_factory=dict, repr=False)
+    probabilities: dict[Cell, dict[str, float]] = field(default_factory=dict, repr=False)
+    lines: dict[Cell, int] = field(default_factory=dict, repr=False, compare=False)
+    rationales: dict[Cell, str] = field(default_factory=dict, repr=False, compare=False)
+
+
+class Cells:
+    """Labels as they are read; the same cell twice is mentioned, with two labels an error."""
+
+    def __init__(self, problems: Problems) -> None:
+        self.labels: dict[Cell, str | None] = {}
+        self.scores: dict[Cell, float] = {}
+        self.probabilities: dict[Cell, dict[str, float]] = {}
+        self.lines: dict[Cell, int] = {}
+        self.rationales: dict[Cell, str] = {}
+        self.problems = problems
+
+    def add(
+        self,
+        path: Path,
+        number: int,
+        cell: Cell,
+        label: str | None,
+        score: float | None = None,
+        probabilities: dict[str, float] | None = None,
+    ) -> None:
+        """Add the label that stands in this line; None: the cell is there without one."""
+        self.lines.setdefault(cell, number)
+        if cell not in self.labels:
+            self.labels[cell] = label
+            if score is not None:
+                self.scores[cell] = score
+            if probabilities is not None:
+                self.probabilities[cell] = probabilities
+        elif self.labels[cell] == label:
+            what = f"cell {' '.join(cell)} occurs twice with label {show(label)}"
+            self.problems.keep(path, number, "duplicate_cell", f"{what}; counted once")
+        else:
+            what = f"cell {' '.join(cell)} has {show(label)} here and {show(self.labels[cell])}"
+            self.problems.error(path, number, "duplicate_cell", f"{what} before, wanted one label")
+
+    def file(self, kind: LabelKind, scale: tuple[str, ...], key: tuple[str, ...]) -> LabelFile:
+        """What was added, with the cells without a label counted."""
+        cells = {cell: label for cell, label in self.labels.items() if label is not None}
+        return LabelFile(
+            kind,
+            scale,
+            cells,
+            key,
+            n_unlabelled=len(self.labels) - len(cells),
+            scores=self.scores,
+            probabilities=self.probabilities,
+            lines=self.lines,
+            rationales=self.rationales,
+        )
+
+
+def grade_scale(labels: Iterable[str | None]) -> tuple[str, ...]:
+    """Every whole grade from the lowest to the highest of these, 0 to 3 at least."""
+    grades = [int(label) for label in labels if label is not None]
+    return tuple(map(str, range(min([0, *grades]), max([HIGHEST_GRADE, *grades]) + 1)))
+
+
+def known_scale(kind: LabelKind, labels: set[str]) -> tuple[str, ...] | None:
+    """The scale that has all these labels: one of ours, or their range as whole numbers."""
+    first = _SCALES.get(kind, NUGGET_SCALE)
+    for scale in (first, NUGGET_SCALE, SUPPORT_SCALE, *OTHER_SCALES):
+        if labels and labels <= set(scale):
+            return scale
+    with suppress(ValueError):
+        if kind == "relevance":
+            return grade_scale(labels)
+        numbers = [int(label) for label in labels]
+        return tuple(map(str, range(min(numbers), max(numbers) + 1)))
+    return None

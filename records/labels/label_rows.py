@@ -1,0 +1,190 @@
+"""Label files: a row per item and annotator, in JSONL or CSV, with the ids that name the item."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..reading.fields import Line, Where, as_id, as_int
+from ..reading.lines import first_line, raw_lines
+from ..reading.problems import InputError, Problems
+from ..support import support_label
+from .cells import (
+    ANSWERABILITY_KEY,
+    KEY_POINT_KEY,
+    NUGGET_KEY,
+    RELEVANCE_KEY,
+    SUPPORT_KEY,
+    Cell,
+    Cells,
+    LabelFile,
+    LabelKind,
+    known_scale,
+)
+
+# The ids that name an item, in the order of a cell's key, each with its other names.
+KEY_FIELDS: dict[str, tuple[str, ...]] = {
+    "topic_id": ("topic_id", "qid", "query_id"),
+    "run_id": ("run_id",),
+    "sentence_id": ("sentence_id", "sentence_idx"),
+    "passage_id": ("passage_id", "docid", "report_id"),
+    "nugget_id": ("nugget_id",),
+    "question_id": ("question_id", "question_idx"),
+    "key_point_id": ("key_point_id",),
+}
+_KINDS: dict[tuple[str, ...], LabelKind] = {
+    NUGGET_KEY: "nuggets",
+    SUPPORT_KEY: "support",
+    RELEVANCE_KEY: "relevance",
+    ANSWERABILITY_KEY: "ratings",
+    KEY_POINT_KEY: "keypoints",
+}
+ANSWERED_OR_NOT = ("0", "1")  # from people who say whether a text answers, and not how well
+
+
+def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
+    """The rows of a CSV file with a header, an empty field as None, chosen by `where`.
+
+    Raises: InputError naming the line where the file stops being CSV, or what is wrong with
+        its header: another separator than a comma, a column without a name or there twice.
+    """
+    header = first_line(path)
+    for mark, name in {";": "';'", "\t": "tabs", "|": "'|'"}.items():
+        if header.count(mark) > header.count(","):
+            raise InputError(f"{path}:1: the columns are separated by {name}, wanted commas")
+    reader = csv.DictReader((line for _, line in raw_lines(path)), restkey="", strict=True)
+    try:
+        if what := _wrong_header(list(reader.fieldnames or ())):
+            raise InputError(f"{path}:{reader.line_num}: {what}")
+        for row in reader:
+            line = Line(path, reader.line_num, row, problems)
+            if "" in row or None in row.values():
+                wanted = len(reader.fieldnames or ())
+                line.error("bad_csv", f"the row has more or fewer columns, wanted {wanted}")
+            elif all(row.get(name) in values for name, values in where.items()):
+                yield replace(line, row={name: value or None for name, value in row.items()})
+    except csv.Error as error:
+        raise InputError(f"{path}:{max(reader.reader.line_num, 1)}: not CSV ({error})") from None
+
+
+def _wrong_header(names: list[str]) -> str | None:
+    """What is wrong with the names of the columns; None: nothing."""
+    for place, name in enumerate(names):
+        if not name.strip():
+            return f"column {place + 1} of the header has no name, wanted one for each column"
+        if name in names[:place]:
+            return f"column {name!r} is in the header twice, wanted it once"
+    return None
+
+
+def labels_of_rows(
+    path: Path, lines: Iterable[Line], problems: Problems, scale: Sequence[str] | None = None
+) -> LabelFile:
+    """The labels of rows with ids (`KEY_FIELDS`), `label` and, optionally, `annotator`.
+
+    The ids that occur in any row make the key, and every row must have them. Labels are
+    compared in lower case; support labels by what they mean, where the file has no others.
+
+    Args:
+        scale: the labels, worst to best, where they are known; any other one is an error.
+    """
+    rows = list(lines)
+    has = set().union(*(line.row for line in rows))
+    key = tuple(name for name, names in KEY_FIELDS.items() if has.intersection(names))
+    if rows and not key:
+        rows[0].missing(*KEY_FIELDS)
+    kind = _KINDS.get(key, "other")
+    means_support = kind == "support" and all(
+        support_label(line.row.get("label"))[1] for line in rows
+    )
+    cells, annotations = Cells(problems), dict[Cell, dict[str, str]]()
+    for line in rows if key else []:
+        if (cell := _cell(line, key)) is None:
+            continue
+        if "label" not in line.row:
+            line.missing("label")
+            continue
+        label, annotator = _label(line, means_support, scale), line.optional_id("annotator")
+        cells.lines.setdefault(cell, line.number)
+        if remark := line.optional_text("rationale").strip():
+            said = cells.rationales.get(cell)
+            cells.rationales[cell] = f"{said}\n{remark}" if said else remark
+        if annotator is None:
+            cells.add(path, line.number, cell, label, **line.leaning())
+        elif annotator in annotations.setdefault(cell, {}):
+            what = f"annotator {annotator!r} labels cell {' '.join(cell)} again, wanted once"
+            line.error("duplicate_annotation", what)
+        elif label is not None:
+            annotations[cell][annotator] = label
+    return _file(path, kind, key, cells, annotations, scale)
+
+
+def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:
+    found = [line.id(*KEY_FIELDS[name]) for name in key]
+    cell = tuple(name for name in found if name is not None)
+    return cell if len(cell) == len(key) else None
+
+
+def _label(line: Line, means_support: bool, scale: Sequence[str] | None) -> str | None:
+    """The label as text: true as "true", 2.0 as "2", support by its name; null is no label."""
+    written = line.row["label"]
+    plain = _plain_label(line, written)
+    if plain is None or plain in (scale or ()):
+        return plain
+    if means_support:
+        plain = support_label(written)[0]
+    if scale is not None and plain is not None and plain not in scale:
+        line.bad("label", written, f"one of {', '.join(scale)}")
+        return None
+    return plain
+
+
+def _plain_label(line: Line, written: object) -> str | None:
+    if isinstance(written, bool):
+        return str(written).lower()
+    number = as_int(written)
+    name = str(number) if number is not None else as_id(written)
+    if name is None and written is not None and not isinstance(written, str):
+        line.bad("label", written, "text or a whole number")
+    return name.lower() if name is not None else None
+
+
+def _file(
+    path: Path,
+    kind: LabelKind,
+    key: tuple[str, ...],
+    cells: Cells,
+    annotations: dict[Cell, dict[str, str]],
+    scale: Sequence[str] | None,
+) -> LabelFile:
+    problems = cells.problems
+    for cell, given in annotations.items():
+        if cell in cells.labels:
+            what = f"cell {' '.join(cell)} has labels with and without an annotator"
+            problems.error(path, 1, "duplicate_cell", f"{what}, wanted one kind")
+        cells.labels[cell] = _majority(path, cell, given, problems)
+    given_labels = (label for given in annotations.values() for label in given.values())
+    labels = {label for label in (*cells.labels.values(), *given_labels) if label is not None}
+    if scale is None and kind == "ratings" and labels and labels <= set(ANSWERED_OR_NOT):
+        scale = ANSWERED_OR_NOT
+    known = tuple(scale) if scale is not None else known_scale(kind, labels)
+    if known is None:
+        what = f"labels {', '.join(sorted(labels)) or 'none'} are of no known scale"
+        problems.keep(path, 1, "unknown_scale", f"{what}; ordered by name")
+        known = tuple(sorted(labels))
+    file = cells.file(kind, known, key)
+    return replace(file, annotations=annotations)
+
+
+def _majority(path: Path, cell: Cell, given: dict[str, str], problems: Problems) -> str | None:
+    if not given:
+        return None
+    ((label, n_for),) = Counter(given.values()).most_common(1)
+    if 2 * n_for > len(given):
+        return label
+    what = f"cell {' '.join(cell)} has no label that most of its {len(given)} annotators gave"
+    problems.keep(path, 1, "no_majority", what)
+    return None

@@ -1,0 +1,142 @@
+"""The labels in any file that holds some, joined later cell by cell on their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from ..assignments import placed_assignments
+from ..entailments import placed_entailments
+from ..qrels import read_qrels
+from ..ratings import placed_ratings
+from ..reading.fields import Line, Where, read_lines
+from ..reading.lines import is_json
+from ..reading.problems import InputError, Problems
+from ..relevance import placed_relevance
+from ..support import placed_support
+from .cells import (
+    ANSWERABILITY_KEY,
+    ENTAILMENT_SCALE,
+    KEY_POINT_KEY,
+    NUGGET_KEY,
+    NUGGET_SCALE,
+    RATING_SCALE,
+    RELEVANCE_KEY,
+    SUPPORT_KEY,
+    SUPPORT_SCALE,
+    Cell,
+    Cells,
+    LabelFile,
+    grade_scale,
+)
+from .kinds import file_kind
+from .label_rows import csv_lines, labels_of_rows
+
+
+def read_labels(
+    path: Path,
+    problems: Problems,
+    where: Where | None = None,
+    scale: Sequence[str] | None = None,
+) -> LabelFile:
+    """Read the labels of any file that has some, told by content.
+
+    Takes nugget assignments, support files, relevance judgements, qrels, ratings of
+    sub-questions, entailments of key points, and label files: JSONL or CSV with ids
+    (`KEY_FIELDS`), `label`, and optionally `annotator` and `rationale`. Sentence ids are
+    0-based positions as text. Support labels are full, partial, none however the file spells
+    them; a sentence without citations is no cell, for nobody had to judge it. The question id
+    of a rating is its column as text, and -1 and -2 are no label.
+    Two citations of one sentence to one passage ask the same question: with one label they
+    are one cell, and mentioned; with two labels they are an error.
+
+    Args:
+        where: read only rows whose top-level fields have one of these values.
+        scale: what the labels of a label file are, worst to best, if that is known.
+
+    Raises: InputError if the file holds no labels, or `where` cannot be applied or leaves none.
+    Errors noted: an id or label missing, a cell with two labels, an annotator twice in a cell.
+    """
+    where = where or {}
+    kind = file_kind(path)
+    if kind == "qrels":
+        if where:
+            raise InputError(f"{path}: qrels have no field {next(iter(where))!r} to choose by")
+        found = _qrels(path, problems)
+    elif kind == "labels":
+        lines = read_lines if is_json(path) else csv_lines
+        found = labels_of_rows(path, lines(path, problems, where), problems, scale)
+    elif kind in _READERS:
+        found = _READERS[kind](read_lines(path, problems, where), problems)
+    else:
+        wanted = "labels, assignments, support, ratings, entailments or qrels"
+        raise InputError(f"{path}: it holds {kind}, wanted {wanted}")
+    if where and not found.cells and not found.n_unlabelled:
+        chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
+        raise InputError(f"{path}: no labels with {chosen}")
+    return found
+
+
+def _qrels(path: Path, problems: Problems) -> LabelFile:
+    cells: dict[Cell, str] = {
+        (topic_id, passage_id): str(grade)
+        for topic_id, grades in read_qrels(path, problems).items()
+        for passage_id, grade in grades.items()
+    }
+    return LabelFile("relevance", grade_scale(cells.values()), cells, RELEVANCE_KEY)
+
+
+def _nuggets(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for line, found in placed_assignments(lines):
+        for assigned in found.nuggets:
+            cell = (found.topic_id, found.run_id, assigned.nugget.id)
+            cells.add(line.path, line.number, cell, assigned.label, **assigned.known())
+    return cells.file("nuggets", NUGGET_SCALE, NUGGET_KEY)
+
+
+def _support(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for line, found in placed_support(lines):
+        for sentence in found.sentences:
+            for citation in sentence.citations:
+                cell = (found.topic_id, found.run_id, str(sentence.id), citation.passage_id)
+                cells.add(line.path, line.number, cell, citation.label, **citation.known())
+    return cells.file("support", SUPPORT_SCALE, SUPPORT_KEY)
+
+
+def _relevance(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for line, found in placed_relevance(lines):
+        grade = None if found.grade is None else str(found.grade)
+        cell = (found.topic_id, found.passage_id)
+        cells.add(line.path, line.number, cell, grade, **found.known())
+    return cells.file("relevance", grade_scale(cells.labels.values()), RELEVANCE_KEY)
+
+
+def _ratings(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for topic_id, texts in placed_ratings(lines).items():
+        for name, found in texts.items():
+            for column, rating in enumerate(found.ratings):
+                cell = (topic_id, name, str(column))
+                cells.labels[cell] = RATING_SCALE[rating] if rating >= 0 else None
+                cells.lines[cell] = found.line
+    return cells.file("ratings", RATING_SCALE, ANSWERABILITY_KEY)
+
+
+def _entailments(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for line, found in placed_entailments(lines):
+        cell = (found.topic_id, found.run_id, found.key_point_id)
+        cells.add(line.path, line.number, cell, found.label, **found.known())
+    return cells.file("keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY)
+
+
+_READERS: dict[str, Callable[[Iterable[Line], Problems], LabelFile]] = {
+    "assignments": _nuggets,
+    "support": _support,
+    "relevance": _relevance,
+    "ratings": _ratings,
+    "entailments": _entailments,
+}

@@ -1,0 +1,1 @@
+"""Lucene indexes, searched by Anserini's Java classes. Imports `retrieval`; Java starts on use."""

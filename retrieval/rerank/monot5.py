@@ -1,0 +1,95 @@
+"""Pointwise reranking by monoT5: how much likelier than `false` the model says `true`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...records.reading.problems import InputError
+from ..extras import need
+from ..local_models import not_loaded
+from ..scored import Ranked, Scored, by_text
+
+MOST_TOKENS = 512  # of a prompt, as the models were trained
+TRUE, FALSE = "▁true", "▁false"  # tokens of T5's vocabulary that they were trained to say
+
+
+class MonoT5:
+    """Scores each passage by the log-probability of `true` against `false`; higher is better.
+
+    The model reads `Query: ... Document: ... Relevant:`, the words it was trained on. A passage
+    too long is cut, so that the end of the prompt is never lost.
+
+    Args:
+        model: a folder or a name on the hub, such as "castorini/monot5-base-msmarco-10k".
+        batch: passages that the model sees at once.
+        max_length: tokens of a prompt.
+        device: such as "cpu" or "cuda:1"; None: a GPU if there is one, else the CPU.
+        true, false: the two tokens, where a model was trained on others.
+
+    Raises: InputError if the `dense` extra or the model is missing, or if its vocabulary lacks the
+        two tokens; ValueError for a batch or max_length below 1.
+    Source: arXiv:2003.06713 (Nogueira et al. 2020).
+
+    Example:
+        MonoT5("castorini/monot5-base-msmarco-10k").rerank("why do bridges sway", ranked, texts)
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        batch: int = 32,
+        max_length: int = MOST_TOKENS,
+        device: str | None = None,
+        true: str = TRUE,
+        false: str = FALSE,
+    ) -> None:
+        if batch < 1 or max_length < 1:
+            raise ValueError(f"batch and max_length must be 1 or more, got {batch}, {max_length}")
+        self._torch = need("torch", "dense")
+        transformers = need("transformers", "dense")
+        try:
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(str(model))
+            loaded = transformers.AutoModelForSeq2SeqLM.from_pretrained(str(model))
+        except Exception as error:  # what a broken folder or a silent hub raises is not one kind
+            hint = "give a folder or a name that the hub or its cache has"
+            raise not_loaded(model, error, hint) from None
+        known = self._tokenizer.get_vocab()
+        if missing := [token for token in (true, false) if token not in known]:
+            raise InputError(f"model {str(model)!r} has no token {missing[0]!r}; is it a monoT5?")
+        self._labels = [known[false], known[true]]
+        self._device = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
+        self._model: Any = loaded.to(self._device).eval()
+        self._batch = batch
+        self._max_length = max_length
+
+    def rerank(self, query: str, ranked: Sequence[Scored], texts: Mapping[str, str]) -> Ranked:
+        """See `Reranker`: all passages by the model's score, equal ones in the order they had."""
+        return by_text(ranked, texts, lambda distinct: self._scores(query, distinct))
+
+    def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """The log-probability of `true` for each text, <= 0."""
+        torch = self._torch
+        found: list[float] = []
+        for start in range(0, len(texts), self._batch):
+            prompts = [self._prompt(query, text) for text in texts[start : start + self._batch]]
+            asked = self._tokenizer.pad({"input_ids": prompts}, return_tensors="pt")
+            begin = torch.full((len(prompts), 1), self._model.config.decoder_start_token_id)
+            with torch.inference_mode():
+                logits = self._model(
+                    **asked.to(self._device), decoder_input_ids=begin.to(self._device)
+                ).logits[:, 0, self._labels]
+            # log-softmax over the two, exact also where the model is very sure of `true`
+            surer = logits[:, 1].double() - logits[:, 0].double()
+            found += torch.nn.functional.logsigmoid(surer).tolist()
+        return found
+
+    def _prompt(self, query: str, text: str) -> list[int]:
+        """The tokens of one prompt, of which the passage gives way first, and then the query."""
+        parts = (f"Query: {query} Document:", text, "Relevant:")
+        head, body, end = (self._tokenizer(p, add_special_tokens=False).input_ids for p in parts)
+        end = [*end, self._tokenizer.eos_token_id]
+        head = head[: max(0, self._max_length - len(end))]
+        return [*head, *body[: max(0, self._max_length - len(head) - len(end))], *end]

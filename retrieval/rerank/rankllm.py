@@ -1,0 +1,216 @@
+"""List-wise reranking by RankLLM: RankGPT over any endpoint, RankZephyr and FIRST over vLLM."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from ...backends.errors import EndpointUnusable, JudgeError
+from ...backends.secrecy import Secrets
+from ...records.judgements import Reason
+from ...records.reading.problems import InputError
+from ..extras import need
+from ..local_models import not_loaded
+from ..scored import Ranked, Scored, by_place
+from .rankllm_library import ENCODING, contained, rank_llm
+from .windows import STRIDE, WINDOW
+
+CONTEXT_SIZE = 4096  # tokens; RankLLM's own default
+TIMEOUT_S = 120.0
+RETRIES = 2  # after a request without a reply; RankLLM's own go on for ever
+PROMPTS = ("rank_gpt", "rank_gpt_apeer", "rank_lrl", "rank_zephyr")
+
+
+class RankLlm:
+    """Reorders passages with RankLLM's prompts, parsing and sliding window, over an endpoint.
+
+    Passages are cut, evenly and by words, until a window fits into `context_size`. RankLLM reads
+    every number in a reply as a mention: doubled and unknown ones are dropped, passages that are
+    not mentioned follow in their old order, and a reply without a number changes nothing.
+
+    Args:
+        model: as the endpoint names it.
+        api_base: of an OpenAI-compatible endpoint, such as "http://127.0.0.1:8000/v1".
+        prompt: one of RankLLM's own: rank_gpt, rank_gpt_apeer, rank_lrl or rank_zephyr.
+        window, stride: passages in a call, and how far the next one moves, to the front.
+        context_size: tokens of prompt and reply (cl100k_base) that the model takes.
+        timeout_s: for a request; one without a reply is sent twice more.
+
+    Attributes:
+        counts: "windows" asked about, and of them "mended" (no permutation) and "failed" (no
+            passage was named: the order stayed).
+
+    Raises: InputError if the `rerank` extra is missing or a window cannot fit; ValueError for
+        another prompt or a window that cannot be. `rerank` raises JudgeError when there is no
+        reply, and EndpointUnusable when there will be none.
+    Source: arXiv:2304.09542 (RankGPT), arXiv:2312.02724 (RankZephyr), arXiv:2406.15657 (FIRST).
+
+    Example:
+        RankLlm("Qwen/Qwen3-8B", api_base="http://127.0.0.1:8000/v1").rerank(query, ranked, texts)
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_base: str,
+        api_key: str | None = None,
+        prompt: str = "rank_gpt",
+        window: int = WINDOW,
+        stride: int = STRIDE,
+        context_size: int = CONTEXT_SIZE,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        if prompt not in PROMPTS:
+            raise ValueError(f"prompt is {prompt!r}, wanted one of {', '.join(PROMPTS)}")
+        _check_window(window, stride)
+        kind = _over_endpoint(rank_llm().SafeOpenai)
+        self._open(
+            kind,
+            model=model,
+            keys="unused",  # the client below has the key
+            prompt_template_path=rank_llm().templates / f"{prompt}_template.yaml",
+            window_size=window,
+            stride=stride,
+            context_size=context_size,
+        )
+        openai = need("openai", "rerank")
+        self._ranker.client = openai.OpenAI(
+            base_url=api_base,
+            api_key=api_key or "unused",
+            timeout=timeout_s,
+            max_retries=RETRIES,
+        )
+        self._ranker.secrets = Secrets([api_key] if api_key else [])
+
+    @classmethod
+    def local(
+        cls,
+        model: str,
+        *,
+        first: bool = False,
+        window: int = WINDOW,
+        stride: int = STRIDE,
+        context_size: int = CONTEXT_SIZE,
+    ) -> Self:
+        """The same with a model in this process, through vLLM: prompts of RankZephyr.
+
+        Args:
+            model: a folder or a name on the hub, such as "castorini/rank_zephyr_7b_v1_full".
+            first: go by the probabilities of the first token, as FIRST models are trained
+                ("castorini/first_mistral").
+
+        Raises: InputError if vLLM is missing or does not load the model, or as the class says.
+        """
+        from ...backends.vllm.engine import is_installed
+
+        _check_window(window, stride)
+        if not is_installed():
+            raise InputError("vllm is not installed: pip install vllm, or name an endpoint")
+        made = cls.__new__(cls)
+        made._open(
+            _counting(rank_llm().RankListwiseOSLLM),
+            model=model,
+            use_logits=first,
+            use_alpha=first,
+            window_size=window,
+            stride=stride,
+            context_size=context_size,
+        )
+        return made
+
+    def rerank(self, query: str, ranked: Sequence[Scored], texts: Mapping[str, str]) -> Ranked:
+        """See `Reranker`: all passages, with scores 1, 1/2, 1/3, ..."""
+        n, library = len(ranked), rank_llm()
+        if n < 2:
+            return by_place(name for name, _ in ranked)
+        candidates = [
+            library.Candidate(name, score, {"contents": texts[name]}) for name, score in ranked
+        ]
+        asked = library.Request(library.Query(query, "0"), candidates)
+        found = self._ranker.sliding_windows(
+            asked, rank_start=0, rank_end=n, top_k_retrieve=n, populate_invocations_history=False
+        )
+        return by_place(candidate.docid for candidate in found.candidates)
+
+    def _open(self, kind: type, **settings: Any) -> None:
+        self.counts: Counter[str] = Counter(windows=0, mended=0, failed=0)
+        try:
+            with contained():
+                self._ranker: Any = kind(**settings)
+        except Exception as error:  # vLLM raises what it likes
+            raise not_loaded(settings["model"], error) from None
+        self._ranker.counts = self.counts
+        _bound_cutting(self._ranker, settings["context_size"])
+
+
+def _check_window(window: int, stride: int) -> None:
+    if window < 2 or not 1 <= stride <= window:
+        wanted = "wanted window >= 2 and stride from 1 to window"
+        raise ValueError(f"{wanted}, got {window} and {stride}")
+
+
+def _counting(kind: Any) -> type:
+    """The reranker, which counts what it makes of each window's reply."""
+
+    class Counting(kind):  # type: ignore[misc]
+        def receive_permutation(
+            self, result: Any, permutation: str, rank_start: int, rank_end: int, *rest: Any
+        ) -> Any:
+            read = self._inference_handler._clean_response(permutation, use_alpha=self._use_alpha)
+            named = [number.lstrip("0") for number in read.split()]
+            known = {str(number) for number in range(1, rank_end - rank_start + 1)}
+            self.counts["windows"] += 1
+            if known.isdisjoint(named):
+                self.counts["failed"] += 1
+            elif sorted(named) != sorted(known):
+                self.counts["mended"] += 1
+            return super().receive_permutation(result, permutation, rank_start, rank_end, *rest)
+
+    return Counting
+
+
+def _over_endpoint(kind: Any) -> type:
+    """The reranker with a client of its own, whose retries end."""
+
+    class OverEndpoint(_counting(kind)):  # type: ignore[misc]
+        def run_llm(self, prompt: Any, current_window_size: int | None = None) -> tuple[str, int]:
+            return _reply(self.client, self._model, prompt, self.secrets), 0
+
+        def get_num_tokens(self, prompt: list[dict[str, str]]) -> int:
+            # RankLLM's own raises where a passage holds a mark such as <|endoftext|>.
+            encode = need("tiktoken", "rerank").get_encoding(ENCODING).encode_ordinary
+            return sum(len(encode(text)) for message in prompt for text in message.values())
+
+    return OverEndpoint
+
+
+def _reply(client: Any, model: str, messages: Any, secrets: Secrets) -> str:
+    openai = need("openai", "rerank")
+    try:
+        found = client.chat.completions.create(model=model, messages=messages, temperature=0)
+        return found.choices[0].message.content or ""
+    except openai.APIError as error:
+        detail = secrets.blank(f"{type(error).__name__} from {client.base_url}: {error}")
+        if getattr(error, "status_code", None) in (401, 402, 403, 404):
+            raise EndpointUnusable(detail[:300]) from None
+        raise JudgeError(Reason.ERROR, detail) from None
+    except (AttributeError, LookupError, TypeError, ValueError):
+        detail = f"not a chat completion from {client.base_url}"
+        raise JudgeError(Reason.ERROR, detail) from None
+
+
+def _bound_cutting(ranker: Any, context_size: int) -> None:
+    """Raise where RankLLM would go on cutting passages that have no word left."""
+    handler = ranker._inference_handler
+    generate = handler.generate_prompt
+
+    def bounded(result: Any, **options: Any) -> Any:
+        if options["max_length"] < 1:
+            n = options["rank_end"] - options["rank_start"]
+            what = f"{n} passages do not fit into {context_size} tokens, however short they are cut"
+            raise InputError(f"{what}; raise context_size or lower the window")
+        return generate(result=result, **options)
+
+    handler.generate_prompt = bounded

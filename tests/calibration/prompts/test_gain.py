@@ -1,0 +1,64 @@
+"""Gains of single labels, against kappa as scikit-learn computes it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from nuggetjudge.calibration.prompts.gain import kappa_gains
+
+SCALE = ("none", "partial", "full")
+labels = st.lists(st.sampled_from(SCALE), min_size=2, max_size=30).filter(lambda x: len(set(x)) > 1)
+
+
+def mean_gain(gains, given_labels, truths):
+    pairs = zip(given_labels, truths, strict=True)
+    return sum(gains.of(given, truth) for given, truth in pairs) / len(truths)
+
+
+@pytest.mark.parametrize(("is_ordered", "weights"), [(True, "linear"), (False, None)])
+def test_the_mean_gain_over_chance_is_kappa_times_the_disagreement_expected(is_ordered, weights):
+    truths = ["none"] * 10 + ["partial"] * 6 + ["full"] * 4
+    answers = (
+        ["none"] * 7 + ["partial"] * 2 + ["full"] + ["none"] * 2 + ["partial"] * 5 + ["full"] * 3
+    )
+    gains = kappa_gains(truths, SCALE, is_ordered=is_ordered)
+    kappa = cohen_kappa_score(truths, answers, weights=weights, labels=SCALE)
+
+    def expected(first, second):
+        """Mean disagreement of two labels drawn apart, one of each."""
+        steps = [abs(SCALE.index(a) - SCALE.index(b)) for a in first for b in second]
+        return sum(step / 2 if is_ordered else step > 0 for step in steps) / len(steps)
+
+    share = (mean_gain(gains, answers, truths) - gains.chance) / (gains.perfect - gains.chance)
+    assert share == pytest.approx(kappa * expected(truths, answers) / expected(truths, truths))
+
+
+@given(truths=labels, answer=st.sampled_from(SCALE), is_ordered=st.booleans())
+def test_the_same_answer_to_everything_earns_chance_whichever_it_is(truths, answer, is_ordered):
+    gains = kappa_gains(truths, SCALE, is_ordered=is_ordered)
+    assert mean_gain(gains, [answer] * len(truths), truths) == pytest.approx(gains.chance)
+
+
+@given(truths=labels, is_ordered=st.booleans())
+def test_the_truth_is_the_best_answer_to_every_item_and_gains_stay_in_0_1(truths, is_ordered):
+    gains = kappa_gains(truths, SCALE, is_ordered=is_ordered)
+    for truth in SCALE:
+        row = gains.table[truth]
+        assert all(0 <= value <= 1 for value in row.values())
+        assert row[truth] == max(row.values())
+    assert gains.perfect > gains.chance
+    assert mean_gain(gains, truths, truths) == pytest.approx(gains.perfect)
+
+
+def test_a_near_miss_earns_more_than_a_far_one_and_no_judgement_earns_nothing():
+    gains = kappa_gains(["none", "partial", "full"], SCALE)
+    assert gains.of("full", "full") > gains.of("partial", "full") > gains.of("none", "full")
+    assert gains.of(None, "full") == 0
+
+
+def test_labels_that_cannot_be_told_apart_are_refused():
+    with pytest.raises(ValueError, match=r"labels\[1\] is 'most', wanted one of none"):
+        kappa_gains(["none", "most"], SCALE)
+    with pytest.raises(ValueError, match="all 2 labels are the same"):
+        kappa_gains(["none", "none"], SCALE)

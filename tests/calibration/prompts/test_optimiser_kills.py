@@ -1,0 +1,115 @@
+"""An optimiser that was killed goes on where it was, and what it leaves behind is data."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from mock_rules import stamp_brain
+from mock_server import MockServer
+from stamped_judge import judge_file, labels_of, search, support_judge
+
+from nuggetjudge.backends.cache import ReplyCache
+from nuggetjudge.calibration.prompts.optimisers import METHODS
+
+TESTS = Path(__file__).resolve().parents[1]
+LONG_S = 60.0
+
+# Judges one item with a judge file, where nothing can be unpickled.
+JUDGE_WITHOUT_PICKLE = """
+import pickle, sys
+class Blocked(pickle.Unpickler):
+    def __init__(self, *args, **options):
+        raise RuntimeError("pickle is blocked")
+def blocked(*args, **options):
+    raise RuntimeError("pickle is blocked")
+pickle.load = pickle.loads = pickle._load = pickle._loads = blocked
+pickle.Unpickler = pickle._Unpickler = Blocked
+import cloudpickle
+cloudpickle.load = cloudpickle.loads = blocked
+from pathlib import Path
+from nuggetjudge.judges.files import read_judge_file
+from stamped_judge import labels_of, support_judge
+judge = support_judge(sys.argv[1])
+print(*labels_of(judge.fitted(read_judge_file(Path(sys.argv[2])))))
+"""
+
+
+@pytest.fixture
+def server():
+    with MockServer(stamp_brain) as running:
+        yield running
+
+
+def environment(seed):
+    """The modules of the tests, and an order of sets that differs from process to process."""
+    return os.environ | {"PYTHONPATH": str(TESTS), "PYTHONHASHSEED": str(seed)}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
+    method, server, tmp_path
+):
+    cache = ReplyCache(tmp_path / "whole")
+    judge = support_judge(server.base_url, cache=cache)
+    whole = search(judge, method, log=tmp_path / "whole.jsonl")
+    cache.close()
+    asked = Counter(json.dumps(request.body, sort_keys=True) for request in server.requests)
+    assert sum(asked.values()) == whole.calls
+
+    server.clear()
+    n_done = whole.calls * 3 // 4
+    server.latency_s = lambda index, body: LONG_S if index == n_done else 0.0
+    command = [
+        sys.executable,
+        str(TESTS / "stamped_judge.py"),
+        server.base_url,
+        method,
+        str(tmp_path),
+    ]
+    process = subprocess.Popen(command, env=environment(1))
+    while len(server.requests) <= n_done and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() == -9
+    assert server.n_finished == n_done
+
+    again = subprocess.run(command, env=environment(2), capture_output=True, check=True)
+    assert json.loads(again.stdout) == whole.calls - n_done
+    assert again.stderr == b""
+    finished = (request.body for request in server.requests if request.finished)
+    assert Counter(json.dumps(body, sort_keys=True) for body in finished) == asked
+    assert (tmp_path / "judge.json").read_text() == judge_file(judge, whole).text()
+
+    def told(path):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        return [row | {"calls": None} for row in rows]
+
+    assert told(tmp_path / "log.jsonl") == told(tmp_path / "whole.jsonl")
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "simba"])
+def test_a_judge_file_judges_as_found_in_a_process_that_cannot_unpickle(method, server, tmp_path):
+    judge = support_judge(server.base_url)
+    file = judge_file(judge, search(judge, method))
+    (tmp_path / "judge.json").write_text(file.text())
+    server.clear()
+    expected = labels_of(judge.fitted(file))
+    bodies = [request.body for request in server.requests]
+    server.clear()
+    command = [
+        sys.executable,
+        "-c",
+        JUDGE_WITHOUT_PICKLE,
+        server.base_url,
+        str(tmp_path / "judge.json"),
+    ]
+    ran = subprocess.run(command, env=environment(3), capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == expected
+    assert expected != labels_of(judge)
+    sent = [json.dumps(request.body) for request in server.requests[: len(bodies)]]
+    assert sorted(sent) == sorted(map(json.dumps, bodies))

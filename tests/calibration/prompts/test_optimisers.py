@@ -1,0 +1,284 @@
+"""Each of DSPy's optimisers, end to end, on a model that a rule or an example makes better."""
+
+import json
+from itertools import pairwise
+
+import dspy
+import pytest
+from mock_faults import Status
+from mock_rules import RULE, stamp_brain, stamped
+from mock_server import MockServer
+from stamped_judge import DEV, SMALL, TEST, TRAIN, judge_file, labels_of, search, support_judge
+
+from nuggetjudge.backends.budget import Budget
+from nuggetjudge.backends.cache import ReplyCache
+from nuggetjudge.backends.errors import EndpointLost, JudgeError
+from nuggetjudge.calibration.prompts.optimisers import METHODS, OPTIONS, optimise
+from nuggetjudge.judges import NuggetAssigner, SupportJudge
+from nuggetjudge.metrics.agreement.pairs import agreement
+
+RULES = ("mipro", "simba", "gepa")  # methods that write instructions
+
+
+@pytest.fixture
+def server():
+    with MockServer(stamp_brain) as running:
+        yield running
+
+
+@pytest.fixture
+def fresh_judge(server, tmp_path):
+    """Makes judges, each with an empty reply cache of its own."""
+    caches = []
+
+    def make(**settings):
+        caches.append(ReplyCache(tmp_path / f"replies{len(caches)}"))
+        return support_judge(server.base_url, cache=caches[-1], **settings)
+
+    yield make
+    for cache in caches:
+        cache.close()
+
+
+def kappa(judge):
+    return agreement([item.label for item in TEST], labels_of(judge), judge.scale).cohen_kappa[
+        "linear"
+    ]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_finds_the_better_prompt_and_held_out_agreement_rises(method, server, tmp_path):
+    judge = support_judge(server.base_url)
+    before = kappa(judge)
+    found = search(judge, method, log=tmp_path / "log.jsonl")
+    assert found.dev_gain_after > found.dev_gain_before
+    assert found.dev_gain_after <= found.gain_if_perfect
+    assert found.stopped_by == ""
+    assert judge.judge.demos == []  # the judge itself is as it was
+    prompt = found.prompts["judge"]
+    if method in RULES:
+        assert RULE in prompt.instructions
+        assert found.dev_gain_after == pytest.approx(found.gain_if_perfect)
+    else:
+        assert prompt.instructions == judge.judge.signature.instructions
+        assert prompt.demos
+    fitted = judge.fitted(judge_file(judge, found))
+    assert kappa(fitted) > before + 0.3
+
+    rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert len(rows) == found.n_candidates
+    assert rows[0]["gain"] == found.dev_gain_before
+    assert max(row["gain"] for row in rows) == found.dev_gain_after
+    assert all(row["n"] == len(DEV) for row in rows)
+    assert all(a["calls"] < b["calls"] for a, b in pairwise(rows))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_windows_of_nuggets_are_learnt_and_judged_as_windows(method, server):
+    judge = NuggetAssigner(backend=support_judge(server.base_url).backend, window=3)
+    found = search(
+        judge, method, options=SMALL[method] | ({"bsize": 6} if method == "simba" else {})
+    )
+    assert found.dev_gain_after > found.dev_gain_before
+    for demo in found.prompts["assign"].demos:
+        assert demo["verdicts"].keys() == demo["nuggets"].keys()
+    sizes = {
+        len(json.loads(request.body["messages"][-1]["content"].split("\n")[1])["nuggets"])
+        for request in server.requests
+        if "response_format" in request.body
+    }
+    assert sizes == {3, 1}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_threads_change_neither_the_steps_nor_what_is_found(method, server, fresh_judge):
+    found, asked = [], []
+    for threads in (1, 8):
+        server.clear()
+        found.append(search(fresh_judge(), method, threads=threads, seed=3))
+        asked.append(sorted(json.dumps(r.body, sort_keys=True) for r in server.requests))
+    assert found[0] == found[1]
+    assert asked[0] == asked[1]
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_budget_is_kept_to_the_call_and_the_best_prompt_scored_in_full_is_kept(
+    method, threads, server, fresh_judge
+):
+    whole = search(fresh_judge(), method)
+    for max_calls in (len(DEV) - 1, len(DEV), (len(DEV) + whole.calls) // 2, whole.calls - 1):
+        server.clear()
+        found = search(fresh_judge(max_calls=max_calls), method, threads=threads)
+        assert len(server.requests) == found.calls == max_calls
+        assert found.stopped_by == "budget"
+        if max_calls < len(DEV):
+            assert (found.dev_gain_before, found.dev_gain_after) == (None, None)
+            assert found.n_candidates == 0
+            continue
+        assert found.dev_gain_before == whole.dev_gain_before
+        assert found.dev_gain_before <= found.dev_gain_after <= whole.dev_gain_after
+        assert 1 <= found.n_candidates <= whole.n_candidates
+
+
+# The bounds of docs/optimisers.md: t and d calls of train and dev, the options as named there.
+BOUNDS = {
+    "few-shot": lambda t, d, o: 2 * d,
+    "bootstrap": lambda t, d, o: (
+        (o["num_candidate_programs"] + 3) * d + (o["num_candidate_programs"] + 1) * t
+    ),
+    "mipro": lambda t, d, o: (
+        (o["num_trials"] + 1) * d + (o["num_candidates"] - 2) * t + o["num_candidates"] + 11
+    ),
+    "simba": lambda t, d, o: (
+        d
+        + o["max_steps"]
+        * ((2 * o["num_candidates"] + 1) * o["bsize"] + o["num_candidates"] + 1 + d)
+        + (o["num_candidates"] + 1) * t
+        + d
+    ),
+    "gepa": lambda t, d, o: o["max_metric_calls"] * 4 // 3 + 2 * d,
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_search_takes_no_more_calls_than_the_docs_say(method, fresh_judge):
+    options = OPTIONS[method] | SMALL[method]
+    found = search(fresh_judge(), method)
+    assert found.calls <= BOUNDS[method](len(TRAIN), len(DEV), options)
+
+
+def test_calls_kept_back_are_there_afterwards(server):
+    judge = support_judge(server.base_url, max_calls=60)
+    found = search(judge, "bootstrap", keep_calls=len(TEST))
+    assert (found.stopped_by, found.calls) == ("budget", 40)
+    assert len(labels_of(judge)) == len(TEST)
+    assert judge.backend.budget == Budget(60, usage=judge.backend.budget.usage)
+
+
+def test_tokens_and_money_are_kept_back_by_the_mean_of_the_requests_so_far(server):
+    price = {"input": 1.0, "output": 1.0}
+    judge = support_judge(server.base_url, price=price)
+    labels_of(judge)
+    use = judge.backend.budget.usage
+    per_call = use.cost / use.requests
+    judge.backend.budget.max_cost = per_call * 80
+    search(judge, "bootstrap", keep_calls=20)
+    assert judge.backend.budget.max_cost == per_call * 80
+    assert use.cost <= per_call * 60
+
+
+def test_what_proposes_instructions_may_be_another_model_with_a_budget_of_its_own(server):
+    judge = support_judge(server.base_url)
+    with MockServer(stamp_brain) as other:
+        writer = support_judge(other.base_url, max_tokens=700).backend
+        found = search(judge, "gepa", prompt_model=writer)
+        assert RULE in found.prompts["judge"].instructions
+        assert all("response_format" in request.body for request in server.requests)
+        assert all(request.body["max_tokens"] == 700 for request in other.requests)
+        assert found.calls == len(server.requests) + len(other.requests)
+
+
+def test_replies_that_are_no_judgements_earn_least_and_count_as_failed(server, tmp_path):
+    def brain(body):
+        is_told = any(RULE in message["content"] for message in body["messages"])
+        return "I would rather not." if is_told and "response_format" in body else stamp_brain(body)
+
+    server.brain = brain
+    found = search(support_judge(server.base_url, reasks=0), "mipro", log=tmp_path / "log")
+    assert found.prompts["judge"].instructions != RULE
+    rows = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    failed = [row for row in rows if row["instructions"] == RULE]
+    assert failed
+    assert all((row["gain"], row["n_failed"]) == (0, len(DEV)) for row in failed)
+    bodies = [json.dumps(r.body) for r in server.requests if RULE in json.dumps(r.body)]
+    judged = [body for body in bodies if "response_format" in body]
+    assert len(judged) == len(set(judged))  # a failure is not asked about again
+
+
+def test_feedback_tells_the_reflecting_model_what_people_said_and_why(server):
+    search(support_judge(server.base_url), "gepa")
+    told = "\n".join(
+        request.body["messages"][-1]["content"]
+        for request in server.requests
+        if "response_format" not in request.body
+    )
+    assert "Wrong, it is" in told
+    assert "The annotator's reason: the stamp says so" in told
+
+
+def test_a_lost_endpoint_ends_it_with_the_error_and_no_score(server, tmp_path):
+    server.faults = lambda index, body: Status(500) if index >= len(DEV) else None
+    with pytest.raises(EndpointLost):
+        search(support_judge(server.base_url, retries=0), "bootstrap", log=tmp_path / "log")
+    assert len((tmp_path / "log").read_text().splitlines()) == 1
+
+
+def test_a_search_that_scored_nothing_leaves_no_log(server, tmp_path):
+    log = tmp_path / "folder" / "log.jsonl"
+    search(support_judge(server.base_url, max_calls=len(DEV) - 1), "few-shot", log=log)
+    server.faults = lambda index, body: Status(500)
+    with pytest.raises(EndpointLost):
+        search(support_judge(server.base_url, retries=0), "few-shot", log=log)
+    assert not log.parent.exists()
+
+
+def test_proposals_that_cannot_be_read_are_one_line_of_error(server):
+    server.brain = lambda body: stamp_brain(body) if "response_format" in body else "no idea"
+    with pytest.raises(JudgeError, match="--method mipro was given no usable proposal") as error:
+        search(support_judge(server.base_url), "mipro")
+    assert "\n" not in str(error.value)
+
+
+def test_the_callers_dspy_and_terminal_are_left_alone(server, capfd):
+    def seen():
+        settings = {name: repr(value) for name, value in dspy.settings.copy().items()}
+        return settings, len(dspy.clients.base_lm.GLOBAL_HISTORY)
+
+    with dspy.context(lm=dspy.utils.DummyLM([]), adapter=dspy.XMLAdapter(), max_errors=1):
+        before = seen()
+        search(support_judge(server.base_url), "bootstrap")
+        search(support_judge(server.base_url, max_calls=30), "gepa")
+        assert seen() == before
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "copro"}, "unknown method 'copro', wanted one of few-shot, bootstrap"),
+        ({"method": "gepa", "options": {"k": 3}}, "--method gepa has no option 'k', it has max_"),
+        ({"method": "few-shot", "options": {"k": 0}}, "few-shot: k is 0, wanted 1 or more"),
+        ({"method": "mipro", "options": {"num_trials": "5"}}, "num_trials is '5', wanted 1 or"),
+        ({"method": "simba", "options": {"bsize": 26}}, "simba wants 26 calls to train on"),
+        ({"method": "few-shot", "threads": 0}, "threads must be 1 or more, got 0"),
+        ({"method": "few-shot", "dev": []}, "wanted items to train on and to choose on, got 25, 0"),
+        ({"method": "few-shot", "dev": stamped(1)}, "all 1 labels are the same"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_a_call_is_made(settings, message, server):
+    data = {"train": TRAIN, "dev": DEV}
+    with pytest.raises(ValueError, match=message):
+        optimise(support_judge(server.base_url), **(data | settings))
+    assert server.requests == []
+
+
+def test_a_judge_without_a_language_model_has_no_prompt_to_better():
+    with pytest.raises(ValueError, match="which only a language model has"):
+        optimise(SupportJudge("lexical"), TRAIN, DEV, method="few-shot")
+
+
+@pytest.mark.parametrize(("method", "package"), [("mipro", "optuna"), ("gepa", "gepa")])
+def test_a_missing_package_is_named_with_what_to_install(method, package, server, monkeypatch):
+    monkeypatch.setattr("nuggetjudge.calibration.prompts.optimisers.find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=f"needs {package}: pip install"):
+        search(support_judge(server.base_url), method)
+    assert server.requests == []
+
+
+def test_mipro_on_samples_of_dev_still_keeps_a_prompt_scored_on_all_of_it(fresh_judge, tmp_path):
+    options = SMALL["mipro"] | {"minibatch_size": 5}
+    found = search(fresh_judge(), "mipro", options=options, log=tmp_path / "log")
+    rows = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert all(row["n"] == len(DEV) for row in rows)
+    assert found.dev_gain_after == pytest.approx(found.gain_if_perfect)

@@ -1,0 +1,53 @@
+"""Labelled items as the calls of a judge, and prompts as data."""
+
+import json
+
+import dspy
+import pytest
+from mock_rules import REASON, Stamped, stamped, stamped_nuggets
+
+from nuggetjudge.backends.adapter import JudgeAdapter
+from nuggetjudge.calibration.prompts.student import RATIONALE, by_number, prompt_of, tasks
+from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
+
+
+def test_a_windowed_judge_learns_from_the_windows_that_it_will_judge_in():
+    found = tasks(NuggetAssigner("lexical", window=3), stamped_nuggets(2, 4))
+    assert [len(task.labels) for task in found] == [3, 1, 3, 1]
+    first = found[0]
+    assert list(first.inputs) == ["question", "answer", "nuggets"]
+    assert list(first.inputs["nuggets"]) == ["1", "2", "3"]
+    assert first.example["verdicts"] == first.labels
+    assert first.labels["2"] == "support"
+    assert first.example[RATIONALE] == dict.fromkeys("123", REASON)
+    assert first.example.inputs().keys() == ["question", "answer", "nuggets"]
+
+
+def test_a_grade_is_a_number_in_a_worked_example_and_text_among_labels():
+    item = Stamped("t1", {"question": "why", "passage": "because"}, "2", "")
+    (task,) = tasks(RelevanceJudge("lexical"), [item])
+    assert task.example["grade"] == 2
+    assert RATIONALE not in task.example
+    assert task.labels == by_number(task.example["grade"]) == {"": "2"}
+
+
+def test_a_label_that_the_judge_cannot_give_is_named():
+    items = [*stamped(2), Stamped("t1", {"sentence": "a", "passage": "b"}, "half")]
+    with pytest.raises(
+        ValueError, match=r"examples\[2\] has the label 'half', wanted none, partial"
+    ):
+        tasks(SupportJudge("lexical"), items)
+
+
+def test_demos_become_json_of_the_asked_fields_alone_and_change_no_byte_of_the_prompt():
+    judge = SupportJudge("lexical")
+    (task,) = tasks(judge, stamped(1))
+    judge.judge.demos = [dspy.Example(augmented=True, **task.example)]
+    prompt = prompt_of(judge.judge)
+    assert list(prompt.demos[0]) == ["passage", "sentence", "verdict"]
+    assert json.loads(prompt.model_dump_json())["demos"] == list(prompt.demos)
+
+    def written(demos):
+        return JudgeAdapter().format(judge.judge.signature, demos, task.inputs)
+
+    assert written([dict(demo) for demo in prompt.demos]) == written(judge.judge.demos)

@@ -1,0 +1,352 @@
+"""Corrected scores: what they estimate, and intervals that hold it as often as they say."""
+
+import math
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from nuggetjudge.metrics.ppi.estimates import Moments, difference, estimate, moments
+from nuggetjudge.metrics.ppi.intervals import interval_like_these, interval_of_these, labels_needed
+from nuggetjudge.metrics.ppi.sample import Sample, sample
+
+NAN = math.nan
+
+
+def by_hand():
+    """Two topics of equal weight; of the first, 2 of 4 items have a label, of the other both."""
+    return sample(
+        judged=[1, 0, 1, 1, 1, 0],
+        human=[1, 0, NAN, NAN, 1, 1],
+        weights=[1 / 8] * 4 + [1 / 4] * 2,
+        topics=[0, 0, 0, 0, 1, 1],
+    )
+
+
+def test_without_the_judge_it_is_the_mean_of_the_topics_means_of_labels():
+    found = estimate(by_hand(), lam=0.0)
+    assert found.value == pytest.approx((0.5 + 1) / 2)
+    # Cochran (1977), eq. 5.7: sum of W^2 (1 - share) s^2 / n, with W = 1/2, s^2 = 1/2, n = 2.
+    assert found.label_variance == pytest.approx(0.5**2 * 0.5 * 0.5 / 2)
+    assert (found.n_labels, found.n_items, found.n_labelled_topics) == (4, 6, 2)
+
+
+def test_with_full_trust_it_is_the_judges_score_and_the_mean_error_on_labels():
+    judged = (3 / 4 + 1 / 2) / 2
+    error = (0 + 1 / 2) / 2
+    assert estimate(by_hand(), lam=1.0).value == pytest.approx(judged + error)
+
+
+@given(st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_with_every_item_labelled_it_is_the_human_score_whatever_the_judge_says(lam, seed):
+    rng = np.random.default_rng(seed)
+    topics = np.repeat(np.arange(4), 5)
+    human = rng.random(20)
+    found = estimate(sample(rng.random(20), human, np.full(20, 1 / 20), topics), lam)
+    assert found.value == pytest.approx(human.mean())
+    exact = interval_of_these(found)
+    assert (exact.low, exact.high) == (found.value, found.value)
+    means = human.reshape(4, 5).mean(axis=1)
+    expected = stats.ttest_1samp(means, 0).confidence_interval()
+    interval = interval_like_these(found)
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_the_difference_of_two_fully_labelled_runs_is_the_paired_t_interval():
+    rng = np.random.default_rng(0)
+    topics, weights = np.repeat(np.arange(6), 3), np.full(18, 1 / 18)
+    one, other = rng.random(18), rng.random(18)
+    found = difference(
+        estimate(sample(rng.random(18), one, weights, topics), 0.5),
+        estimate(sample(rng.random(18), other, weights, topics), 0.5),
+    )
+    means = [gains.reshape(6, 3).mean(axis=1) for gains in (one, other)]
+    expected = stats.ttest_rel(*means).confidence_interval()
+    interval = interval_like_these(found)
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
+    assert interval_of_these(found).low == pytest.approx(found.value)
+
+
+def test_differences_need_the_same_topics():
+    three = estimate(sample([0] * 3, [0, 1, 1], [1 / 3] * 3, [0, 1, 2]), 0.0)
+    with pytest.raises(ValueError, match="over 2 and 3 topics"):
+        difference(estimate(by_hand(), 0.0), three)
+
+
+def plus_plus(labelled, predicted, unlabelled):
+    """PPI++ in plain loops: (lam, estimate, half-width at 95%), arXiv:2311.01453, section 6.
+
+    `labelled` are human gains, `predicted` the judge's of the same items, `unlabelled` the
+    judge's of all others.
+    """
+    n, rest = len(labelled), len(unlabelled)
+
+    def mean(values):
+        return math.fsum(values) / len(values)
+
+    def cov(x, y):
+        x_mean, y_mean = mean(x), mean(y)
+        return math.fsum((a - x_mean) * (b - y_mean) for a, b in zip(x, y, strict=True)) / len(x)
+
+    lam = cov(labelled, predicted) / ((1 + n / rest) * cov(predicted, predicted))
+    rectifier = [y - lam * f for y, f in zip(labelled, predicted, strict=True)]
+    value = lam * mean(unlabelled) + mean(rectifier)
+    variance = lam**2 * cov(unlabelled, unlabelled) / rest + cov(rectifier, rectifier) / n
+    return lam, value, 1.959964 * math.sqrt(variance)
+
+
+def test_with_each_item_its_own_topic_it_is_ppi_plus_plus():
+    rng = np.random.default_rng(7)
+    n, rest = 400, 3600
+    truth = rng.random(n + rest)
+    judged = np.clip(truth + rng.normal(0, 0.2, n + rest), 0, 1)
+    human = np.where(np.arange(n + rest) < n, truth, NAN)
+    items = sample(judged, human, np.full(n + rest, 1 / (n + rest)), np.arange(n + rest))
+    lam, value, half = plus_plus(truth[:n].tolist(), judged[:n].tolist(), judged[n:].tolist())
+    # There the judge's mean is over the unlabelled items, here over all: lam differs by that.
+    found = estimate(items, lam * (n + rest) / rest)
+    assert found.value == pytest.approx(value, abs=1e-12)
+    tuned = moments(items).lam
+    assert tuned == pytest.approx(lam * (n + rest) / rest, rel=0.05)
+    interval = interval_like_these(estimate(items, tuned))
+    assert (interval.high - interval.low) / 2 == pytest.approx(half, rel=0.02)
+
+
+def test_in_one_stratum_lam_is_that_of_ppi_plus_plus():
+    rng = np.random.default_rng(8)
+    truth = rng.random(500)
+    judged = (truth + rng.random(500)) / 1.2
+    human = np.where(np.arange(500) < 100, truth, NAN)
+    strata, topics = np.zeros(500, int), np.arange(500) % 2
+    items = sample(judged, human, np.full(500, 1 / 500), topics, strata=strata)
+    lam, _, _ = plus_plus(truth[:100].tolist(), judged[:100].tolist(), judged[100:].tolist())
+    assert moments(items).lam == pytest.approx(lam * 500 / 400, abs=1e-12)
+
+
+def test_lam_is_no_less_than_0_and_no_more_than_1():
+    assert Moments(human=1, judged=1, both=-0.5).lam == 0
+    assert Moments(human=4, judged=1, both=1.8).lam == 1
+    assert Moments(human=1, judged=0, both=0).lam == 0
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_tuned_lam_makes_the_variance_smallest_and_saves_rho_squared(seed):
+    rng = np.random.default_rng(seed)
+    human = rng.random(60)
+    judged = (human + rng.random(60)) / 2
+    labels = np.where(rng.permutation(60) < 30, human, NAN)
+    found = moments(sample(judged, labels, np.full(60, 1 / 60), np.repeat(np.arange(3), 20)))
+    best = found.variance(found.lam)
+    assert all(best <= found.variance(lam) + 1e-15 for lam in np.linspace(0, 1, 11))
+    if 0 < found.lam < 1:
+        assert found.label_saving(found.lam) == pytest.approx(found.rho**2)
+
+
+def test_in_one_stratum_rho_is_pearsons():
+    rng = np.random.default_rng(1)
+    human = rng.random(40)
+    judged = human + rng.random(40)
+    labels = np.where(np.arange(40) < 20, human, NAN)
+    topics = np.tile([0, 1], 20)
+    found = moments(sample(judged, labels, np.full(40, 1 / 40), topics, strata=np.zeros(40, int)))
+    assert found.rho == pytest.approx(np.corrcoef(human[:20], judged[:20])[0, 1])
+
+
+def test_rho_and_saving_are_undefined_where_people_say_the_same_of_all():
+    found = moments(sample([0, 1, 0, 1], [1, 1, NAN, NAN], [1 / 4] * 4, [0, 1, 0, 1]))
+    assert found.rho is None
+    assert found.label_saving(0.0) is None
+
+
+def test_a_judge_that_errs_in_no_label_is_not_taken_for_exact():
+    human = [0, 1, 0, 1] + [NAN] * 36
+    found = estimate(sample([0, 1] * 20, human, [1 / 40] * 40, [0, 0, 1, 1] * 10), lam=1.0)
+    assert found.few_labels > 0
+    interval = interval_of_these(found)
+    assert interval.low < 0.5 < interval.high
+
+
+def test_a_stratum_with_one_label_has_no_interval_of_these_topics():
+    found = estimate(sample([1, 0, 1, 0], [1, NAN, 1, 0], [1 / 4] * 4, [0, 0, 1, 1]), lam=0.0)
+    interval = interval_of_these(found)
+    assert (interval.low, interval.high) == (None, None)
+    assert labels_needed(found, 0.1) is None
+
+
+def test_a_sample_names_the_place_of_a_bad_value():
+    with pytest.raises(ValueError, match=r"weights\[1\] is -1"):
+        sample([0, 0], [0, 1], [1, -1], [0, 1])
+    with pytest.raises(ValueError, match=r"judged\[0\] is nan"):
+        sample([NAN, 0], [0, 1], [1, 1], [0, 1])
+    with pytest.raises(ValueError, match=r"topics\[1\] is 2"):
+        sample([0, 0], [0, 1], [1, 1], [0, 2], n_topics=2)
+    with pytest.raises(ValueError, match="1 human for 2 judged gains"):
+        sample([0, 0], [0], [1, 1], [0, 0], strata=[0])
+
+
+def test_labels_of_one_topic_or_of_items_that_weigh_nothing_are_refused():
+    with pytest.raises(ValueError, match="labels are of one topic"):
+        estimate(sample([0, 0], [1, NAN], [1, 1], [0, 1]), 0.0)
+    with pytest.raises(ValueError, match="no item that weighs"):
+        estimate(sample([0, 0], [1, NAN], [0, 1], [0, 1]), 0.0)
+
+
+def partly_labelled(n_labels):
+    """3 topics of 200 items; the first labels of each are 1 and 0 in turn."""
+    human = np.where(np.arange(600) % 200 < n_labels, np.arange(600) % 2, NAN)
+    return estimate(
+        sample(np.zeros(600), human, np.full(600, 1 / 600), np.repeat(np.arange(3), 200)), 0.0
+    )
+
+
+def test_the_labels_needed_for_the_present_half_width_are_the_present_ones():
+    found = partly_labelled(50)
+    interval = interval_of_these(found)
+    needed = labels_needed(found, (interval.high - interval.low) / 2)
+    assert abs(needed.of_these - 150) <= 1
+
+
+def test_the_labels_needed_are_about_those_that_reach_the_half_width():
+    now, later = partly_labelled(20), partly_labelled(80)
+    reached = interval_of_these(later)
+    needed = labels_needed(now, (reached.high - reached.low) / 2)
+    assert needed.of_these == pytest.approx(240, rel=0.05)
+
+
+def test_topics_that_differ_set_a_half_width_that_no_labels_beat():
+    rng = np.random.default_rng(2)
+    topics = np.repeat(np.arange(10), 40)
+    gains = (rng.random(400) < np.linspace(0.1, 0.9, 10)[topics]).astype(float)
+    human = np.where(rng.permuted(np.tile(np.arange(40), (10, 1)), axis=1).ravel() < 10, gains, NAN)
+    found = estimate(sample(np.zeros(400), human, np.full(400, 1 / 400), topics), 0.0)
+    needed = labels_needed(found, 0.05)
+    assert needed.like_these is None
+    assert needed.least_half_width > 0.05
+    full = interval_like_these(
+        estimate(sample(np.zeros(400), gains, np.full(400, 1 / 400), topics), 0.0)
+    )
+    assert needed.least_half_width == pytest.approx((full.high - full.low) / 2, rel=0.15)
+    reachable = labels_needed(found, needed.least_half_width * 1.1)
+    assert reachable.of_these < reachable.like_these < 400
+
+
+def test_a_half_width_is_above_0():
+    with pytest.raises(ValueError, match="wanted above 0"):
+        labels_needed(partly_labelled(20), 0.0)
+
+
+# Simulation: topics differ, items differ within topics, and so do the judge's errors.
+
+
+def logistic(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def true_score(mean):
+    """The mean over all topics there could be, of logistic(mean + N(0, 1.25)), by quadrature."""
+    at, weights = np.polynomial.hermite_e.hermegauss(80)
+    return float(weights @ logistic(mean + np.sqrt(1.25) * at) / weights.sum())
+
+
+def draw_runs(rng, n_topics, means, n_items, skill):
+    """Gains by people and judge, (n_runs, n_topics, n_items) each; skill 0: the judge guesses."""
+    shape = (len(means), n_topics, 1)
+    topic = rng.normal(0, 1, (1, n_topics, 1)) + rng.normal(0, 0.5, shape)
+    share = logistic(np.array(means)[:, None, None] + topic) + np.zeros(n_items)
+    human = (rng.random(share.shape) < share) * 1.0
+    lean = np.where(human == 1, skill + 0.5, -skill) + rng.normal(0, 0.5, shape)
+    return human, (rng.random(share.shape) < logistic(lean)) * 1.0
+
+
+def covered(skill, *, n_topics, means, n_items, n_labels, replicates):
+    """How often each interval holds what it should: (like these, of these), over replicates."""
+    rng = np.random.default_rng(11)
+    n_runs, per_topic = len(means), len(means) * n_items
+    topics = np.repeat(np.arange(n_topics), n_items)
+    same = np.ones(n_topics * n_items, dtype=np.int64)
+    weights = np.full(n_topics * n_items, 1 / (n_topics * n_items))
+    truths = [true_score(mean) for mean in means]
+    held = []
+    for _ in range(replicates):
+        human, judged = draw_runs(rng, n_topics, means, n_items, skill)
+        order = rng.permuted(np.tile(np.arange(per_topic), (n_topics, 1)), axis=1)
+        drawn = (order < n_labels).reshape(n_topics, n_runs, n_items).transpose(1, 0, 2)
+        labels = np.where(drawn, human, NAN).reshape(n_runs, -1)
+        samples = [
+            Sample(
+                judged[run].ravel(),
+                labels[run],
+                weights,
+                topics,
+                n_topics,
+                topics,
+                n_labels * same,
+                per_topic * same,
+            )
+            for run in range(n_runs)
+        ]
+        lam = reduce(add, map(moments, samples)).lam
+        for run, one in enumerate(samples):
+            found = estimate(one, lam)
+            like, these = interval_like_these(found), interval_of_these(found)
+            in_these = these.low <= human[run].mean() <= these.high
+            held.append((like.low <= truths[run] <= like.high, in_these))
+    return np.mean(held, axis=0)
+
+
+@pytest.mark.parametrize("skill", [0.0, 1.0, 2.5])
+def test_intervals_of_one_run_cover_92_to_98_percent(skill):
+    design = {"n_topics": 20, "means": [-0.3], "n_items": 30, "n_labels": 6}
+    like, these = covered(skill, **design, replicates=1200)
+    assert 0.92 <= like <= 0.98
+    assert 0.92 <= these <= 0.98
+
+
+@pytest.mark.parametrize("skill", [0.0, 1.0, 2.5])
+def test_intervals_of_ten_runs_with_two_dozen_labels_each_cover_92_to_98_percent(skill):
+    means = list(np.linspace(-1, 1, 10))
+    design = {"n_topics": 20, "means": means, "n_items": 12, "n_labels": 12}
+    like, these = covered(skill, **design, replicates=150)
+    assert 0.92 <= like <= 0.98
+    assert these >= 0.92  # wider than need be where the judge errs in few of the labels
+
+
+@pytest.mark.parametrize("skill", [1.0, 3.0])
+def test_intervals_hold_with_six_topics_and_few_labels_each(skill):
+    design = {"n_topics": 6, "means": [0.2], "n_items": 40, "n_labels": 4}
+    like, these = covered(skill, **design, replicates=1000)
+    assert 0.92 <= like <= 0.985
+    assert these >= 0.92
+
+
+def test_a_good_judge_makes_the_interval_of_these_topics_much_narrower():
+    rng = np.random.default_rng(5)
+    human, judged = draw_runs(rng, 20, [-0.3], 30, 2.5)
+    topics = np.repeat(np.arange(20), 30)
+    labels = np.where(rng.permuted(np.tile(np.arange(30), (20, 1)), axis=1) < 6, human[0], NAN)
+    one = sample(judged.ravel(), labels.ravel(), np.full(600, 1 / 600), topics)
+    with_judge = interval_of_these(estimate(one, moments(one).lam))
+    alone = interval_of_these(estimate(one, 0.0))
+    assert (with_judge.high - with_judge.low) < 0.7 * (alone.high - alone.low)
+
+
+@pytest.mark.parametrize(("skill", "n_labels"), [(0.0, 6), (1.0, 30), (2.5, 30), (2.5, 6)])
+def test_labels_of_half_of_the_topics_cover_92_to_98_percent_and_a_judge_helps(skill, n_labels):
+    rng = np.random.default_rng(3)
+    topics, weights = np.repeat(np.arange(20), 30), np.full(600, 1 / 600)
+    held, widths = [], []
+    for _ in range(600):
+        human, judged = draw_runs(rng, 20, [-0.3], 30, skill)
+        order = rng.permuted(np.tile(np.arange(30), (20, 1)), axis=1)
+        labelled = (order < n_labels) & (rng.permutation(20) < 10)[:, None]
+        items = sample(judged.ravel(), np.where(labelled, human[0], NAN).ravel(), weights, topics)
+        found = interval_like_these(estimate(items, moments(items).lam))
+        alone = interval_like_these(estimate(items, 0.0))
+        held.append(found.low <= true_score(-0.3) <= found.high)
+        widths.append((found.high - found.low) / (alone.high - alone.low))
+    assert 0.92 <= np.mean(held) <= 0.98
+    assert np.mean(widths) < (0.98 if skill == 0 else 0.88)

@@ -1,0 +1,189 @@
+"""Two judges of the same cells: each flip with what both wrote, the ranking, and the cost."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from nuggetjudge.programs.analysis.compare import compare
+from nuggetjudge.programs.analysis.compare_judges import compare_judges
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+
+def assignments(path, table, remarks=()):
+    """Answers of runs to t1: {run: labels of nuggets n0, n1, ...}, all vital."""
+    with path.open("w") as stream:
+        for run, labels in table.items():
+            nuggets = [
+                {"id": f"n{i}", "text": f"fact {i}", "importance": "vital", "assignment": label}
+                for i, label in enumerate(labels)
+            ]
+            for i, remark in remarks:
+                nuggets[i]["rationale"] = remark
+            row = {"qid": "t1", "query": "why", "run_id": run, "answer_text": f"answer of {run}"}
+            row |= {"response_length": 3, "nuggets": nuggets}
+            stream.write(json.dumps(row) + "\n")
+    return path
+
+
+YES, NO = "support", "not_support"
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Under the first judge a > b > c with 3, 2 and 1 of 3 facts; under the other b > a > c."""
+    first = {"a": [YES, YES, YES], "b": [YES, YES, NO], "c": [YES, NO, NO]}
+    second = {"a": [YES, YES, NO], "b": [YES, YES, YES], "c": [YES, NO, NO]}
+    one = assignments(tmp_path / "one.jsonl", first, [(2, "it is said")])
+    return one, assignments(tmp_path / "two.jsonl", second, [(2, "not at all")])
+
+
+def test_each_flip_has_its_ids_both_labels_what_both_wrote_and_its_texts(two):
+    found = compare(*two, Problems())
+    assert (found["compared"], found["agreement"]["n"], found["n_flips"]) == ("judges", 9, 2)
+    assert found["flips"][0] == {
+        "topic_id": "t1",
+        "run_id": "a",
+        "nugget_id": "n2",
+        "label": YES,
+        "other_label": NO,
+        "rationale": "it is said",
+        "other_rationale": "not at all",
+        "question": "why",
+        "answer_text": "answer of a",
+        "nugget": "fact 2",
+    }
+    counts = {(row["label"], row["other_label"]): row["n"] for row in found["flip_counts"]}
+    assert counts == {(YES, NO): 1, (NO, YES): 1}
+
+
+def test_the_ranking_is_given_under_both_with_the_neighbours_that_swap(two):
+    row = compare(*two, Problems())["ranking"]["V_strict"]
+    assert row["scores"] == [
+        {"run_id": "a", "score": 1.0, "other_score": pytest.approx(2 / 3)},
+        {"run_id": "b", "score": pytest.approx(2 / 3), "other_score": 1.0},
+        {"run_id": "c", "score": pytest.approx(1 / 3), "other_score": pytest.approx(1 / 3)},
+    ]
+    assert row["swaps"] == [["a", "b"]]
+    assert row["tau_b"] == pytest.approx(1 / 3)  # two pairs in order, one not
+
+
+def test_the_ranking_rests_on_the_cells_that_both_labelled(two, tmp_path):
+    partial = assignments(tmp_path / "p.jsonl", {"a": [YES, NO, None], "b": [YES, NO, None]})
+    row = compare_judges(two[0], partial, Problems())["ranking"]["V_strict"]
+    scores = [(r["run_id"], r["score"], r["other_score"]) for r in row["scores"]]
+    assert scores == [("a", 1.0, 0.5), ("b", 1.0, 0.5)]
+
+
+def test_the_largest_flips_come_first(tmp_path):
+    one = assignments(tmp_path / "1.jsonl", {"a": [YES, YES]})
+    other = assignments(tmp_path / "2.jsonl", {"a": ["partial_support", NO]})
+    found = compare_judges(one, other, Problems())
+    assert [row["other_label"] for row in found["flips"]] == [NO, "partial_support"]
+
+
+def test_run_names_with_and_without_team_are_one(two, tmp_path):
+    other = assignments(tmp_path / "t.jsonl", {"team.a": [NO, YES, YES]})
+    found = compare_judges(two[0], other, Problems())
+    assert (found["n_flips"], found["flips"][0]["run_id"]) == (1, "a")
+    assert found["flips"][0]["nugget"] == "fact 0"
+    swapped = compare_judges(other, two[0], Problems())
+    assert swapped["flips"][0]["run_id"] == "team.a"
+    assert swapped["ranking"]["V_strict"]["n_runs"] == 1
+
+
+def test_labels_of_people_count_with_their_rationales(two, tmp_path):
+    rows = ["topic_id,run_id,nugget_id,label,rationale", "t1,a,n2,not_support,it is hinted at"]
+    human = tmp_path / "human.csv"
+    human.write_text("\n".join(rows) + "\n")
+    flip = compare(human, two[0], Problems())["flips"][0]
+    assert (flip["rationale"], flip["other_rationale"]) == ("it is hinted at", "it is said")
+
+
+def test_a_support_flip_has_its_remark(tmp_path):
+    paths = []
+    for label, remark in (("full", "it says so"), ("none", "another bridge")):
+        citation = {"docid": "d1", "label": label, "rationale": remark}
+        sentences = [{"text": "Bridges sway.", "citations": [citation]}, {"text": "Alas."}]
+        row = {"run_id": "r", "topic_id": "t1", "sentences": sentences}
+        sentences[1]["citations"] = []
+        paths.append(tmp_path / f"{label}.jsonl")
+        paths[-1].write_text(json.dumps(row) + "\n")
+    found = compare(*paths, Problems())
+    (flip,) = found["flips"]
+    assert (flip["sentence"], flip["other_rationale"]) == ("Bridges sway.", "another bridge")
+    scores = found["ranking"]["support_recall"]["scores"]
+    assert scores == [{"run_id": "r", "score": 0.5, "other_score": 0.0}]
+
+
+def manifest(folder, judge, inputs, *, requests, tokens, cost, hits=0):
+    config = {"program": ["nuggets"]}
+    known = {"fingerprint": "f", "config": config, "cells_without_bank": [], "unjudged": {}}
+    known |= {"topics_without_nuggets": [], "judged": {"assignments": 10}, "share_missing": 0}
+    known |= {"limit_reached": None, "judges": {"assigner": judge}, "inputs": inputs}
+    known |= {"data": {"topic_ids": ["t1"], "run_ids": ["a"]}}
+    spent = {"requests": requests, "cache_hits": hits, "tokens": tokens, "cost": cost}
+    known |= {"tokens": {"prompt": tokens, "completion": 0}, "this_time": spent}
+    (folder / "manifest.json").write_text(json.dumps(known))
+
+
+@pytest.fixture
+def folders(tmp_path):
+    for name, labels in (("cheap", [YES, NO]), ("dear", [YES, YES])):
+        folder = tmp_path / name
+        folder.mkdir()
+        assignments(folder / "assignments.jsonl", {"a": labels})
+        row = {"run_id": "a", "topic_id": "t1", "measure": "V_strict", "value": 0.5}
+        (folder / "scores.jsonl").write_text(json.dumps(row) + "\n")
+    return tmp_path / "cheap", tmp_path / "dear"
+
+
+def test_cost_is_a_ratio_a_judgement_and_unknown_where_it_is_not_known(folders):
+    manifest(folders[0], "small", {}, requests=10, tokens=100, cost=None)
+    manifest(folders[1], "large", {}, requests=20, tokens=500, cost=0.5)
+    cost = compare(*folders, Problems())["cost"]
+    assert cost["ratio_per_judgement"] == {"calls": 2.0, "tokens": 5.0, "dollars": None}
+    assert (cost["one"]["dollars"], cost["other"]["dollars"]) == (None, 0.5)
+
+
+def test_what_came_from_the_cache_is_no_measure_of_cost(folders):
+    manifest(folders[0], "small", {}, requests=10, tokens=100, cost=0.1)
+    manifest(folders[1], "large", {}, requests=1, tokens=5, cost=0.01, hits=9)
+    cost = compare(*folders, Problems())["cost"]
+    assert cost["ratio_per_judgement"] == {"calls": None, "tokens": None, "dollars": None}
+
+
+def test_one_judge_on_other_inputs_means_that_the_runs_changed(folders):
+    manifest(folders[0], "small", {"run.jsonl": "1"}, requests=1, tokens=1, cost=0)
+    manifest(folders[1], "small", {"run.jsonl": "2"}, requests=1, tokens=1, cost=0)
+    found = compare(*folders, Problems())
+    assert found["compared"] == "runs"
+    assert [r["run_id"] for r in found["measures"]["V_strict"]["runs"]] == ["a@cheap", "a@dear"]
+    assert compare(*folders, Problems(), way="judges")["compared"] == "judges"
+
+
+def test_other_nuggets_are_no_common_cells(two, tmp_path):
+    text = two[1].read_text().replace('"id": "n', '"id": "m')
+    other = tmp_path / "other.jsonl"
+    other.write_text(text)
+    with pytest.raises(InputError, match=r"no cell in common[\s\S]*--as runs"):
+        compare(two[0], other, Problems())
+
+
+def test_flips_of_two_published_judges_are_those_in_their_rows(shared_data, tmp_path):
+    rows = list(map(json.loads, (shared_data / "dl23_llmjudge" / "pairs.jsonl").open()))
+    names = ("willia-umbrela1", "h2oloo-fewself")
+    paths = []
+    for name in names:
+        paths.append(tmp_path / f"{name}.jsonl")
+        labels = [
+            {"qid": r["qid"], "docid": r["docid"], "grade": r["llm"][name], "query": r["query"]}
+            for r in rows
+        ]
+        paths[-1].write_text("".join(json.dumps(label) + "\n" for label in labels))
+    wanted = Counter((str(r["llm"][names[0]]), str(r["llm"][names[1]])) for r in rows)
+    found = compare(*paths, Problems())
+    counts = {(row["label"], row["other_label"]): row["n"] for row in found["flip_counts"]}
+    assert counts == {pair: n for pair, n in wanted.items() if pair[0] != pair[1]}
+    assert found["flips"][0]["question"] in {r["query"] for r in rows}
+    assert found["ranking"] is None  # relevance has no runs to rank

@@ -1,0 +1,192 @@
+"""Runs are compared over the topics that both were judged on, and the reader is told which."""
+
+import json
+
+import pytest
+
+from nuggetjudge.programs.analysis.compare import compare
+from nuggetjudge.programs.analysis.compare_runs import compare_runs
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+
+def scores(path, table, measure="V_strict"):
+    """A file of scores: {run: {topic: value}}; None is a topic that was not judged."""
+    with path.open("w") as stream:
+        for run, cells in table.items():
+            for topic, value in cells.items():
+                row = {"run_id": run, "topic_id": topic, "measure": measure, "value": value}
+                bounds = {"low": 0.0, "high": 1.0} if value is None else {}
+                stream.write(json.dumps(row | bounds) + "\n")
+    return path
+
+
+def only(found, measure="V_strict"):
+    (pair,) = found["measures"][measure]["pairs"]
+    return pair
+
+
+@pytest.fixture
+def three(tmp_path):
+    table = {
+        "good": {"t1": 0.9, "t2": 0.8, "t3": 0.7},
+        "fair": {"t1": 0.6, "t2": 0.4, "t3": 0.5},
+        "poor": {"t1": 0.1, "t2": 0.0, "t3": 0.5},
+    }
+    return scores(tmp_path / "scores.jsonl", table)
+
+
+def test_the_first_named_run_less_the_second_with_wins_and_p_by_hand(three):
+    pair = only(compare_runs([three], Problems(), runs=["poor", "good"]))
+    assert (pair["run_id"], pair["other_run_id"]) == ("poor", "good")
+    assert pair["difference"] == pytest.approx(-0.6)
+    assert (pair["wins"], pair["ties"], pair["losses"]) == (0, 0, 3)
+    assert pair["p"] == 2 / 8  # all three signs alike, either way
+    assert pair["is_told_apart"] is False
+
+
+def test_a_topic_that_a_run_did_not_answer_counts_0_and_one_not_judged_is_left_out(tmp_path):
+    table = {"a": {"t1": 0.5, "t2": 0.5, "t3": None}, "b": {"t1": 0.25, "t3": 1.0}}
+    found = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())
+    pair, (a, b) = only(found), found["measures"]["V_strict"]["runs"]
+    assert (pair["difference"], pair["n_topics"]) == (pytest.approx((0.25 + 0.5) / 2), 2)
+    assert (a["mean"], a["n_topics"], a["n_unanswered"]) == (0.5, 2, 0)
+    assert (b["mean"], b["n_topics"], b["n_unanswered"]) == (pytest.approx(1.25 / 3), 3, 1)
+
+
+def test_a_leaderboard_has_all_pairs_with_holm_and_marks_neighbours(three):
+    found = compare_runs([three], Problems())["measures"]["V_strict"]
+    assert [run["run_id"] for run in found["runs"]] == ["good", "fair", "poor"]
+    names = [(p["run_id"], p["other_run_id"], p["are_neighbours"]) for p in found["pairs"]]
+    assert names == [
+        ("good", "fair", True),
+        ("good", "poor", False),
+        ("fair", "poor", True),
+    ]
+    # fair less poor: .5, .4 and a tie: of 8 sign flips 4 reach .9. Holm: .25 x 3, .25 x 2, .5.
+    assert [p["p"] for p in found["pairs"]] == [0.25, 0.25, 0.5]
+    assert [p["p_holm"] for p in found["pairs"]] == [0.75, 0.75, 0.75]
+
+
+def test_clearly_different_runs_are_told_apart_and_equal_ones_are_not(tmp_path):
+    topics = [f"t{i}" for i in range(30)]
+    table = {
+        "best": dict.fromkeys(topics, 0.9),
+        "twin": dict.fromkeys(topics, 0.9),
+        "worst": dict.fromkeys(topics, 0.1),
+    }
+    found = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems(), resamples=2000)
+    told = {(p["run_id"], p["other_run_id"]): p for p in found["measures"]["V_strict"]["pairs"]}
+    assert told["best", "twin"]["is_told_apart"] is False
+    assert told["best", "twin"]["p_hsd"] == 1.0
+    assert told["twin", "worst"]["is_told_apart"] is True
+
+
+def test_runs_of_two_files_are_compared_on_the_topics_that_both_have(tmp_path):
+    one = scores(tmp_path / "one.jsonl", {"a": {"t1": 1.0, "t2": 0.5, "t3": 0.0}})
+    other = scores(tmp_path / "two.jsonl", {"b": {"t1": 0.5, "t2": 0.5, "t9": 1.0}})
+    pair = only(compare(one, other, Problems()))
+    assert (pair["run_id"], pair["other_run_id"], pair["n_topics"]) == ("a", "b", 2)
+    assert pair["difference"] == 0.25
+
+
+def test_a_run_of_both_files_is_told_apart_by_its_file(tmp_path):
+    one = scores(tmp_path / "old.jsonl", {"rag": {"t1": 0.2, "t2": 0.4}})
+    other = scores(tmp_path / "new.jsonl", {"rag": {"t1": 0.4, "t2": 0.6}})
+    with pytest.raises(InputError, match=r"judge agree[\s\S]*--as runs compares"):
+        compare(one, other, Problems())
+    found = compare(one, other, Problems(), way="runs")
+    assert only(found)["other_run_id"] == "rag@new"
+    assert only(found)["difference"] == pytest.approx(-0.2)
+
+
+def test_what_cannot_be_compared_says_what_there_is(three, tmp_path):
+    for more, message in (
+        ({"runs": ["good", "goood"]}, "no run 'goood'; there is good, fair, poor"),
+        ({"runs": ["good"]}, "1 run, wanted two or more"),
+        ({"measures": ["A"]}, "no measure 'A'; there is V_strict"),
+    ):
+        with pytest.raises(InputError, match=message):
+            compare(three, None, Problems(), **more)
+    means = tmp_path / "means.txt"
+    means.write_text("a all V_strict 0.5\nb all V_strict 0.4\n")
+    with pytest.raises(InputError, match="no scores by topic"):
+        compare(means, None, Problems())
+    elsewhere = scores(tmp_path / "z.jsonl", {"z": {"t9": 0.5}})
+    with pytest.raises(InputError, match="no measure of one topic in common"):
+        compare(three, elsewhere, Problems())
+    with pytest.raises(InputError, match="wanted runs or judges"):
+        compare(three, None, Problems(), way="files")
+    with pytest.raises(InputError, match="one judge, wanted two"):
+        compare(three, None, Problems(), way="judges")
+
+
+def test_a_run_with_a_mean_alone_is_left_out_and_not_taken_for_0(three):
+    with three.open("a") as stream:
+        row = {"run_id": "means", "topic_id": "all", "measure": "V_strict", "value": 0.9}
+        stream.write(json.dumps(row) + "\n")
+    found = compare_runs([three], problems := Problems())
+    runs = [run["run_id"] for run in found["measures"]["V_strict"]["runs"]]
+    assert runs == ["good", "fair", "poor"]
+    assert problems.counts() == {"no_topics": 1}
+
+
+def test_where_a_run_was_never_judged_nothing_is_claimed_about_it(tmp_path):
+    table = {
+        "a": {"t1": 0.1, "t2": 0.2},
+        "b": {"t1": 0.3, "t2": 0.1},
+        "c": {"t1": None, "t2": None},
+    }
+    found = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())["measures"]["V_strict"]
+    assert [(run["run_id"], run["n_topics"]) for run in found["runs"]][-1] == ("c", 0)
+    last = found["pairs"][-1]
+    assert (last["p"], last["p_holm"], last["p_hsd"], last["is_told_apart"]) == (None,) * 4
+
+
+def test_folders_of_other_judges_and_nuggets_are_said_to_be_so(tmp_path):
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        scores(folder / "scores.jsonl", {name: {"t1": 0.5}})
+        nugget = {"text": f"fact of {name}", "importance": "vital"}
+        bank = {"qid": "t1", "query": "why", "nuggets": [nugget]}
+        (folder / "nuggets.jsonl").write_text(json.dumps(bank) + "\n")
+        known = {"fingerprint": "f", "config": {}, "cells_without_bank": [], "unjudged": {}}
+        known |= {"topics_without_nuggets": [], "judged": {}, "share_missing": 0}
+        known |= {"limit_reached": None, "judges": {"assigner": name}, "inputs": {}}
+        known |= {"data": {"topic_ids": ["t1"], "run_ids": [name]}}
+        (folder / "manifest.json").write_text(json.dumps(known))
+    compare_runs([tmp_path / "one", tmp_path / "two"], problems := Problems())
+    assert problems.counts() == {"other_judge": 1, "other_nuggets": 1}
+
+
+def test_real_runs_have_the_published_means_and_scipys_p(shared_data):
+    folder = shared_data / "rag24_nuggets"
+    expected = {
+        row["run_id"]: row for row in map(json.loads, (folder / "expected_run_scores.jsonl").open())
+    }
+    found = compare(folder / "nugget_assignments.jsonl", None, Problems(), resamples=500)
+    board = found["measures"]["V_strict"]
+    assert len(board["runs"]) == len(expected)
+    for run in board["runs"]:
+        assert run["mean"] == pytest.approx(expected[run["run_id"]]["V_strict"], abs=5e-5)
+    assert len(board["pairs"]) == len(expected) * (len(expected) - 1) // 2
+
+    from scipy.stats import permutation_test
+
+    cells = {}
+    for row in map(json.loads, (folder / "expected_cell_scores.jsonl").open()):
+        cells[row["run_id"], row["qid"]] = row["V_strict"]
+    topics = sorted({topic for _, topic in cells})
+    pair = board["pairs"][len(board["pairs"]) // 2]
+    d = [
+        cells.get((pair["run_id"], t), 0) - cells.get((pair["other_run_id"], t), 0) for t in topics
+    ]
+    wanted = permutation_test(
+        (d,),
+        lambda x, axis: x.mean(axis=axis),
+        permutation_type="samples",
+        n_resamples=float("inf"),
+        vectorized=True,
+    )
+    # The expected cells have 6 digits, which may part sums that are tied.
+    assert pair["p"] == pytest.approx(wanted.pvalue, abs=2e-3)

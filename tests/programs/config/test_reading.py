@@ -1,0 +1,216 @@
+"""A wrong config is told by file and line, and each setting can be overridden."""
+
+from pathlib import Path
+
+import pytest
+
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.inputs.collection import expand_runs
+from nuggetjudge.records.reading.problems import InputError
+
+RIGHT = """\
+program: [nuggets, support]
+data:
+  topics: topics.tsv
+  runs: runs/*.jsonl
+models:
+  default: {model: lexical}
+  local:
+    model: hosted_vllm/qwen
+    api_base: http://127.0.0.1:8000/v1
+    temperature: 0.5
+judges:
+  assigner: {model: local, window: 5}
+run: {out: results/demo, concurrency: 8}
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text: str) -> Path:
+        path = tmp_path / "judge.yaml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+WRONG = {
+    "unknown key": ("run:\n  concurency: 3\n", 2, "run.concurency: no such setting"),
+    "unknown section": ("program: nuggets\nruns: {}\n", 2, "runs: no such setting"),
+    "wrong type": ("run:\n  seed: 0\n  concurrency: many\n", 3, "whole number, got 'many'"),
+    "out of range": ("run:\n\n  concurrency: 0\n", 3, "greater than or equal to 1, got 0"),
+    "unknown program": ("program: [nuggets, suport]\n", 1, "got 'suport'"),
+    "unknown judge": ("judges:\n  asigner: {}\n", 2, "judges.asigner"),
+    "window of a judge without": ("judges:\n  support:\n    window: 5\n", 3, "support.window"),
+    "grades of a judge without": ("judges:\n  support: {grades: 2}\n", 2, "support.grades"),
+    "unknown model alias": (
+        "models:\n  default: {model: lexical}\njudges:\n  support:\n    model: local\n",
+        5,
+        "judges.support.model: no model 'local'; there is default",
+    ),
+    "duplicate key": ("run:\n  seed: 1\n  out: a\n  seed: 2\n", 4, "'seed' stands here twice"),
+    "broken YAML": ("run:\n  seed: [1\ndata: {}\n", 3, "not YAML"),
+    "a tag that would run code": ("run: !!python/object/apply:os.system [ls]\n", 1, "not YAML"),
+    "a list as a name": ("run: {}\n? [a, b]\n: 3\n", 2, "wanted a name"),
+    "no sections": ("- program\n", 1, "wanted sections"),
+    "empty section": ("program: nuggets\ndata:\n", 2, "data: wanted a section"),
+    "section with a value": ("run: 3\n", 1, "run: wanted a section of settings, got 3"),
+    "missing api_base": ("models:\n  m: {model: hosted_vllm/x}\n", 2, "needs api_base"),
+    "api_base that is no URL": (
+        "models:\n  m:\n    model: openai/x\n    api_base: 127.0.0.1\n",
+        2,
+        "api_base must",
+    ),
+    "half a price": ("models:\n  m: {model: lexical, price: {input: 1}}\n", 2, "price.output"),
+    "alias": ("run: &a {}\nsupport: *a\n", 2, "anchors are not taken"),
+    "alias of itself": ("models: &a\n  x: *a\n", 2, "anchors are not taken"),
+    "billion laughs": (
+        "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n",
+        2,
+        "anchors are not taken",
+    ),
+    "thousands of brackets": ("program: " + "[" * 5000 + "]" * 5000 + "\n", 1, "nested deeper"),
+    "thousands of braces": ("run: {}\ndata: " + "{a: " * 5000 + "\n", 2, "nested deeper"),
+    "binary": ("run:\n  out: !!binary aGk=\n", 2, "tag !!binary"),
+    "set": ("run: {}\nprogram: !!set {nuggets}\n", 2, "tag !!set"),
+    "half a character": ('run:\n  out: "a\\ud800"\n', 2, "lone surrogate"),
+    "half a character in a name": ('models:\n  "\\ud800": {}\n', 1, "lone surrogate"),
+    "NUL": ('run:\n  out: "a\\0b"\n', 2, "NUL"),
+    "65 bits": (f"run:\n  seed: {2**63}\n", 2, "64 bits"),
+    "65 bits below zero": (f"run:\n  seed: {-(2**63) - 1}\n", 2, "64 bits"),
+    "65 bits for a model": (
+        f"models:\n  m:\n    model: lexical\n    seed: {2**70}\n",
+        4,
+        "64 bits",
+    ),
+    "5,000 digits": ("run:\n  seed: " + "9" * 5000 + "\n", 2, "cannot be read as int"),
+    "a day that is none": ("run:\n  out: 2024-99-99\n", 2, "cannot be read as timestamp"),
+    "infinity": ("run:\n  max_cost: .inf\n", 2, "finite"),
+    "not a number": ("run:\n  allow_missing: .nan\n", 2, "finite"),
+    "a number as a name": ("models:\n  3: {model: lexical}\n", 2, "wanted a name"),
+    "a name too long": ("run:\n  out: " + "x" * 256 + "\n", 2, "longer than 255 bytes"),
+    "a path too long": ("run:\n  out: " + "x/" * 3000 + "\n", 2, "the path is longer"),
+    "control character": ("run: {}\n# \x01\n", 2, "special characters"),
+    "citations of no kind": ("support:\n  citations: second\n", 2, "'first' or 'all'"),
+}
+
+
+@pytest.mark.parametrize(("text", "line", "what"), WRONG.values(), ids=WRONG)
+def test_an_error_names_file_line_and_setting(text, line, what, written):
+    path = written(text)
+    with pytest.raises(InputError) as error:
+        load_config(path, {})
+    first = str(error.value).splitlines()[0]
+    assert first.startswith(f"{path}:{line}: ")
+    assert what in first
+
+
+def test_all_wrong_settings_are_told_at_once(written):
+    path = written("program: nugets\nrun:\n  concurrency: 0\n  sed: 1\n")
+    with pytest.raises(InputError) as error:
+        load_config(path, {})
+    lines = [line.removeprefix(f"{path}:").split(":")[0] for line in str(error.value).splitlines()]
+    assert lines == ["1", "3", "4"]
+
+
+def test_a_missing_config_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"gone\.yaml: cannot be read"):
+        load_config(tmp_path / "gone.yaml", {})
+
+
+def test_paths_are_relative_to_the_config_file(written, tmp_path):
+    config = load_config(written(RIGHT), {})
+    assert config.data.topics == tmp_path / "topics.tsv"
+    assert config.data.runs == (str(tmp_path / "runs/*.jsonl"),)
+    assert config.run.out == Path("results/demo")  # of the working directory
+
+
+def test_paths_in_flags_and_sets_stand_as_they_are(written):
+    config = load_config(written(RIGHT), {"data.topics": Path("t.tsv")}, ["data.qrels=q.txt"])
+    assert (config.data.topics, config.data.qrels) == (Path("t.tsv"), Path("q.txt"))
+
+
+def test_set_wins_over_flags_and_flags_win_over_the_file(written):
+    path = written(RIGHT)
+    assert load_config(path, {}).run.concurrency == 8
+    assert load_config(path, {"run.concurrency": 9}).run.concurrency == 9
+    config = load_config(path, {"run.concurrency": 9}, ["run.concurrency=10"])
+    assert config.run.concurrency == 10
+
+
+def test_set_reads_its_value_as_yaml(written):
+    sets = ["models.default.price={input: 1.5, output: 6}", "program=[support]", "run.cache=false"]
+    config = load_config(written(RIGHT), {}, sets)
+    price = config.models["default"].price
+    assert price is not None
+    assert (price.input, price.output) == (1.5, 6.0)
+    assert config.program == ("support",)
+    assert config.run.cache is False
+
+
+@pytest.mark.parametrize(
+    "pair",
+    ["run.concurrency", "run.concurrency=x", "run.nothing=1", "run=1", "run.concurrency.a=1",
+     "run.out=[1", "=1", "judges.assigner.model=nobody", "models.default.model=hosted_vllm/x"],
+)  # fmt: skip
+def test_a_wrong_set_is_quoted(pair, written):
+    with pytest.raises(InputError) as error:
+        load_config(written(RIGHT), {}, [pair])
+    assert str(error.value).startswith(f"--set {pair}: ")
+
+
+def test_model_takes_a_plain_name_and_keeps_the_other_settings(written):
+    path = written("models:\n  default: {model: openai/a, temperature: 0.7}\n")
+    _, model = load_config(path, {}, model="openai/b").model_of("support")
+    assert (model.model, model.temperature) == ("openai/b", 0.7)
+
+
+def test_another_model_takes_no_price_recording_or_engine_over(written):
+    entry = "{model: openai/a, api_base: 'http://127.0.0.1/v1', concurrency: 3, rpm: 9, "
+    entry += "engine: recorded, recording: a.jsonl, price: {input: 1, output: 2}}"
+    path = written(f"models:\n  default: {entry}\n")
+    _, model = load_config(path, {}, model="openai/b").model_of("support")
+    assert (model.model, model.engine, model.recording, model.price) == ("openai/b",) + (None,) * 3
+    assert (model.api_base, model.concurrency, model.rpm) == ("http://127.0.0.1/v1", 3, 9)
+    _, same = load_config(path, {}, model="openai/a").model_of("support")
+    assert (same.engine, same.price is None) == ("recorded", False)
+
+
+def test_model_takes_the_name_of_an_entry_whole(written):
+    _, model = load_config(written(RIGHT), {}, model="local").model_of("support")
+    assert (model.model, model.temperature) == ("hosted_vllm/qwen", 0.5)
+    assert model.base_url == "http://127.0.0.1:8000/v1"
+
+
+def test_a_judge_with_a_model_of_its_own_keeps_it(written):
+    config = load_config(written(RIGHT), {}, model="openai/b")
+    assert config.model_of("assigner")[1].model == "hosted_vllm/qwen"
+
+
+def test_without_any_model_the_lexical_one_answers(written):
+    config = load_config(written("program: nuggets\n"), {})
+    assert config.model_of("assigner")[1].model == "lexical"
+
+
+@pytest.mark.parametrize("name", ["[1] tides", "what?", "a*"])
+def test_the_name_of_the_configs_folder_is_no_pattern(name, tmp_path):
+    folder = tmp_path / name
+    (folder / "runs").mkdir(parents=True)
+    (folder / "runs" / "a.jsonl").write_text("{}")
+    path = folder / "judge.yaml"
+    for runs in ("runs/*.jsonl", "runs", "runs/a.jsonl"):
+        path.write_text(f"data: {{runs: {runs}}}\n")
+        assert expand_runs(load_config(path, {}).data.runs) == [folder / "runs" / "a.jsonl"]
+
+
+def test_a_setting_is_named_once():
+    with pytest.raises(InputError) as error:
+        load_config(None, {"run.max_calls": 0})
+    assert str(error.value).count("run.max_calls") == 1
+
+
+@pytest.mark.parametrize("value", ["*a", "!!binary aGk=", "9" * 5000, "[" * 3000, str(2**64)])
+def test_a_set_is_read_as_carefully_as_a_file(value):
+    with pytest.raises(InputError, match=r"^--set run\.seed="):
+        load_config(None, {}, [f"run.seed={value}"])

@@ -1,0 +1,67 @@
+"""What workers may spend together never passes the limits of the run."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nuggetjudge.backends.budget import Budget, Usage
+from nuggetjudge.programs.engine.ray.leases import Leases
+from nuggetjudge.records.judgements import Reason, Unjudged
+
+ENDS = st.sampled_from(["goes on", "is idle", "dies"])
+STEPS = st.lists(st.tuples(st.integers(0, 2), st.floats(0, 1), ENDS), max_size=40)
+
+
+def spent(requests, dollars=0.0):
+    counted = {"max_calls": requests, "max_tokens": 0, "max_cost": dollars}
+    return Usage(requests=requests, cost=dollars), counted
+
+
+@given(st.integers(1, 50), STEPS)
+def test_workers_that_keep_to_their_leases_keep_to_the_budget(most, steps):
+    budget = Budget(max_calls=most)
+    leases = Leases(budget)
+    held = [leases.open() for _ in range(3)]
+    unreported = 0
+    for worker, part, end in steps:
+        lease = held[worker]
+        limit = leases.grant(lease, 1 / 3)["max_calls"]
+        so_far = lease.usage.requests
+        sent = int(part * (limit - so_far))
+        if end == "dies":
+            unreported += sent
+            leases.bury(lease)
+            held[worker] = leases.open()
+            continue
+        leases.report(lease, *spent(so_far + sent))
+        if end == "is idle":
+            leases.settle(lease)
+    assert budget.usage.requests + unreported <= most
+
+
+def test_what_an_idle_worker_has_left_is_for_another():
+    leases = Leases(Budget(max_calls=10, max_cost=1.0))
+    first, second = leases.open(), leases.open()
+    assert leases.grant(first, 0.5) == {"max_calls": 5, "max_cost": 0.5}
+    leases.report(first, *spent(2, 0.1))
+    assert leases.grant(second, 1.0) == {"max_calls": 5, "max_cost": 0.5}
+    leases.settle(first)
+    assert leases.grant(second, 1.0) == {"max_calls": 8, "max_cost": pytest.approx(0.9)}
+
+
+def test_what_a_worker_that_died_was_granted_is_spent():
+    leases = Leases(Budget(max_calls=10, max_cost=1.0))
+    first, second = leases.open(), leases.open()
+    leases.grant(first, 0.5)
+    leases.report(first, *spent(2, 0.1))
+    leases.bury(first)
+    assert leases.grant(second, 1.0) == {"max_calls": 5, "max_cost": 0.5}
+
+
+def test_a_refusal_names_the_limit_of_the_run_and_not_of_the_lease():
+    budget = Budget(max_calls=10, max_cost=2.5)
+    leases = Leases(budget)
+    refused = Unjudged(Reason.BUDGET, "max_cost 0.25 reached, not asked")
+    assert leases.refusal(refused).detail == "max_cost 2.5 reached, not asked"
+    assert budget.reached == "max_cost 2.5"
+    assert leases.is_reached

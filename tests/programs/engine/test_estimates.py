@@ -1,0 +1,135 @@
+"""A plan counts calls and tokens from the prompts themselves, and makes up no speed or price."""
+
+import string
+from itertools import pairwise, takewhile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nuggetjudge.backends.budget import CHARS_PER_TOKEN
+from nuggetjudge.backends.config import ModelConfig, Speed
+from nuggetjudge.cli.tables import plan_table
+from nuggetjudge.judges import SupportJudge
+from nuggetjudge.programs.config.sections import Config
+from nuggetjudge.programs.engine.estimates import (
+    Asked,
+    Estimate,
+    estimated,
+    placeholder,
+    with_speed,
+)
+
+PROMPT = SupportJudge(model="lexical").prompt("judge")
+LONG, OTHER = "The tide rises twice a day. " * 40, "Some granite is pink. " * 40
+
+
+def whole(inputs):
+    return "".join(message["content"] for message in PROMPT.messages(inputs))
+
+
+def n_common(one, other):
+    return len(list(takewhile(lambda both: both[0] == both[1], zip(one, other, strict=False))))
+
+
+def cases(*passages):
+    return [{"passage": p, "sentence": f"{n} says so."} for n, p in enumerate(passages)]
+
+
+def plan(model, asked, reply=10):
+    entry = ModelConfig.model_validate(
+        {"model": "hosted_vllm/m", "api_base": "http://h/v1"} | model
+    )
+    return estimated(Config(models={"default": entry}), "support", asked, reply)
+
+
+@given(st.lists(st.text(string.ascii_letters + "é[<", max_size=50), min_size=1, max_size=6))
+def test_cached_is_what_consecutive_prompts_begin_with(passages):
+    inputs = cases(*passages)
+    asked = Asked.of(PROMPT, inputs)
+    texts = [whole(each) for each in inputs]
+    assert asked.calls == len(passages)
+    assert asked.prompt_tokens == sum(len(text) // CHARS_PER_TOKEN for text in texts)
+    assert asked.cached_tokens == sum(
+        n_common(*pair) // CHARS_PER_TOKEN for pair in pairwise(texts)
+    )
+
+
+def test_one_passage_after_the_other_shares_more_than_passages_by_turns():
+    in_order = Asked.of(PROMPT, cases(LONG, LONG, OTHER, OTHER))
+    by_turns = Asked.of(PROMPT, cases(LONG, OTHER, LONG, OTHER))
+    assert in_order.prompt_tokens == by_turns.prompt_tokens
+    n_passages = (len(LONG) + len(OTHER)) / CHARS_PER_TOKEN
+    gained = in_order.cached_tokens - by_turns.cached_tokens
+    assert gained == pytest.approx(n_passages, abs=10)
+
+
+def test_questions_that_take_turns_share_with_their_own_kind():
+    other = SupportJudge(model="lexical").prompt("judge")
+    asked = Asked()
+    for prompt in (PROMPT, other, PROMPT, other):
+        asked.add(prompt, cases(LONG)[0])
+    assert asked.cached_tokens == 2 * (len(whole(cases(LONG)[0])) // CHARS_PER_TOKEN)
+
+
+def test_texts_that_are_yet_to_be_made_are_not_counted_as_shared():
+    texts = [placeholder(14) for _ in range(300)]
+    assert {len(text) for text in texts} == {14 * CHARS_PER_TOKEN}
+    assert max(n_common(*pair) for pair in pairwise(texts)) < CHARS_PER_TOKEN
+
+
+def counted(prompt, cached, calls=100):
+    asked = Asked()
+    asked.calls, asked.prompt_tokens, asked.cached_tokens = calls, prompt, cached
+    return asked
+
+
+def test_cached_tokens_cost_their_own_price_where_there_is_one():
+    asked = counted(prompt=1_000_000, cached=400_000)
+    price = {"input": 0.5, "output": 1.5}
+    replies = 100 * 10 * 1.5 / 1e6
+    assert plan({"price": price}, asked).cost == pytest.approx(0.5 + replies)
+    price["cached_input"] = 0.1
+    assert plan({"price": price}, asked).cost == pytest.approx(0.6 * 0.5 + 0.4 * 0.1 + replies)
+    assert plan({}, asked).cost is None
+
+
+def test_hours_are_those_of_the_tokens_that_must_be_computed():
+    # 180 M fresh tokens at 10,000/s are 5 hours, 7.2 M of replies at 2,000/s one more.
+    asked = counted(prompt=200_000_000, cached=20_000_000, calls=720_000)
+    found = plan({"tokens_per_s": {"prompt": 10_000, "reply": 2_000}}, asked)
+    assert found.gpu_hours == pytest.approx(6)
+    assert plan({}, asked).gpu_hours is None
+    assert plan({"model": "lexical", "api_base": None}, asked).gpu_hours == 0
+
+
+def test_a_speed_that_a_model_has_of_its_own_stays():
+    own = Speed(prompt=1, reply=2)
+    models = {
+        "default": ModelConfig(model="openai/a"),
+        "slow": ModelConfig(model="openai/b", tokens_per_s=own),
+    }
+    given = Speed(prompt=10, reply=20)
+    found = with_speed(Config(models=models), given).models
+    assert (found["default"].tokens_per_s, found["slow"].tokens_per_s) == (given, own)
+
+
+def row(name, **more):
+    return Estimate(name, "m", 10, 2_000, 100, 0.5, **more)
+
+
+def test_hours_of_one_and_of_several_gpus_stand_beside_each_other():
+    text = plan_table([row("a", gpu_hours=6.0, cached_tokens=500), row("b", gpu_hours=2.0)], 4)
+    head, first, _, total = text.splitlines()
+    assert head.split("cost")[1].split("  ")[1:] == ["hours, 1 GPU", "hours, 4 GPUs"]
+    assert first.split() == ["a", "m", "10", "2,000", "500", "100", "$0.5000", "6", "1.5"]
+    assert total.split() == ["all", "20", "4,000", "500", "200", "$1.0000", "8", "2"]
+
+
+def test_a_speed_that_nobody_measured_is_unknown_and_makes_the_total_unknown():
+    half = [row("a", gpu_hours=6.0), row("b")]
+    assert [line.split()[-1] for line in plan_table(half).splitlines()[1:]] == [
+        "6", "unknown", "unknown",
+    ]  # fmt: skip
+    assert "hours" not in plan_table([row("a")])
+    assert plan_table([row("a")], gpus=2).splitlines()[-1].split()[-2:] == ["unknown", "unknown"]

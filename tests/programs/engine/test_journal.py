@@ -1,0 +1,139 @@
+"""The journal survives kills, is read again by content, and refuses what it did not write."""
+
+import pytest
+
+from nuggetjudge.programs.engine.journal import Journal
+from nuggetjudge.records.judgements import Judged, Provenance, Reason, Unjudged
+from nuggetjudge.records.reading.problems import InputError
+
+CALL = Provenance("mock", "stop", 100, 20, 7, 2, False)
+FULL, NONE = Judged({"label": "full"}, (CALL,)), Judged({"label": "none"})
+BIG, SMALL = 2**64 - 1, 0  # the ends of the range of digests
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal" / "support.jsonl"
+
+
+@pytest.fixture
+def written(path):
+    def write(*outcomes):
+        journal = Journal(path)
+        for number, (digest, outcome) in enumerate(outcomes):
+            journal.write(number, digest, outcome)
+        journal.close()
+        return path
+
+    return write
+
+
+def test_outcomes_are_found_again_by_their_digest_wherever_the_item_now_stands(written, path):
+    refused = Unjudged(Reason.REFUSED, "declined", "I cannot", (CALL,))
+    written((5, FULL), (BIG, refused), (SMALL, NONE))
+    journal = Journal(path)
+    found = [journal.recall(number, digest) for number, digest in enumerate((SMALL, 7, 5, BIG))]
+    assert found == [True, False, True, True]
+    assert [journal.outcome(n) for n in (0, 2, 3)] == [NONE, FULL, refused]
+    journal.close()
+
+
+def test_outcomes_from_the_cache_wait_for_others_and_are_never_missing(path):
+    hit = Judged({"label": "full"}, (CALL._replace(cache_hit=True),))
+    both = Judged({"label": "full"}, (CALL, CALL._replace(cache_hit=True)))
+    journal = Journal(path)
+    journal.write(0, 1, hit)
+    assert path.read_bytes() == b""
+    assert journal.outcome(0) == hit  # writes it
+    journal.write(1, 2, hit)
+    journal.write(2, 3, both)  # asked for, so it and those before it must not be lost
+    assert len(path.read_bytes().splitlines()) == 3
+    for number in range(3, 3000):
+        journal.write(number, number + 1, hit)
+    n_waiting = 3000 - len(path.read_bytes().splitlines())
+    assert 0 < n_waiting < 1000
+    journal.close()
+    again = Journal(path)
+    assert all(again.recall(number, number + 1) for number in range(3000))
+    assert {again.outcome(number).values["label"] for number in range(3000)} == {"full"}
+    again.close()
+
+
+def test_an_item_that_was_never_reached_is_unjudged(written, path):
+    journal = Journal(written((1, FULL)))
+    assert not journal.recall(0, 2)
+    for number in (0, 1, 99):
+        outcome = journal.outcome(number)
+        assert isinstance(outcome, Unjudged)
+        assert outcome.reason is Reason.ERROR
+    journal.close()
+
+
+@pytest.mark.parametrize("kept", range(1, 40, 3))
+def test_a_torn_last_line_is_dropped_and_the_journal_goes_on(kept, written, path):
+    whole = written((1, FULL)).read_bytes()
+    path.write_bytes(whole + whole[:kept])
+    journal = Journal(path)
+    assert journal.recall(0, 1)
+    assert not journal.recall(1, 2)
+    journal.write(1, 2, NONE)
+    journal.close()
+    again = Journal(path)
+    assert [again.recall(0, 1), again.recall(1, 2)] == [True, True]
+    assert [again.outcome(0), again.outcome(1)] == [FULL, NONE]
+    again.close()
+
+
+@pytest.mark.parametrize("reason", [Reason.ERROR, Reason.BUDGET])
+def test_what_was_not_asked_is_asked_again(reason, written, path):
+    written((1, Unjudged(reason, "no reply")))
+    journal = Journal(path)
+    assert not journal.recall(0, 1)
+    journal.close()
+
+
+@pytest.mark.parametrize("reason", [Reason.REFUSED, Reason.UNPARSEABLE, Reason.TRUNCATED])
+def test_what_the_model_failed_at_is_asked_again_only_on_retry(reason, written, path):
+    written((1, Unjudged(reason, "no label")))
+    for retry in (False, True):
+        journal = Journal(path, retry=retry)
+        assert journal.recall(0, 1) is not retry
+        journal.close()
+
+
+def test_the_last_of_equal_digests_counts(written, path):
+    written((1, Unjudged(Reason.ERROR, "lost")), (1, Unjudged(Reason.REFUSED, "no")), (1, FULL))
+    journal = Journal(path)
+    assert journal.recall(0, 1)
+    assert journal.outcome(0) == FULL
+    journal.close()
+
+
+def test_two_items_with_one_digest_share_an_outcome(written, path):
+    journal = Journal(written((1, FULL)))
+    assert journal.recall(0, 1)
+    assert journal.recall(1, 1)
+    assert journal.outcome(0) == journal.outcome(1) == FULL
+    journal.close()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"garbage\n", b"{}\n", b"[]\n", b"3\n", b'{"d": "xyz"}\n', b'{"d": 5, "v": {}}\n', b"\n",
+     b'{"d": "0000000000000001"}\n', b'{"d": "0000000000000001", "v": {}}\n',
+     b'{"d": "1ffffffffffffffff", "v": {}, "p": []}\n', b'{"d": "-1", "v": {}, "p": []}\n',
+     b'{"d": "0000000000000001", "u": 3}\n', b"\xff\xfe\n"],
+)  # fmt: skip
+def test_a_line_of_something_else_is_named(line, written, path):
+    whole = written((1, FULL)).read_bytes()
+    path.write_bytes(whole + line + whole)
+    with pytest.raises(InputError, match=r"support\.jsonl:2: not a journal line"):
+        Journal(path)
+
+
+def test_long_outcomes_are_read_whole(written, path):
+    long = Unjudged(Reason.UNPARSEABLE, "prose", "x" * 100_000)
+    journal = Journal(written((1, long), (2, FULL)))
+    assert journal.recall(0, 1)
+    assert journal.outcome(0) == long
+    journal.close()

@@ -1,0 +1,138 @@
+"""A call of a reranking judge without a judgement changes nothing, and is counted."""
+
+import json
+
+import pytest
+from mock_server import MockServer, Status, input_of
+
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.pipelines.judged_steps import MENDED
+from nuggetjudge.programs.pipelines.retrieve import retrieve
+from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.runs import read_trec_run
+
+PASSAGES = {"a": "dam dam dam", "b": "dam dam clay", "c": "dam clay rock"}
+BY_BM25 = ["a", "b", "c"]
+COVERAGE = {"weight": 0.0, "questions": "given"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "topics.tsv").write_text("t\tdam\n")
+    rows = [json.dumps({"docid": name, "text": text}) for name, text in PASSAGES.items()]
+    (tmp_path / "passages.jsonl").write_text("\n".join(rows))
+    (tmp_path / "questions.jsonl").write_text('{"id": "t", "subquestions": ["why?", "when?"]}\n')
+    return tmp_path
+
+
+def ran(folder, pipeline, server, **more):
+    """The passages of t, and the manifest."""
+    model = {"model": "openai/mock", "api_base": server.base_url, "retries": 0, "reasks": 0}
+    given = {
+        "data.topics": folder / "topics.tsv",
+        "data.passages": [folder / "passages.jsonl"],
+        "data.questions": folder / "questions.jsonl",
+        "models.default": model,
+        "run.cache": False,
+    }
+    of_several = isinstance(pipeline, dict)
+    given["pipelines" if of_several else "retrieve"] = pipeline
+    out = folder / ("runs" if of_several else "a.run")
+    manifest = retrieve(load_config(None, {**given, **more}), out)
+    run = out / "one.run" if of_several else out
+    return list(read_trec_run(run, Problems())["t"].passage_ids), manifest
+
+
+# a step, and the calls that it makes: a heap of three, two at a time, is built by 2 and mended by 1
+FAILED = {
+    "listwise": ({"listwise": {"window": 2, "stride": 1}}, {"listwise": 2}),
+    "setwise": ({"setwise": {"top": 2, "size": 2}}, {"setwise": 3}),
+    "sub-questions": ({"coverage": {}}, {"sub-questions": 1}),
+    "ratings": ({"coverage": COVERAGE}, {"ratings": 6}),
+}
+
+
+@pytest.mark.parametrize(("step", "calls"), FAILED.values(), ids=FAILED.keys())
+def test_a_step_that_no_call_answers_leaves_the_order_and_counts_each(folder, step, calls):
+    with MockServer() as server:
+        server.faults = lambda index, body: Status(500)
+        found, manifest = ran(folder, ["bm25", step], server)
+    assert found == BY_BM25
+    assert (manifest["asked"], manifest["failed"], manifest["counts"]) == (calls, calls, {})
+    assert manifest["share_missing"] == 1.0
+
+
+# what is said of three passages, their order, calls that failed, replies that were mended
+REPLIES = {
+    "a permutation": ([3, 1, 2], ["c", "a", "b"], {}, {}),
+    "one passage twice, one lost": ([2, 2, 1], ["b", "a", "c"], {}, {MENDED: 1}),
+    "a number that there is not": ([3, 9, 1, 2], ["c", "a", "b"], {}, {MENDED: 1}),
+    "no passage at all": ([7, 8], BY_BM25, {"listwise": 1}, {}),
+}
+
+
+@pytest.mark.parametrize(
+    ("order", "found", "failed", "counts"), REPLIES.values(), ids=REPLIES.keys()
+)
+def test_a_reply_that_is_no_permutation_is_mended_where_it_can_be(
+    folder, order, found, failed, counts
+):
+    with MockServer(lambda body: {"order": order}) as server:
+        ids, manifest = ran(folder, "bm25, listwise", server)
+    assert ids == found
+    assert (manifest["asked"], manifest["failed"]) == ({"listwise": 1}, failed)
+    assert manifest["counts"] == counts
+
+
+def test_a_number_that_no_passage_of_a_set_has_leaves_the_first_in_its_place(folder):
+    with MockServer(lambda body: {"best": 9}) as server:
+        found, manifest = ran(folder, ["bm25", {"setwise": {"top": 2, "size": 2}}], server)
+    assert found == BY_BM25
+    assert manifest["failed"] == {"setwise": 3}
+
+
+def test_a_window_without_a_reply_keeps_its_order_and_the_next_is_asked(folder):
+    """The window at the back fails; the one before it, of a and b, is turned round."""
+    with MockServer(lambda body: {"order": [2, 1]}, faults=[Status(500)]) as server:
+        step = {"listwise": {"window": 2, "stride": 1}}
+        found, manifest = ran(folder, ["bm25", step], server)
+    assert found == ["b", "a", "c"]
+    assert (manifest["asked"], manifest["failed"]) == ({"listwise": 2}, {"listwise": 1})
+
+
+def test_a_rating_that_fails_adds_nothing_and_the_others_stand(folder):
+    """b is rated for why? alone, c for when? alone, so c adds to b, and a nothing."""
+    lost = {"dam dam clay": "when?", "dam clay rock": "why?"}
+
+    def fault(index, body):
+        given = input_of(body)
+        return Status(500) if lost.get(given["context"]) == given["question"] else None
+
+    def earned(body):
+        return {"grade": 5 if input_of(body)["context"] in lost else 0}
+
+    with MockServer(earned) as server:
+        server.faults = fault
+        found, manifest = ran(folder, ["bm25", {"coverage": COVERAGE}], server)
+    assert found == ["b", "c", "a"]
+    assert (manifest["asked"], manifest["failed"]) == ({"ratings": 6}, {"ratings": 2})
+
+
+def test_steps_that_pipelines_share_are_done_once(folder):
+    """Without a cache, which would hide that a window is asked about twice."""
+    with MockServer(lambda body: {"order": [3, 2, 1]}) as server:
+        shared = ["bm25 3", "listwise"]
+        found, manifest = ran(folder, {"one": shared, "two": [*shared, "cut 2"]}, server)
+        assert len(server.requests) == 1
+    assert found == ["c", "b", "a"]
+    assert manifest["asked"] == {"listwise": 1}
+    assert [about["passages"] for about in manifest["runs"].values()] == [3, 2]
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_as_many_topics_are_asked_about_at_once_as_run_concurrency_says(folder, at_once):
+    (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n")
+    with MockServer(lambda body: {"order": [2, 1]}, latency_s=0.5) as server:
+        ran(folder, "bm25, listwise", server, **{"run.concurrency": at_once})
+        first, second = server.requests
+    assert (second.started_s < first.finished_s) is (at_once == 2)

@@ -1,0 +1,305 @@
+"""Pipelines from passages to TREC runs: what each step does, counted by hand on six passages."""
+
+import json
+
+import pytest
+from mock_server import MockServer, Status, input_of
+
+from nuggetjudge.backends.errors import EndpointUnusable
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.config.steps import Bm25Step
+from nuggetjudge.programs.pipelines.indexing import make_indexes, name_of_index
+from nuggetjudge.programs.pipelines.rehearsal import plan_retrieve
+from nuggetjudge.programs.pipelines.retrieve import retrieve
+from nuggetjudge.records.reading.problems import InputError, Problems
+from nuggetjudge.records.runs import read_trec_run
+
+# How often a passage says "dam" decides BM25: a, b, c, d; e and f hold it not at all.
+PASSAGES = {
+    "t:a#1": "dam dam dam dam",
+    "t:b#2": "dam dam dam water",
+    "t:c#3": "dam dam water clay",
+    "t:d#4": "dam water clay rock",
+    "t:e#5": "rain falls on hills",
+    "t:f#6": "bees sing in June",
+}
+BY_BM25 = ["t:a#1", "t:b#2", "t:c#3", "t:d#4"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "topics.tsv").write_text("t\tdam\nu\tbees\n")
+    rows = [json.dumps({"docid": name, "text": text}) for name, text in PASSAGES.items()]
+    (tmp_path / "passages.jsonl").write_text("\n".join(rows))
+    return tmp_path
+
+
+def config_of(folder, pipeline, **more):
+    given = {
+        "data.topics": folder / "topics.tsv",
+        "data.passages": [folder / "passages.jsonl"],
+        "run.cache": folder / "cache",
+    }
+    pipelines = pipeline if isinstance(pipeline, dict) else None
+    given["pipelines" if pipelines else "retrieve"] = pipelines or pipeline
+    return load_config(None, {**given, **more})
+
+
+def rankings(folder, pipeline, **more):
+    """Topic -> passage ids of the run that a pipeline writes, and its manifest."""
+    out = folder / "a.run"
+    manifest = retrieve(config_of(folder, pipeline, **more), out)
+    problems = Problems()
+    found = read_trec_run(out, problems)
+    assert not list(problems)
+    return {topic: list(ranking.passage_ids) for topic, ranking in found.items()}, manifest
+
+
+def of_server(server, **judges):
+    entry = {"model": "openai/mock", "api_base": server.base_url, "retries": 0, "reasks": 0}
+    return {"models.default": entry}
+
+
+def test_bm25_ranks_by_how_often_the_word_stands_there(folder):
+    found, manifest = rankings(folder, "bm25")
+    assert found == {"t": BY_BM25, "u": ["t:f#6"]}
+    about = manifest["runs"]["bm25"]
+    assert (about["topics"], about["passages"], about["topics_without_passages"]) == (2, 5, [])
+
+
+def test_hits_cut_a_ranking_and_a_rerank_leaves_what_is_behind_its_depth(folder):
+    assert rankings(folder, "bm25 2")[0]["t"] == BY_BM25[:2]
+    assert rankings(folder, "bm25, cut 3")[0]["t"] == BY_BM25[:3]
+    with MockServer(lambda body: {"order": [2, 1]}) as server:
+        found, _ = rankings(folder, ["bm25", {"listwise": {"depth": 2}}], **of_server(server))
+    assert found["t"] == ["t:b#2", "t:a#1", "t:c#3", "t:d#4"]
+
+
+def test_a_token_budget_takes_the_longest_beginning_that_fits(folder):
+    assert rankings(folder, ["bm25", {"cut": {"tokens": 11}}])[0]["t"] == BY_BM25[:2]
+    assert rankings(folder, ["bm25", {"cut": {"tokens": 12}}])[0]["t"] == BY_BM25[:3]
+
+
+def test_two_first_stages_are_fused_by_rank(folder):
+    """b and a change places in the given run: b earns 1/61 + 1/62 as a does, and a came first."""
+    run = folder / "other.run"
+    run.write_text("t Q0 t:b#2 1 2.0 x\nt Q0 t:e#5 2 1.0 x\n")
+    found, manifest = rankings(folder, ["bm25", {"run": {"path": str(run)}}, "rrf"])
+    assert found["t"] == ["t:b#2", "t:a#1", "t:e#5", "t:c#3", "t:d#4"]
+    assert str(run) in manifest["inputs"]
+
+
+def test_a_list_wise_judge_reverses_the_ranking_and_is_asked_once_a_window(folder):
+    def reverse(body):
+        return {"order": list(range(len(input_of(body)["passages"]), 0, -1))}
+
+    with MockServer(reverse) as server:
+        found, manifest = rankings(folder, "bm25, listwise", **of_server(server))
+        assert found["t"] == BY_BM25[::-1]
+        assert manifest["asked"] == {"listwise": 1}  # u found one passage: nothing to ask
+        assert len(server.requests) == 1
+        again, manifest = rankings(folder, "bm25, listwise", **of_server(server))
+        assert again == found
+        assert manifest["this_time"]["requests"] == 0
+        assert len(server.requests) == 1
+
+
+def test_a_set_wise_judge_finds_the_best_and_keeps_the_others(folder):
+    def longest_word_last(body):
+        passages = input_of(body)["passages"]
+        return {"best": int(min(passages, key=lambda n: passages[n].count("dam")))}
+
+    with MockServer(longest_word_last) as server:
+        step = {"setwise": {"top": 2, "size": 2}}
+        found, _ = rankings(folder, ["bm25", step], **of_server(server))
+    assert found["t"] == ["t:d#4", "t:c#3", "t:a#1", "t:b#2"]
+
+
+def test_a_reranker_without_a_reply_keeps_the_order_and_is_counted(folder):
+    with MockServer() as server:
+        server.faults = lambda index, body: Status(500)
+        found, manifest = rankings(folder, "bm25, listwise", **of_server(server))
+    assert found["t"] == BY_BM25
+    assert (manifest["asked"], manifest["failed"]) == ({"listwise": 1}, {"listwise": 1})
+    assert manifest["share_missing"] == 1.0
+
+
+def test_a_limit_on_calls_ends_the_asking_and_says_so(folder):
+    with MockServer(lambda body: {"order": [1, 2]}) as server:
+        step = {"listwise": {"window": 2, "stride": 1}}
+        more = {**of_server(server), "run.max_calls": 1}
+        manifest = retrieve(config_of(folder, ["bm25", step], **more), folder / "a.run")
+        assert len(server.requests) == 1
+    assert manifest["failed"] == {"listwise": 2}
+    assert manifest["limit_reached"]
+
+
+def test_an_endpoint_that_refuses_every_request_writes_no_run(folder):
+    with MockServer() as server:
+        server.faults = lambda index, body: Status(401)
+        with pytest.raises(EndpointUnusable):
+            rankings(folder, "bm25, listwise", **of_server(server))
+    assert not (folder / "a.run").exists()
+
+
+def questions_of(folder):
+    (folder / "questions.jsonl").write_text('{"id": "t", "subquestions": ["why?", "when?"]}\n')
+    rated = {"t:a#1": [5, 0], "t:b#2": [5, 1], "t:c#3": [0, 4], "t:d#4": [0, 0]}
+    rows = [json.dumps({"id": "t", "docid": name, "rating": row}) for name, row in rated.items()]
+    (folder / "ratings.jsonl").write_text("\n".join(rows))
+    return {
+        "data.questions": folder / "questions.jsonl",
+        "data.ratings": [folder / "ratings.jsonl"],
+        "run.limit": 1,
+    }
+
+
+def test_coverage_takes_what_answers_most_of_what_is_open_without_a_call(folder):
+    """By the given ratings: b (6), then c, which adds 3; a and d add nothing and follow."""
+    with MockServer() as server:
+        more = {**questions_of(folder), **of_server(server)}
+        step = {"coverage": {"questions": "given"}}
+        found, manifest = rankings(folder, ["bm25", step], **more)
+        assert not server.requests
+    assert found["t"] == ["t:b#2", "t:c#3", "t:a#1", "t:d#4"]
+    assert manifest["asked"] == {}
+
+
+def test_as_many_passages_as_required_are_kept(folder):
+    """a or b answers why?, c when?: Z* has two passages."""
+    found, _ = rankings(folder, ["bm25", {"cut": {"required": True}}], **questions_of(folder))
+    assert found["t"] == BY_BM25[:2]
+    with pytest.raises(InputError, match="rated sub-questions"):
+        rankings(folder, ["bm25", {"cut": {"required": True}}])
+
+
+def test_several_pipelines_give_a_folder_of_runs_and_share_their_steps(folder):
+    config = config_of(folder, {"one": "bm25 2", "two": "bm25 2, mmr 1"})
+    manifest = retrieve(config, folder / "runs")
+    assert sorted(path.name for path in (folder / "runs").iterdir()) == [
+        "manifest.json",
+        "one.run",
+        "two.run",
+    ]
+    assert [about["passages"] for about in manifest["runs"].values()] == [3, 2]
+    with pytest.raises(InputError, match="wanted a folder"):
+        retrieve(config, folder / "both.run")
+
+
+def test_a_topic_that_finds_nothing_is_named(folder):
+    (folder / "topics.tsv").write_text("t\tdam\nv\tzebra\n")
+    found, manifest = rankings(folder, "bm25, mmr 2")
+    assert list(found) == ["t"]
+    assert manifest["runs"]["bm25-mmr"]["topics_without_passages"] == ["v"]
+
+
+BAD_PASSAGES = {
+    "one id with two texts": ('{"docid": "t:a#1", "text": "other"}', "passages.jsonl:7"),
+    "no text": ('{"docid": "x"}', "passages.jsonl:7"),
+}
+
+
+@pytest.mark.parametrize(("line", "told"), BAD_PASSAGES.values(), ids=BAD_PASSAGES.keys())
+def test_bad_passages_are_refused_with_their_line(folder, line, told):
+    with (folder / "passages.jsonl").open("a") as stream:
+        stream.write(f"\n{line}\n")
+    with pytest.raises(InputError, match=told):
+        rankings(folder, "bm25")
+    assert not (folder / "a.run").exists()
+
+
+def test_a_rehearsal_counts_the_calls_that_are_then_made(folder):
+    with MockServer(lambda body: {"order": [1, 2]}) as server:
+        step = {"listwise": {"window": 2, "stride": 1}}
+        config = config_of(folder, ["bm25", step], **of_server(server))
+        [estimate] = plan_retrieve(config)
+        assert not server.requests
+        retrieve(config, folder / "a.run")
+        assert estimate.calls == len(server.requests) == 3
+        sent = sum(len(message["content"]) for one in server.requests
+                   for message in one.body["messages"])  # fmt: skip
+    assert estimate.prompt_tokens == pytest.approx(sent / 4, rel=0.01)
+
+
+def test_rerankers_are_planned_at_the_price_they_pay_also_where_judges_ask_in_batches(folder):
+    price = {"input": 100.0, "output": 100.0}
+    entry = {"model": "openai/mock", "api_base": "http://127.0.0.1:9/v1", "price": price}
+    costs = set()
+    for executor in ("local", "batch"):
+        more = {"models.default": entry, "run.executor": executor}
+        [estimate] = plan_retrieve(config_of(folder, ["bm25", "listwise"], **more))
+        costs.add(estimate.cost)
+    assert len(costs) == 1
+
+
+def test_an_index_gives_the_same_run_and_needs_no_passages(folder):
+    found, _ = rankings(folder, "bm25")
+    made = make_indexes([Bm25Step(step="bm25")], [folder / "passages.jsonl"], folder / "index")
+    assert made["passages"] == 6
+    more = {"data.passages": [], "data.index": folder / "index"}
+    assert rankings(folder, "bm25", **more)[0] == found
+    with pytest.raises(InputError, match="name files of them"):
+        rankings(folder, "bm25, mmr 2", **more)
+
+
+def test_an_index_of_other_passages_or_settings_is_refused(folder):
+    make_indexes([Bm25Step(step="bm25")], [folder / "passages.jsonl"], folder / "index")
+    more = {"data.index": folder / "index"}
+    with pytest.raises(InputError, match="judge index"):
+        rankings(folder, [{"bm25": {"b": 0.9}}], **more)
+    with (folder / "passages.jsonl").open("a") as stream:
+        stream.write('\n{"docid": "new", "text": "dam"}\n')
+    with pytest.raises(InputError, match="other passages"):
+        rankings(folder, "bm25", **more)
+
+
+def test_a_corrupt_index_is_refused_in_one_line(folder):
+    step = Bm25Step(step="bm25")
+    make_indexes([step], [folder / "passages.jsonl"], folder / "index")
+    files = sorted((folder / "index" / name_of_index(step)).glob("*.npy"))
+    files[0].write_bytes(files[0].read_bytes()[:-3])
+    with pytest.raises(InputError, match="corrupt") as caught:
+        rankings(folder, "bm25", **{"data.index": folder / "index"})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_in_a_config_is_found_beside_it(folder):
+    (folder / "given").mkdir()
+    (folder / "given" / "other.run").write_text("t Q0 t:e#5 1 1.0 x\n")
+    (folder / "given" / "config.yaml").write_text("retrieve: [{run: {path: other.run}}]\n")
+    data = {"data.topics": folder / "topics.tsv", "data.passages": [folder / "passages.jsonl"]}
+    config = load_config(folder / "given" / "config.yaml", data)
+    retrieve(config, folder / "a.run")
+    assert (folder / "a.run").read_text().split() == ["t", "Q0", "t:e#5", "1", "1.0", "run"]
+
+
+NO_NAMES = ["a/b", "a b", "", " a"]
+
+
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_a_pipeline_whose_name_no_file_or_run_can_have_is_refused(folder, name):
+    with pytest.raises(InputError, match="wanted no space or /"):
+        retrieve(config_of(folder, {name: "bm25"}), folder / "runs")
+    assert not (folder / "runs").exists()
+
+
+def test_two_pipelines_of_one_name_are_refused(folder):
+    config = config_of(folder, {"bm25": "bm25 2"}, retrieve="bm25")
+    with pytest.raises(InputError, match=r"pipelines\.bm25: has the name that retrieve: gives"):
+        retrieve(config, folder / "runs")
+
+
+def test_a_topic_whose_id_no_run_can_hold_is_refused(folder):
+    (folder / "topics.tsv").write_text("t 1\tdam\n")
+    with pytest.raises(InputError, match="topic 't 1', wanted no white space"):
+        rankings(folder, "bm25")
+    assert not (folder / "a.run").exists()
+
+
+def test_a_limit_in_dollars_wants_prices_before_anything_is_asked(folder):
+    with MockServer() as server:
+        more = {**of_server(server), "run.max_cost": 1.0}
+        with pytest.raises(InputError, match="max_cost: the price of model"):
+            rankings(folder, "bm25, listwise", **more)
+        assert not server.requests
+        assert rankings(folder, "bm25", **more)[0]["t"] == BY_BM25

@@ -1,0 +1,375 @@
+"""The coverage program on one topic that can be counted by hand."""
+
+import json
+from math import log2
+
+import pytest
+from mock_faults import Prose
+from mock_server import MockServer, Refusal, input_of
+
+import nuggetjudge as nj
+from nuggetjudge.programs.analysis.agree_scores import agree_scores
+from nuggetjudge.programs.analysis.compare_runs import compare_runs
+from nuggetjudge.programs.analysis.probe.items import probe_items
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.config.sections import Config
+from nuggetjudge.programs.protocols.coverage.files import read_coverage_folder
+from nuggetjudge.programs.run import plan
+from nuggetjudge.programs.scoring.score import score_path
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+# t:0#0 and t:1#2 are required; t:0#1 adds nothing; the last question has no answer in the pool.
+QUESTIONS = ["Who struck?", "For how long?", "What for?", "Who won?"]
+PASSAGES = {
+    "t:0#0": "dockers struck nine days",
+    "t:0#1": "nine days",
+    "t:1#2": "the dockers wanted pay and rest",
+    "x:0#0": "a strike for pay",
+}
+RATINGS = {
+    "t:0#0": [5, 4, 0, 0],
+    "t:0#1": [0, 4, 2, 0],
+    "t:1#2": [0, 0, 3, 2],
+    "x:0#0": [0, 4, 3, 5],
+    "t:report": [5, 5, 0, 5],
+    "t:report:a": [3, 2, 0, 0],
+}
+ANSWER = "dockers struck for pay now"  # 5 words
+
+
+def rows(*objects):
+    return "".join(json.dumps(row) + "\n" for row in objects)
+
+
+def rating_lines(ratings):
+    return rows(*({"id": "t", "docid": name, "rating": given} for name, given in ratings.items()))
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Writes the inputs; `files(ratings=...)` with other ratings."""
+
+    def write(ratings=RATINGS):
+        put = {
+            "topics.jsonl": rows({"id": "t", "request": "Report on the strike."}),
+            "questions.jsonl": rows({"id": "t", "subquestions": QUESTIONS}),
+            "passages.jsonl": rows(*({"id": n, "text": text} for n, text in PASSAGES.items())),
+            "reference.jsonl": rows({"id": "t", "report": "The dockers struck for nine days."}),
+            "ratings.jsonl": rating_lines(ratings),
+            "foreign.jsonl": rows({"id": "x:0#0", "text": PASSAGES["x:0#0"]}),
+            "a.run": "t Q0 t:0#1 1 2 a\nt Q0 t:1#2 2 1 a\nt Q0 t:0#0 3 0 a\n",
+            "b.run": "t Q0 t:0#0 1 2 b\nt Q0 x:0#0 2 1 b\n",
+            "answers.jsonl": rows(
+                {
+                    "run_id": "a",
+                    "topic_id": "t",
+                    "topic": "strike",
+                    "references": ["t:0#0", "t:1#2", "t:0#1"],
+                    "response_length": 5,
+                    "answer": [{"text": ANSWER, "citations": [0]}],
+                }
+            ),
+        }
+        for name, text in put.items():
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+GIVEN = ("topics", "questions", "passages", "ratings", "retrieval", "runs")
+
+
+def config_of(folder, *given, model="lexical", sets=(), **settings):
+    places = {
+        "topics": folder / "topics.jsonl",
+        "questions": folder / "questions.jsonl",
+        "passages": [folder / "passages.jsonl"],
+        "ratings": [folder / "ratings.jsonl"],
+        "reference": folder / "reference.jsonl",
+        "retrieval": [str(folder / "a.run"), str(folder / "b.run")],
+        "runs": [str(folder / "answers.jsonl")],
+    }
+    named = {f"data.{name}": places[name] for name in given or GIVEN}
+    fixed = {"program": ["coverage"], "coverage.k": 2, "run.out": folder / "out"}
+    return load_config(None, fixed | named | settings, ["run.cache=false", *sets], model)
+
+
+def judged(folder, *given, **settings):
+    return nj.run(config_of(folder, *given, **settings))
+
+
+def scores(result):
+    return {(r.run_id, r.measure): r.value for r in result.scores if r.topic_id == "t"}
+
+
+def test_scores_of_contexts_and_reports_come_out_as_counted_by_hand(files):
+    result = judged(files())
+    assert result.is_complete
+    found = scores(result)
+    wanted = {
+        ("a", "coverage"): 2 / 3,
+        ("a", "alpha_ndcg@2"): (1 + 1 / log2(3)) / (2 + 1.5 / log2(3)),  # best: t:0#0, x:0#0
+        ("a", "alpha_ndcg_required@2"): (1 + 1 / log2(3)) / (2 + 1 / log2(3)),
+        ("a", "density"): ((2 / 8) / (3 / 10)) ** 0.5,
+        ("a", "redundancy"): 0.0,
+        ("b", "coverage"): 1.0,
+        ("b", "density"): ((3 / 8) / (3 / 10)) ** 0.5,
+        ("b", "redundancy"): 1 / 4,
+        ("Z*", "coverage"): 1.0,
+        ("Z*", "density"): 1.0,
+        ("Z*", "alpha_ndcg_required@2"): 1.0,
+        ("a", "report_coverage"): 1 / 3,
+        ("a", "report_density"): ((1 / 5) / (3 / 10)) ** 0.5,
+        ("y*", "report_coverage"): 2 / 3,
+    }
+    assert {cell: found[cell] for cell in wanted} == pytest.approx(wanted)
+    assert score_path(result.folder, Problems()) == result.scores
+
+
+def test_files_say_what_is_required_what_is_redundant_and_what_each_rank_adds(files):
+    folder = judged(files()).folder
+    qrels = (folder / "qrels.txt").read_text().splitlines()
+    assert qrels == ["t 0 t:0#0 3", "t 0 t:0#1 1", "t 0 t:1#2 3"]
+    diverse = (folder / "diversity_qrels.txt").read_text().splitlines()
+    assert [line for line in diverse if line.endswith(" 1")] == [
+        "t 0 t:0#0 1", "t 1 t:0#0 1", "t 1 t:0#1 1", "t 1 x:0#0 1", "t 2 t:1#2 1", "t 2 x:0#0 1",
+    ]  # fmt: skip
+    steps = [json.loads(line) for line in (folder / "ranks.jsonl").read_text().splitlines()]
+    second = next(s for s in steps if s["run_id"] == "b" and s["rank"] == 2)
+    assert (second["n_answered"], second["n_new"], second["redundancy"]) == (2, 1, 0.5)
+    data, settings = read_coverage_folder(folder, Problems())
+    assert data.rankings["a"]["t"] == ("t:0#1", "t:1#2")
+    assert settings.k == 2
+
+
+def test_passages_of_other_topics_answer_nothing_when_own_only(files):
+    found = scores(judged(files(), **{"coverage.own_only": True}))
+    assert found["b", "coverage"] == pytest.approx(2 / 3)
+    assert found["b", "redundancy"] == 0.0
+
+
+def test_a_context_may_be_as_long_as_the_required_passages(files):
+    found = scores(judged(files(), **{"coverage.k": "required"}))
+    assert found["a", "coverage"] == pytest.approx(2 / 3)
+    assert ("a", "alpha_ndcg@required") in found
+
+
+def test_what_an_answer_names_can_be_its_context(files):
+    given = ("topics", "questions", "passages", "ratings", "runs")
+    found = scores(judged(files(), *given, **{"coverage.contexts": "answers"}))
+    assert found["a", "coverage"] == 1.0
+
+
+def brain(body):
+    """Answers a question about pay with 3, all others with 0."""
+    assert "What for?" in input_of(body)["question"]
+    return {"grade": 3}
+
+
+def missing_one():
+    gap = {"t:1#2": [0, 0, -1, 2], "x:0#0": [0, 4, -2, 5]}
+    return {**RATINGS, **gap}
+
+
+def test_only_missing_ratings_are_asked_for(files):
+    with MockServer(brain=brain) as server:
+        base = f"models.default.api_base={server.base_url}"
+        model = {"model": "hosted_vllm/mock", "sets": [base]}
+        (estimate,) = plan(config_of(files(missing_one()), **model))
+        result = judged(files(missing_one()), **model)
+        assert len(server.requests) == estimate.calls == 2
+    assert scores(result) == scores(judged(files(), **{"run.out": result.folder.parent / "all"}))
+
+
+def test_an_unreadable_rating_bounds_the_scores_and_counts_0_only_for_the_paper(files):
+    broken = {**RATINGS, "t:1#2": [0, 0, -1, 2]}
+    given = ("topics", "questions", "ratings", "retrieval")  # no text, so that nothing is asked
+    result = judged(files(broken), *given)
+    assert not result.is_complete
+    cells = {(r.run_id, r.measure, r.topic_id): r for r in result.scores}
+    row = cells["a", "coverage", "t"]
+    assert row.n_unjudged > 0
+    # Rated 3 and more the passage would make it 2 of 3, rated lower 1 of 2.
+    assert row.low <= 1 / 2
+    assert row.high == pytest.approx(2 / 3)
+    assert {r["reason"] for r in result.unjudged} == {"no_passage"}
+
+    zero = judged(files(broken), *given, **{"coverage.paper_zero": True})
+    assert zero.is_complete
+    assert scores(zero)["a", "coverage"] == 0.5  # of two answerable questions
+
+
+def test_a_judge_that_fails_leaves_ratings_out_and_is_listed(files):
+    with MockServer(brain=brain) as server:
+        server.faults = lambda index, body: Refusal()
+        base = f"models.default.api_base={server.base_url}"
+        result = judged(files(missing_one()), model="hosted_vllm/mock", sets=[base])
+    assert [row["reason"] for row in result.unjudged] == ["refused", "refused"]
+    ratings = {row["docid"]: row["rating"] for row in result.judgements["ratings"]}
+    assert ratings["t:1#2"] == [0, 0, -2, 2]
+
+
+def test_questions_are_made_from_the_reference_report(files):
+    given = ("topics", "reference", "passages", "retrieval", "runs")
+    result = judged(files(), *given, **{"coverage.n": 2})
+    (row,) = result.judgements["questions"]
+    assert len(row["subquestions"]) == 1  # the report states one thing
+    assert result.manifest["counts"]["questions fewer than asked for"] == 1
+    assert scores(result)["y*", "report_coverage"] == 1.0
+
+
+def test_a_topic_without_questions_is_left_out_and_listed(files):
+    folder = files()
+    with (folder / "topics.jsonl").open("a") as stream:
+        stream.write(rows({"id": "u", "request": "Report on nothing."}))
+    result = judged(folder)
+    assert result.manifest["problems"]["no_questions"] == 1
+    assert result.score("a", "coverage") == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "settings", "says"),
+    [
+        (("topics", "retrieval"), {}, "coverage needs sub-questions"),
+        (("topics", "questions"), {}, "nothing to judge"),
+        (("topics", "questions", "retrieval"), {}, "no passage has a text"),
+        (
+            ("topics", "questions", "retrieval", "runs"),
+            {"coverage.k": "required", "data.passages": "foreign.jsonl"},
+            "wanted ratings or a pool",
+        ),
+        (("topics", "questions", "runs"), {}, "nothing says which questions can be answered"),
+        (("topics", "reference", "ratings", "retrieval"), {}, "the questions that they rate"),
+        (GIVEN, {"coverage.k": 0}, "wanted 1 to 10,000, or required"),
+        (
+            ("topics", "questions", "ratings"),
+            {"coverage.contexts": "answers"},
+            "coverage.contexts: answers, but there are none",
+        ),
+        (GIVEN, {"coverage.tokenizer": "letters"}, "coverage.tokenizer"),
+    ],
+)
+def test_what_is_missing_is_said_before_anything_is_asked(files, given, settings, says):
+    folder = files()
+    if "data.passages" in settings:
+        settings = {**settings, "data.passages": [folder / settings["data.passages"]]}
+    with pytest.raises(InputError, match=says):
+        judged(folder, *given, **settings)
+
+
+def test_a_pool_passage_that_no_run_found_is_rated_too(files):
+    found = judged(files({}), "topics", "questions", "passages", "retrieval")
+    ratings = {row["docid"]: row["rating"] for row in found.judgements["ratings"]}
+    assert ratings.keys() == PASSAGES.keys()  # t:0#0 to t:1#2 are the topic's own, b found x:0#0
+    pool = json.loads((found.folder / "pools.jsonl").read_text())["passage_ids"]
+    assert pool == ["t:0#0", "t:0#1", "t:1#2"]
+
+
+def test_without_a_pool_all_questions_can_count(files):
+    found = judged(files(), "topics", "questions", "runs", **{"coverage.answerable": "all"})
+    assert found.n_judged == len(QUESTIONS)
+    given = ("topics", "questions", "ratings", "runs", "retrieval")
+    settings = {"coverage.answerable": "all", "run.out": found.folder.parent / "all"}
+    found = scores(judged(files(), *given, **settings))
+    assert found["a", "coverage"] == 2 / 4
+    assert found["a", "report_coverage"] == 1 / 4
+
+
+def test_an_answer_that_names_nothing_has_an_empty_context_in_every_command(files):
+    folder = files()
+    row = json.loads((folder / "answers.jsonl").read_text())
+    row |= {"references": [], "answer": [{"text": ANSWER, "citations": []}]}
+    (folder / "answers.jsonl").write_text(rows(row))
+    given = ("topics", "questions", "passages", "ratings", "runs")
+    result = judged(folder, *given, **{"coverage.contexts": "answers"})
+    assert scores(result)["a", "coverage"] == 0.0
+    assert score_path(result.folder, Problems()) == result.scores
+
+
+def test_an_undecided_question_is_no_subtopic_though_a_foreign_passage_answers_it(files):
+    ratings = {"t:0#0": [5, -1, 0, 0], "x:0#0": [0, 5, 0, 0], "t:0#1": [0] * 4, "t:1#2": [0] * 4}
+    result = judged(files(ratings), "topics", "questions", "ratings", "retrieval")
+    cells = {(r.run_id, r.measure, r.topic_id): r for r in result.scores}
+    row = cells["b", "alpha_ndcg@2", "t"]  # t:0#0, then x:0#0, by the known ratings
+    assert row.value == 1.0
+    assert row.low <= 1 / (1 + 1 / log2(3))
+    assert row.n_unjudged > 0
+
+
+def test_ratings_that_were_unreadable_are_not_asked_again_under_the_papers_rule(files):
+    with MockServer(brain=brain) as server:
+        server.faults = lambda index, body: Prose()
+        base = f"models.default.api_base={server.base_url}"
+        how = {"model": "hosted_vllm/mock", "sets": [base, "models.default.reasks=0"]}
+        settings = {"coverage.paper_zero": True}
+        gap = {"t:1#2": [0, 0, -2, 2], "x:0#0": [0, 4, -2, 5]}
+        judged(files({**RATINGS, **gap}), **how, **settings)
+        n = len(server.requests)
+        result = judged(files({**RATINGS, **gap}), **how, **settings)
+        assert len(server.requests) == n == 2
+    ratings = {row["docid"]: row["rating"] for row in result.judgements["ratings"]}
+    assert ratings["t:1#2"] == [0, 0, -1, 2]
+
+
+def two_topics(folder):
+    """Topic u, of which only run b ranks a passage, and topic v without questions."""
+    more = {
+        "topics.jsonl": rows({"id": "u", "request": "More."}, {"id": "v", "request": "None."}),
+        "questions.jsonl": rows({"id": "u", "subquestions": ["Who?"]}),
+        "ratings.jsonl": rows(*({"id": "u", "docid": f"u:0#{i}", "rating": [5]} for i in range(2))),
+        "b.run": "u Q0 u:0#0 1 2 b\nu Q0 u:0#1 2 1 b\n",
+    }
+    for name, text in more.items():
+        with (folder / name).open("a") as stream:
+            stream.write(text)
+    return judged(folder, "topics", "questions", "ratings", "retrieval")
+
+
+def test_a_topic_that_a_run_did_not_rank_is_no_context_without_repetition(files):
+    result = two_topics(files())
+    assert result.score("a", "coverage") == pytest.approx((2 / 3 + 0) / 2)
+    assert result.score("a", "redundancy") == 0.0  # of t alone, where nothing is repeated
+    assert result.score("b", "redundancy") == pytest.approx((1 / 4 + 1 / 2) / 2)
+
+
+def test_runs_are_compared_on_topics_with_questions_and_without_the_oracles(files):
+    result = two_topics(files())
+    found = compare_runs([result.folder], Problems())["measures"]["coverage"]
+    assert {row["run_id"]: row["mean"] for row in found["runs"]} == {
+        "a": pytest.approx(1 / 3),
+        "b": 1.0,
+    }
+    assert found["runs"][0]["n_topics"] == 2
+    path = result.folder / "scores.jsonl"
+    both = agree_scores(path, path, Problems(), {"resamples": 0, "seed": 0, "level": 0.95})
+    assert both["measures"]["coverage"]["run_scores"].keys() == {"a", "b"}
+
+
+def test_a_fitted_judge_that_can_answer_nothing_is_refused(files, tmp_path):
+    folder = files(missing_one())
+    state = {
+        "format": "nuggetjudge-judge-1",
+        "judge": "answerability",
+        "version": "1",
+        "scale": ["0", "1", "2", "3", "4", "5"],
+        "model": "lexical",
+        "correction": {"cuts": [0.5], "labels": ["0", "1"]},
+    }
+    path = tmp_path / "fitted.json"
+    path.write_text(json.dumps(state))
+    with pytest.raises(InputError, match="its best label is 1, so that nothing would reach eta 3"):
+        judged(folder, **{"judges.answerability.state": path})
+    path.write_text(json.dumps(state | {"correction": {"cuts": [0.5], "labels": ["0", "5"]}}))
+    ratings = judged(folder, **{"judges.answerability.state": path}).judgements["ratings"]
+    assert {row["rating"][2] for row in ratings if row["docid"] == "t:1#2"} <= {0, 5}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "window": 15}))
+    with pytest.raises(InputError, match="calls of up to 15 items, this judge takes 1"):
+        judged(folder, **{"judges.answerability.state": path})
+
+
+def test_a_probe_asks_the_sub_question_and_not_the_request(files):
+    result = judged(files(), "topics", "questions", "passages", "retrieval")
+    judge = nj.judges.AnswerabilityGrader(model="lexical")
+    items = probe_items(result.folder, judge, Config(), Problems())
+    assert {item.inputs["question"] for item in items} <= set(QUESTIONS)

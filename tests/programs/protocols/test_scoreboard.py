@@ -1,0 +1,116 @@
+"""Means over topics: what a run did not answer is 0, what was not judged is bounded."""
+
+import pytest
+
+from nuggetjudge.metrics import Value
+from nuggetjudge.programs.protocols.scoreboard import (
+    Scoreboard,
+    nugget_values,
+    support_values,
+    unjudged_nugget_values,
+)
+from nuggetjudge.records.support import SupportCitation, SupportLabels, SupportSentence
+
+VITAL = ["vital", "vital"]
+
+
+def cells(board):
+    return {(r.run_id, r.topic_id, r.measure): r for r in board.rows()}
+
+
+def whole(value):
+    return {"m": Value(value, 1, 0, value, value)}
+
+
+def test_a_topic_without_an_answer_counts_zero():
+    board = Scoreboard(["t1", "t2", "t3"])
+    board.add("a", "t1", whole(0.9))
+    board.add("a", "t2", whole(0.6))
+    board.add("b", "t3", whole(1.0))
+    found = cells(board)
+    assert found["a", "all", "m"].value == pytest.approx(0.5)
+    assert found["b", "all", "m"].value == pytest.approx(1 / 3)
+    assert ("a", "t3", "m") not in found
+    assert found["a", "all", "m"].n_topics == 3
+
+
+def test_without_given_topics_a_run_has_to_answer_those_that_any_run_answered():
+    board = Scoreboard()
+    board.add("a", "t1", whole(1.0))
+    board.add("b", "t2", whole(1.0))
+    assert cells(board)["a", "all", "m"].value == 0.5
+
+
+def test_a_run_that_answered_nothing_scores_zero_and_does_not_vanish():
+    board = Scoreboard(["t1"])
+    board.ensure_runs(["a", "silent"])
+    board.add("a", "t1", nugget_values(["support"] * 2, VITAL, 10))
+    row = cells(board)["silent", "all", "V_strict"]
+    assert (row.value, row.n, row.n_unjudged, row.low, row.high) == (0.0, 0, 0, 0.0, 0.0)
+
+
+def test_length_is_a_mean_over_answered_topics_only():
+    board = Scoreboard(["t1", "t2"])
+    board.add("a", "t1", nugget_values(["support"] * 2, VITAL, 10))
+    found = cells(board)
+    assert found["a", "all", "length"].value == 10
+    assert found["a", "all", "V_strict"].value == 0.5
+
+
+def test_an_unjudged_topic_is_left_out_of_the_mean_and_bounded():
+    board = Scoreboard(["t1", "t2"])
+    board.add("a", "t1", nugget_values(["support", "not_support"], VITAL, 10))
+    board.add("a", "t2", unjudged_nugget_values())
+    row = cells(board)["a", "all", "V_strict"]
+    assert row.value == 0.5
+    assert (row.low, row.high) == (0.25, 0.75)  # t2 between 0 and 1
+    assert (row.n, row.n_unjudged) == (2, 1)
+
+
+def test_a_topic_on_which_a_measure_means_nothing_for_anybody_is_no_topic_for_it():
+    board = Scoreboard(["t1", "t2"])
+    board.add("a", "t1", nugget_values(["support"], ["vital"], 10))
+    board.add("a", "t2", nugget_values(["support"], ["okay"], 10))  # no vital nugget: V is 0/0
+    found = cells(board)
+    assert (found["a", "t2", "V_strict"].value, found["a", "t2", "A_strict"].value) == (None, 1.0)
+    assert (found["a", "all", "V_strict"].value, found["a", "all", "V_strict"].n_topics) == (1.0, 1)
+    assert found["a", "all", "A_strict"].n_topics == 2
+
+
+def test_a_topic_left_out_of_a_measure_costs_nobody_there_and_counts_elsewhere():
+    board = Scoreboard(["t1", "t2"])
+    board.leave_out(["A"], ["t2"])
+    for topic in ("t1", "t2"):
+        board.add("a", topic, {"support": Value(1.0, 1, 0, 1.0, 1.0)})
+    board.add("a", "t1", {"A": Value(0.5, 2, 0, 0.5, 0.5)})
+    board.add("b", "t1", {"support": Value(1.0, 1, 0, 1.0, 1.0), "A": Value(1.0, 2, 0, 1.0, 1.0)})
+    found = cells(board)
+    assert [found[run, "all", "A"].value for run in ("a", "b")] == [0.5, 1.0]
+    assert [found[run, "all", "support"].value for run in ("a", "b")] == [1.0, 0.5]
+
+
+def test_rows_do_not_depend_on_the_order_of_adding():
+    forwards, backwards = Scoreboard(["t1", "t2"]), Scoreboard(["t1", "t2"])
+    given = [("a", "t1", 0.1), ("a", "t2", 0.2), ("b", "t1", 0.3), ("b", "t2", 0.4)]
+    for run_id, topic_id, value in given:
+        forwards.add(run_id, topic_id, whole(value))
+    for run_id, topic_id, value in reversed(given):
+        backwards.add(run_id, topic_id, whole(value))
+    assert list(forwards.rows()) == list(backwards.rows())
+
+
+def test_measures_of_two_programs_join_in_one_cell():
+    board = Scoreboard(["t1"])
+    board.add("a", "t1", {"one": Value(1.0, 1, 0, 1.0, 1.0)})
+    board.add("a", "t1", {"two": Value(0.0, 1, 0, 0.0, 0.0)})
+    assert {measure for _, topic, measure in cells(board) if topic == "t1"} == {"one", "two"}
+
+
+@pytest.mark.parametrize("all_citations", [True, False])
+def test_the_measures_over_all_citations_come_only_when_all_were_judged(all_citations):
+    cited = SupportCitation(passage_id="p", rank=0, label="full")
+    sentence = SupportSentence(id=0, text="s", citations=(cited,))
+    labels = SupportLabels(run_id="a", topic_id="t", sentences=(sentence,))
+    names = set(support_values(labels, all_citations=all_citations))
+    assert ("support_precision_all" in names) is all_citations
+    assert {"support_precision", "support_recall", "support_precision_hard"} <= names

@@ -1,0 +1,592 @@
+"""Stored judgements corrected with human labels: what comes out, and what is refused."""
+
+import json
+import random
+
+import pytest
+
+from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.programs.scoring.score import score_path
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+TOPICS = [f"t{i}" for i in range(8)]
+RUNS = ("one", "two", "three")
+NUGGETS = ("support", "partial_support", "not_support")
+CITATIONS = ("full", "partial", "none")
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def labels_file(path, rows):
+    return write(path, [{**row, "label": label} for row, label in rows])
+
+
+def noisy(rng, label, scale, error=0.2):
+    return rng.choice(scale) if rng.random() < error else label
+
+
+class Nuggets:
+    """Human and judged assignments of 10 nuggets for each run and topic."""
+
+    def __init__(self, folder, seed=0):
+        rng = random.Random(seed)
+        self.human, self.judged, self.rows = [], [], []
+        for topic in TOPICS:
+            kinds = ["vital"] * rng.randint(4, 8)
+            kinds += ["okay"] * (10 - len(kinds))
+            for n_run, run in enumerate(RUNS):
+                weights = [1 + n_run, 1, 2]
+                labels = rng.choices(NUGGETS, weights, k=10)
+                self.human.append(self._answer(run, topic, kinds, labels))
+                given = [noisy(rng, label, NUGGETS) for label in labels]
+                self.judged.append(self._answer(run, topic, kinds, given))
+                for i, label in enumerate(labels):
+                    ids = {"topic_id": topic, "run_id": run, "nugget_id": f"n{i}"}
+                    self.rows.append((ids, label))
+        self.human_path = write(folder / "human.jsonl", self.human)
+        self.path = write(folder / "judged.jsonl", self.judged)
+        rng.shuffle(self.rows)
+        self.folder = folder
+
+    def labels(self, n, name="labels.jsonl"):
+        return labels_file(self.folder / name, self.rows[:n])
+
+    @staticmethod
+    def _answer(run, topic, kinds, labels):
+        nuggets = [
+            {"id": f"n{i}", "text": f"fact {i}", "importance": kind, "assignment": label}
+            for i, (kind, label) in enumerate(zip(kinds, labels, strict=True))
+        ]
+        row = {"qid": topic, "query": "q", "run_id": run, "answer_text": "a", "response_length": 1}
+        return {**row, "nuggets": nuggets}
+
+
+@pytest.fixture
+def nuggets(tmp_path):
+    return Nuggets(tmp_path)
+
+
+def citations_of(rng, topic, run, error):
+    """An answer whose sentences cite 0 to 3 passages, with the human labels and the judge's."""
+    human, judged = [], []
+    for i in range(12):
+        labels = rng.choices(CITATIONS, k=rng.choice([0, 1, 1, 2, 3]))
+        for sentences, flip in ((human, 0.0), (judged, error)):
+            cited = [
+                {"docid": f"d{j}", "label": noisy(rng, label, CITATIONS, flip)}
+                for j, label in enumerate(labels)
+            ]
+            sentences.append({"sentenceID": i, "text": f"s{i}", "citations": cited})
+    ids = {"run_id": run, "topic_id": topic}
+    return {**ids, "sentences": human}, {**ids, "sentences": judged}
+
+
+@pytest.fixture
+def support(tmp_path):
+    """Human and judged support files."""
+    rng = random.Random(4)
+    pairs = [citations_of(rng, topic, run, 0.2) for topic in TOPICS for run in RUNS]
+    human = write(tmp_path / "human.jsonl", [pair[0] for pair in pairs])
+    return human, write(tmp_path / "judged.jsonl", [pair[1] for pair in pairs])
+
+
+def means(path):
+    rows = [row for row in score_path(path, Problems()) if row.topic_id == "all"]
+    return {(row.run_id, row.measure): row.value for row in rows}
+
+
+def by_name(found):
+    return {(score.run_id, score.measure): score for score in found.scores}
+
+
+def test_with_every_nugget_labelled_each_score_is_that_of_people(nuggets):
+    found = by_name(corrected_scores(nuggets.path, nuggets.human_path, Problems()))
+    truth, judged = means(nuggets.human_path), means(nuggets.path)
+    assert len(found) == 3 * 6
+    for name, score in found.items():
+        assert score.corrected.value == pytest.approx(truth[name])
+        assert score.corrected.of_these.low == pytest.approx(truth[name])
+        assert score.corrected.of_these.high == pytest.approx(truth[name])
+        assert score.judged == judged[name] != score.corrected.value
+        assert (score.n_topics, score.n_labelled_topics) == (8, 8)
+
+
+def test_with_every_citation_labelled_each_score_is_that_of_people(support):
+    human, judged = support
+    found = by_name(corrected_scores(judged, human, Problems()))
+    truth = means(human)
+    assert len(found) == 3 * 6
+    for name, score in found.items():
+        assert score.corrected.value == pytest.approx(truth[name]), name
+        assert score.judged == means(judged)[name]
+
+
+def test_an_answer_that_a_run_did_not_give_counts_0(nuggets, tmp_path):
+    some = [row for row in nuggets.judged if (row["run_id"], row["qid"]) != ("two", "t3")]
+    truth = [row for row in nuggets.human if (row["run_id"], row["qid"]) != ("two", "t3")]
+    judged, human = write(tmp_path / "j.jsonl", some), write(tmp_path / "h.jsonl", truth)
+    found = by_name(corrected_scores(judged, human, Problems()))
+    assert found["two", "A"].corrected.value == pytest.approx(means(human)["two", "A"])
+    assert (found["two", "A"].n_topics, found["two", "A"].n_labelled_topics) == (8, 7)
+
+
+def test_a_topic_without_vital_nuggets_counts_in_a_alone(nuggets, tmp_path):
+    for rows in (nuggets.judged, nuggets.human):
+        for row in rows:
+            if row["qid"] == "t0":
+                for nugget in row["nuggets"]:
+                    nugget["importance"] = "okay"
+    judged, human = write(tmp_path / "j.jsonl", nuggets.judged), tmp_path / "h.jsonl"
+    write(human, nuggets.human)
+    found = by_name(corrected_scores(judged, human, Problems()))
+    assert found["one", "V"].n_topics == 7
+    assert found["one", "A"].n_topics == 8
+    assert found["one", "V"].corrected.value == pytest.approx(means(human)["one", "V"])
+
+
+def test_an_item_that_was_not_judged_is_no_0_and_its_label_counts(nuggets, tmp_path):
+    for row in nuggets.judged[:6]:
+        row["nuggets"][0]["assignment"] = None
+    judged = write(tmp_path / "j.jsonl", nuggets.judged)
+    found = by_name(corrected_scores(judged, nuggets.human_path, Problems()))
+    truth = means(nuggets.human_path)
+    assert found["one", "A"].n_unjudged == 2
+    assert found["one", "A"].n_items == 80
+    for name, score in found.items():
+        assert score.corrected.value == pytest.approx(truth[name])
+
+
+def test_a_part_of_the_labels_gives_intervals_and_says_what_they_rest_on(nuggets):
+    found = corrected_scores(nuggets.path, nuggets.labels(120), Problems(), half_width=0.02)
+    scores = by_name(found)
+    assert sum(scores[run, "A"].n_labels for run in RUNS) == 120
+    score = scores["one", "A_strict"]
+    low, high = score.corrected.of_these.low, score.corrected.of_these.high
+    assert low < score.corrected.value < high
+    assert low < means(nuggets.human_path)["one", "A_strict"] < high
+    assert 0 < score.lam < 1
+    assert score.label_saving == pytest.approx(score.rho**2)
+    assert score.needed.of_these > score.n_labels
+    assert 0.5 < score.sensitivity < 1
+    assert 0.5 < score.specificity < 1
+    assert scores["one", "A"].sensitivity is None
+    assert {score.lam for (_, name), score in scores.items() if name == "A"} == {
+        scores["one", "A"].lam
+    }
+
+
+def test_the_difference_from_the_judges_best_run_is_the_difference_of_the_scores(nuggets):
+    found = corrected_scores(nuggets.path, nuggets.labels(150), Problems(), measures=["A"])
+    scores = by_name(found)
+    best = max(RUNS, key=lambda run: scores[run, "A"].judged)
+    assert {(d.run_id, d.against) for d in found.differences} == {
+        (run, best) for run in RUNS if run != best
+    }
+    for row in found.differences:
+        one, other = scores[row.run_id, "A"], scores[best, "A"]
+        assert row.corrected.value == pytest.approx(one.corrected.value - other.corrected.value)
+        assert row.judged == pytest.approx(one.judged - other.judged)
+        assert row.corrected.like_these.low < row.corrected.value < row.corrected.like_these.high
+    against = corrected_scores(
+        nuggets.path, nuggets.labels(150), Problems(), measures=["A"], against="two"
+    )
+    assert {d.against for d in against.differences} == {"two"}
+
+
+def test_differences_of_near_equal_runs_hold_the_truth_as_often_as_they_say(tmp_path):
+    rng = random.Random(5)
+    runs, topics = [f"r{i}" for i in range(6)], [f"t{i}" for i in range(8)]
+    truth, judged = {}, []
+    for run in runs:
+        for topic in topics:
+            for i in range(15):
+                ids = {"topic_id": topic, "run_id": run, "question_id": f"q{i}"}
+                label = "yes" if rng.random() < 0.5 else "no"
+                truth[topic, run, i] = (ids, label)
+                judged.append((ids, noisy(rng, label, ["no", "yes"], 0.5)))
+    path = labels_file(tmp_path / "judged.jsonl", judged)
+    score = {
+        run: sum(label == "yes" for (_, r, _), (_, label) in truth.items() if r == run) / 120
+        for run in runs
+    }
+    held, errors, chosen_late = [], [], []
+    for _ in range(120):
+        drawn = [(t, r, i) for t in topics for r in runs for i in rng.sample(range(15), 5)]
+        labels = labels_file(tmp_path / "labels.jsonl", [truth[cell] for cell in drawn])
+        found = corrected_scores(path, labels, Problems(), measures=["mean_gain"])
+        for row in found.differences:
+            true = score[row.run_id] - score[row.against]
+            held.append(row.corrected.of_these.low <= true <= row.corrected.of_these.high)
+            errors.append(row.corrected.value - true)
+        values = {one.run_id: one.corrected.value for one in found.scores}
+        best = max(values, key=values.get)  # by the labels that the differences rest on
+        chosen_late += [values[r] - values[best] - score[r] + score[best] for r in {*runs} - {best}]
+    assert len(held) == len(chosen_late) == 120 * 5
+    assert 0.92 <= sum(held) / len(held) <= 0.98
+    assert abs(sum(errors) / len(errors)) < 0.015
+    assert sum(chosen_late) / len(chosen_late) < -0.04  # the luckiest draw looks best
+
+
+def test_labels_needed_are_no_fewer_than_are_wanted_or_than_there_are_items(nuggets, tmp_path):
+    found = corrected_scores(nuggets.path, nuggets.labels(150), Problems(), half_width=0.4)
+    assert {score.needed.of_these for score in found.scores} == {20}
+    assert {score.needed.like_these for score in found.scores} == {20}
+    few = [row for row in nuggets.judged if row["run_id"] != "two" or row["qid"] in ("t0", "t1")]
+    truth = [row for row in nuggets.human if row["run_id"] != "two" or row["qid"] in ("t0", "t1")]
+    judged, human = write(tmp_path / "j.jsonl", few), write(tmp_path / "h.jsonl", truth)
+    scores = by_name(corrected_scores(judged, human, Problems(), half_width=0.4))
+    assert scores["two", "V"].needed.of_these == scores["two", "V"].n_items < 20
+
+
+def test_a_run_whose_answers_are_all_labelled_is_exact_and_the_others_have_a_reason(nuggets):
+    rows = [(ids, label) for ids, label in nuggets.rows if ids["run_id"] == "one"]
+    labels = labels_file(nuggets.folder / "one.jsonl", rows)
+    found = by_name(corrected_scores(nuggets.path, labels, Problems(), measures=["V_strict"]))
+    score, truth = found["one", "V_strict"], means(nuggets.human_path)["one", "V_strict"]
+    assert score.corrected.of_these.low == pytest.approx(truth)
+    assert score.corrected.of_these.high == pytest.approx(truth)
+    assert found["two", "V_strict"].corrected is None
+    assert found["two", "V_strict"].reason == "0 labels, wanted 20 or more"
+
+
+def test_probabilities_make_the_judges_gain_and_its_expected_score(nuggets, tmp_path):
+    before = corrected_scores(nuggets.path, nuggets.labels(150), Problems())
+    assert {score.expected for score in before.scores} == {None}
+    assert not any(row.measure.endswith("_expected") for row in before.plain)
+    for row in nuggets.judged:
+        for nugget in row["nuggets"]:
+            sure = {"support": 0.1, "partial_support": 0.1, "not_support": 0.1}
+            nugget["probabilities"] = sure | {nugget["assignment"]: 0.8}
+    judged = write(tmp_path / "j.jsonl", nuggets.judged)
+    found = corrected_scores(judged, nuggets.labels(150), Problems())
+    scores, plain = by_name(found), means(judged)
+    assert plain["one", "V_strict_expected"] == pytest.approx(0.1 + 0.7 * plain["one", "V_strict"])
+    for name, score in scores.items():
+        assert score.expected == pytest.approx(plain[name[0], f"{name[1]}_expected"])
+        assert score.judged == plain[name]
+
+
+def test_later_citations_count_only_where_they_have_labels(support, tmp_path):
+    human, judged = support
+    rows = [json.loads(line) for line in human.read_text().splitlines()]
+    for row in rows:
+        for sentence in row["sentences"]:
+            sentence["citations"] = sentence["citations"][:1]
+    first = write(tmp_path / "first.jsonl", rows)
+    found = by_name(corrected_scores(judged, first, Problems()))
+    assert {measure for _, measure in found} == {
+        "support_precision", "support_recall", "support_precision_hard", "support_recall_hard",
+    }  # fmt: skip
+    truth = means(human)
+    for name, score in found.items():
+        assert score.corrected.value == pytest.approx(truth[name])
+
+
+def results(nuggets, without_bank=()):
+    """A results folder with these judgements, without those of some (run, topic)."""
+    folder = nuggets.folder / "results"
+    folder.mkdir()
+    judged = [r for r in nuggets.judged if (r["run_id"], r["qid"]) not in without_bank]
+    write(folder / "assignments.jsonl", judged)
+    manifest = {
+        "config": {"program": ["nuggets"]},
+        "data": {"topic_ids": TOPICS, "run_ids": list(RUNS)},
+        "cells_without_bank": [list(cell) for cell in without_bank],
+        "topics_without_nuggets": [],
+        **dict.fromkeys(("fingerprint", "unjudged", "judged", "share_missing", "limit_reached")),
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def test_of_a_results_folder_the_judgements_like_the_labels_are_corrected(nuggets, tmp_path):
+    folder = results(nuggets)
+    found = corrected_scores(folder, nuggets.labels(120), Problems())
+    assert found == corrected_scores(nuggets.path, nuggets.labels(120), Problems())
+    _, labels, _ = relevance(tmp_path)
+    with pytest.raises(InputError, match="no judgements like the labels"):
+        corrected_scores(folder, labels, Problems())
+
+
+def test_a_topic_without_a_nugget_list_is_not_judged_and_not_0(nuggets):
+    folder = results(nuggets, [(run, "t7") for run in RUNS])
+    rows = [(ids, label) for ids, label in nuggets.rows if ids["topic_id"] != "t7"]
+    labels = labels_file(nuggets.folder / "l.jsonl", rows)
+    score = corrected_scores(folder, labels, Problems(), measures=["A"]).scores[0]
+    human = [row for row in nuggets.human if row["qid"] != "t7"]
+    truth = means(write(nuggets.folder / "h.jsonl", human))[score.run_id, "A"]
+    assert score.corrected.value == pytest.approx(truth)
+    assert (score.n_topics, score.n_labelled_topics, score.n_unjudged) == (8, 7, 1)
+    assert score.corrected.of_these.low is None
+
+
+def relevance(tmp_path, n_topics=8, n=30, share=0.4, seed=2):
+    """(judged qrels, labels as qrels, true shares of grade >= 2 by topic)."""
+    rng = random.Random(seed)
+    judged, labels, truth = [], [], []
+    for topic in range(n_topics):
+        grades = [rng.choice([0, 0, 1, 2, 3]) for _ in range(n)]
+        truth.append(sum(grade >= 2 for grade in grades) / n)
+        for i, grade in enumerate(grades):
+            judged.append(f"t{topic} 0 d{i} {noisy(rng, grade, [0, 1, 2, 3])}\n")
+            if rng.random() < share:
+                labels.append(f"t{topic} 0 d{i} {grade}\n")
+    (tmp_path / "judged.txt").write_text("".join(judged))
+    (tmp_path / "labels.txt").write_text("".join(labels))
+    return tmp_path / "judged.txt", tmp_path / "labels.txt", truth
+
+
+def test_passages_have_one_row_for_each_share_of_grades(tmp_path):
+    judged, labels, truth = relevance(tmp_path)
+    found = corrected_scores(judged, labels, Problems())
+    assert [(s.run_id, s.measure) for s in found.scores] == [
+        ("all", "mean_gain"), ("all", "at_least_1"), ("all", "at_least_2"), ("all", "at_least_3"),
+    ]  # fmt: skip
+    score = by_name(found)["all", "at_least_2"]
+    assert score.corrected.of_these.low < sum(truth) / 8 < score.corrected.of_these.high
+    grades = [line.split() for line in judged.read_text().splitlines()]
+    by_topic = [[int(g) >= 2 for t, _, _, g in grades if t == f"t{i}"] for i in range(8)]
+    assert score.judged == pytest.approx(sum(sum(x) / len(x) for x in by_topic) / 8)
+    assert (found.plain, found.differences) == ([], [])
+
+
+def test_passages_without_a_grade_are_items_that_were_not_judged(tmp_path):
+    judged, labels, _ = relevance(tmp_path, share=1.0)
+    rows = [line.split() for line in judged.read_text().splitlines()]
+    written = [
+        {"topic_id": t, "passage_id": d, "grade": None if d == "d3" else int(g)}
+        for t, _, d, g in rows
+    ]
+    path = write(tmp_path / "relevance.jsonl", written)
+    score = by_name(corrected_scores(path, labels, Problems()))["all", "mean_gain"]
+    assert (score.n_items, score.n_unjudged, score.n_labels) == (240, 8, 240)
+    grades = [int(line.split()[3]) / 3 for line in labels.read_text().splitlines()]
+    assert score.corrected.value == pytest.approx(sum(grades) / 240)
+
+
+def graded_texts(folder, seed=3):
+    """Labels of no known scale, by people and by a judge: 8 topics with 15 questions each."""
+    rng = random.Random(seed)
+    ids = [{"topic_id": f"t{i % 8}", "question_id": f"q{i}"} for i in range(120)]
+    labels = ["good", "average", "poor"]
+    human = [(row, rng.choice(labels)) for row in ids]
+    judged = [(row, noisy(rng, label, labels)) for row, label in human]
+    return labels_file(folder / "j.jsonl", judged), labels_file(folder / "h.jsonl", human), human
+
+
+def test_labels_of_no_known_order_have_shares_and_no_mean(tmp_path):
+    judged, human, rows = graded_texts(tmp_path)
+    problems = Problems()
+    found = by_name(corrected_scores(judged, human, problems))
+    assert set(found) == {("all", f"share_{label}") for label in ("good", "average", "poor")}
+    for label in ("good", "average", "poor"):
+        truth = sum(given == label for _, given in rows) / len(rows)
+        assert found["all", f"share_{label}"].corrected.value == pytest.approx(truth)
+    assert problems.counts()["no_order"] == 1
+    with pytest.raises(InputError, match="--measure mean_gain: wanted one of share_average"):
+        corrected_scores(judged, human, Problems(), measures=["mean_gain"])
+
+
+def test_a_folder_whose_judge_says_the_order_has_a_mean(tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    judged, human, rows = graded_texts(tmp_path)
+    judged.rename(folder / "labels.jsonl")
+    gains = {"poor": 0.0, "average": 0.5, "good": 1.0}
+    items = {"judge": "taste", "inputs": ["text"], "key": ["topic_id", "question_id"]}
+    items |= {"labels": list(gains), "is_ordered": True, "gains": gains, "measure": "taste"}
+    topics = [f"t{i}" for i in range(8)]
+    manifest = dict.fromkeys(("fingerprint", "unjudged", "judged", "share_missing"), None)
+    manifest |= {"config": {"program": ["items"]}, "items": items, "limit_reached": None}
+    manifest |= {"data": {"topic_ids": topics, "run_ids": []}}
+    manifest |= {"cells_without_bank": [], "topics_without_nuggets": []}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "scores.jsonl").write_text("")
+    found = by_name(corrected_scores(folder, human, Problems(), measures=["taste"]))
+    (score,) = found.values()
+    truth = sum(gains[label] for _, label in rows) / len(rows)
+    assert score.corrected.value == pytest.approx(truth)
+
+
+def test_labels_of_three_topics_correct_them_alone(tmp_path):
+    judged, labels, _ = relevance(tmp_path, n_topics=3)
+    score = corrected_scores(judged, labels, Problems()).scores[0]
+    assert score.corrected.like_these.low is None
+    assert score.corrected.of_these.low is not None
+
+
+def test_labels_of_some_topics_speak_for_topics_like_these_alone(tmp_path):
+    judged, labels, _ = relevance(tmp_path)
+    rows = [line for line in labels.read_text().splitlines(True) if line[:2] not in ("t0", "t1")]
+    labels.write_text("".join(rows))
+    score = corrected_scores(judged, labels, Problems()).scores[0]
+    assert (score.n_topics, score.n_labelled_topics) == (8, 6)
+    assert score.corrected.like_these.low is not None
+    assert score.corrected.of_these.low is None
+
+
+def test_a_run_that_errs_in_its_own_way_has_a_warning(nuggets, tmp_path):
+    for row in nuggets.judged:
+        if row["run_id"] == "three":
+            for nugget in row["nuggets"]:
+                nugget["assignment"] = "not_support"
+    judged = write(tmp_path / "j.jsonl", nuggets.judged)
+    found = by_name(corrected_scores(judged, nuggets.human_path, Problems(), measures=["A_strict"]))
+    assert "error rates of all runs" in found["three", "A_strict"].warnings[0]
+
+
+def test_labels_of_runs_that_were_not_judged_are_left_out_and_mentioned(nuggets, tmp_path):
+    judged = [row for row in nuggets.judged if row["run_id"] != "two"]
+    problems = Problems()
+    found = corrected_scores(
+        write(tmp_path / "j.jsonl", judged), nuggets.human_path, problems, measures=["A"]
+    )
+    assert {score.run_id for score in found.scores} == {"one", "three"}
+    assert problems.counts()["other_runs"] == 1
+    assert "80 labels of 1 runs" in str(list(problems)[-1])
+
+
+def test_runs_are_matched_with_their_team_prefix(nuggets, tmp_path):
+    rows = [({**ids, "run_id": f"team.{ids['run_id']}"}, label) for ids, label in nuggets.rows]
+    labels = labels_file(tmp_path / "l.jsonl", rows)
+    found = corrected_scores(nuggets.path, labels, Problems(), measures=["A"])
+    assert [score.run_id for score in found.scores] == sorted(RUNS)
+
+
+def test_where_chooses_labels(nuggets, tmp_path):
+    rows = [({**ids, "round": i % 3}, label) for i, (ids, label) in enumerate(nuggets.rows)]
+    labels = write(
+        tmp_path / "l.jsonl",
+        [{**ids, "round": str(ids["round"]), "label": label} for ids, label in rows],
+    )
+    one = corrected_scores(nuggets.path, labels, Problems(), where={"round": ["0"]}, measures=["A"])
+    two = corrected_scores(
+        nuggets.path, labels, Problems(), where={"round": ["0", "2"]}, measures=["A"]
+    )
+    assert sum(score.n_labels for score in one.scores) == 80
+    assert sum(score.n_labels for score in two.scores) == 160
+
+
+def refused(nuggets, rows, match, **options):
+    labels = labels_file(nuggets.folder / "bad.jsonl", rows)
+    with pytest.raises(InputError, match=match):
+        corrected_scores(nuggets.path, labels, Problems(), **options)
+
+
+def test_too_few_labels_are_refused(nuggets):
+    refused(nuggets, nuggets.rows[:19], "19 labels of judged items, wanted 20 or more")
+    refused(nuggets, nuggets.rows[:45], "nothing can be corrected: .* labels, wanted 20 or more")
+
+
+def test_too_few_labels_are_told_of_all_runs_together(nuggets):
+    rows = [
+        (ids, label)
+        for i, (ids, label) in enumerate(sorted(nuggets.rows, key=lambda row: row[0]["run_id"]))
+        if i % 80 < {"one": 19, "two": 11, "three": 5}[ids["run_id"]]
+    ]
+    told = r"the runs have 5 \(three\) to 19 \(one\) labels, wanted 20 or more; 3 of 3 have fewer$"
+    refused(nuggets, rows, told, measures=["A"])
+
+
+def test_labels_of_one_topic_are_refused(nuggets):
+    rows = [(ids, label) for ids, label in nuggets.rows if ids["topic_id"] == "t1"]
+    refused(nuggets, rows, "labels are of one topic")
+
+
+def test_labels_of_four_of_many_topics_are_refused(nuggets):
+    rows = [(ids, label) for ids, label in nuggets.rows if ids["topic_id"] < "t4"]
+    refused(nuggets, rows, "labels of 4 topics, wanted 5 or more")
+
+
+def test_a_single_label_is_refused(nuggets):
+    rows = [(ids, "support") for ids, _ in nuggets.rows]
+    refused(nuggets, rows, "all 240 labels are 'support', wanted two values")
+
+
+def test_labels_of_another_scale_are_refused(nuggets, tmp_path):
+    rows = [(ids, "yes" if label == "support" else "no") for ids, label in nuggets.rows]
+    refused(nuggets, rows, "people gave no, yes, the judge gives not_support")
+    judged, labels, _ = relevance(tmp_path)
+    others = [line for line in labels.read_text().splitlines(True) if "t0 0 d0 " not in line]
+    labels.write_text("".join(others) + "t0 0 d0 4\n")
+    with pytest.raises(InputError, match="people gave 4, the judge gives 0, 1, 2, 3"):
+        corrected_scores(judged, labels, Problems())
+
+
+def test_labels_of_other_topics_are_refused(nuggets, tmp_path):
+    rows = [({**ids, "topic_id": f"x{ids['topic_id']}"}, label) for ids, label in nuggets.rows]
+    refused(nuggets, rows, "240 labels are of 8 topics that are not judged in .*, as 'xt0'")
+    topics = tmp_path / "topics.tsv"
+    topics.write_text("".join(f"{topic}\twhat\n" for topic in TOPICS[:6]))
+    refused(nuggets, nuggets.rows, "60 labels are of 2 topics that are not judged", topics=topics)
+
+
+def test_labels_of_other_nuggets_are_refused(nuggets):
+    rows = [*nuggets.rows, ({**nuggets.rows[0][0], "nugget_id": "n99"}, "support")]
+    refused(nuggets, rows, "1 labels are of items that are not in .*n99")
+
+
+def test_labels_of_other_topics_and_items_are_left_out_on_request_and_counted(nuggets, tmp_path):
+    extra = [({**nuggets.rows[i][0], "nugget_id": f"x{i}"}, "support") for i in range(3)]
+    away = [({**nuggets.rows[i][0], "topic_id": f"x{i % 2}"}, "okay") for i in range(4)]
+    labels = labels_file(tmp_path / "l.jsonl", [*nuggets.rows, *extra, *away])
+    problems = Problems()
+    found = corrected_scores(nuggets.path, labels, problems, ignore_others=True)
+    plain = corrected_scores(nuggets.path, nuggets.labels(240), Problems())
+    assert found == plain
+    told = {row.kind: row.what for row in problems if row.action == "skipped"}
+    assert told["other_items"].startswith("3 labels are of items that are not in ")
+    assert told["other_topics"].startswith("4 labels are of 2 topics that are not judged in ")
+    with pytest.raises(InputError, match=r"4 labels are of 2 .*--ignore-other-labels leaves such"):
+        corrected_scores(nuggets.path, labels, Problems())
+
+
+def test_a_sheet_that_nobody_filled_in_says_so(nuggets, tmp_path):
+    rows = [({**ids, "chosen_by": "random"}, None) for ids, _ in nuggets.rows]
+    refused(nuggets, rows, r"bad\.jsonl: none of its 240 items has a label yet")
+
+
+def test_labels_of_other_things_are_refused(nuggets, tmp_path):
+    _, labels, _ = relevance(tmp_path)
+    with pytest.raises(InputError, match="labels of different things"):
+        corrected_scores(nuggets.path, labels, Problems())
+
+
+def test_two_labels_for_one_item_are_refused_with_their_line(nuggets):
+    ids, label = nuggets.rows[0]
+    other = next(name for name in NUGGETS if name != label)
+    refused(nuggets, [*nuggets.rows, (ids, other)], r"bad\.jsonl:241: cell .* wanted one label")
+
+
+def test_unknown_names_are_refused(nuggets):
+    refused(nuggets, nuggets.rows, "--measure nDCG: wanted one of A, ", measures=["nDCG"])
+    refused(nuggets, nuggets.rows, "--against nobody: no such run", against="nobody")
+    refused(nuggets, nuggets.rows, "--level 95", level=95)
+    refused(nuggets, nuggets.rows, "--half-width 0", half_width=0)
+
+
+def test_a_grade_that_people_never_give_is_doubted(tmp_path):
+    judged, labels, _ = relevance(tmp_path, n=60, share=0.5)
+    rows = [line.split() for line in labels.read_text().splitlines()]
+    labels.write_text("".join(f"{t} 0 {d} {min(int(g), 1)}\n" for t, _, d, g in rows))
+    problems = Problems()
+    corrected_scores(judged, labels, problems)
+    assert problems.counts()["label_never_given"] == 2
+
+
+def test_labels_of_what_the_judge_liked_are_seen_not_to_be_a_random_draw(tmp_path):
+    judged, labels, _ = relevance(tmp_path, n=60, share=1.0)
+    liked = {tuple(line.split()[:3]) for line in judged.read_text().splitlines() if line[-1] > "1"}
+    rows = labels.read_text().splitlines(True)
+    drawn, chosen = rows[::3], [row for row in rows if tuple(row.split()[:3]) in liked]
+    labels.write_text("".join(drawn))
+    problems = Problems()
+    corrected_scores(judged, labels, problems)
+    assert "labels_not_random" not in problems.counts()
+    labels.write_text("".join(dict.fromkeys(chosen[::2] + drawn[::5])))
+    problems = Problems()
+    corrected_scores(judged, labels, problems, measures=["at_least_2"])
+    assert "higher in at_least_2 than all" in str(list(problems)[-1])

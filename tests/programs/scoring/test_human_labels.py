@@ -1,0 +1,112 @@
+"""Which rows of a file of labels correct scores: a random draw, and nothing chosen for its look."""
+
+import csv
+import json
+import random
+
+import pytest
+
+from nuggetjudge.programs.analysis.next_labels import next_labels
+from nuggetjudge.programs.engine.label_sheet import write_sheet
+from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.programs.scoring.human_labels import human_labels
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+IDS = ("topic_id", "run_id", "sentence_id", "passage_id")
+LABELS = ("none", "partial", "full")
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Support labels of 3 runs on 8 topics, with scores, so that some stand near a cut."""
+    rng = random.Random(1)
+    path = tmp_path / "judged.jsonl"
+    with path.open("w") as stream:
+        for topic in range(8):
+            for run in ("a", "b", "c"):
+                sentences = []
+                for i in range(12):
+                    score = rng.random()
+                    cited = {"docid": f"d{i}", "label": LABELS[int(3 * score)], "score": score}
+                    sentences.append({"text": f"s{i}", "citations": [cited]})
+                row = {"topic_id": f"t{topic}", "run_id": run, "sentences": sentences}
+                stream.write(json.dumps(row) + "\n")
+    return path
+
+
+@pytest.fixture(params=["csv", "jsonl"])
+def sheet(judged, tmp_path, request):
+    """A sheet of `judge next` of which all 120 rows have a label, and (random rows, others)."""
+    path = tmp_path / f"sheet.{request.param}"
+    rng = random.Random(2)
+    rows = next_labels([judged], 120, Problems()).rows
+    for row in rows:
+        row["label"] = rng.choice(LABELS)
+    write_sheet(path, rows, Problems())
+    n_random = sum(row["chosen_by"] == "random" for row in rows)
+    assert n_random == 60
+    return path
+
+
+def test_of_a_sheet_only_the_random_rows_correct_scores_and_the_others_are_counted(judged, sheet):
+    problems = Problems()
+    _, labels = human_labels(judged, sheet, problems, {})
+    assert sum(label is not None for label in labels) == 60
+    assert problems.counts()["not_random"] == 1
+    (told,) = (row for row in problems if row.kind == "not_random")
+    assert told.action == "skipped"
+    assert "60 of 120 labels are no random draw (chosen_by influence: " in told.what
+    chosen = {"chosen_by": ["random"]}
+    assert labels == human_labels(judged, sheet, Problems(), chosen)[1]
+    options = {"measures": ["support_precision"]}
+    found = corrected_scores(judged, sheet, Problems(), where=chosen, **options)
+    assert corrected_scores(judged, sheet, Problems(), **options) == found
+
+
+def test_what_a_flag_names_is_used(judged, sheet):
+    problems = Problems()
+    chosen = {"chosen_by": ["random", "margin"]}
+    _, labels = human_labels(judged, sheet, problems, chosen)
+    assert sum(label is not None for label in labels) > 60
+    assert "not_random" not in problems.counts()
+
+
+def rows_of(judged, chosen_by):
+    """A labelled row for each of these, on cells one after the other."""
+    rows = next_labels([judged], len(chosen_by), Problems()).rows
+    return [
+        {**{name: row[name] for name in IDS}, "label": LABELS[i % 3]}
+        | ({"chosen_by": name} if name is not None else {})
+        for i, (row, name) in enumerate(zip(rows, chosen_by, strict=True))
+    ]
+
+
+def used(judged, path, rows, where=None):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    problems = Problems()
+    _, labels = human_labels(judged, path, problems, where or {})
+    return sum(label is not None for label in labels), problems.counts().get("not_random", 0)
+
+
+def test_rows_that_do_not_say_how_they_were_chosen_count_unless_others_do(judged, tmp_path):
+    path = tmp_path / "l.jsonl"
+    assert used(judged, path, rows_of(judged, [None] * 9)) == (9, 0)
+    assert used(judged, path, rows_of(judged, ["random"] * 9)) == (9, 0)
+    assert used(judged, path, rows_of(judged, ["random"] * 6 + ["margin", None, None])) == (6, 1)
+    with pytest.raises(InputError, match="no labels with chosen_by=random"):
+        used(judged, path, rows_of(judged, ["margin"] * 9))
+
+
+def test_rows_without_a_label_are_not_among_those_left_out(judged, tmp_path):
+    rows = rows_of(judged, ["random"] * 6 + ["margin"] * 3)
+    for row in rows[6:]:
+        row["label"] = None
+    assert used(judged, tmp_path / "l.jsonl", rows) == (6, 0)
+    path = tmp_path / "l.csv"
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    problems = Problems()
+    human_labels(judged, path, problems, {})
+    assert "not_random" not in problems.counts()

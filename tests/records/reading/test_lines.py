@@ -1,0 +1,67 @@
+import gzip
+
+import pytest
+
+from nuggetjudge.records import InputError
+from nuggetjudge.records.reading.lines import json_lines, json_records, text_lines
+
+
+def test_a_byte_that_is_not_utf8_is_placed_in_its_line_and_not_in_its_block(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\n" * 49 + b"caf\xe9\n" + b"one\n" * 3)
+    with pytest.raises(InputError, match=r"a\.txt:50: not UTF-8"):
+        list(text_lines(path))
+
+
+def test_blank_lines_and_a_byte_order_mark_are_no_content_but_count_as_lines(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbfone\r\n\r\n \t\ntwo")
+    assert list(text_lines(path)) == [(1, "one"), (4, "two")]
+
+
+def test_a_line_separator_inside_a_line_does_not_end_it(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("a\u2028b\x0cc\nd\n", encoding="utf-8")
+    assert [number for number, _ in text_lines(path)] == [1, 2]
+
+
+def test_gzip_is_read_and_a_torn_gzip_file_is_an_input_error(tmp_path):
+    whole = tmp_path / "a.jsonl.gz"
+    whole.write_bytes(gzip.compress(b"one\ntwo\n"))
+    assert [line for _, line in text_lines(whole)] == ["one", "two"]
+    torn = tmp_path / "b.jsonl.gz"
+    torn.write_bytes(gzip.compress(b"line\n" * 10_000)[:-20])
+    with pytest.raises(InputError, match=r"b\.jsonl\.gz"):
+        list(text_lines(torn))
+    damaged = bytearray(gzip.compress(bytes(range(256)) * 99))
+    damaged[40:60] = b"\xff" * 20
+    torn.write_bytes(bytes(damaged))
+    with pytest.raises(InputError, match=r"b\.jsonl\.gz"):
+        list(text_lines(torn))
+
+
+def test_a_missing_file_and_a_folder_are_input_errors(tmp_path):
+    for path in (tmp_path / "none.txt", tmp_path):
+        with pytest.raises(InputError, match="cannot be read"):
+            list(text_lines(path))
+
+
+def test_nan_is_null_and_other_broken_json_is_an_error_at_its_line(write, problems, kinds):
+    deep = "[" * 100_000
+    path = write(
+        '{"a": NaN, "b": "NaN"}', "{torn", '["list"]', '{"a": "\\ud800"}', deep, '{"a": 1}'
+    )
+    assert list(json_lines(path, problems)) == [(1, {"a": None, "b": "NaN"}), (6, {"a": 1})]
+    assert kinds() == [(number, "bad_json", "error") for number in (2, 3, 4, 5)]
+
+
+@pytest.mark.parametrize("text", ['{\n "a": 1\n}', '[{"a": 1}]', '[\n {"a":\n 1}\n]'])
+def test_one_document_over_several_lines_is_read_whole(text, write, problems):
+    assert list(json_records(write(text), problems)) == [(1, {"a": 1})]
+    assert len(problems) == 0
+
+
+def test_a_document_that_is_no_list_of_objects_is_an_error(write, problems, kinds):
+    assert list(json_records(write('[{"a": 1}, 2]'), problems)) == [(1, {"a": 1})]
+    assert list(json_records(write("[1"), problems)) == []
+    assert kinds() == [(1, "bad_json", "error"), (1, "bad_json", "error")]
