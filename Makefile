@@ -16,7 +16,7 @@ demo: $(READY)
 	$(BIN)/judge run examples/collection/judge.yaml
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Judges against a real vLLM server on this machine's CPU; see docs/backends.md.
 test-vllm: $(VLLM)/ready

@@ -3,11 +3,10 @@
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import JUDGE, run
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,15 +21,8 @@ def commands_of(page: str) -> list[tuple[str, str]]:
 
 
 def printed(command: str, cwd: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "nuggetjudge", *shlex.split(command)[1:]],
-        cwd=cwd,
-        env={**os.environ, "HOME": str(cwd), "XDG_CACHE_HOME": str(cwd / "cache")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
+    home = {**os.environ, "HOME": str(cwd), "XDG_CACHE_HOME": str(cwd / "cache")}
+    return run(*JUDGE, *shlex.split(command)[1:], cwd=cwd, env=home, check=True).stdout
 
 
 @pytest.mark.parametrize(

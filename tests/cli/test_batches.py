@@ -3,14 +3,15 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, TimeoutExpired
 
+import processes
 import pytest
 from mock_batches import Lost, MockBatches
+from processes import JUDGE
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
 STEPS = [
@@ -33,18 +34,11 @@ def start(server, environment, tmp_path):
     def go(*more, out="out"):
         sets = [f"models.default.api_base={server.base_url}"]
         sets += ["run.batch.quiet_s=0.2", "run.batch.poll_s=0.1"]
-        command = [sys.executable, "-m", "nuggetjudge", "run", str(DEMO), "--executor", "batch"]
+        command = [*JUDGE, "run", DEMO, "--executor", "batch"]
         command += [part for each in sets for part in ("--set", each)]
         command += ["--model", "hosted_vllm/mock", "--out", out, "--quiet", *more]
         command += ["--set", "program=[support]"]
-        return subprocess.Popen(
-            command,
-            env=environment,
-            cwd=tmp_path,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return processes.start(*command, env=environment, cwd=tmp_path, stdout=DEVNULL, stderr=PIPE)
 
     return go
 
@@ -87,7 +81,7 @@ def test_kills_at_any_time_send_nothing_twice(server, start):
         process = start(*small)
         try:
             code = process.wait(timeout=wait_s)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             process.kill()
             process.wait()
     assert code == 0

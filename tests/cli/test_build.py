@@ -2,16 +2,16 @@
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
+from subprocess import DEVNULL
 
 import pytest
 from crux_brain import crux_brain, write_summaries
 from mock_server import MockServer, Refusal
+from processes import JUDGE, start
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "summaries"
 SUMMARIES = EXAMPLE / "summaries.jsonl"
@@ -184,27 +184,22 @@ def test_kills_repeat_no_finished_request_and_change_no_byte(
 ):
     concurrency = 4
     with MockServer(brain=crux_brain, latency_s=0.06) as server:
-        command = [sys.executable, "-m", "nuggetjudge", "build", "crux", str(coded), "--quiet"]
+        command = [*JUDGE, "build", "crux", str(coded), "--quiet"]
         command += ["--model", "hosted_vllm/mock"]
         command += ["--set", f"models.default.api_base={server.base_url}", "--set"]
 
-        def start(out, n, home=environment):
-            return subprocess.Popen(
-                [*command, f"run.concurrency={n}", "--out", out],
-                env=home,
-                cwd=tmp_path,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
+        def begin(out, n, home=environment):
+            more = [f"run.concurrency={n}", "--out", out]
+            return start(*command, *more, env=home, cwd=tmp_path, stdout=DEVNULL, stderr=DEVNULL)
 
         other = environment | {"XDG_CACHE_HOME": str(tmp_path / "other")}
-        assert start("whole", 16, other).wait(timeout=60) == 0
+        assert begin("whole", 16, other).wait(timeout=60) == 0
         n_whole = len(server.requests)
         server.clear()
 
         killed_s = []
         for n_more in (4, 12, 14):  # in the requests and questions, the passages, the ratings
-            process, until = start("killed", concurrency), server.n_finished + n_more
+            process, until = begin("killed", concurrency), server.n_finished + n_more
             deadline = time.monotonic() + 30
             while server.n_finished < until:
                 assert process.poll() is None
@@ -214,7 +209,7 @@ def test_kills_repeat_no_finished_request_and_change_no_byte(
             killed_s.append(time.monotonic())
             assert process.wait() == -signal.SIGKILL
         assert not list((tmp_path / "killed").glob("*.jsonl"))
-        assert start("killed", concurrency).wait(timeout=60) == 0
+        assert begin("killed", concurrency).wait(timeout=60) == 0
 
         times = defaultdict(list)
         for each in server.requests:

@@ -2,15 +2,15 @@
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
+from subprocess import DEVNULL
 
 import pytest
 from long2rag_brain import long2rag_brain, write_documents, write_seeds
 from mock_server import MockServer, Refusal
+from processes import JUDGE, start
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "long2rag"
 SEEDS, DOCUMENTS = EXAMPLE / "seeds.jsonl", EXAMPLE / "documents.jsonl"
@@ -148,18 +148,15 @@ def test_a_kill_repeats_no_finished_request_and_changes_no_byte(
         assert judge(*command, "--out", "whole", env=other).code == 0
         n_whole = len(server.requests)
         server.clear()
-        whole = [sys.executable, "-m", "nuggetjudge", *map(str, command), "--out", "killed"]
+        whole = [*JUDGE, *command, "--out", "killed"]
         for n_more in (6, 20):  # in the new questions, and in the key points
             until = server.n_finished + n_more
-            with subprocess.Popen(
-                whole, env=environment, cwd=tmp_path,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            ) as process:  # fmt: skip
-                deadline = time.monotonic() + 30
-                while server.n_finished < until and time.monotonic() < deadline:
-                    time.sleep(0.005)
-                process.kill()
-                assert process.wait() == -signal.SIGKILL
+            process = start(*whole, env=environment, cwd=tmp_path, stdout=DEVNULL, stderr=DEVNULL)
+            deadline = time.monotonic() + 30
+            while server.n_finished < until and time.monotonic() < deadline:
+                time.sleep(0.005)
+            process.kill()
+            assert process.wait() == -signal.SIGKILL
         assert not (tmp_path / "killed" / "manifest.json").exists()
         assert judge(*command, "--out", "killed").code == 0
         asked = Counter(json.dumps(each.body, sort_keys=True) for each in server.requests)

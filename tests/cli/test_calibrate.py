@@ -3,15 +3,15 @@
 import json
 import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from graded_labels import support_rows, write_csv, write_jsonl
 from mock_faults import Refusal
 from mock_server import MockServer, input_of
+from processes import JUDGE, run, start
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
@@ -175,9 +175,9 @@ def test_ctrl_c_ends_with_130_and_what_was_answered_is_not_asked_again(
     labels, server, environment, tmp_path
 ):
     server.latency_s = lambda index, body: 0.0 if index < 40 else 60.0
-    given = [*map(str, THRESHOLD), *model_of(server), "--out", "j.json"]
-    command = [sys.executable, "-m", "nuggetjudge", "calibrate", str(labels), *given]
-    process = subprocess.Popen(command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE)
+    given = [*THRESHOLD, *model_of(server), "--out", "j.json"]
+    command = [*JUDGE, "calibrate", labels, *given]
+    process = start(*command, env=environment, cwd=tmp_path, stderr=PIPE)
     for _ in range(600):
         if server.n_finished >= 40 and len(server.requests) > 40:
             break
@@ -186,11 +186,11 @@ def test_ctrl_c_ends_with_130_and_what_was_answered_is_not_asked_again(
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=30)
     assert process.returncode == 130, told
-    assert b"Traceback" not in told
+    assert "Traceback" not in told
     assert not (tmp_path / "j.json").exists()
     server.latency_s = 0.0
     server.clear()
-    ran = subprocess.run(command, env=environment, cwd=tmp_path, check=False)
+    ran = run(*command, env=environment, cwd=tmp_path)
     assert ran.returncode == 0
     assert len(server.requests) == 32
 

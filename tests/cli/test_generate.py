@@ -4,14 +4,14 @@ import json
 import re
 import shlex
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
+from subprocess import DEVNULL
 
 import pytest
 from mock_server import MockServer, Refusal, input_of
+from processes import JUDGE, run, start
 
 ROOT = Path(__file__).resolve().parents[2]
 TOPICS = {f"t{n}": f"what is known of wave {n}" for n in range(8)}
@@ -155,23 +155,18 @@ def test_what_cannot_be_used_is_told_in_a_line(judge, data, arguments, told):
 def test_kills_repeat_no_finished_request_and_change_no_byte(data, environment, tmp_path, files_of):
     concurrency = 1
     with MockServer(brain=echo, latency_s=0.1) as server:
-        command = [sys.executable, "-m", "nuggetjudge", "generate", *map(str, data), "--quiet"]
+        command = [*JUDGE, "generate", *data, "--quiet"]
         command += model_at(server)
 
-        def start(out, home=environment):
-            return subprocess.Popen(
-                [*command, "--set", f"run.concurrency={concurrency}", "--out", out],
-                env=home,
-                cwd=tmp_path,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
+        def begin(out, home=environment):
+            more = ["--set", f"run.concurrency={concurrency}", "--out", out]
+            return start(*command, *more, env=home, cwd=tmp_path, stdout=DEVNULL, stderr=DEVNULL)
 
         other = environment | {"XDG_CACHE_HOME": str(tmp_path / "other")}
-        assert start("whole", other).wait(timeout=60) == 0
+        assert begin("whole", other).wait(timeout=60) == 0
         server.clear()
 
-        process, deadline = start("killed"), time.monotonic() + 30
+        process, deadline = begin("killed"), time.monotonic() + 30
         while server.n_finished < 6:
             assert process.poll() is None
             assert time.monotonic() < deadline
@@ -180,7 +175,7 @@ def test_kills_repeat_no_finished_request_and_change_no_byte(data, environment, 
         killed_s = time.monotonic()
         assert process.wait() == -signal.SIGKILL
         assert not list((tmp_path / "killed" / "answers").glob("*.jsonl"))
-        assert start("killed").wait(timeout=60) == 0
+        assert begin("killed").wait(timeout=60) == 0
 
         done = [json.dumps(r.body) for r in server.requests if r.finished]
         early = {
@@ -210,6 +205,6 @@ def test_the_page_shows_what_its_commands_print(judge, tmp_path):
         ran = judge(*shlex.split(command), "--quiet")
         assert ran.code == 0, ran.err
         assert ran.out == output
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    ran = run("-c", program)
     assert ran.stdout == printed
     assert len(commands) == 4

@@ -3,15 +3,15 @@
 import json
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 
 import pytest
 from mock_server import mock_process
+from processes import JUDGE, run, start
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
 KILLS = 20
@@ -31,7 +31,7 @@ def command(url, out, concurrency):
     settings = [f"models.default.api_base={url}", f"run.concurrency={concurrency}"]
     sets = [part for setting in settings for part in ("--set", setting)]
     model = ["--model", "hosted_vllm/mock", "--out", str(out), "--quiet"]
-    return [sys.executable, "-m", "nuggetjudge", "run", str(DEMO), *model, *sets]
+    return ["run", DEMO, *model, *sets]
 
 
 def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
@@ -40,25 +40,27 @@ def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
     url, log = slow_server
     other_home = environment | {"XDG_CACHE_HOME": str(tmp_path / "other")}
     whole = command(url, tmp_path / "whole", 32)
-    assert subprocess.run(whole, env=other_home, cwd=tmp_path, check=False).returncode == 0
-    n_calls = len(log.read_text().splitlines())
+    assert run(*JUDGE, *whole, env=other_home, cwd=tmp_path).returncode == 0
 
+    def n_replies():
+        return log.read_bytes().count(b"\n")
+
+    n_calls = n_replies()
     chance = random.Random(411)
     killed_s = []
     again = command(url, tmp_path / "killed", CONCURRENCY)
-    for _ in range(3 * KILLS):
-        process = subprocess.Popen(again, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
-        try:
-            process.wait(timeout=chance.uniform(0.4, 1.4))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            killed_s.append(time.monotonic())
-        process.wait()
-        assert process.returncode in (0, -signal.SIGKILL)
-        if len(killed_s) == KILLS:
-            break
-    assert len(killed_s) == KILLS
-    assert subprocess.run(again, env=environment, cwd=tmp_path, check=False).returncode == 0
+    for _ in range(KILLS):
+        process = start(
+            *JUDGE, *again, env=environment, cwd=tmp_path, stdout=DEVNULL, stderr=DEVNULL
+        )
+        until = n_replies() + chance.randint(1, n_calls // KILLS)
+        while n_replies() < until and process.poll() is None:
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0, 0.1))
+        process.kill()
+        killed_s.append(time.monotonic())
+        assert process.wait() == -signal.SIGKILL
+    assert run(*JUDGE, *again, env=environment, cwd=tmp_path).returncode == 0
 
     times = defaultdict(list)
     for line in log.read_text().splitlines()[n_calls:]:
@@ -84,13 +86,8 @@ def test_a_signal_ends_a_run_tidily_and_the_same_command_goes_on(
     number, code, slow_server, environment, tmp_path, judge
 ):
     url, log = slow_server
-    process = subprocess.Popen(
-        command(url, "out", CONCURRENCY),
-        env=environment,
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    given = command(url, "out", CONCURRENCY)
+    process = start(*JUDGE, *given, env=environment, cwd=tmp_path, stderr=PIPE, real=True)
     deadline = time.monotonic() + 30
     while not log.is_file() or len(log.read_bytes().splitlines()) < 10:
         assert time.monotonic() < deadline
@@ -107,7 +104,7 @@ def test_a_signal_ends_a_run_tidily_and_the_same_command_goes_on(
     assert not list((tmp_path / "out").glob("*.part"))
 
     n_before = len(log.read_text().splitlines())
-    ran = judge(*command(url, "out", 32)[3:])
+    ran = judge(*command(url, "out", 32))
     assert ran.code == 0, ran.err
     keys = [json.loads(line)["key"] for line in log.read_text().splitlines()]
     assert len(set(keys[:n_before]) & set(keys[n_before:])) <= CONCURRENCY

@@ -63,7 +63,9 @@ def test_env_files_and_variables_of_other_tools_change_nothing(
         data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl"]
         data += ["--runs", tiny / "one.jsonl", "--runs", tiny / "two.jsonl"]
         model = ["--model", "openai/mock", "--set", f"models.default.api_base={server.base_url}"]
-        ran = judge("run", "support", *data, *model, "--out", "out", "--quiet", env=planted)
+        ran = judge(
+            "run", "support", *data, *model, "--out", "out", "--quiet", env=planted, real=True
+        )
         assert ran.code == 0, ran.err
         assert trap.requests == []
         # An endpoint of one's own never gets the key that belongs to OpenAI.

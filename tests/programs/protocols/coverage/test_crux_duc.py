@@ -6,12 +6,12 @@ the data.
 
 import importlib.util
 import json
-import subprocess
 import sys
 from math import fsum
 from pathlib import Path
 
 import pytest
+from processes import JUDGE
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k, measure_taus
@@ -309,8 +309,7 @@ def test_the_program_gives_the_same_numbers_from_the_files_and_asks_no_model(
     for run, tag in {**tags, "Z*": "Z*"}.items():
         for measure in crux.MEASURES:
             assert result.score(tag, measure) == pytest.approx(scores[run][measure].value)
-    command = [sys.executable, "-m", "nuggetjudge", "coverage", str(result.folder)]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    printed = run(*JUDGE, "coverage", result.folder, check=True).stdout
     assert f"$ judge coverage results/duc\n{printed}```\n" in PAGE
 
 
