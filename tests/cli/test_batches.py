@@ -102,7 +102,7 @@ def test_a_signal_leaves_the_batch_running_and_says_how_to_go_on(number, code, s
     assert process.returncode == code
     assert "the same command goes on" in said
     n_asked = len(server.batches["batch_0"].lines)
-    assert f"Not stopped: batch_0, with {n_asked} requests" in said
+    assert f"Not stopped: batch_0, with {n_asked} requests" in said, said
     assert "Traceback" not in said
     assert server.batches["batch_0"].status == "in_progress"
     server.held.clear()
@@ -126,7 +126,7 @@ def test_batches_of_answers_that_a_run_writes_are_named_too(server, start, tmp_p
     assert process.returncode == 130
     n_asked = len(server.batches["batch_0"].lines)
     assert list((tmp_path / "out" / "generated" / "journal").glob("batches-*"))
-    assert f"Not stopped: batch_0, with {n_asked} requests" in said
+    assert f"Not stopped: batch_0, with {n_asked} requests" in said, said
 
 
 def test_an_endpoint_without_batches_is_one_line(tide_server, run_tiny):

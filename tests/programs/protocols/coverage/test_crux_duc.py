@@ -10,8 +10,8 @@ import sys
 from math import fsum
 from pathlib import Path
 
+import processes
 import pytest
-from processes import JUDGE
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k, measure_taus
@@ -309,7 +309,7 @@ def test_the_program_gives_the_same_numbers_from_the_files_and_asks_no_model(
     for run, tag in {**tags, "Z*": "Z*"}.items():
         for measure in crux.MEASURES:
             assert result.score(tag, measure) == pytest.approx(scores[run][measure].value)
-    printed = run(*JUDGE, "coverage", result.folder, check=True).stdout
+    printed = processes.run(*processes.JUDGE, "coverage", result.folder, check=True).stdout
     assert f"$ judge coverage results/duc\n{printed}```\n" in PAGE
 
 
