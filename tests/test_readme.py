@@ -39,15 +39,7 @@ def test_the_demo_prints_the_leaderboard_shown(tmp_path):
     assert shown == block_after("`make demo` prints")
 
 
-def test_the_kappas_of_the_lexical_judge_are_those_of_the_commands(shared_data, tmp_path):
-    table = printed(str(ROOT / "examples/lexical_table.py"), str(shared_data), cwd=tmp_path)
-    kappas = {row.split("|")[1].strip() + row.split("|")[2]: row for row in table.split("\n")[2:13]}
-    support = next(row for name, row in kappas.items() if name.startswith("rag24_support"))
-    relevance = next(row for row in kappas.values() if "rag24_relevance" in row and ">= 2" in row)
-    assert "| 2,081 | 0.423 |" in support
-    assert "kappa .423, n 2,081" in README
-    assert "| 1,015 | 0.148 |" in relevance
-    assert "kappa .148, n 1,015" in README
+def test_the_kappa_of_the_lexical_assigner_is_that_of_the_commands(shared_data, tmp_path):
     e2e = shared_data / "rag24_e2e"
     import nuggetjudge as nj
     from nuggetjudge.programs.analysis.agree import agree
@@ -118,18 +110,8 @@ def judge(commands: str, cwd: Path) -> str:
     return done.stdout.strip()
 
 
-def test_the_other_kappas_of_the_lexical_judge_are_those_of_the_command(shared_data, tmp_path):
-    table = printed(str(ROOT / "examples/lexical_table.py"), str(shared_data), cwd=tmp_path)
-    (row,) = (line for line in table.split("\n") if line.startswith("| crux_duc task 1"))
-    assert "| 264 | 0.491 |" in row
-    assert "kappa .491, n 264" in README
-    (row,) = (line for line in table.split("\n") if "key point: stated or not" in line)
-    assert "| 474 | 0.398 |" in row
-    assert "kappa .398, n 474" in README
-
-
 def test_every_page_that_is_linked_exists():
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "CHANGELOG.md"]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), ROOT / "CHANGELOG.md"]
     for page in pages:
         for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -33,7 +33,7 @@ from nuggetjudge.records.topics import read_topics
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "keypoints"
 README = (FOLDER / "README.md").read_text("utf-8")
-DOCS = (ROOT / "docs" / "keypoints.md").read_text("utf-8")
+DOCS = (ROOT / "docs" / "protocols" / "keypoints.md").read_text("utf-8")
 
 PROBLEMS = Problems()
 TOPICS = read_topics(FOLDER / "topics.jsonl", PROBLEMS)
