@@ -5,9 +5,13 @@ from statistics import mean
 import pytest
 from benchmarks.pages import topic as table
 
+SLOW = pytest.mark.slow
+
 
 # Every topic is judged by what the other topics taught, and scored on pairs that gave no label.
-@pytest.mark.parametrize("name", ["rag24_support from scratch", "rag24_support first citation"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("rag24_support from scratch", marks=SLOW), "rag24_support first citation"]
+)
 def test_ten_labels_a_topic_raise_kappa_by_a_tenth(shared_data, name):
     (row,) = (row for row in table.ROWS if row.name == name)
     found = table.measure(row, shared_data, draws=30)
@@ -20,7 +24,13 @@ def test_ten_labels_a_topic_raise_kappa_by_a_tenth(shared_data, name):
     assert mean(found.pooled[40]) >= 0.54
 
 
-@pytest.mark.parametrize("name", ["rag24_support", "rag24_nuggets", "attributionbench"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rag24_support",
+        *(pytest.param(n, marks=SLOW) for n in ("rag24_nuggets", "attributionbench")),
+    ],
+)
 def test_the_weighted_score_agrees_at_least_as_well_as_the_plain_one(shared_data, name):
     row = next(row for row in table.ROWS if row.name.startswith(name))
     found = table.measure(row, shared_data, draws=1)

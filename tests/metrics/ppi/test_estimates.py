@@ -239,6 +239,8 @@ def test_a_half_width_is_above_0():
         labels_needed(partly_labelled(20), 0.0)
 
 
+SLOW = pytest.mark.slow
+
 # Simulation: topics differ, items differ within topics, and so do the judge's errors.
 
 
@@ -298,7 +300,9 @@ def covered(skill, *, n_topics, means, n_items, n_labels, replicates):
     return np.mean(held, axis=0)
 
 
-@pytest.mark.parametrize("skill", [0.0, 1.0, 2.5])
+@pytest.mark.parametrize(
+    "skill", [pytest.param(0.0, marks=SLOW), 1.0, pytest.param(2.5, marks=SLOW)]
+)
 def test_intervals_of_one_run_cover_92_to_98_percent(skill):
     design = {"n_topics": 20, "means": [-0.3], "n_items": 30, "n_labels": 6}
     like, these = covered(skill, **design, replicates=1200)
@@ -306,7 +310,9 @@ def test_intervals_of_one_run_cover_92_to_98_percent(skill):
     assert 0.92 <= these <= 0.98
 
 
-@pytest.mark.parametrize("skill", [0.0, 1.0, 2.5])
+@pytest.mark.parametrize(
+    "skill", [pytest.param(0.0, marks=SLOW), 1.0, pytest.param(2.5, marks=SLOW)]
+)
 def test_intervals_of_ten_runs_with_two_dozen_labels_each_cover_92_to_98_percent(skill):
     means = list(np.linspace(-1, 1, 10))
     design = {"n_topics": 20, "means": means, "n_items": 12, "n_labels": 12}
@@ -315,7 +321,7 @@ def test_intervals_of_ten_runs_with_two_dozen_labels_each_cover_92_to_98_percent
     assert these >= 0.92  # wider than need be where the judge errs in few of the labels
 
 
-@pytest.mark.parametrize("skill", [1.0, 3.0])
+@pytest.mark.parametrize("skill", [1.0, pytest.param(3.0, marks=SLOW)])
 def test_intervals_hold_with_six_topics_and_few_labels_each(skill):
     design = {"n_topics": 6, "means": [0.2], "n_items": 40, "n_labels": 4}
     like, these = covered(skill, **design, replicates=1000)
@@ -334,11 +340,14 @@ def test_a_good_judge_makes_the_interval_of_these_topics_much_narrower():
     assert (with_judge.high - with_judge.low) < 0.7 * (alone.high - alone.low)
 
 
-@pytest.mark.parametrize(("skill", "n_labels"), [(0.0, 6), (1.0, 30), (2.5, 30), (2.5, 6)])
+@pytest.mark.parametrize(
+    ("skill", "n_labels"),
+    [(2.5, 6), *(pytest.param(*case, marks=SLOW) for case in ((0.0, 6), (1.0, 30), (2.5, 30)))],
+)
 def test_labels_of_half_of_the_topics_cover_92_to_98_percent_and_a_judge_helps(skill, n_labels):
     rng = np.random.default_rng(3)
     topics, weights = np.repeat(np.arange(20), 30), np.full(600, 1 / 600)
-    held, widths = [], []
+    held, widths, true = [], [], true_score(-0.3)
     for _ in range(600):
         human, judged = draw_runs(rng, 20, [-0.3], 30, skill)
         order = rng.permuted(np.tile(np.arange(30), (20, 1)), axis=1)
@@ -346,7 +355,7 @@ def test_labels_of_half_of_the_topics_cover_92_to_98_percent_and_a_judge_helps(s
         items = sample(judged.ravel(), np.where(labelled, human[0], NAN).ravel(), weights, topics)
         found = interval_like_these(estimate(items, moments(items).lam))
         alone = interval_like_these(estimate(items, 0.0))
-        held.append(found.low <= true_score(-0.3) <= found.high)
+        held.append(found.low <= true <= found.high)
         widths.append((found.high - found.low) / (alone.high - alone.low))
     assert 0.92 <= np.mean(held) <= 0.98
     assert np.mean(widths) < (0.98 if skill == 0 else 0.88)
