@@ -5,9 +5,9 @@ import json
 import math
 
 import pytest
+from nuggetjudge.backends.connections import Connections
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.connections import Connections
 from nuggetjudge.judges import KeyPointFilter, SupportJudge
 
 MASKED = -9999.0  # what the server writes for a token that the schema forbids
