@@ -9,11 +9,10 @@ import threading
 import weakref
 from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-from yarl import URL
 
 from .errors import EndpointUnusable
 
@@ -89,24 +88,24 @@ class Session:
         return self._open
 
 
-def proxy_of(url: str) -> tuple[URL | None, dict[str, str]]:
+def proxy_of(url: str) -> tuple[str | None, dict[str, str]]:
     """The proxy that the environment names for a URL, or None, and what to say to it.
 
     Raises: EndpointUnusable if it is no HTTP proxy.
     """
-    parts = urlsplit(url)
-    found = getproxies().get(parts.scheme)
-    if not found or proxy_bypass(parts.netloc):
+    target = urlsplit(url)
+    found = getproxies().get(target.scheme)
+    if not found or proxy_bypass(target.netloc):
         return None, {}
-    proxy = URL(found if "://" in found else f"http://{found}")
-    if proxy.scheme != "http" or not proxy.host:
-        name = f"{parts.scheme.upper()}_PROXY"
+    proxy = urlsplit(found if "://" in found else f"http://{found}")
+    if proxy.scheme != "http" or not proxy.hostname:
+        name = f"{target.scheme.upper()}_PROXY"
         raise EndpointUnusable(f"{name} in the environment: only http:// proxies can be used")
     headers = {}
-    if proxy.user is not None:
-        known = base64.b64encode(f"{proxy.user}:{proxy.password or ''}".encode())
-        headers["Proxy-Authorization"] = f"Basic {known.decode()}"
-    return proxy.with_user(None), headers
+    if proxy.username is not None:
+        known = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+        headers["Proxy-Authorization"] = f"Basic {base64.b64encode(known.encode()).decode()}"
+    return f"http://{proxy.netloc.rpartition('@')[2]}", headers
 
 
 def _let_go(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
