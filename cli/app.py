@@ -18,7 +18,6 @@ from .generate import generate
 from .next import next_
 from .probe import probe
 from .retrieve import index, retrieve
-from .serve_model import serve_model
 from .stopping import Terminated
 from .terminal import shown
 
@@ -44,7 +43,6 @@ app.command()(generate)
 app.add_typer(build, name="build")
 app.command()(doctor.doctor)
 app.command()(cache.cache)
-app.command()(serve_model)
 app.command()(configs.init)
 app.command()(configs.schema)
 app.command("export-config")(configs.export_config)
