@@ -16,7 +16,7 @@ from stamped_judge import judge_file, labels_of, search, support_judge
 from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.calibration.prompts.optimisers import METHODS
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 LONG_S = 60.0
 
 # Judges one item with a judge file, where nothing can be unpickled.
@@ -32,7 +32,7 @@ pickle.Unpickler = pickle._Unpickler = Blocked
 import cloudpickle
 cloudpickle.load = cloudpickle.loads = blocked
 from pathlib import Path
-from nuggetjudge.judges.files import read_judge_file
+from nuggetjudge.judges.fitted.files import read_judge_file
 from stamped_judge import labels_of, support_judge
 judge = support_judge(sys.argv[1])
 print(*labels_of(judge.fitted(read_judge_file(Path(sys.argv[2])))))
