@@ -35,6 +35,17 @@ def test_without_the_judge_it_is_the_mean_of_the_topics_means_of_labels():
     assert (found.n_labels, found.n_items, found.n_labelled_topics) == (4, 6, 2)
 
 
+# 5 labels in each of 2 strata: each stratum's mean takes one degree of freedom, and lam, which is
+# tuned on the same labels, one more.
+def test_the_interval_of_these_topics_has_students_t_of_labels_less_means_less_one():
+    human = [1, 0, 1, 1, 0, NAN, NAN, 0, 1, 1, 0, 1, NAN, NAN]
+    found = estimate(sample([0] * 14, human, [1 / 14] * 14, [0] * 7 + [1] * 7), lam=0.0)
+    assert found.label_df == pytest.approx(10 - 2 - 1)
+    half = stats.t.ppf(0.975, 7) * math.sqrt(found.label_variance)
+    interval = interval_of_these(found)
+    assert (interval.low, interval.high) == pytest.approx((found.value - half, found.value + half))
+
+
 def test_with_full_trust_it_is_the_judges_score_and_the_mean_error_on_labels():
     judged = (3 / 4 + 1 / 2) / 2
     error = (0 + 1 / 2) / 2
