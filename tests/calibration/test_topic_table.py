@@ -1,7 +1,6 @@
 """Labels of the judged topic on real data: what the table of docs/calibration.md says."""
 
 import importlib.util
-import subprocess
 import sys
 from pathlib import Path
 from statistics import mean
@@ -22,6 +21,7 @@ def table():
 
 
 # Every topic is judged by what the other topics taught, and scored on pairs that gave no label.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rag24_support from scratch", "rag24_support first citation"])
 def test_ten_labels_a_topic_raise_kappa_by_a_tenth(table, shared_data, name):
     (row,) = (row for row in table.ROWS if row.name == name)
@@ -35,7 +35,14 @@ def test_ten_labels_a_topic_raise_kappa_by_a_tenth(table, shared_data, name):
     assert mean(found.pooled[40]) >= 0.54
 
 
-@pytest.mark.parametrize("name", ["rag24_support", "rag24_nuggets", "attributionbench"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rag24_support",
+        pytest.param("rag24_nuggets", marks=pytest.mark.slow),
+        pytest.param("attributionbench", marks=pytest.mark.slow),
+    ],
+)
 def test_the_weighted_score_agrees_at_least_as_well_as_the_plain_one(table, shared_data, name):
     row = next(row for row in table.ROWS if row.name.startswith(name))
     found = table.measure(row, shared_data, draws=1)
@@ -44,9 +51,9 @@ def test_the_weighted_score_agrees_at_least_as_well_as_the_plain_one(table, shar
     assert found.weighted >= found.plain
 
 
-def test_missing_data_is_named_and_left_out(tmp_path):
-    ran = subprocess.run(
-        [sys.executable, str(SCRIPT), str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert len(ran.stdout.splitlines()) == 2  # the head of the table
-    assert "rag24_support from scratch: not found" in ran.stderr
+def test_missing_data_is_named_and_left_out(table, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(tmp_path)])
+    table.main()
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 2  # the head of the table
+    assert "rag24_support from scratch: not found" in printed.err

@@ -50,9 +50,15 @@ def environment(seed):
     return os.environ | {"PYTHONPATH": str(TESTS), "PYTHONHASHSEED": str(seed)}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method",
+    [
+        method if method == "bootstrap" else pytest.param(method, marks=pytest.mark.slow)
+        for method in METHODS
+    ],
+)
 def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
-    method, server, tmp_path
+    method, server, tmp_path, capfd
 ):
     cache = ReplyCache(tmp_path / "whole")
     judge = support_judge(server.base_url, cache=cache)
@@ -78,12 +84,16 @@ def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
     assert process.wait() == -9
     assert server.n_finished == n_done
 
-    again = subprocess.run(command, env=environment(2), capture_output=True, check=True)
-    assert json.loads(again.stdout) == whole.calls - n_done
-    assert again.stderr == b""
+    cache = ReplyCache(tmp_path / "replies")
+    judge = support_judge(server.base_url, cache=cache)
+    capfd.readouterr()
+    again = search(judge, method, log=tmp_path / "log.jsonl")
+    cache.close()
+    assert capfd.readouterr() == ("", "")
+    assert again.calls == whole.calls - n_done
     finished = (request.body for request in server.requests if request.finished)
     assert Counter(json.dumps(body, sort_keys=True) for body in finished) == asked
-    assert (tmp_path / "judge.json").read_text() == judge_file(judge, whole).text()
+    assert judge_file(judge, again).text() == judge_file(judge, whole).text()
 
     def told(path):
         rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -92,7 +102,7 @@ def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
     assert told(tmp_path / "log.jsonl") == told(tmp_path / "whole.jsonl")
 
 
-@pytest.mark.parametrize("method", ["bootstrap", "simba"])
+@pytest.mark.parametrize("method", [pytest.param("bootstrap", marks=pytest.mark.slow), "simba"])
 def test_a_judge_file_judges_as_found_in_a_process_that_cannot_unpickle(method, server, tmp_path):
     judge = support_judge(server.base_url)
     file = judge_file(judge, search(judge, method))
