@@ -7,6 +7,7 @@ from benchmarks.pages import topic as table
 
 
 # Every topic is judged by what the other topics taught, and scored on pairs that gave no label.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rag24_support from scratch", "rag24_support first citation"])
 def test_ten_labels_a_topic_raise_kappa_by_a_tenth(shared_data, name):
     (row,) = (row for row in table.ROWS if row.name == name)
@@ -20,7 +21,14 @@ def test_ten_labels_a_topic_raise_kappa_by_a_tenth(shared_data, name):
     assert mean(found.pooled[40]) >= 0.54
 
 
-@pytest.mark.parametrize("name", ["rag24_support", "rag24_nuggets", "attributionbench"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rag24_support",
+        pytest.param("rag24_nuggets", marks=pytest.mark.slow),
+        pytest.param("attributionbench", marks=pytest.mark.slow),
+    ],
+)
 def test_the_weighted_score_agrees_at_least_as_well_as_the_plain_one(shared_data, name):
     row = next(row for row in table.ROWS if row.name.startswith(name))
     found = table.measure(row, shared_data, draws=1)
