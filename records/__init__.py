@@ -14,17 +14,22 @@ from .assignments import (
     read_assignments,
 )
 from .candidates import CandidatePool, pool_rows, read_candidates, write_segment_pool
-from .claims import Claim, ClaimLabel, ClaimSet, claims_row, read_claims
-from .documents import TopicDocuments, read_topic_documents
-from .entailments import (
+from .documents import Summary, TopicDocuments, read_reports, read_summaries, read_topic_documents
+from .judgements import Judged, Outcome, Provenance, Reason, Unjudged
+from .key_points import (
     ENTAILMENT_LABELS,
+    Claim,
+    ClaimLabel,
+    ClaimSet,
     Entailment,
     EntailmentLabel,
+    claims_row,
     entailment_row,
+    key_point_set_row,
+    read_claims,
     read_entailments,
+    read_key_point_sets,
 )
-from .judgements import Judged, Outcome, Provenance, Reason, Unjudged
-from .key_points import key_point_set_row, read_key_point_sets
 from .labels.cells import LabelFile
 from .labels.kinds import FileKind, file_kind
 from .labels.labels import read_labels
@@ -35,7 +40,6 @@ from .questions import question_set_row, read_question_sets
 from .ratings import Ratings, answer_id, rating_row, read_ratings, reference_id
 from .reading.problems import InputError, Problem, Problems
 from .relevance import RelevanceLabel, read_relevance, relevance_row
-from .reports import read_reports
 from .rows import (
     Answer,
     Citation,
@@ -57,7 +61,6 @@ from .rows import (
 )
 from .runs import read_trec_run, write_trec_run
 from .scores import read_scores, score_row, write_ir_measures, write_scores, write_scores_jsonl
-from .summaries import Summary, read_summaries
 from .support import (
     SUPPORT_WEIGHTS,
     SupportCitation,

@@ -10,7 +10,7 @@ from ...records.judgements import Provenance
 from ...records.reading.problems import Problems
 from ...records.ratings import Ratings, reference_id
 from ...records.rows import QuestionSet
-from ...records.summaries import Summary
+from ...records.documents import Summary
 from .crux_plan import JUDGES, build_config, load_summaries
 from .crux_statistics import BuiltTopic
 from ..engine.making import Build, MakingStage, run_build

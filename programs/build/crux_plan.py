@@ -7,7 +7,7 @@ from pathlib import Path
 from ...backends.budget import Budget
 from ...judges.segments import segments
 from ...records.reading.problems import Problems
-from ...records.summaries import Summary, read_summaries
+from ...records.documents import Summary, read_summaries
 from ..engine.making import check_build_folder
 from .built import BUILT_FILES, PROGRAM
 from ..config.sections import Config, DataConfig, JudgeName

@@ -12,7 +12,7 @@ from ...metrics.means import mean_over_topics
 from ...metrics.tokens import token_counter
 from ...records.ratings import Ratings, reference_id
 from ...records.rows import QuestionSet
-from ...records.summaries import Summary
+from ...records.documents import Summary
 from ..config.sections import CoverageConfig
 from ..protocols.coverage.topic import TopicView
 

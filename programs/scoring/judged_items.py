@@ -19,7 +19,7 @@ from ...metrics.gains import (
     scale_gains,
 )
 from ...records.assignments import read_assignments
-from ...records.entailments import read_entailments
+from ...records.key_points import read_entailments
 from ...records.labels.cells import (
     ENTAILMENT_SCALE,
     KEY_POINT_KEY,

@@ -8,10 +8,15 @@ from typing import Any
 from ....judges import ClaimExtractor, ClaimJudge, EntailmentJudge
 from ....judges.claim import numbered
 from ....metrics import KEY_POINT_MEASURES, count_words
-from ....records.claims import Claim, ClaimSet, claims_row
-from ....records.entailments import Entailment, entailment_row
 from ....records.judgements import Judged
-from ....records.key_points import key_point_set_row
+from ....records.key_points import (
+    Claim,
+    ClaimSet,
+    Entailment,
+    claims_row,
+    entailment_row,
+    key_point_set_row,
+)
 from ....records.rows import Answer, KeyPoint, KeyPointSet
 from ...engine.journal import Journal
 from ...engine.results import Results

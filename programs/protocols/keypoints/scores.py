@@ -16,8 +16,7 @@ from ....metrics.key_points import (
     key_point_recall,
     micro_recall,
 )
-from ....records.claims import ClaimSet, read_claims
-from ....records.entailments import read_entailments
+from ....records.key_points import ClaimSet, read_claims, read_entailments
 from ....records.reading.problems import Problems
 from ....records.rows import Topic
 from ...engine.manifest import read_manifest

@@ -16,7 +16,7 @@ from nuggetjudge.records.qrels import read_diversity_qrels, read_qrels
 from nuggetjudge.records.questions import read_question_sets
 from nuggetjudge.records.ratings import read_ratings
 from nuggetjudge.records.reading.problems import InputError, Problems
-from nuggetjudge.records.reports import read_reports
+from nuggetjudge.records.documents import read_reports
 from nuggetjudge.records.topics import read_topics
 
 # Of four questions of `tide` three are answered by a passage; the first passage answers two of
