@@ -33,8 +33,8 @@ class Bm25:
 
     >>> passages = [Passage(id="a", text="A ship in harbour."), Passage(id="b", text="Rain.")]
     >>> bm25 = Bm25.build(passages)
-    >>> bm25.search(["harbours"], 10)
-    [[Scored(passage_id='a', score=0.3431...)]]
+    >>> [(hit.passage_id, round(hit.score, 4)) for hit in bm25.search(["harbours"], 10)[0]]
+    [('a', 0.3431)]
     """
 
     def __init__(self, model: Any, passage_ids: Sequence[str]) -> None:
