@@ -13,7 +13,7 @@ from .assignments import (
     assignment_row,
     read_assignments,
 )
-from .candidates import CandidatePool, pool_rows, read_candidates, write_segment_pool
+from .candidates import CandidatePool, read_candidates
 from .documents import Summary, TopicDocuments, read_reports, read_summaries, read_topic_documents
 from .judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from .key_points import (
@@ -35,7 +35,7 @@ from .labels.kinds import FileKind, file_kind
 from .labels.labels import read_labels
 from .nuggets import bank_row, nugget_row, read_nugget_banks
 from .passages import natural_order, read_passages
-from .qrels import read_diversity_qrels, read_qrels, write_diversity_qrels, write_qrels
+from .qrels import read_qrels, write_diversity_qrels, write_qrels
 from .questions import question_set_row, read_question_sets
 from .ratings import Ratings, answer_id, rating_row, read_ratings, reference_id
 from .reading.problems import InputError, Problem, Problems
@@ -60,16 +60,14 @@ from .rows import (
     nugget_ids,
 )
 from .runs import read_trec_run, write_trec_run
-from .scores import read_scores, score_row, write_ir_measures, write_scores, write_scores_jsonl
+from .scores import read_scores, score_row, write_scores
 from .support import (
     SUPPORT_WEIGHTS,
     SupportCitation,
     SupportLabel,
     SupportLabels,
     SupportSentence,
-    ragdoll_row,
     read_support,
-    support_rows,
 )
 from .topics import read_topics
 
@@ -131,15 +129,12 @@ __all__ = [
     "natural_order",
     "nugget_ids",
     "nugget_row",
-    "pool_rows",
     "question_set_row",
-    "ragdoll_row",
     "rating_row",
     "read_answers",
     "read_assignments",
     "read_candidates",
     "read_claims",
-    "read_diversity_qrels",
     "read_documents",
     "read_entailments",
     "read_key_point_sets",
@@ -160,12 +155,8 @@ __all__ = [
     "reference_id",
     "relevance_row",
     "score_row",
-    "support_rows",
     "write_diversity_qrels",
-    "write_ir_measures",
     "write_qrels",
     "write_scores",
-    "write_scores_jsonl",
-    "write_segment_pool",
     "write_trec_run",
 ]
