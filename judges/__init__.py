@@ -1,4 +1,7 @@
-"""One question asked of a model: a DSPy signature, a module, typed labels, a lexical twin."""
+"""One question asked of a model: a DSPy signature, a module, typed labels, a lexical twin.
+
+Imports `backends` and `records`; programs, calibration and the CLI may import it.
+"""
 
 from .answerability import AnswerabilityGrader
 from .assigner import NuggetAssigner

@@ -159,6 +159,26 @@ def test_lines_of_one_answer_that_stand_apart_and_other_malformed_lines_are_erro
     ]
 
 
+@pytest.mark.parametrize("field", ["sentenceID", "sentence_id"])
+def test_a_sentence_id_that_is_repeated_or_no_number_is_an_error(field, write, problems, kinds):
+    sentences = [{field: number, "text": text} for number, text in ((0, "a"), (2, "b"), ("0", "c"))]
+    row = {"run_id": "r", "topic_id": "t", "sentences": [*sentences, {field: "x", "text": "d"}]}
+    (found,) = read_support(write(row), problems)
+    assert [(sentence.id, sentence.text) for sentence in found.sentences] == [(0, "a"), (2, "b")]
+    assert kinds() == [(1, "duplicate_sentence", "error"), (1, "bad_field", "error")]
+    assert f"sentences[2].{field} is 0, as of a sentence before it" in str(problems.rows[0])
+
+
+def test_sentences_without_ids_are_numbered_and_one_with_the_id_of_another_is_an_error(
+    write, problems, kinds
+):
+    sentences = [{"text": "a"}, {"sentence_id": 0, "text": "b"}]
+    row = {"run_id": "r", "topic_id": "t", "sentences": sentences}
+    (found,) = read_support(write(row), problems)
+    assert [sentence.text for sentence in found.sentences] == ["a"]
+    assert kinds() == [(1, "duplicate_sentence", "error")]
+
+
 def test_the_nist_labels_give_the_published_precision_and_recall(shared_data, problems):
     folder = shared_data / "rag24_support"
     expected = {

@@ -67,3 +67,4 @@ def test_what_is_not_plain_is_refused_at_its_line(text, line, what):
 
 def test_the_deepest_nesting_that_is_taken_is_read():
     assert read_yaml("[" * DEEPEST + "]" * DEEPEST)[0] is not None
+    assert read_yaml("- [a]\n" * (DEEPEST + 1))[0] == [["a"]] * (DEEPEST + 1)
