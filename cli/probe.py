@@ -133,10 +133,10 @@ def _config(
     model: str | None,
 ) -> Any:
     """The config file, or what a results folder was judged with, under the flags."""
-    from ..programs.config.sections import ITEM_JUDGES
+    from ..judges.table import item_judges
     from ..programs.engine.manifest import config_of
 
-    name: Any = judge if judge in ITEM_JUDGES else "item"
+    name: Any = judge if judge in item_judges() else "item"
     if config is None and source.is_dir():
         known = config_of(source).model_dump(mode="json", by_alias=True)
         own = {name: known["judges"][name]} if name in known["judges"] else {}

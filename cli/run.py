@@ -256,7 +256,7 @@ def _share(text: str) -> float:
 
 
 def _failures(rows: Any, measure: str, least: float) -> list[str]:
-    from ..programs.protocols.coverage.scores import ORACLES
+    from ..programs.inputs.coverage import ORACLES
 
     means = [row for row in rows if row.topic_id == "all" and row.measure == measure]
     means = [row for row in means if row.run_id not in ORACLES]
@@ -287,7 +287,7 @@ def _speed(text: str) -> Any:
 
 def _note_uncounted(config: Any) -> None:
     if config.retrieve or config.pipelines:
-        from ..programs.pipelines.rehearsal import NOT_COUNTED, asks_by_itself
+        from ..programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself
 
         if asks_by_itself(config):
             sys.stderr.write(NOT_COUNTED)

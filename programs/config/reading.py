@@ -10,9 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ...judges.table import kind_of
 from ...records.reading.problems import InputError
 from ...records.reading.yaml_text import Keys, NotYaml, plain_error, read_yaml, unfit_values
-from .sections import ITEM_JUDGES, Config
+from .sections import Config
 
 _PATHS = (
     *("topics", "candidates", "qrels", "nuggets", "items"),
@@ -98,7 +99,7 @@ def _resolve_paths(data: dict[str, Any], base: Path) -> None:
                 section[name] = [_pattern(base, v) if isinstance(v, str) else v for v in value]
     items = data.get("items")
     if isinstance(items, dict) and isinstance(judge := items.get("judge"), str):
-        items["judge"] = judge if judge in ITEM_JUDGES else str(base / judge)
+        items["judge"] = judge if kind_of(judge) else str(base / judge)
     pipelines = data.get("pipelines")
     several = pipelines.values() if isinstance(pipelines, dict) else ()
     for steps in (data.get("retrieve"), *several):

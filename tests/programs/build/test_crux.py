@@ -5,18 +5,18 @@ import json
 import pytest
 from crux_brain import crux_brain, write_summaries
 from mock_server import MockServer, Prose, Refusal, input_of
+from nuggetjudge.programs.build.crux_plan import plan_build
 
 from nuggetjudge.programs.build.built import BUILT_FILES
 from nuggetjudge.programs.build.crux import build_crux
-from nuggetjudge.programs.build.crux_plan import plan_build
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.results import MANIFEST
+from nuggetjudge.records.documents import read_reports
 from nuggetjudge.records.passages import read_passages
 from nuggetjudge.records.qrels import read_qrels
 from nuggetjudge.records.questions import read_question_sets
 from nuggetjudge.records.ratings import read_ratings
 from nuggetjudge.records.reading.problems import InputError, Problems
-from nuggetjudge.records.documents import read_reports
 from nuggetjudge.records.topics import read_topics
 
 # Of four questions of `tide` three are answered by a passage; the first passage answers two of
