@@ -1,4 +1,8 @@
-"""Contexts to evaluate: what finds passages, fuses rankings, reorders and cuts them."""
+"""Contexts to evaluate: what finds passages, fuses rankings, reorders and cuts them.
+
+Imports `backends` (folders, secrets, errors) and `records`, and asks no judge; programs and the CLI
+may import it.
+"""
 
 from .bm25 import Bm25
 from .context import within_tokens
