@@ -38,7 +38,7 @@ def written(tmp_path):
 WRONG = {
     "unknown key": ("run:\n  concurency: 3\n", 2, "run.concurency: no such setting"),
     "unknown section": ("program: nuggets\nruns: {}\n", 2, "runs: no such setting"),
-    "wrong type": ("run:\n  seed: 0\n  concurrency: many\n", 3, "whole number, got 'many'"),
+    "wrong type": ("run:\n  out: a\n  concurrency: many\n", 3, "whole number, got 'many'"),
     "out of range": ("run:\n\n  concurrency: 0\n", 3, "greater than or equal to 1, got 0"),
     "unknown program": ("program: [nuggets, suport]\n", 1, "got 'suport'"),
     "unknown judge": ("judges:\n  asigner: {}\n", 2, "judges.asigner"),
@@ -49,8 +49,8 @@ WRONG = {
         5,
         "judges.support.model: no model 'local'; there is default",
     ),
-    "duplicate key": ("run:\n  seed: 1\n  out: a\n  seed: 2\n", 4, "'seed' stands here twice"),
-    "broken YAML": ("run:\n  seed: [1\ndata: {}\n", 3, "not YAML"),
+    "duplicate key": ("run:\n  limit: 1\n  out: a\n  limit: 2\n", 4, "'limit' stands here twice"),
+    "broken YAML": ("run:\n  limit: [1\ndata: {}\n", 3, "not YAML"),
     "a tag that would run code": ("run: !!python/object/apply:os.system [ls]\n", 1, "not YAML"),
     "a list as a name": ("run: {}\n? [a, b]\n: 3\n", 2, "wanted a name"),
     "no sections": ("- program\n", 1, "wanted sections"),
@@ -77,14 +77,14 @@ WRONG = {
     "half a character": ('run:\n  out: "a\\ud800"\n', 2, "lone surrogate"),
     "half a character in a name": ('models:\n  "\\ud800": {}\n', 1, "lone surrogate"),
     "NUL": ('run:\n  out: "a\\0b"\n', 2, "NUL"),
-    "65 bits": (f"run:\n  seed: {2**63}\n", 2, "64 bits"),
-    "65 bits below zero": (f"run:\n  seed: {-(2**63) - 1}\n", 2, "64 bits"),
+    "65 bits": (f"run:\n  limit: {2**63}\n", 2, "64 bits"),
+    "65 bits below zero": (f"run:\n  limit: {-(2**63) - 1}\n", 2, "64 bits"),
     "65 bits for a model": (
         f"models:\n  m:\n    model: lexical\n    seed: {2**70}\n",
         4,
         "64 bits",
     ),
-    "5,000 digits": ("run:\n  seed: " + "9" * 5000 + "\n", 2, "cannot be read as int"),
+    "5,000 digits": ("run:\n  limit: " + "9" * 5000 + "\n", 2, "cannot be read as int"),
     "a day that is none": ("run:\n  out: 2024-99-99\n", 2, "cannot be read as timestamp"),
     "infinity": ("run:\n  max_cost: .inf\n", 2, "finite"),
     "not a number": ("run:\n  allow_missing: .nan\n", 2, "finite"),
@@ -212,5 +212,5 @@ def test_a_setting_is_named_once():
 
 @pytest.mark.parametrize("value", ["*a", "!!binary aGk=", "9" * 5000, "[" * 3000, str(2**64)])
 def test_a_set_is_read_as_carefully_as_a_file(value):
-    with pytest.raises(InputError, match=r"^--set run\.seed="):
-        load_config(None, {}, [f"run.seed={value}"])
+    with pytest.raises(InputError, match=r"^--set run\.limit="):
+        load_config(None, {}, [f"run.limit={value}"])
