@@ -14,11 +14,11 @@ from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import ItemJudge, JudgeFile
 from ..judges.fitted.files import FORMAT
+from ..judges.table import item_judges
 from ..programs.config.reading import load_config
-from ..programs.config.sections import ITEM_JUDGES, Config, ItemsConfig
+from ..programs.config.sections import Config, ItemsConfig
 from ..programs.engine.estimates import Estimate
-from ..programs.engine.panel import Panel
-from ..programs.engine.session import check_prices, open_cache
+from ..programs.engine.panel import Panel, check_prices, open_cache
 from ..programs.engine.writing import check_writable, writing
 from ..programs.run import dotted
 from ..records.reading.problems import InputError, Problems
@@ -167,8 +167,8 @@ def _judge_and_labels(
     problems: Problems,
 ) -> Iterator[tuple[Panel, ItemJudge, Examples]]:
     """The judge with its backend, and the labelled items, all checked; closed in the end."""
-    if judge not in ITEM_JUDGES and not Path(judge).is_file():
-        known = ", ".join(ITEM_JUDGES)
+    if judge not in item_judges() and not Path(judge).is_file():
+        known = ", ".join(item_judges())
         raise InputError(f"judge {judge!r}: wanted {known}, or the YAML file of your own")
     budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
     cache = open_cache(config)

@@ -43,9 +43,9 @@ def crux(
     Exit: 0 complete, 2 usage or input, 3 a topic was left out, ratings are missing or a limit
     was reached, 130 interrupted, 143 terminated, 70 an error of this program.
     """
-    from ..programs.build.crux import build_crux
-    from ..programs.build.crux_plan import ASSUMED, plan_build
+    from ..programs.build.crux import build_crux, plan_build
     from ..programs.build.crux_statistics import reference_coverage, statistics_table
+    from ..programs.engine.rehearsal import ASSUMED
 
     config = given.config()
     if planned(plan_build(summaries, config), ASSUMED, dry_run=dry_run, as_json=as_json):
@@ -106,9 +106,9 @@ def long2rag(
     Exit: 0 complete, 2 usage or input, 3 a question was left out, key points are not verified or
     a limit was reached, 130 interrupted, 143 terminated, 70 an error of this program.
     """
-    from ..programs.build.long2rag import build_long2rag
+    from ..programs.build.long2rag import build_long2rag, plan_long2rag
     from ..programs.build.long2rag_files import statistics_table
-    from ..programs.build.long2rag_plan import ASSUMED, plan_long2rag
+    from ..programs.engine.rehearsal import ASSUMED
 
     if verified:
         if documents is not None or dry_run or not given.is_empty:

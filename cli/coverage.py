@@ -51,13 +51,14 @@ def coverage(
     / judge coverage results/demo --topic 12 --map topic12.svg
     """
     from ..programs.analysis.coverage_tables import by_eta, by_k, measure_taus
-    from ..programs.protocols.coverage.files import read_coverage_folder
+    from ..programs.protocols.coverage.files import read_coverage
+    from ..programs.protocols.program import Folder
     from ..records.reading.problems import InputError, Problems
 
     if (topic is None) != (map_file is None):
         raise InputError("--topic and --map are used together: which topic, drawn where")
     etas, problems = numbers_of("eta", eta, most=5), Problems()
-    data, settings = read_coverage_folder(results, problems)
+    data, settings = read_coverage(Folder(results, problems))
     ks = _sizes(k, settings.k)
     if map_file is not None and topic is not None:
         _draw(data, settings, topic, map_file)

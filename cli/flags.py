@@ -14,7 +14,8 @@ import typer
 from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
-from ..programs.config.sections import Config, Flag, ProgramName
+from ..programs.config.names import program_names
+from ..programs.config.sections import Config, Flag
 from .options import Model, Sets, fields_of
 
 ConfigFile = Annotated[
@@ -74,7 +75,7 @@ class Given:
             if self.path is not None:
                 raise InputError(f"--config {self.path}: {what} is a config too, wanted one")
             return self.config(path)
-        names, known = what.split(","), get_args(ProgramName)
+        names, known = what.split(","), program_names()
         if unknown := [name for name in names if name not in known]:
             programs = ", ".join(known)
             raise InputError(f"{unknown[0]!r} is neither a config file nor one of {programs}")

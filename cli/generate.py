@@ -30,9 +30,10 @@ def generate(
     Exit: 0 complete, 2 usage or input, 3 answers are missing or a limit was reached, 130
     interrupted, 143 terminated, 70 an error of this program.
     """
+    from ..programs.engine.rehearsal import ASSUMED
     from ..programs.pipelines.generate import generate as write_answers
+    from ..programs.pipelines.generate import plan_generate
     from ..programs.pipelines.generate_files import statistics_table
-    from ..programs.pipelines.generate_plan import ASSUMED, plan_generate
 
     config = given.config()
     if planned(plan_generate(config), ASSUMED, dry_run=dry_run, as_json=as_json):

@@ -110,10 +110,10 @@ def probe(
 
 def _config(given: Given, source: Path, judge: str) -> Any:
     """The config file, or what a results folder was judged with, under the flags."""
-    from ..programs.config.sections import ITEM_JUDGES
+    from ..judges.table import item_judges
     from ..programs.engine.manifest import config_of
 
-    name: Any = judge if judge in ITEM_JUDGES else "item"
+    name: Any = judge if judge in item_judges() else "item"
     under = {}
     if given.path is None and source.is_dir():
         known = config_of(source).model_dump(mode="json", by_alias=True)

@@ -98,9 +98,9 @@ def retrieve(
     a limit was reached, 130 interrupted, 143 terminated, 70 an error of this program.
     """
     from ..programs.config.pipeline import cut_to
-    from ..programs.pipelines.rehearsal import ASSUMED, NOT_COUNTED, asks_by_itself, plan_retrieve
+    from ..programs.engine.rehearsal import ASSUMED
+    from ..programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself, plan_retrieve
     from ..programs.pipelines.retrieve import retrieve as run
-    from ..programs.pipelines.retrieve import with_steps
 
     if context not in (None, "required"):
         raise typer.BadParameter("--context takes required; for a number of passages: --hits")
@@ -108,7 +108,7 @@ def retrieve(
     def cut(steps: Any) -> Any:
         return cut_to(steps, hits, tokens, required=context is not None)
 
-    config = with_steps(_config(pipeline, given), cut)
+    config = _config(pipeline, given).with_steps(cut)
     if dry_run:
         if asks_by_itself(config):
             sys.stderr.write(NOT_COUNTED)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..programs.config.names import BUILT_IN
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
 from .stopping import GATE_FAILED, report_end, unless_stopped
@@ -28,9 +29,7 @@ def run(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="A config file, or programs: nuggets, support, coverage, keypoints, relevance, "
-            "items.",
-            show_default=False,
+            help=f"A config file, or programs: {', '.join(BUILT_IN)}.", show_default=False
         ),
     ] = None,
     dry_run: DryRun = False,
@@ -109,7 +108,7 @@ def _gate(text: str) -> tuple[str, float]:
 
 
 def _failures(rows: Any, measure: str, least: float) -> list[str]:
-    from ..programs.protocols.coverage.scores import ORACLES
+    from ..programs.inputs.coverage import ORACLES
 
     means = [row for row in rows if row.topic_id == "all" and row.measure == measure]
     means = [row for row in means if row.run_id not in ORACLES]
@@ -136,7 +135,7 @@ def _speed(text: str) -> Any:
 
 def _note_uncounted(config: Any) -> None:
     if config.retrieve or config.pipelines:
-        from ..programs.pipelines.rehearsal import NOT_COUNTED, asks_by_itself
+        from ..programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself
 
         if asks_by_itself(config):
             sys.stderr.write(NOT_COUNTED)

@@ -36,7 +36,8 @@ from nuggetjudge.metrics.coverage import coverage
 from nuggetjudge.programs.analysis.coverage_map import write_map
 from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k, measure_taus
 from nuggetjudge.programs.config.sections import CoverageConfig
-from nuggetjudge.programs.protocols.coverage.scores import ORACLE_CONTEXT, coverage_rows
+from nuggetjudge.programs.inputs.coverage import ORACLE_CONTEXT
+from nuggetjudge.programs.protocols.coverage.scores import coverage_rows
 from nuggetjudge.programs.protocols.coverage.topic import TopicView
 from nuggetjudge.records.ratings import reference_id
 from nuggetjudge.records.rows import ScoreRow

@@ -27,7 +27,8 @@ from nuggetjudge.judges.listwise import ListwiseRanker
 from nuggetjudge.judges.makers.question_decomposer import QuestionDecomposer
 from nuggetjudge.metrics.significance import PairedTest, holm, paired_tests
 from nuggetjudge.metrics.tokens import token_counter
-from nuggetjudge.programs.protocols.coverage.scores import ORACLE_CONTEXT, coverage_rows
+from nuggetjudge.programs.inputs.coverage import ORACLE_CONTEXT
+from nuggetjudge.programs.protocols.coverage.scores import coverage_rows
 from nuggetjudge.programs.protocols.coverage.topic import TopicView
 from nuggetjudge.records.passages import read_passages
 from nuggetjudge.records.reading.problems import InputError, Problems

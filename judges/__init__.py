@@ -1,33 +1,82 @@
-"""One question asked of a model: a DSPy signature, a module, typed labels, a lexical twin."""
+"""One question asked of a model each: a signature, a module, typed labels, a lexical twin.
 
-from .answerability import AnswerabilityGrader
-from .assigner import NuggetAssigner
-from .claim import ClaimJudge
-from .entailment import EntailmentJudge
-from .fitted.files import JudgeFile, read_judge_file
-from .importance import NuggetImportance
-from .items import ItemJudge
-from .keypoint_filter import KeyPointFilter
-from .labels import CitationSupport, NuggetMatch, NuggetSupport, PointEntailment, SearchKind, YesNo
-from .listwise import ListwiseRanker, Order
-from .makers.answer_writer import AnswerWriter
-from .makers.claim_extractor import ClaimExtractor
-from .makers.decontextualizer import Decontextualizer
-from .makers.keypoint_extractor import FoundPoint, KeyPointExtractor
-from .makers.keypoint_merger import KeyPointMerger, MergedPoint
-from .makers.nuggetizer import Nuggetizer
-from .makers.question_decomposer import QuestionDecomposer, SubQuery
-from .makers.question_evolver import QuestionEvolver
-from .makers.question_scorer import QuestionScorer
-from .makers.request import RequestWriter
-from .makers.subquestions import SubQuestionGenerator
-from .own import OwnJudge, OwnJudgeDefinition, read_own_judge
-from .relevance import RelevanceJudge
-from .setwise import SetwiseRanker
-from .support import SupportJudge
-from .verdicts import Verdict
+The classes are loaded when they are first used: naming a judge in a config needs no DSPy, see
+`table`. Imports `backends` and `records`; programs and calibration import this.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .table import BUILT_IN
+
+if TYPE_CHECKING:
+    from .answerability import AnswerabilityGrader
+    from .assigner import NuggetAssigner
+    from .claim import ClaimJudge
+    from .entailment import EntailmentJudge
+    from .fitted.files import JudgeFile, read_judge_file
+    from .importance import NuggetImportance
+    from .items import ItemJudge
+    from .keypoint_filter import KeyPointFilter
+    from .labels import (
+        CitationSupport,
+        NuggetMatch,
+        NuggetSupport,
+        PointEntailment,
+        SearchKind,
+        YesNo,
+    )
+    from .listwise import ListwiseRanker, Order
+    from .makers.answer_writer import AnswerWriter
+    from .makers.claim_extractor import ClaimExtractor
+    from .makers.decontextualizer import Decontextualizer
+    from .makers.keypoint_extractor import FoundPoint, KeyPointExtractor
+    from .makers.keypoint_merger import KeyPointMerger, MergedPoint
+    from .makers.nuggetizer import Nuggetizer
+    from .makers.question_decomposer import QuestionDecomposer, SubQuery
+    from .makers.question_evolver import QuestionEvolver
+    from .makers.question_scorer import QuestionScorer
+    from .makers.request import RequestWriter
+    from .makers.subquestions import SubQuestionGenerator
+    from .own import OwnJudge, OwnJudgeDefinition, read_own_judge
+    from .relevance import RelevanceJudge
+    from .setwise import SetwiseRanker
+    from .support import SupportJudge
+    from .verdicts import Verdict
+
+_HOMES = {  # of what is no judge by name
+    "JudgeFile": "fitted.files",
+    "read_judge_file": "fitted.files",
+    "ItemJudge": "items",
+    "CitationSupport": "labels",
+    "NuggetMatch": "labels",
+    "NuggetSupport": "labels",
+    "PointEntailment": "labels",
+    "SearchKind": "labels",
+    "YesNo": "labels",
+    "Order": "listwise",
+    "FoundPoint": "makers.keypoint_extractor",
+    "MergedPoint": "makers.keypoint_merger",
+    "SubQuery": "makers.question_decomposer",
+    "OwnJudgeDefinition": "own",
+    "read_own_judge": "own",
+    "Verdict": "verdicts",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    for kind in BUILT_IN.values():
+        if kind.home.endswith(f":{name}"):
+            return kind.load()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
+    "BUILT_IN",
     "AnswerWriter",
     "AnswerabilityGrader",
     "CitationSupport",

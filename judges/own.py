@@ -31,14 +31,9 @@ from ..records.reading.yaml_text import NotYaml, line_of, plain_error, read_yaml
 from ..records.rows import Label, Row
 from .items import ItemJudge
 from .lexical.overlap import weighted_overlap
+from .table import BUILT_IN
 
-_BUILT_IN = (
-    *("nuggetizer", "importance", "assigner", "support", "relevance", "item", "items"),
-    *("subquestions", "answerability", "request", "decontextualizer"),
-    *("keypoint_extractor", "keypoint_merger", "keypoint_filter", "entailment"),
-    *("claim_extractor", "claim", "question_scorer", "question_evolver", "question_decomposer"),
-    *("listwise", "setwise", "rankllm", "answer_writer"),
-)
+ITEMS = "items"  # the section of a config, and the name of items without a run
 # Fields that stand beside the inputs in files of items and labels.
 _FIELDS = {
     *(name for names in KEY_FIELDS.values() for name in names),
@@ -112,7 +107,7 @@ class OwnJudgeDefinition(Row):
     @field_validator("name")
     @classmethod
     def _is_new(cls, name: str) -> str:
-        if name in _BUILT_IN:
+        if name in BUILT_IN or name == ITEMS:
             raise ValueError("the name of a built-in judge")
         return name
 

@@ -10,8 +10,7 @@ from ...metrics.bootstrap import LEVEL, RESAMPLES, Draws
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
-from ..engine.judged_files import JUDGED_FILES, judged_file, kinds_in, scale_of
-from ..engine.label_order import are_ordered
+from ..protocols.judged_files import are_ordered, judged_file, judged_kinds, kinds_in, scale_of
 from .agree_labels import agree_annotators, agree_labels
 from .agree_scores import agree_scores
 
@@ -53,8 +52,8 @@ def agree(
         that is unambiguous, and `run_aliases` lists them.
     Raises: InputError if nothing can be compared.
     """
-    if kind not in (None, *JUDGED_FILES, SCORES):
-        raise InputError(f"--kind {kind}: wanted one of {', '.join((*JUDGED_FILES, SCORES))}")
+    if kind not in (None, *judged_kinds(), SCORES):
+        raise InputError(f"--kind {kind}: wanted one of {', '.join((*judged_kinds(), SCORES))}")
     draws: Draws = {"resamples": resamples, "seed": seed, "level": level}
     if judged is None:
         if human.is_dir():

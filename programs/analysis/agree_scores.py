@@ -12,7 +12,7 @@ from ...records.labels.run_names import run_aliases
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
-from ..protocols.coverage.scores import ORACLES
+from ..inputs.coverage import ORACLES
 from .agree_labels import plain
 
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from ...records.assignments import placed_assignments
-from ...records.key_points import read_key_point_sets
 from ...records.labels.cells import Cell, LabelKind
 from ...records.labels.kinds import file_kind
 from ...records.labels.label_rows import KEY_FIELDS, csv_lines
@@ -14,10 +13,9 @@ from ...records.nuggets import read_nuggets
 from ...records.reading.fields import Line, as_int, read_lines
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
-from ..engine.judged_files import ITEMS, about_items, judged_file
 from ..engine.manifest import config_of, input_hashes, read_manifest
-from ..inputs.collection import load_collection
-from ..protocols.coverage.texts import rated_texts
+from ..protocols.judged_files import about_items, judged_file
+from ..protocols.table import programs
 
 # What a person is shown, in this order, each with the names that files have for it.
 TEXTS = {
@@ -137,44 +135,12 @@ def _of_inputs(
         now = input_hashes(config)
         if changed := [path for path in known if now.get(path) != known[path]]:
             raise InputError(f"{changed[0]}: is not the file that was judged, or not there")
-        if ITEMS in config.program:
-            from ..protocols.items import load_items  # needs the judges, and with them DSPy
-
-            items = load_items(config)
-            yield from ((row.cell, row.inputs) for row in items.rows() if row.cell in wanted)
-            return
-        if kind == "ratings":
-            yield from rated_texts(folder, config, wanted)
-            return
-        data = load_collection(config.data, config.run.limit)
+        file = judged_file(folder, kind)
+        for program in programs():
+            if program.judged == file.name:
+                yield from program.texts(config, folder, wanted)
     except InputError as error:
         problems.skip(folder, 0, "no_texts", f"texts are left out: {str(error).splitlines()[0]}")
-        return
-    if kind == "support":
-        for answer, passages in data.cited_answers():
-            question = data.topics[answer.topic_id].question
-            for sentence in answer.sentences:
-                for citation in sentence.citations:
-                    name = citation.passage_id
-                    cell: Cell = (answer.topic_id, answer.run_id, str(sentence.id), name)
-                    if cell in wanted and name in passages:
-                        texts = {"question": question, "sentence": sentence.text}
-                        yield cell, {**texts, "passage": passages[name].text}
-    elif kind == "keypoints":
-        sets = read_key_point_sets(folder / "keypoints.jsonl", Problems())
-        for answer in data.answers():
-            for point in sets[answer.topic_id].key_points if answer.topic_id in sets else ():
-                cell = (answer.topic_id, answer.run_id, point.id)
-                if cell in wanted:
-                    yield cell, {"key_point": point.text, "response": answer.text}
-    else:
-        for cell in wanted:
-            texts = {}
-            if topic := data.topics.get(cell[0]):
-                texts["question"] = topic.question
-            if kind == "relevance" and (passage := data.passages.get(cell[1])):
-                texts["passage"] = passage.text
-            yield cell, texts
 
 
 def _named(line: Line, names: dict[str, tuple[str, ...]]) -> Texts:

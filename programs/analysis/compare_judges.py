@@ -17,9 +17,8 @@ from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
 from ...records.support import read_support
-from ..engine.judged_files import judged_file, scale_of
-from ..engine.label_order import are_ordered
 from ..engine.manifest import read_manifest
+from ..protocols.judged_files import are_ordered, judged_file, scale_of
 from ..protocols.scoreboard import Scoreboard, citation_values, nugget_values
 from .agree import agree
 from .cell_texts import REMARKS, cell_texts

@@ -14,7 +14,8 @@ from ...metrics.order.intervals import tau_intervals
 from ...metrics.order.taus import taus
 from ...records.rows import ScoreRow
 from ..config.sections import CoverageConfig
-from ..protocols.coverage.scores import ORACLES, coverage_rows, relevance_rows
+from ..inputs.coverage import ORACLES
+from ..protocols.coverage.scores import coverage_rows, relevance_rows
 from ..protocols.coverage.topic import CoverageData, TopicView
 from ..protocols.scoreboard import Scoreboard
 

@@ -17,9 +17,8 @@ from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.labels.run_names import run_aliases
 from ...records.reading.problems import InputError, Problems
-from ..engine.judged_files import judged_file, kind_of_folder, scale_of
-from ..engine.label_order import are_ordered
 from ..engine.manifest import read_manifest
+from ..protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
 from ..scoring.human_labels import CHOSEN_BY, RANDOM
 from .agree_labels import joint_scale
 from .cell_texts import cell_texts, shown_texts

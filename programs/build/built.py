@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...records.ratings import Ratings
-from .crux_statistics import BuiltTopic, statistics
-from ..engine.making import DATASHEET, STATISTICS
 from ..config.sections import CoverageConfig
+from ..engine.making import DATASHEET, STATISTICS
+from ..engine.results import MANIFEST, Results
 from ..protocols.coverage.files import write_ratings
 from ..protocols.coverage.topic import CoverageData, TopicView
-from ..engine.results import MANIFEST, Results
+from .crux_statistics import BuiltTopic, statistics
 
 BUILT_FILES = (
     *("topics.jsonl", "questions.jsonl", "documents.jsonl", "passages.jsonl", "reports.jsonl"),

@@ -7,24 +7,30 @@ from pathlib import Path
 from typing import Any
 
 from ...records.judgements import Provenance
-from ...records.reading.problems import Problems
 from ...records.ratings import Ratings, reference_id
+from ...records.reading.problems import Problems
 from ...records.rows import QuestionSet
 from ...records.summaries import Summary
-from .crux_plan import JUDGES, build_config, load_summaries
-from .crux_statistics import BuiltTopic
-from ..engine.making import Build, MakingStage, run_build
-from .built import BUILT_FILES, PROGRAM, write_collection
 from ..config.sections import Config
-from ..protocols.coverage.judging import RatingStage, question_set
-from ..protocols.coverage.texts import Text
-from .datasheet import datasheet
-from ..engine.stage import Item
+from ..engine.estimates import Estimate
+from ..engine.making import Build, run_build
 from ..engine.manifest import input_hashes
+from ..engine.panel import Panel
+from ..engine.rehearsal import rehearse
 from ..engine.results import Results
+from ..engine.stage import Item
+from ..protocols.coverage.judging import question_set, rate
+from ..protocols.coverage.texts import Text
+from ..protocols.table import empty_notes
+from .built import BUILT_FILES, PROGRAM, write_collection
+from .crux_inputs import JUDGES, build_config, load_summaries
+from .crux_statistics import BuiltTopic
+from .datasheet import datasheet
 
 
-def build_crux(path: Path, config: Config, *, quiet: bool = True) -> dict[str, Any]:
+def build_crux(
+    path: Path, config: Config, *, quiet: bool = True, panel: Panel | None = None
+) -> dict[str, Any]:
     """Make a collection from summaries, in `config.run.out`.
 
     From each summary come a request, sub-questions (`coverage.n`) and, of its documents,
@@ -35,6 +41,7 @@ def build_crux(path: Path, config: Config, *, quiet: bool = True) -> dict[str, A
         path: JSONL of `id`, `documents` and `summary`; records/summaries.py.
         config: models, judges, coverage and run are used, program and data are not.
         quiet: draw no progress bar.
+        panel: judges that are open already; None: those of the config.
 
     Returns: the manifest that was written.
     Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
@@ -45,13 +52,20 @@ def build_crux(path: Path, config: Config, *, quiet: bool = True) -> dict[str, A
     inputs = input_hashes(config)
     problems = Problems()
     summaries = load_summaries(path, config.run.limit, problems)
-    return run_build(_CruxBuild, summaries, config, inputs, problems, quiet=quiet)
+    return run_build(_CruxBuild, summaries, config, inputs, problems, quiet=quiet, panel=panel)
+
+
+def plan_build(path: Path, config: Config) -> list[Estimate]:
+    """What a build will ask, see `rehearse`. Raises: InputError as the build does."""
+    build_config(path, config)
+    return rehearse(config, lambda alone, panel: build_crux(path, alone, panel=panel))
 
 
 class _CruxBuild(Build):
     """Requests, questions and passages, then the ratings of the whole topics."""
 
     program, judges, files = PROGRAM, JUDGES, BUILT_FILES
+    notes = empty_notes()
     given: Sequence[Summary]
 
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -72,24 +86,24 @@ class _CruxBuild(Build):
     async def _topics(self, results: Results) -> list[BuiltTopic]:
         """The topics of which everything was made."""
         panel, n = self.panel, self.config.coverage.n
-        writer = panel.request
+        writer = panel["request"]
 
         async def request(report: str) -> tuple[str, list[Provenance]]:
             text, call = await writer.write(report)
             return text, [call]
 
-        items = [Item((s.id,), (s.summary,)) for s in self._whole()]
-        requests = await self.judged("request", MakingStage("requests", request, items), results)
-        items = [Item((s.id,), (s.summary, n)) for s in self._whole()]
-        asking = MakingStage("questions", panel.subquestions.generate, items)
-        questions = await self.judged("subquestions", asking, results)
-        items = [
-            Item((s.id, str(place)), (text,))
+        items = (Item({"topic_id": s.id}, (s.summary,)) for s in self._whole())
+        requests = await self.made("request", "requests", request, items, results)
+        items = (Item({"topic_id": s.id}, (s.summary, n)) for s in self._whole())
+        generate = panel["subquestions"].generate
+        questions = await self.made("subquestions", "questions", generate, items, results)
+        items = (
+            Item({"topic_id": s.id, "document": str(number)}, (text,))
             for s in self._whole()
-            for place, text in enumerate(s.documents)
-        ]
-        splitting = MakingStage("passages", panel.decontextualizer.split, items)
-        passages = await self.judged("decontextualizer", splitting, results)
+            for number, text in enumerate(s.documents)
+        )
+        split = panel["decontextualizer"].split
+        passages = await self.made("decontextualizer", "passages", split, items, results)
         topics = []
         for summary in self._whole():
             asked = question_set(summary.id, questions[summary.id,])
@@ -110,10 +124,7 @@ class _CruxBuild(Build):
                     yield Text(topic.id, name, text)
                 yield Text(topic.id, reference_id(topic.id), topic.summary.summary)
 
-        stage = RatingStage("ratings", texts, questions, ratings, self.panel.answerability)
-        journal = await self.session.journaled(stage, ("answerability",))
-        stage.finish(journal, results)
-        journal.close()
+        await rate(self.session, results, "ratings", texts, questions, ratings)
         return ratings
 
     def _whole(self) -> list[Summary]:

@@ -10,22 +10,39 @@ from typing import Any, Literal
 from ...records.judgements import Provenance
 from ...records.reading.problems import Problems
 from ...records.rows import Topic
-from .long2rag_plan import JUDGES, Given, build_config, documents_of, load_given, new_ids
-from ..engine.making import Build, MakingStage, run_build
 from ..config.sections import Config
-from ..engine.stage import Item
-from ..protocols.keypoints.stages import ExtractStage, FilterStage, MergeStage
-from .long2rag_datasheet import long2rag_datasheet
-from .long2rag_files import FILES, BuiltQuestion, MadePoints, ScoredSeed, statistics, write_points, write_questions
+from ..engine.estimates import Estimate
+from ..engine.making import Build, run_build
 from ..engine.manifest import input_hashes
+from ..engine.panel import Panel
+from ..engine.rehearsal import rehearse
 from ..engine.results import Results
+from ..engine.stage import Item
+from ..protocols.keypoints.making import find_points
+from ..protocols.table import empty_notes
+from .long2rag_datasheet import long2rag_datasheet
+from .long2rag_files import (
+    FILES,
+    BuiltQuestion,
+    MadePoints,
+    ScoredSeed,
+    statistics,
+    write_points,
+    write_questions,
+)
+from .long2rag_inputs import JUDGES, Given, build_config, documents_of, load_given, new_ids
 from .verification import PROGRAM, sheet_hash, write_verification
 
 _WAYS: tuple[Literal["depth", "width"], ...] = ("depth", "width")
 
 
 def build_long2rag(
-    topics: Path, documents: Path | None, config: Config, *, quiet: bool = True
+    topics: Path,
+    documents: Path | None,
+    config: Config,
+    *,
+    quiet: bool = True,
+    panel: Panel | None = None,
 ) -> dict[str, Any]:
     """Make questions, and of documents their key points, in `config.run.out`.
 
@@ -41,6 +58,7 @@ def build_long2rag(
             when it is called again with documents.
         config: models, judges, long2rag, keypoints and run are used, program and data are not.
         quiet: draw no progress bar.
+        panel: judges that are open already; None: those of the config.
 
     Returns: the manifest that was written.
     Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
@@ -51,13 +69,22 @@ def build_long2rag(
     inputs = input_hashes(config)
     problems = Problems()
     given = load_given(config, problems)
-    return run_build(_Long2RagBuild, given, config, inputs, problems, quiet=quiet)
+    return run_build(_Long2RagBuild, given, config, inputs, problems, quiet=quiet, panel=panel)
+
+
+def plan_long2rag(topics: Path, documents: Path | None, config: Config) -> list[Estimate]:
+    """What a build will ask, see `rehearse`. Raises: InputError as the build does."""
+    build_config(topics, documents, config)
+    return rehearse(
+        config, lambda alone, panel: build_long2rag(topics, documents, alone, panel=panel)
+    )
 
 
 class _Long2RagBuild(Build):
     """Scores, new questions, sub-questions; then key points of the questions that have all that."""
 
     program, judges, files = PROGRAM, JUDGES, FILES
+    notes = empty_notes()
     given: Given
 
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -86,9 +113,9 @@ class _Long2RagBuild(Build):
 
     async def _scored(self, results: Results) -> list[ScoredSeed]:
         seeds, least = self.given.seeds, self.config.long2rag.least
-        items = [Item((seed.id,), (seed.question,)) for seed in seeds]
-        stage = MakingStage("scores", self.panel.question_scorer.scores, items)
-        found = await self.judged("question_scorer", stage, results)
+        items = [Item({"topic_id": seed.id}, (seed.question,)) for seed in seeds]
+        score = self.panel["question_scorer"].scores
+        found = await self.made("question_scorer", "scores", score, items, results)
         scored = []
         for seed in seeds:
             if scores := found.get((seed.id,)):
@@ -104,13 +131,14 @@ class _Long2RagBuild(Build):
         n = self.config.long2rag.evolve
         items = [
             Item(
-                (f"{q.id}-{way[0]}",), (q.topic.question, way, n, q.topic.domain, q.topic.category)
+                {"topic_id": f"{q.id}-{way[0]}"},
+                (q.topic.question, way, n, q.topic.domain, q.topic.category),
             )
             for q in kept
             for way in _WAYS
         ]
-        stage = MakingStage("evolution", self.panel.question_evolver.evolve, items)
-        found = await self.judged("question_evolver", stage, results)
+        evolve = self.panel["question_evolver"].evolve
+        found = await self.made("question_evolver", "evolution", evolve, items, results)
         questions = []
         for seed in kept:
             questions.append(seed)
@@ -127,15 +155,14 @@ class _Long2RagBuild(Build):
 
     async def _split(self, questions: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
         """The questions with their sub-questions; those without are left out."""
-        judge = self.panel.question_decomposer
+        judge = self.panel["question_decomposer"]
 
         async def split(question: str) -> tuple[list[list[str]], list[Provenance]]:
             parts, calls = await judge.decompose(question)
             return [[part.text, str(part.kind)] for part in parts], calls
 
-        items = [Item((question.id,), (question.topic.question,)) for question in questions]
-        stage = MakingStage("subquestions", split, items)
-        found = await self.judged("question_decomposer", stage, results)
+        items = [Item({"topic_id": q.id}, (q.topic.question,)) for q in questions]
+        found = await self.made("question_decomposer", "subquestions", split, items, results)
         return [
             replace(question, parts=tuple((text, kind) for text, kind in found[question.id,]))
             for question in questions
@@ -150,10 +177,6 @@ class _Long2RagBuild(Build):
             if not documents:
                 self.leave_out(name, "documents", "none given")
         asked = {q.id: q.topic.question for q in questions if held[q.id]}
-        extract = ExtractStage(asked, held, self.panel.keypoint_extractor)
-        found = await self.judged("keypoint_extractor", extract, results)
-        merge = MergeStage(asked, found, self.panel.keypoint_merger)
-        merged = await self.judged("keypoint_merger", merge, results)
-        keep = FilterStage(asked, merged, self.panel.keypoint_filter)
-        filtered = await self.judged("keypoint_filter", keep, results)
-        return MadePoints(held, found, merged, filtered)
+        made = await find_points(self.session, results, asked, held)
+        self.leave_out_missing(results)
+        return MadePoints(held, made)

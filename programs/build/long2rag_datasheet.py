@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .datasheet import generated, left_out, licence, plain, sources, table
+from ..engine.datasheet import generated, left_out, licence, plain, sources, table
 from .long2rag_files import statistics_table
 from .verification import agreement_lines, retention_table
 

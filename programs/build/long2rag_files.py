@@ -12,10 +12,8 @@ from ...metrics import count_words
 from ...records.key_points import key_point_set_row
 from ...records.rows import KeyPointSet, Passage, Topic
 from ..engine.making import DATASHEET, STATISTICS
-from ..inputs.collection import Collection
-from ..protocols.keypoints.making import kept, rejected
-from ..protocols.keypoints.stages import Filtered, Found, Merged
 from ..engine.results import MANIFEST, Results
+from ..protocols.keypoints.making import Made
 from .verification import KEY_POINTS, REJECTED, UNVERIFIED
 
 FILES = (
@@ -46,9 +44,7 @@ class MadePoints:
     """What became of the documents of the questions."""
 
     documents: Mapping[str, Mapping[str, Passage]]
-    found: Found
-    merged: Merged
-    filtered: Filtered
+    points: Made
 
 
 @dataclass(frozen=True)
@@ -91,8 +87,8 @@ def write_points(
                 rows.write(row | ({"title": document.title} if document.title else {}))
     with results.open(KEY_POINTS) as rows:
         for question in questions:
-            verdicts = made.filtered[question.id]
-            points = kept(made.merged[question.id], verdicts) or ()
+            verdicts = made.points.filtered[question.id]
+            points = made.points.kept(question.id) or ()
             query = question.topic.text
             found = KeyPointSet(topic_id=question.id, query=query, key_points=points)
             written = key_point_set_row(found)
@@ -101,13 +97,12 @@ def write_points(
                 point.update((n, verdict[n]) for n in ("score", "method") if n in verdict)
             rows.write(written)
             sets.append(found)
-    topics = {question.id: question.topic for question in questions}
-    whole = Collection(topics=topics, run_files=[])
     with results.open(REJECTED) as rows:
-        for row in rejected(whole, made.found, made.merged, made.filtered):
-            rows.write(row)
-            results.count(f"key points left out ({row['why']})")
-    for verdict in (v for q in questions for v in made.filtered[q.id].values() if v):
+        for question in questions:
+            for row in made.points.rejected(question.id, question.topic.text):
+                rows.write(row)
+                results.count(f"key points left out ({row['why']})")
+    for verdict in (v for q in questions for v in made.points.filtered[q.id].values() if v):
         results.count(f"key points filtered by {verdict.get('method')}")
     return sets
 
@@ -176,8 +171,8 @@ def _documents(questions: Sequence[BuiltQuestion], made: MadePoints) -> dict[str
 def _funnel(
     questions: Sequence[BuiltQuestion], made: MadePoints, n_points: Mapping[str, int]
 ) -> dict[str, int]:
-    found = [point for q in questions for point in made.found[q.id] or ()]
-    merged = sum(len(made.merged[q.id] or ()) for q in questions)
+    found = [point for q in questions for point in made.points.found[q.id] or ()]
+    merged = sum(len(made.points.merged[q.id] or ()) for q in questions)
     return {
         "found": len(found),
         "with_a_span": sum(bool(point.spans) for point in found),

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from ...metrics.agreement.annotators import reliability
 from ...records.labels.cells import Cell, LabelFile
-from ...records.reading.fields import Line, read_lines
 from ...records.labels.label_rows import csv_lines, labels_of_rows
+from ...records.reading.fields import Line, read_lines
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import KeyPointSet, Topic

@@ -9,16 +9,24 @@ from typing import Any
 
 import orjson
 
-from ...records.labels.cells import LabelFile
 from ...records.key_points import read_key_point_sets
+from ...records.labels.cells import LabelFile
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
 from ..engine.making import DATASHEET, STATISTICS, pretty
-from .long2rag_datasheet import long2rag_datasheet
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
-from .verification import KEY_POINTS, PROGRAM, REJECTED, UNVERIFIED, fate, read_verification, retention
 from ..engine.writing import writing
+from .long2rag_datasheet import long2rag_datasheet
+from .verification import (
+    KEY_POINTS,
+    PROGRAM,
+    REJECTED,
+    UNVERIFIED,
+    fate,
+    read_verification,
+    retention,
+)
 
 BY_PEOPLE = "people"  # why a point is no key point
 

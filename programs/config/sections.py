@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -10,46 +11,13 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ...backends.config import BatchConfig, ModelConfig
 from ...backends.config_paths import InputPath, InputPattern, beside
+from ...judges.table import BUILT_IN, item_judges, kind_of
+from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
-
-ProgramName = Literal["relevance", "nuggets", "support", "coverage", "keypoints", "items"]
-JudgeName = Literal[
-    "nuggetizer",
-    "importance",
-    "assigner",
-    "support",
-    "relevance",
-    "item",
-    "subquestions",
-    "answerability",
-    "request",
-    "decontextualizer",
-    "keypoint_extractor",
-    "keypoint_merger",
-    "keypoint_filter",
-    "entailment",
-    "claim_extractor",
-    "claim",
-    "question_scorer",
-    "question_evolver",
-    "question_decomposer",
-    "listwise",
-    "setwise",
-    "rankllm",
-    "answer_writer",
-]
+from .steps import AnyStep
 
 MOST_PASSAGES = 10_000  # of a context
 NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
-ITEM_JUDGES: tuple[JudgeName, ...] = (
-    "assigner",
-    "support",
-    "relevance",
-    "answerability",
-    "entailment",
-)
-FITTED: tuple[JudgeName, ...] = (*ITEM_JUDGES, "item")  # they label items, so labels can fit them
-WINDOWED = ("nuggetizer", "importance", "assigner", "answerability", "entailment", "claim")
 
 
 class Flag(NamedTuple):
@@ -64,6 +32,7 @@ class Flag(NamedTuple):
     panel: str = ""
 
 
+_ITEM_JUDGES = ", ".join(name for name, kind in BUILT_IN.items() if kind.labels_items)
 _SPENDING, _OUTPUT, _WORKERS = Flag(panel="Spending"), Flag(panel="Output"), Flag(panel="Workers")
 
 
@@ -93,7 +62,7 @@ def _as_share(value: Any) -> Any:
 
 
 def _own_judge(value: Any) -> Any:
-    return value if value in ITEM_JUDGES or not isinstance(value, str) else str(beside(value))
+    return value if not isinstance(value, str) or kind_of(value) else str(beside(value))
 
 
 class _Section(BaseModel):
@@ -260,7 +229,7 @@ class ItemsConfig(_Section):
     """Who labels the items of `data.items`, and by which of their fields."""
 
     judge: Annotated[str | None, BeforeValidator(_own_judge)] = Field(
-        default=None, description=f"who labels items: {', '.join(ITEM_JUDGES)}, or a YAML file"
+        default=None, description=f"who labels items: {_ITEM_JUDGES}, or a YAML file"
     )
     fields: Annotated[dict[str, str], Flag("--field")] = Field(
         default_factory=dict,
@@ -270,7 +239,8 @@ class ItemsConfig(_Section):
     @property
     def name(self) -> JudgeName:
         """The section under `judges:` that is about this judge."""
-        return next((name for name in ITEM_JUDGES if name == self.judge), "item")
+        known = None if self.judge is None else kind_of(self.judge)
+        return str(self.judge) if known is not None and known.labels_items else "item"
 
     @property
     def own(self) -> Path | None:
@@ -354,12 +324,14 @@ class Config(_Section):
         if "items" in self.program and len(self.program) > 1:
             raise ValueError("program: items are no runs with topics to answer, run them alone")
         for name, judge in self.judges.items():
-            if judge.window is not None and name not in WINDOWED:
+            kind = kind_of(name) or BUILT_IN["item"]
+            if judge.window is not None and not kind.is_windowed:
                 raise ValueError(f"judges.{name}.window: it judges one thing at a time")
             if judge.grades is not None and name != "assigner":
                 raise ValueError(f"judges.{name}.grades: only the assigner has a choice of grades")
-            if judge.state is not None and name not in FITTED:
-                raise ValueError(f"judges.{name}.state: only {', '.join(FITTED)} can be fitted")
+            if judge.state is not None and not (kind.labels_items or name == "item"):
+                known = ", ".join((*item_judges(), "item"))
+                raise ValueError(f"judges.{name}.state: only {known} can be fitted")
             if judge.model != "default" and judge.model not in self.models:
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
@@ -382,6 +354,11 @@ class Config(_Section):
     def here(self) -> Config:
         """The same, for what only asks from this process, one request at a time."""
         return self.model_copy(update={"run": self.run.model_copy(update={"executor": "local"})})
+
+    def with_steps(self, change: Callable[[Sequence[AnyStep]], tuple[AnyStep, ...]]) -> Config:
+        """The same with each of its pipelines changed."""
+        of_name = {name: change(steps) for name, steps in self.pipelines.items()}
+        return self.model_copy(update={"retrieve": change(self.retrieve), "pipelines": of_name})
 
     def judge(self, name: JudgeName) -> JudgeConfig:
         """A judge's section, or its defaults."""

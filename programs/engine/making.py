@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
 
 import orjson
 
 from ...backends.budget import Budget
-from ...backends.loop import run_sync
-from ...records.judgements import Judged, Provenance, Unjudged
+from ...records.judgements import Judged
 from ...records.reading.problems import InputError, Problems
-from ..config.sections import Config, JudgeName
-from .journal import Journal
+from ..config.names import JudgeName
+from ..config.sections import Config
 from .manifest import (
     check_not_input,
     fingerprint_of,
@@ -26,13 +25,10 @@ from .manifest import (
 )
 from .panel import Panel
 from .results import MANIFEST, Results
-from .session import Session, budget_of, check_prices, open_cache
-from .stage import Item, Stage
+from .session import Session, run_session
+from .stage import Item, Maker, makes
 
 STATISTICS, DATASHEET = "statistics.json", "DATASHEET.md"
-
-T_co = TypeVar("T_co", covariant=True)
-T = TypeVar("T")
 
 
 class LeftOut(NamedTuple):
@@ -41,54 +37,6 @@ class LeftOut(NamedTuple):
     topic_id: str
     stage: str
     reason: str
-
-
-class FinishedStage(Stage, Protocol[T_co]):
-    """A stage that says what came of it."""
-
-    def finish(self, journal: Journal, results: Results) -> T_co:
-        """Count all outcomes in the results; what was judged."""
-        ...
-
-
-Maker = Callable[..., Awaitable[tuple[Any, Sequence[Provenance]]]]
-
-
-@dataclass
-class MakingStage:
-    """One item per text from which a judge makes something: requests, questions, passages.
-
-    Attributes:
-        make: takes the payload of an item; returns what was made, ready for JSON, and its calls.
-    """
-
-    name: str
-    make: Maker
-    all_items: Sequence[Item]
-
-    def items(self) -> Iterator[Item]:
-        """Topics in order."""
-        return iter(self.all_items)
-
-    def total(self) -> int:
-        """Number of items."""
-        return len(self.all_items)
-
-    async def judge(self, item: Item) -> Judged:
-        """What one item gives, under `made`."""
-        made, calls = await self.make(*item.payload)
-        return Judged({"made": made}, tuple(calls))
-
-    def finish(self, journal: Journal, results: Results) -> dict[tuple[str, ...], Any]:
-        """What was made by the ids of its item."""
-        made: dict[tuple[str, ...], Any] = {}
-        for number, item in enumerate(self.items()):
-            outcome = journal.outcome(number)
-            ids = dict(zip(("topic_id", "document"), item.ids, strict=False))
-            results.judged(self.name, ids, outcome)
-            if isinstance(outcome, Judged):
-                made[item.ids] = outcome.values["made"]
-        return made
 
 
 class Build(ABC):
@@ -100,11 +48,13 @@ class Build(ABC):
         program: what the manifest calls it. judges: those that it may ask.
         files: all that it may write.
         given: what the collection is made from.
+        notes: what else its manifest has.
     """
 
     program: ClassVar[str]
     judges: ClassVar[tuple[JudgeName, ...]]
     files: ClassVar[tuple[str, ...]]
+    notes: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
         self, given: Any, session: Session, inputs: Mapping[str, str], problems: Problems
@@ -129,53 +79,57 @@ class Build(ABC):
     async def build(self) -> dict[str, Any]:
         """The whole; the folder is complete when this returns the manifest."""
         began = time.monotonic()
-        try:
-            with Results(self.config.run.out) as results:
-                statistics, data = await self.make(results)
-                if input_hashes(self.config) != self._inputs:
-                    raise InputError("an input changed while the build went on; start it again")
-                results.part(STATISTICS).write_bytes(pretty(statistics))
-                results.list_problems(self.problems)
-                found = manifest_of(
-                    config=self.config,
-                    inputs=self._inputs,
-                    data=data,
-                    problems=self.problems,
-                    results=results,
-                    judges=self.panel.identities(),
-                    budget=self.session.budget,
-                    usage=self.session.budget.usage.since(self._before),
-                    seconds=time.monotonic() - began,
-                )
-                left_out = [row._asdict() for row in self.left_out.values()]
-                manifest = {"program": self.program, **found, "statistics": statistics}
-                manifest |= {"left_out": left_out}
-                results.part(DATASHEET).write_text(self.datasheet(manifest), encoding="utf-8")
-                self._remove_others(results)
-                results.publish(manifest)
-                return manifest
-        finally:
-            await self.session.aclose()
+        with Results(self.config.run.out, self.names()) as results:
+            statistics, data = await self.make(results)
+            if input_hashes(self.config) != self._inputs:
+                raise InputError("an input changed while the build went on; start it again")
+            results.part(STATISTICS).write_bytes(pretty(statistics))
+            results.list_problems(self.problems)
+            found = manifest_of(
+                config=self.config,
+                inputs=self._inputs,
+                data=data,
+                problems=self.problems,
+                results=results,
+                notes=self.notes,
+                judges=self.panel.identities(),
+                budget=self.session.budget,
+                usage=self.session.budget.usage.since(self._before),
+                seconds=time.monotonic() - began,
+            )
+            left_out = [row._asdict() for row in self.left_out.values()]
+            manifest = {"program": self.program, **found, "statistics": statistics}
+            manifest |= {"left_out": left_out}
+            results.part(DATASHEET).write_text(self.datasheet(manifest), encoding="utf-8")
+            results.publish(manifest)
+            return manifest
 
-    async def judged(self, judge: JudgeName, stage: FinishedStage[T], results: Results) -> T:
-        """What comes of a stage; the topics of which it lacks something are left out."""
-        journal = await self.session.journaled(stage, (judge,))
-        for number, item in enumerate(stage.items()):
-            if isinstance(outcome := journal.outcome(number), Unjudged):
-                self.leave_out(item.ids[0], stage.name, str(outcome.reason))
-        found = stage.finish(journal, results)
-        journal.close()
-        return found
+    async def made(
+        self, judge: JudgeName, name: str, make: Maker, items: Iterable[Item], results: Results
+    ) -> dict[tuple[str, ...], Any]:
+        """What a judge made of each item, by its ids; topics that lack something are left out."""
+        chosen = list(items)
+        stage = makes(name, (judge,), make, lambda: iter(chosen), total=len(chosen))
+        made: dict[tuple[str, ...], Any] = {}
+        async with self.session.judged(stage, results) as outcome:
+            for item in chosen:
+                if isinstance(found := outcome(item), Judged):
+                    made[tuple(item.ids.values())] = found.values["made"]
+        self.leave_out_missing(results)
+        return made
+
+    def leave_out_missing(self, results: Results) -> None:
+        """Leave out the topics of which a judgement did not arrive so far."""
+        for topic_id, (stage, reason) in results.missing.items():
+            self.leave_out(topic_id, stage, str(reason))
 
     def leave_out(self, topic_id: str, stage: str, reason: str) -> None:
         """Note the first thing that a topic lacks."""
         self.left_out.setdefault(topic_id, LeftOut(topic_id, stage, reason))
 
-    def _remove_others(self, results: Results) -> None:
-        """Remove what an earlier build wrote and this one does not."""
-        for name in self.files:
-            if not results.unpublished(name).exists():
-                (results.folder / name).unlink(missing_ok=True)
+    def names(self) -> Sequence[str]:
+        """All files of this and of earlier builds, which this one takes the place of."""
+        return self.files
 
 
 def run_build(
@@ -187,6 +141,7 @@ def run_build(
     *,
     quiet: bool,
     budget: Budget | None = None,
+    panel: Panel | None = None,
 ) -> dict[str, Any]:
     """Open what a build needs and run it; the manifest that was written.
 
@@ -195,19 +150,16 @@ def run_build(
     Args:
         inputs: hashes of the input files, taken before `given` was read from them.
         budget: shared with other programs; None: that of the config.
+        panel: judges that are open already; None: those of the config.
     """
-    check_prices(config, kind.judges)
     retry = is_finished(config.run.out, fingerprint_of(config, inputs), kind.program)
-    cache = open_cache(config, kind.judges)
-    budget = budget or budget_of(config)
-    try:
-        asks = config.run.executor != "ray"
-        panel = Panel(config, cache=cache, budget=budget, asks=asks)
-        session = Session(config, panel, budget, retry=retry, quiet=quiet)
-        return run_sync(kind(given, session, inputs, problems).build())
-    finally:
-        if cache is not None:
-            cache.close()
+
+    def build(session: Session) -> Awaitable[dict[str, Any]]:
+        return kind(given, session, inputs, problems).build()
+
+    return run_session(
+        config, kind.judges, build, retry=retry, quiet=quiet, budget=budget, panel=panel
+    )
 
 
 def check_build_folder(config: Config, program: str, files: Sequence[str]) -> None:

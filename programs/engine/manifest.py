@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import platform
-from collections.abc import Container, Mapping
+import sys
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,17 @@ from ...records.reading.problems import InputError, Problems
 from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
-from .results import MANIFEST, RESULT_FILES, Results
+from .results import ALWAYS, MANIFEST, Results
 
 _READ_BACK = {
-    "fingerprint", "config", "data", "cells_without_bank", "topics_without_nuggets", "unjudged",
-    "judged", "share_missing", "limit_reached",
+    "fingerprint", "config", "data", "unjudged", "judged", "share_missing", "limit_reached",
 }  # fmt: skip
-_PACKAGES = ("nuggetjudge", "dspy", "litellm", "pydantic", "aiohttp", "diskcache", "ir-measures")
+# Distributions, with their modules, whose version can change a result or how one is reached.
+_PACKAGES = {
+    **{name: name for name in ("nuggetjudge", "dspy", "litellm", "pydantic", "aiohttp")},
+    **{name: name for name in ("diskcache", "numpy", "scipy", "bm25s", "ray", "vllm")},
+    "ir-measures": "ir_measures",
+}
 
 
 def fingerprint_of(config: Config, inputs: Mapping[str, str]) -> str:
@@ -67,10 +72,14 @@ def check_not_input(config: Config, names: Container[str]) -> None:
             )
 
 
-def check_folder(config: Config) -> None:
-    """Raise InputError if the run would replace one of its inputs, or results of other programs."""
+def check_folder(config: Config, names: Iterable[str]) -> None:
+    """Raise InputError if the run would replace one of its inputs, or results of other programs.
+
+    Args:
+        names: of the files that programs may write.
+    """
     folder = config.run.out
-    check_not_input(config, RESULT_FILES)
+    check_not_input(config, (*names, *ALWAYS))
     if not (folder / MANIFEST).is_file():
         return
     before = read_manifest(folder)["config"]["program"]
@@ -134,6 +143,7 @@ def manifest_of(
     data: dict[str, Any],
     problems: Problems,
     results: Results,
+    notes: Mapping[str, Any],
     judges: dict[str, Any],
     budget: Budget,
     usage: Usage,
@@ -142,18 +152,14 @@ def manifest_of(
     """What manifest.json says. It holds no key: keys are in no config."""
     return {
         "fingerprint": fingerprint_of(config, inputs),
-        "versions": {name: _version(name) for name in _PACKAGES}
-        | {"python": platform.python_version()},
+        "versions": _versions(),
         "config": config.model_dump(mode="json", by_alias=True),
         "inputs": inputs,
         "judges": judges,
         "answered_by": sorted(results.answered_by),
         "data": data,
-        "cells_without_bank": results.cells_without_bank,
-        "topics_without_nuggets": results.topics_without_nuggets,
-        "cells_without_key_points": results.cells_without_key_points,
-        "topics_without_key_points": results.topics_without_key_points,
-        "items": results.items,
+        **notes,
+        **results.notes,
         "problems": problems.counts(),
         "counts": dict(sorted(results.counts.items())),
         "judged": dict(results.n_judged),
@@ -181,8 +187,11 @@ def _kind(program: object) -> str:
     return "results of judge run" if program is None else f"a collection of judge {program}"
 
 
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+def _versions() -> dict[str, str]:
+    """Of Python, and of the packages that this process has used."""
+    found = {"python": platform.python_version()}
+    for name, module in _PACKAGES.items():
+        if module in sys.modules:
+            with suppress(importlib.metadata.PackageNotFoundError):
+                found[name] = importlib.metadata.version(name)
+    return found

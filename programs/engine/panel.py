@@ -3,53 +3,55 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
 from ...backends import open_backend
 from ...backends.batch.ledger import Batches
-from ...backends.budget import Budget
+from ...backends.budget import Budget, price_of
 from ...backends.cache import ReplyCache
 from ...backends.gateway import Backend
-from ...judges import (
-    AnswerabilityGrader,
-    AnswerWriter,
-    ClaimExtractor,
-    ClaimJudge,
-    Decontextualizer,
-    EntailmentJudge,
-    ItemJudge,
-    KeyPointExtractor,
-    KeyPointFilter,
-    KeyPointMerger,
-    ListwiseRanker,
-    NuggetAssigner,
-    NuggetImportance,
-    Nuggetizer,
-    OwnJudge,
-    QuestionDecomposer,
-    QuestionEvolver,
-    QuestionScorer,
-    RelevanceJudge,
-    RequestWriter,
-    SetwiseRanker,
-    SubQuestionGenerator,
-    SupportJudge,
-    read_judge_file,
-)
+from ...judges import ItemJudge, read_judge_file
 from ...judges.base import Judge
+from ...judges.table import item_judges, kind_of
 from ...metrics.tokens import token_counter
 from ...records.reading.problems import InputError
-from ..config.sections import ITEM_JUDGES, Config, JudgeName
+from ..config.names import JudgeName
+from ..config.sections import Config
 
-J = TypeVar("J", bound=Judge)
+
+def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> ReplyCache | None:
+    """The reply cache that a config names; None where nothing would be kept in it.
+
+    Args:
+        judges: those that will be asked; None: any model of the config may be.
+    """
+    models = config.models.values() if judges is None else (config.model_of(j)[1] for j in judges)
+    if config.run.cache is False or {model.way for model in models} <= {"lexical", "recorded"}:
+        return None
+    return ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)
+
+
+def check_prices(config: Config, judges: Iterable[JudgeName]) -> None:
+    """Raise InputError if there is a limit in dollars and a price that is not known."""
+    if config.run.max_cost is None:
+        return
+    for alias, model in map(config.model_of, judges):
+        if price_of(model) is None:
+            what = f"set models.{alias}.price, or use max_tokens"
+            raise InputError(f"max_cost: the price of model {model.model!r} is not known; {what}")
+
+
+def budget_of(config: Config) -> Budget:
+    """What the config allows to spend, all of it left."""
+    return Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
 
 
 class Panel:
-    """Opens each model once and builds each judge once, when it is first asked for.
+    """Opens each model once and builds each judge once, when it is first asked for by name.
 
     Args:
         asks: False where workers elsewhere do: here neither keys nor endpoints are needed.
@@ -64,146 +66,25 @@ class Panel:
         self._asks = asks
         self._backends: dict[str, Backend] = {}
         self._judges: dict[JudgeName, Judge] = {}
-        self._settings: dict[JudgeName, dict[str, Any]] = {}  # that a judge's identity has besides
+        self._about: dict[JudgeName, dict[str, Any]] = {}  # that a judge's identity has besides
+        self._own = config.items.judge
 
-    @property
-    def nuggetizer(self) -> Nuggetizer:
-        """Makes nugget lists."""
-        limit = self._config.nuggets.most
-        return self._judge("nuggetizer", Nuggetizer, limit=limit)
-
-    @property
-    def importance(self) -> NuggetImportance:
-        """Rates nuggets."""
-        return self._judge("importance", NuggetImportance)
-
-    @property
-    def assigner(self) -> NuggetAssigner:
-        """Looks for nuggets in answers."""
-        grades = self._config.judge("assigner").grades
-        return self._judge("assigner", NuggetAssigner, **({"grades": grades} if grades else {}))
-
-    @property
-    def support(self) -> SupportJudge:
-        """Grades citations."""
-        return self._judge("support", SupportJudge)
-
-    @property
-    def relevance(self) -> RelevanceJudge:
-        """Grades passages."""
-        return self._judge("relevance", RelevanceJudge)
-
-    @property
-    def answerability(self) -> AnswerabilityGrader:
-        """Grades how well texts answer questions."""
-        judge = self._judge("answerability", AnswerabilityGrader)
-        labels, eta = judge.correction and judge.correction.labels, self._config.coverage.eta
-        if labels and int(labels[-1]) < eta:
-            what = f"its best label is {labels[-1]}, so that nothing would reach eta {eta}"
-            raise InputError(f"{self._config.judge('answerability').state}: {what}")
-        return judge
-
-    @property
-    def subquestions(self) -> SubQuestionGenerator:
-        """Makes the questions that a report answers."""
-        return self._judge("subquestions", SubQuestionGenerator)
-
-    @property
-    def request(self) -> RequestWriter:
-        """Makes the request that a report responds to."""
-        return self._judge("request", RequestWriter)
-
-    @property
-    def decontextualizer(self) -> Decontextualizer:
-        """Makes standalone passages from documents. Raises: ValueError, see token_counter."""
-        name = self._config.coverage.tokenizer  # says where a document is cut
-        self._settings["decontextualizer"] = {"tokenizer": name}
-        return self._judge("decontextualizer", Decontextualizer, count=token_counter(name))
-
-    @property
-    def keypoint_extractor(self) -> KeyPointExtractor:
-        """Finds key points in documents."""
-        settings = {"rounds": self._config.keypoints.rounds}
-        self._settings["keypoint_extractor"] = settings
-        return self._judge("keypoint_extractor", KeyPointExtractor, **settings)
-
-    @property
-    def keypoint_merger(self) -> KeyPointMerger:
-        """Joins key points that say the same."""
-        return self._judge("keypoint_merger", KeyPointMerger)
-
-    @property
-    def keypoint_filter(self) -> KeyPointFilter:
-        """Says which key points answer the question."""
-        numbers = self._config.keypoints
-        settings = {"threshold": numbers.threshold, "samples": numbers.samples}
-        self._settings["keypoint_filter"] = settings
-        return self._judge("keypoint_filter", KeyPointFilter, **settings)
-
-    @property
-    def claim_extractor(self) -> ClaimExtractor:
-        """Says what an answer claims."""
-        return self._judge("claim_extractor", ClaimExtractor)
-
-    @property
-    def entailment(self) -> EntailmentJudge:
-        """Looks for key points in responses."""
-        return self._judge("entailment", EntailmentJudge)
-
-    @property
-    def claim(self) -> ClaimJudge:
-        """Says which claims state a key point."""
-        return self._judge("claim", ClaimJudge)
-
-    @property
-    def question_scorer(self) -> QuestionScorer:
-        """Scores questions."""
-        return self._judge("question_scorer", QuestionScorer)
-
-    @property
-    def question_evolver(self) -> QuestionEvolver:
-        """Makes new questions from others."""
-        return self._judge("question_evolver", QuestionEvolver)
-
-    @property
-    def question_decomposer(self) -> QuestionDecomposer:
-        """Splits questions for retrieval."""
-        return self._judge("question_decomposer", QuestionDecomposer)
-
-    @property
-    def answer_writer(self) -> AnswerWriter:
-        """Writes answers from passages."""
-        numbers = self._config.generate
-        settings = {"words": numbers.words, "citations": numbers.citations}
-        self._settings["answer_writer"] = settings
-        own = _text(numbers.instructions)
-        return self._judge("answer_writer", AnswerWriter, **settings, instructions=own)
-
-    @property
-    def listwise(self) -> ListwiseRanker:
-        """Puts passages in order."""
-        return self._judge("listwise", ListwiseRanker)
-
-    @property
-    def setwise(self) -> SetwiseRanker:
-        """Picks the best of a few passages."""
-        return self._judge("setwise", SetwiseRanker)
+    def __getitem__(self, name: JudgeName) -> Any:
+        """A judge by its name in a config. Raises: InputError if its settings or file are wrong."""
+        if name not in self._judges:
+            self._judges[name] = self._built(name)
+        return self._judges[name]
 
     def item_judge(self, name: str) -> ItemJudge:
         """A judge of items by its name, or by the YAML file that says what it is.
 
         Raises: InputError for another name, or a broken file.
         """
-        if name in ITEM_JUDGES:
-            judge: ItemJudge = getattr(self, name)
-            return judge
-        return self._judge("item", OwnJudge, definition=Path(name))
-
-    def named(self, name: JudgeName) -> Judge:
-        """The judge that a section under `judges:` is about."""
-        if name == "item":
-            return self.item_judge(self._config.items.judge or "")
-        judge: Judge = getattr(self, name)
+        is_known = name in item_judges()
+        if not is_known:
+            self._own = name
+        judge = self[name if is_known else "item"]
+        assert isinstance(judge, ItemJudge)
         return judge
 
     def name_of(self, judge: Judge) -> JudgeName:
@@ -243,7 +124,7 @@ class Panel:
                 "limit": getattr(judge, "limit", None),
                 "state": _hash(self._config.judge(name).state),
                 "model": {**model.identity(), "recording": _hash(model.recording)},
-                **self._settings.get(name, {}),
+                **self._about.get(name, {}),
             }
         return found
 
@@ -259,21 +140,63 @@ class Panel:
         for backend in self._backends.values():
             await backend.aclose()
 
-    def _judge(self, name: JudgeName, kind: type[J], **options: Any) -> J:
-        if name not in self._judges:
-            alias, _ = self._config.model_of(name)
-            window = self._config.judge(name).window
-            if window is not None:
-                options["window"] = window
-            built = kind(backend=self.backend(alias), **options)
-            state = self._config.judge(name).state
-            self._judges[name] = built if state is None else _fitted(built, state)
-        judge = self._judges[name]
-        assert isinstance(judge, kind)
+    def _built(self, name: JudgeName) -> Judge:
+        kind, config = kind_of(name), self._config
+        assert kind is not None  # the config names no other
+        options, self._about[name] = _setup(name, config, self._own)
+        if (window := config.judge(name).window) is not None:
+            options["window"] = window
+        judge: Judge = kind.load()(backend=self.backend(config.judge(name).model), **options)
+        if (state := config.judge(name).state) is not None:
+            judge = _fitted(judge, state)
+        if name == "answerability":
+            _check_eta(judge, config)
         return judge
 
 
-def _fitted(judge: J, path: Path) -> J:
+def _setup(
+    name: JudgeName, config: Config, own: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of a judge, and what they add to its identity besides prompts, window and limit.
+
+    Args:
+        own: the YAML file of a judge of one's own.
+
+    Raises: InputError for a file that does not fit; ValueError, see token_counter.
+    """
+    match name:
+        case "nuggetizer":
+            return {"limit": config.nuggets.most}, {}
+        case "assigner":
+            return ({"grades": grades} if (grades := config.judge(name).grades) else {}), {}
+        case "item":
+            return {"definition": Path(own or "")}, {}
+        case "decontextualizer":
+            tokenizer = config.coverage.tokenizer  # says where a document is cut
+            return {"count": token_counter(tokenizer)}, {"tokenizer": tokenizer}
+        case "keypoint_extractor":
+            rounds = {"rounds": config.keypoints.rounds}
+            return rounds, rounds
+        case "keypoint_filter":
+            numbers = {
+                "threshold": config.keypoints.threshold,
+                "samples": config.keypoints.samples,
+            }
+            return numbers, numbers
+        case "answer_writer":
+            numbers = {"words": config.generate.words, "citations": config.generate.citations}
+            return {**numbers, "instructions": _text(config.generate.instructions)}, numbers
+    return {}, {}
+
+
+def _check_eta(judge: Any, config: Config) -> None:
+    labels, eta = judge.correction and judge.correction.labels, config.coverage.eta
+    if labels and int(labels[-1]) < eta:
+        what = f"its best label is {labels[-1]}, so that nothing would reach eta {eta}"
+        raise InputError(f"{config.judge('answerability').state}: {what}")
+
+
+def _fitted(judge: Judge, path: Path) -> Judge:
     """The judge as a judge file has it. Raises: InputError if the file does not fit it."""
     assert isinstance(judge, ItemJudge)  # the config allows no other
     try:

@@ -26,11 +26,11 @@ class ProgressBar:
     """The progress of one stage. `usage` is the run's, so that the cost is the run's.
 
     Args:
-        total: number of items.
+        total: number of items; None: not known.
         quiet: draw nothing.
     """
 
-    def __init__(self, name: str, total: int, usage: Usage, *, quiet: bool = False) -> None:
+    def __init__(self, name: str, total: int | None, usage: Usage, *, quiet: bool = False) -> None:
         self._name, self._total, self._usage, self._quiet = name, total, usage, quiet
         self._began = self._drawn = time.monotonic()
         self.done = self.unjudged = self._kept = 0
@@ -79,7 +79,8 @@ class ProgressBar:
         if self._live is not None:
             self._live.update(self._task, completed=self.done, note=self.note(), refresh=True)
         elif not self._quiet:
-            sys.stderr.write(f"{self._name}: {self.done:,} of {self._total:,}, {self.note()}\n")
+            of = "" if self._total is None else f" of {self._total:,}"
+            sys.stderr.write(f"{self._name}: {self.done:,}{of}, {self.note()}\n")
 
     def __enter__(self) -> ProgressBar:
         if self._live is not None:

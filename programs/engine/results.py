@@ -5,32 +5,19 @@ from __future__ import annotations
 import fcntl
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, BinaryIO
 
 import orjson
 
-from ...records.judgements import Outcome, Unjudged
+from ...records.judgements import Outcome, Reason, Unjudged
 from ...records.reading.problems import InputError, Problems
 
-# What judgements are written to; a results folder has those of its programs.
-JUDGEMENT_FILES = (
-    *("relevance.jsonl", "nuggets.jsonl", "assignments.jsonl", "support.jsonl", "labels.jsonl"),
-    *("questions.jsonl", "ratings.jsonl", "keypoints.jsonl", "entailments.jsonl", "claims.jsonl"),
-)
-FOLLOWING_FILES = (  # what follows from judgements
-    *("pools.jsonl", "contexts.jsonl", "rated_reports.jsonl", "ranks.jsonl"),
-    *("qrels.txt", "diversity_qrels.txt", "rejected_keypoints.jsonl", "groups.jsonl"),
-)
 MANIFEST = "manifest.json"
-RESULT_FILES = (
-    *JUDGEMENT_FILES,
-    *FOLLOWING_FILES,
-    *("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST),
-)
+ALWAYS = ("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST)
 
 
 class RowWriter:
@@ -50,13 +37,18 @@ class Results:
     Files end in `.part` until `publish` gives all of them their names at once, the manifest last:
     a folder with a manifest holds one whole run. A run that fails leaves the one before as it was.
 
+    Args:
+        names: of all files that programs may write here; a run that is published takes the place
+            of all of them.
+
     Raises: InputError if the folder cannot be written, another process is writing it, or it has
         files of these names that no run has written.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, names: Collection[str]) -> None:
         self.folder = folder
-        _check_ours(folder)
+        self._all = names
+        _check_ours(folder, (*names, *ALWAYS))
         self._lock = _locked(folder)
         self._names: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -65,11 +57,8 @@ class Results:
         self.reasons: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
         self.answered_by: set[str] = set()
-        self.topics_without_nuggets: list[str] = []
-        self.cells_without_bank: list[tuple[str, str]] = []  # (run, topic): the bank failed
-        self.cells_without_key_points: list[tuple[str, str]] = []  # (run, topic): not made
-        self.topics_without_key_points: list[str] = []
-        self.items: dict[str, Any] | None = None  # what the labels of judged items mean
+        self.notes: dict[str, Any] = {}  # of programs, for the manifest
+        self.missing: dict[str, tuple[str, Reason]] = {}  # by topic: the first that is not judged
         self._unjudged = self.part("unjudged.jsonl").open("wb")
 
     def part(self, name: str) -> Path:
@@ -93,7 +82,7 @@ class Results:
         self.part(MANIFEST).write_bytes(text)
         self._unjudged.close()
         (self.folder / MANIFEST).unlink(missing_ok=True)
-        for name in (*JUDGEMENT_FILES, *FOLLOWING_FILES):
+        for name in self._all:
             if name not in self._names:
                 (self.folder / name).unlink(missing_ok=True)
         while self._names:
@@ -104,11 +93,10 @@ class Results:
     def judged(
         self,
         stage: str,
-        ids: dict[str, str],
+        ids: Mapping[str, Any],
         outcome: Outcome,
         *,
         n: int = 1,
-        place: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Count one outcome that stands for `n` judgements; list it when there is none."""
         for call in outcome.provenance:
@@ -121,8 +109,10 @@ class Results:
             return
         self.n_unjudged[stage] += n
         self.reasons[outcome.reason.value] += n
+        if isinstance(topic := ids.get("topic_id"), str):
+            self.missing.setdefault(topic, (stage, outcome.reason))
         why = {"reason": outcome.reason, "detail": outcome.detail, "raw": outcome.raw}
-        row = {"stage": stage, **ids, **place, "n": n, **why}
+        row = {"stage": stage, **ids, "n": n, **why}
         self._unjudged.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
     def count(self, what: str, n: int = 1) -> None:
@@ -158,11 +148,11 @@ class Results:
         os.close(self._lock)
 
 
-def _check_ours(folder: Path) -> None:
+def _check_ours(folder: Path, names: Collection[str]) -> None:
     """Refuse a folder, such as that of the data, whose files a run would replace."""
     if (folder / "journal").is_dir() or (folder / MANIFEST).is_file():
         return
-    for name in RESULT_FILES:
+    for name in names:
         if (folder / name).exists():
             raise InputError(f"{folder}: has a {name} that no run wrote; name another folder")
 

@@ -1,50 +1,46 @@
-"""What every command that asks judges needs: a reply cache, known prices, stages with journals."""
+"""Judges stages, each with a journal in the results folder, and hands out what became of items."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import TypeVar
 
-from ...backends.budget import Budget, price_of
-from ...backends.cache import ReplyCache
-from ...records.reading.problems import InputError
-from ..config.sections import Config, JudgeName
+from ...backends.budget import Budget
+from ...backends.loop import run_sync
+from ...records.judgements import Outcome, Reason, Unjudged
+from ..config.names import JudgeName
+from ..config.sections import Config
 from .journal import Journal
-from .panel import Panel
+from .panel import Panel, budget_of, check_prices, open_cache
 from .progress import ProgressBar
-from .stage import Executor, Stage, Work, run_here
+from .results import Results
+from .stage import Executor, Item, Stage, Work, run_here
+
+T = TypeVar("T")
 
 
-def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> ReplyCache | None:
-    """The reply cache that a config names; None where nothing would be kept in it.
+class Outcomes:
+    """What became of the items of a stage; called with each of them, in the stage's order."""
 
-    Args:
-        judges: those that will be asked; None: any model of the config may be.
-    """
-    models = config.models.values() if judges is None else (config.model_of(j)[1] for j in judges)
-    if config.run.cache is False or {model.way for model in models} <= {"lexical", "recorded"}:
-        return None
-    return ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)
+    def __init__(self, name: str, journal: Journal, results: Results) -> None:
+        self._name, self._journal, self._results = name, journal, results
+        self._number = 0
 
-
-def check_prices(config: Config, judges: Iterable[JudgeName]) -> None:
-    """Raise InputError if there is a limit in dollars and a price that is not known."""
-    if config.run.max_cost is None:
-        return
-    for alias, model in map(config.model_of, judges):
-        if price_of(model) is None:
-            what = f"set models.{alias}.price, or use max_tokens"
-            raise InputError(f"max_cost: the price of model {model.model!r} is not known; {what}")
-
-
-def budget_of(config: Config) -> Budget:
-    """What the config allows to spend, all of it left."""
-    return Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
+    def __call__(self, item: Item) -> Outcome:
+        """The outcome of the next item, counted in the results."""
+        outcome: Outcome
+        if item.payload is None:
+            outcome = Unjudged(Reason.NO_PASSAGE, item.missing)
+        else:
+            outcome = self._journal.outcome(self._number)
+        self._number += 1
+        self._results.judged(self._name, item.ids, outcome, n=item.n)
+        return outcome
 
 
 class Session:
-    """Runs stages, each with a journal in the results folder, from which it goes on.
+    """Judges stages one after the other, each going on from its journal.
 
     Args:
         retry: ask again for what the journals have as unjudged.
@@ -61,46 +57,83 @@ class Session:
         self._retry = retry
         self._quiet = quiet
 
-    async def journaled(
-        self, stage: Stage, judges: Sequence[JudgeName], settings: Any = None
-    ) -> Journal:
-        """The open journal with an outcome for each item of a stage.
-
-        Args:
-            judges: those that the stage asks; with `settings` they name the journal.
-        """
+    @asynccontextmanager
+    async def judged(self, stage: Stage, results: Results) -> AsyncIterator[Outcomes]:
+        """Judge what is missing of a stage; then its outcomes, in the order of its items."""
         run = self.config.run
-        name = "offline" if run.offline else self.panel.fingerprint(judges, settings)
+        name = "offline" if run.offline else self.panel.fingerprint(stage.judges, stage.settings)
         path = run.out / "journal" / f"{stage.name}-{name}.jsonl"
         if run.offline:  # replays the cache alone, not an earlier journal
             path.unlink(missing_ok=True)
-        kept = getattr(stage, "kept", ())  # unjudged ones that are not asked for again
-        journal = Journal(path, retry=self._retry, kept=kept)
-        usage = self.budget.usage
+        journal = Journal(path, retry=self._retry, kept=stage.kept)
         try:
-            with ProgressBar(stage.name, stage.total(), usage, quiet=self._quiet) as bar:
+            usage = self.budget.usage
+            with ProgressBar(stage.name, stage.total, usage, quiet=self._quiet) as bar:
                 work = Work(stage, journal, bar)
                 if self._elsewhere is None:
                     await run_here(work, self._at_once(stage))
                 else:
                     await self._elsewhere.run(work)
-        except BaseException:
+            yield Outcomes(stage.name, journal, results)
+        finally:
             journal.close()
-            raise
-        return journal
 
     def _at_once(self, stage: Stage) -> int:
         """How many items are held: all that go into batches together, or as many as are asked."""
         run = self.config.run
         if run.executor != "batch":
             return run.concurrency
-        return max(1, min(run.batch.at_once, stage.total()))
+        most = run.batch.at_once
+        return max(1, min(most, most if stage.total is None else stage.total))
 
     async def aclose(self) -> None:
         """Let go of workers and connections."""
         if self._elsewhere is not None:
             await self._elsewhere.aclose()
         await self.panel.aclose()
+
+
+def run_session(
+    config: Config,
+    judges: Iterable[JudgeName],
+    work: Callable[[Session], Awaitable[T]],
+    *,
+    retry: bool,
+    quiet: bool,
+    budget: Budget | None = None,
+    panel: Panel | None = None,
+) -> T:
+    """Open what a command that asks judges needs, do its work, and close all.
+
+    Args:
+        judges: those that may be asked.
+        budget: shared with other work; None: that of the config.
+        panel: judges that are open already; None: those of the config.
+
+    Raises: InputError for a limit in dollars without a price; what the work raises.
+    """
+    names = list(judges)
+    cache = None
+    if budget is None:
+        budget = budget_of(config)
+    if panel is None:
+        check_prices(config, names)
+        cache = open_cache(config, names)
+    try:
+        asks = config.run.executor != "ray"
+        panel = panel or Panel(config, cache=cache, budget=budget, asks=asks)
+        session = Session(config, panel, budget, retry=retry, quiet=quiet)
+
+        async def whole() -> T:
+            try:
+                return await work(session)
+            finally:
+                await session.aclose()
+
+        return run_sync(whole())
+    finally:
+        if cache is not None:
+            cache.close()
 
 
 def _executor(config: Config, panel: Panel, budget: Budget) -> Executor | None:

@@ -5,27 +5,38 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import orjson
 
 from ...backends.errors import JudgeError
-from ...records.judgements import Judged, Outcome, Unjudged
+from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
+from ..config.names import JudgeName
 from .journal import Journal
+
+if TYPE_CHECKING:
+    from ...judges import ItemJudge
+    from .panel import Panel
 
 BREATH = 64  # items that need no waiting, such as lexical ones, between two looks at Ctrl-C
 
 
 class Item(NamedTuple):
-    """One thing to judge: the ids that name it, and what the stage needs to judge it.
+    """One thing to judge: what names it, and what it is judged by.
 
-    `payload` holds the judge's inputs only (str, int, lists of them): it enters the digest.
+    Attributes:
+        ids: what names it, under the names of label files; a row of unjudged.jsonl has them all.
+        payload: inputs of the judge (str, int, lists of them); None: a text of it is missing.
+        n: how many judgements it stands for.
+        missing: which text that is.
     """
 
-    ids: tuple[str, ...]
-    payload: tuple[Any, ...]
+    ids: Mapping[str, Any]
+    payload: tuple[Any, ...] | None
+    n: int = 1
+    missing: str = ""
 
     def digest(self) -> int:
         """64-bit hash of ids and inputs, the same in every process."""
@@ -36,26 +47,101 @@ class Item(NamedTuple):
         return int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
 
 
-class Stage(Protocol):
-    """One kind of judgement within a run.
+Ask = Callable[[Item], Awaitable[Judged]]
 
-    `judge` needs the item, judges, coroutine functions and settings alone, and none of the data:
-    in a worker elsewhere the stage has no more (shipping.py).
+
+@dataclass(frozen=True)
+class Stage:
+    """One kind of judgement within a run: which items, and how one is asked about.
+
+    Attributes:
+        name: of its journal, its progress bar and its rows in unjudged.jsonl.
+        judges: those that it asks; with `settings` they name the journal.
+        items: all items, lazily, in the same order each time.
+        ask: judges one; raises JudgeError. Holds judges and settings, none of the data: it may go
+            to a worker elsewhere.
+        kept: reasons for which an item without a judgement is not asked about again.
+        total: how many items there are, where that is known beforehand.
     """
 
     name: str
+    judges: tuple[JudgeName, ...]
+    items: Callable[[], Iterator[Item]]
+    ask: Ask
+    settings: Any = None
+    kept: frozenset[Reason] = frozenset()
+    total: int | None = None
 
-    def items(self) -> Iterator[Item]:
-        """All items, lazily, in the same order each time."""
-        ...
 
-    def total(self) -> int:
-        """How many items there will be, for the progress bar."""
-        ...
+def labels(
+    name: str,
+    panel: Panel,
+    judge_name: JudgeName,
+    items: Callable[[], Iterator[Item]],
+    *,
+    kept: frozenset[Reason] = frozenset(),
+    total: int | None = None,
+) -> Stage:
+    """A stage that has a judge label items, one or a window of them in a call.
 
-    async def judge(self, item: Item) -> Judged:
-        """Judge one. Raises: JudgeError."""
-        ...
+    A payload has the `inputs` of the judge, in that order: a text each, or of one of them a list
+    of the texts of the window. The outcome's `verdicts` are rows of label, score, ..., in order.
+    """
+    judge: ItemJudge = panel[judge_name]
+
+    async def ask(item: Item) -> Judged:
+        verdicts, call = await judge.verdicts(asked_of(judge, item), topic_of(item))
+        return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, (call,))
+
+    return Stage(name, (judge_name,), items, ask, kept=kept, total=total)
+
+
+Maker = Callable[..., Awaitable[tuple[Any, Sequence[Provenance]]]]
+
+
+def makes(
+    name: str,
+    judges: tuple[JudgeName, ...],
+    make: Maker,
+    items: Callable[[], Iterator[Item]],
+    *,
+    settings: Any = None,
+    total: int | None = None,
+) -> Stage:
+    """A stage that has judges make something of each item: nuggets, questions, answers.
+
+    Args:
+        make: takes the payload of an item; returns what was made, ready for JSON, and its calls.
+            The outcome has it under `made`.
+    """
+
+    async def ask(item: Item) -> Judged:
+        made, calls = await make(*(item.payload or ()))
+        return Judged({"made": made}, tuple(calls))
+
+    return Stage(name, judges, items, ask, settings, total=total)
+
+
+def asked_of(judge: ItemJudge, item: Item) -> list[dict[str, Any]]:
+    """The inputs of each of the items that one payload of `labels` holds."""
+    given = dict(zip(judge.inputs, item.payload or (), strict=True))
+    for name, texts in given.items():
+        if isinstance(texts, list):
+            return [{**given, name: text} for text in texts]
+    return [given]
+
+
+def topic_of(item: Item) -> str | None:
+    """The topic of an item, where it has one."""
+    topic = item.ids.get("topic_id")
+    return topic if isinstance(topic, str) else None
+
+
+def rows_of(outcome: Outcome, n: int) -> list[dict[str, Any]]:
+    """The verdicts of `labels` as rows, `label` None in each of the `n` where there is none."""
+    if isinstance(outcome, Judged):
+        return list(outcome.values["verdicts"])
+    return [{"label": None} for _ in range(n)]
 
 
 class Progress(Protocol):
@@ -100,6 +186,8 @@ class Work:
     def left(self) -> Iterator[Pending | None]:
         """Items that the journal does not hold, lazily; a None now and then, to look up at."""
         for number, item in enumerate(self.stage.items()):
+            if item.payload is None:
+                continue
             self.tally.items += 1
             digest = item.digest()
             if self._journal.recall(number, digest):
@@ -134,15 +222,6 @@ class Executor(Protocol):
         ...
 
 
-async def run_stage(
-    stage: Stage, journal: Journal, *, concurrency: int, progress: Progress | None = None
-) -> Tally:
-    """Judge every item that the journal does not hold yet. See `run_here`."""
-    work = Work(stage, journal, progress)
-    await run_here(work, concurrency)
-    return work.tally
-
-
 async def run_here(work: Work, concurrency: int) -> None:
     """Judge what is left of a stage in this process.
 
@@ -158,7 +237,7 @@ async def run_here(work: Work, concurrency: int) -> None:
             if pending is None:
                 await asyncio.sleep(0)
             else:
-                work.finish(pending, await outcome_of(work.stage, pending.item))
+                work.finish(pending, await outcome_of(work.stage.ask, pending.item))
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -168,9 +247,9 @@ async def run_here(work: Work, concurrency: int) -> None:
         raise errors.exceptions[0] from None
 
 
-async def outcome_of(stage: Stage, item: Item) -> Outcome:
+async def outcome_of(ask: Ask, item: Item) -> Outcome:
     """Judge one item; a JudgeError is its outcome."""
     try:
-        return await stage.judge(item)
+        return await ask(item)
     except JudgeError as error:
         return Unjudged(error.reason, error.detail, error.raw)

@@ -15,7 +15,10 @@ from ...records.reports import read_reports
 from ...records.rows import Answer, QuestionSet, Topic
 from ...records.runs import read_trec_run
 from ..config.sections import CoverageConfig, DataConfig
-from ..protocols.coverage.scores import ORACLES
+
+ORACLE_CONTEXT = "Z*"  # run id of the required passages
+ORACLE_REPORT = "y*"  # run id of the reference reports
+ORACLES = (ORACLE_CONTEXT, ORACLE_REPORT)
 
 
 @dataclass

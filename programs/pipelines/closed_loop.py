@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from ...backends.budget import Budget
 from ...records.judgements import Reason
 from ...records.reading.problems import InputError
 from ..config.sections import Config
-from ..engine.estimates import Estimate
+from ..engine.panel import Panel
 from .generate import answers_file, generate
-from .generate_plan import plan_generate
-from .rehearsal import plan_retrieve, without_models
-from .retrieve import pipelines_of, retrieve
+from .retrieve import retrieve
 
 ANSWERED = {"nuggets", "support", "keypoints"}  # programs that judge answers
 AGAIN = (
@@ -35,7 +32,9 @@ def makes_answers(config: Config) -> bool:
     return is_closed_loop(config) and "generate" in config.model_fields_set
 
 
-def closed_loop(config: Config, budget: Budget, *, quiet: bool = True) -> Config:
+def closed_loop(
+    config: Config, budget: Budget, *, quiet: bool = True, panel: Panel | None = None
+) -> Config:
     """The config with the runs of its pipelines, and answers written from them, as its data.
 
     The pipelines run first, into `contexts/` of the results folder; where the config has a
@@ -45,6 +44,7 @@ def closed_loop(config: Config, budget: Budget, *, quiet: bool = True) -> Config
 
     Args:
         budget: of the whole loop, the judging included.
+        panel: judges that are open already; None: those of the config.
 
     Raises: InputError if answers are wanted and not made; if a reranker's reply is missing, or an
         answer could not be made, since judges would take it for one that the system did not give.
@@ -52,7 +52,7 @@ def closed_loop(config: Config, budget: Budget, *, quiet: bool = True) -> Config
     if ANSWERED & set(config.program) and not (config.data.runs or makes_answers(config)):
         raise InputError("no answers: a section generate: has them written from the contexts")
     folder = config.run.out / CONTEXTS
-    found = retrieve(config, folder, quiet=quiet, budget=budget)
+    found = retrieve(config, folder, quiet=quiet, budget=budget, panel=panel)
     if found["limit_reached"]:
         raise InputError(f"rerankers: stopped at {found['limit_reached']}; {RAISE}")
     if found["share_missing"] > config.run.allow_missing:
@@ -64,7 +64,7 @@ def closed_loop(config: Config, budget: Budget, *, quiet: bool = True) -> Config
         return config
     folder = config.run.out / GENERATED
     writing = _with(_with(config, "run", out=folder), "data", retrieval=runs)
-    made = generate(writing, quiet=quiet, budget=budget)
+    made = generate(writing, quiet=quiet, budget=budget, panel=panel)
     reasons = Counter(made["unjudged_by_reason"])
     del reasons[Reason.NO_PASSAGE]  # nothing was found: the system's own doing
     n = reasons.total()
@@ -76,24 +76,6 @@ def closed_loop(config: Config, budget: Budget, *, quiet: bool = True) -> Config
         raise InputError(f"{what}; {AGAIN}")
     answers = [str(folder / answers_file(run_id)) for run_id in made["data"]["run_ids"]]
     return _with(config, "data", runs=(*config.data.runs, *answers))
-
-
-def rehearse(config: Config, work: Path) -> tuple[Config, list[Estimate]]:
-    """What the loop will ask before the judging, and a config whose data a rehearsal made.
-
-    Args:
-        work: a folder for the contexts and answers of the rehearsal, made without a model.
-    """
-    estimates = plan_retrieve(config, work / CONTEXTS)
-    runs = tuple(str(work / CONTEXTS / f"{name}.run") for name in pipelines_of(config))
-    found = _with(config, "data", retrieval=(*config.data.retrieval, *runs))
-    if not makes_answers(config):
-        return found, estimates
-    writing = _with(_with(config, "run", out=work / GENERATED), "data", retrieval=runs)
-    estimates += plan_generate(writing)
-    made = generate(without_models(writing))
-    answers = [str(work / GENERATED / answers_file(name)) for name in made["data"]["run_ids"]]
-    return _with(found, "data", runs=(*config.data.runs, *answers)), estimates
 
 
 def _with(config: Config, section: str, **settings: Any) -> Config:

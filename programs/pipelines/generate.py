@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from ...backends.budget import Budget
-from ...judges.makers.answer_writer import AnswerWriter
 from ...records.judgements import Judged
-from ..config.sections import Config, GenerateConfig
-from ..engine.journal import Journal
+from ..config.sections import Config
+from ..engine.estimates import Estimate
 from ..engine.making import DATASHEET, STATISTICS, Build, run_build
 from ..engine.manifest import input_hashes, read_manifest
+from ..engine.panel import Panel
+from ..engine.rehearsal import rehearse
 from ..engine.results import MANIFEST, Results
-from ..engine.stage import Item
+from ..engine.stage import makes
+from ..protocols.table import empty_notes
+from .contexts import ANSWERS, JUDGES, PROGRAM, Contexts, generate_config, load_contexts
 from .generate_files import COUNTED, answer_counts, answer_row, answers_datasheet
-from .generate_plan import ANSWERS, JUDGES, PROGRAM, Contexts, generate_config, load_contexts
 
 
-def generate(config: Config, *, quiet: bool = True, budget: Budget | None = None) -> dict[str, Any]:
+def generate(
+    config: Config, *, quiet: bool = True, budget: Budget | None = None, panel: Panel | None = None
+) -> dict[str, Any]:
     """Write the answers of each retrieval run in `config.run.out`, as `answers/<run>.jsonl`.
 
     Each topic's answer is made from the first `generate.k` passages of its ranking, whose ids are
@@ -32,6 +36,7 @@ def generate(config: Config, *, quiet: bool = True, budget: Budget | None = None
             run; program is not.
         quiet: draw no progress bar.
         budget: shared with other programs; None: that of the config.
+        panel: judges that are open already; None: those of the config.
 
     Returns: the manifest that was written; `statistics.runs` has the counts of each run.
     Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
@@ -41,61 +46,16 @@ def generate(config: Config, *, quiet: bool = True, budget: Budget | None = None
     inputs = input_hashes(config)
     contexts = load_contexts(config)
     problems = contexts.problems
-    return run_build(_Answers, contexts, config, inputs, problems, quiet=quiet, budget=budget)
-
-
-class AnswerStage:
-    """One item per run and topic."""
-
-    name = "answers"
-
-    def __init__(self, contexts: Contexts, writer: AnswerWriter, settings: GenerateConfig) -> None:
-        self._contexts = contexts
-        self._writer = writer
-        self._settings = settings
-
-    def items(self) -> Iterator[Item]:
-        """Runs in order, topics in order."""
-        return self._contexts.items()
-
-    def total(self) -> int:
-        """Number of items."""
-        return sum(map(len, self._contexts.names.values()))
-
-    async def judge(self, item: Item) -> Judged:
-        """One answer: its sentences, each with the places of the passages that it cites."""
-        question, names, texts = item.payload
-        passages = dict(zip(names, texts, strict=True))
-        sentences, calls = await self._writer.write(question, passages)
-        answer = [
-            {"text": s.text, "citations": [names.index(c.passage_id) for c in s.citations]}
-            for s in sentences
-        ]
-        return Judged({"answer": answer}, tuple(calls))
-
-    def finish(self, journal: Journal, results: Results) -> dict[str, dict[str, int]]:
-        """Write the answers of each run; what is in them, counted."""
-        found = {}
-        for run_id, items in groupby(enumerate(self.items()), key=lambda pair: pair[1].ids[0]):
-            counts: Counter[str] = Counter()
-            with results.open(answers_file(run_id)) as rows:
-                for number, item in items:
-                    outcome, (_, topic_id) = journal.outcome(number), item.ids
-                    results.judged(self.name, {"run_id": run_id, "topic_id": topic_id}, outcome)
-                    counts["topics"] += 1
-                    if isinstance(outcome, Judged):
-                        answer, names = outcome.values["answer"], item.payload[1]
-                        topic, layout = self._contexts.topics[topic_id], self._settings.layout
-                        rows.write(answer_row(run_id, topic, names, answer, layout))
-                        counts.update(answer_counts(names, answer))
-            found[run_id] = {what: counts[what] for what in COUNTED}
-        return found
+    return run_build(
+        _Answers, contexts, config, inputs, problems, quiet=quiet, budget=budget, panel=panel
+    )
 
 
 class _Answers(Build):
     """One stage, and a file for each run."""
 
     program, judges, files = PROGRAM, JUDGES, (STATISTICS, DATASHEET)
+    notes = empty_notes()
     given: Contexts
 
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -104,10 +64,7 @@ class _Answers(Build):
         folder.mkdir(exist_ok=True)
         for torn in folder.glob("*.part"):  # by a kill
             torn.unlink()
-        stage = AnswerStage(self.given, self.panel.answer_writer, self.config.generate)
-        journal = await self.session.journaled(stage, JUDGES)
-        found = stage.finish(journal, results)
-        journal.close()
+        found = await self._written(results)
         data = {
             "topic_ids": list(self.given.topics),
             "run_ids": list(found),
@@ -117,16 +74,53 @@ class _Answers(Build):
         }
         return {"runs": found}, data
 
+    async def _written(self, results: Results) -> dict[str, dict[str, int]]:
+        """Write the answers of each run; what is in them, counted."""
+        given, writer = self.given, self.panel["answer_writer"]
+        layout = self.config.generate.layout
+
+        async def write(question: str, names: list[str], texts: list[str]) -> tuple[Any, Any]:
+            """The sentences, each with the positions of the passages that it cites."""
+            sentences, calls = await writer.write(question, dict(zip(names, texts, strict=True)))
+            return [
+                {"text": s.text, "citations": [names.index(c.passage_id) for c in s.citations]}
+                for s in sentences
+            ], calls
+
+        total = sum(map(len, given.names.values()))
+        stage = makes("answers", JUDGES, write, given.items, total=total)
+        found = {}
+        async with self.session.judged(stage, results) as outcome:
+            for run_id, items in groupby(given.items(), key=lambda item: item.ids["run_id"]):
+                counts: Counter[str] = Counter()
+                with results.open(answers_file(run_id)) as rows:
+                    for item in items:
+                        made = outcome(item)
+                        counts["topics"] += 1
+                        if isinstance(made, Judged):
+                            answer, names = made.values["made"], given.names_of(item)
+                            topic = given.topics[item.ids["topic_id"]]
+                            rows.write(answer_row(run_id, topic, names, answer, layout))
+                            counts.update(answer_counts(names, answer))
+                found[run_id] = {what: counts[what] for what in COUNTED}
+        return found
+
     def datasheet(self, manifest: Mapping[str, Any]) -> str:
         """See Build."""
         return answers_datasheet(manifest)
 
-    def _remove_others(self, results: Results) -> None:
-        super()._remove_others(results)
-        if (results.folder / MANIFEST).is_file():
-            for run_id in read_manifest(results.folder, PROGRAM)["data"]["run_ids"]:
-                if not results.unpublished(name := answers_file(run_id)).exists():
-                    (results.folder / name).unlink(missing_ok=True)
+    def names(self) -> Sequence[str]:
+        """See Build; the answers of earlier runs go."""
+        before: Sequence[str] = ()
+        if (self.config.run.out / MANIFEST).is_file():
+            before = read_manifest(self.config.run.out, PROGRAM)["data"]["run_ids"]
+        return (*self.files, *map(answers_file, before))
+
+
+def plan_generate(config: Config) -> list[Estimate]:
+    """What the answers will take, see `rehearse`. Raises: InputError as `generate` does."""
+    generate_config(config)
+    return rehearse(config, lambda alone, panel: generate(alone, panel=panel))
 
 
 def answers_file(run_id: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...records.answers import count_words
 from ...records.rows import Topic
-from ..build.datasheet import generated, left_out, licence, plain, sources, table
+from ..engine.datasheet import generated, left_out, licence, plain, sources, table
 
 TEAM = "nuggetjudge"  # the layout of 2025 wants one
 COUNTED = (  # of a run; a passage counts once for each context that has it

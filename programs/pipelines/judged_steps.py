@@ -70,7 +70,7 @@ class JudgedSteps:
             self.asked["listwise"] += 1
             passages = [texts[ranked[place].passage_id] for place in places]
             try:
-                found, _ = await self._panel.listwise.order(topic.question, passages)
+                found, _ = await self._panel["listwise"].order(topic.question, passages)
             except JudgeError:
                 self.failed["listwise"] += 1
                 return places
@@ -88,11 +88,11 @@ class JudgedSteps:
             self.asked["setwise"] += 1
             passages = [texts[ranked[place].passage_id] for place in places]
             try:
-                found, _ = await self._panel.setwise.best(topic.question, passages)
+                found, _ = await self._panel["setwise"].best(topic.question, passages)
             except JudgeError:
                 self.failed["setwise"] += 1
                 return min(places)
-            return places[found]
+            return places[int(found)]
 
         places = await setwise_top(len(ranked), best, top=step.top, size=step.size)
         return by_place(ranked[place].passage_id for place in places)
@@ -118,7 +118,7 @@ class JudgedSteps:
             return given
         self.asked["sub-questions"] += 1
         try:
-            found, _ = await self._panel.question_decomposer.decompose(topic.question)
+            found, _ = await self._panel["question_decomposer"].decompose(topic.question)
         except JudgeError:
             self.failed["sub-questions"] += 1
             return None
@@ -128,7 +128,7 @@ class JudgedSteps:
         self, step: CoverageStep, topic: Topic, name: str, questions: QuestionSet, text: str
     ) -> list[float | None]:
         """A rating a question; those that are given are not asked for."""
-        judge = self._panel.answerability
+        judge = self._panel["answerability"]
         known: Sequence[int] = ()
         if step.questions == "given":
             known = self._ratings.get(topic.id, {}).get(name, ())

@@ -5,25 +5,35 @@ from __future__ import annotations
 import importlib.metadata
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...backends.budget import Budget
-from ...backends.loop import run_sync
 from ...records.questions import read_question_sets
 from ...records.ratings import Ratings, read_ratings
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import QuestionSet, Topic
 from ...records.topics import read_topics
+from ..config.names import JudgeName
 from ..config.pipeline import deep_enough, name_of, too_shallow
-from ..config.sections import Config, JudgeName
-from ..config.steps import AnyStep, CoverageStep, CutStep, ListwiseStep, RunStep, SetwiseStep, Step
+from ..config.sections import Config
+from ..config.steps import (
+    CoverageStep,
+    CutStep,
+    ListwiseStep,
+    RankLlmStep,
+    RunStep,
+    SetwiseStep,
+    Step,
+)
+from ..engine.estimates import Estimate
 from ..engine.manifest import fingerprint_of, input_hashes, this_time
-from ..engine.panel import Panel
-from ..engine.session import budget_of, check_prices, open_cache
+from ..engine.panel import Panel, budget_of
+from ..engine.rehearsal import rehearse
+from ..engine.session import Session, run_session
 from ..inputs.collection import Collection
 from ..inputs.coverage import read_coverage_inputs
 from ..protocols.coverage.judging import add_pools
@@ -33,6 +43,8 @@ from .indexing import Indexes
 from .judged_steps import JudgedSteps
 from .ranking_steps import Rankings, RankingSteps
 from .run_files import PROGRAM, run_files
+
+NOT_COUNTED = "Not counted: the calls of rankllm, which asks by itself.\n"
 
 
 def retrieve(
@@ -61,7 +73,7 @@ def retrieve(
     Raises: InputError for bad input; EndpointUnusable when no request can succeed. Nothing is
         written then either.
     """
-    config = with_steps(config, deep_enough)
+    config = config.with_steps(deep_enough)
     pipelines = pipelines_of(config)
     inputs = {**input_hashes(config), **_run_hashes(pipelines)}
     files = run_files(out, pipelines, map(Path, inputs))
@@ -70,34 +82,37 @@ def retrieve(
     questions, ratings = _given(config, pipelines, problems)
     problems.raise_errors()
     required = _required(config, pipelines, topics)
-    judges = judges_of(pipelines)
-    check_prices(config, judges)
-    cache = open_cache(config, judges)
     budget = budget or budget_of(config)
     before = replace(budget.usage)
     began = time.monotonic()
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work,
-            closing(Encoders(config.run.cache)) as encoders,
-        ):
-            panel = panel or Panel(config.here(), cache=cache, budget=budget)
-            data = config.data
-            indexes = Indexes(
-                data.passages, data.index, Path(work), problems, encoders, quiet=quiet
-            )
-            judged = JudgedSteps(panel, questions, ratings)
+    with (
+        tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work,
+        closing(Encoders(config.run.cache)) as encoders,
+    ):
+        data = config.data
+        indexes = Indexes(data.passages, data.index, Path(work), problems, encoders, quiet=quiet)
+
+        async def judge(session: Session) -> _Found:
+            judged = JudgedSteps(session.panel, questions, ratings)
             steps = RankingSteps(
                 config, topics, indexes, judged, required, budget.usage, problems, quiet=quiet
             )
-            found = run_sync(_all(panel, steps, pipelines))
-    finally:
-        if cache is not None:
-            cache.close()
+            found = {name: await steps.run(pipeline) for name, pipeline in pipelines.items()}
+            return _Found(judged, steps, found, session.panel.identities())
+
+        judged, steps, found, identities = run_session(
+            config.here(),
+            judges_of(pipelines),
+            judge,
+            retry=False,
+            quiet=quiet,
+            budget=budget,
+            panel=panel,
+        )
     written = {} if budget.reached else files.runs
     by_step = {step: round(seconds, 3) for step, seconds in steps.seconds.items()}
     manifest = {
-        **_settings(config, inputs, panel),
+        **_settings(config, inputs, identities),
         "runs": {
             name: _counts(written.get(name), rankings, steps.cut_to_nothing(pipelines[name]))
             for name, rankings in found.items()
@@ -113,12 +128,27 @@ def retrieve(
     return manifest
 
 
-def with_steps(
-    config: Config, change: Callable[[Sequence[AnyStep]], tuple[AnyStep, ...]]
-) -> Config:
-    """The config with each of its pipelines changed."""
-    of_name = {name: change(steps) for name, steps in config.pipelines.items()}
-    return config.model_copy(update={"retrieve": change(config.retrieve), "pipelines": of_name})
+class _Found(NamedTuple):
+    """What pipelines ran with, and the rankings of each."""
+
+    judged: JudgedSteps
+    steps: RankingSteps
+    rankings: dict[str, Rankings]
+    identities: dict[str, Any]
+
+
+def plan_retrieve(config: Config) -> list[Estimate]:
+    """What the pipelines of a config will ask of models; see `rehearse`.
+
+    Everything but the models runs, first stages included. RankLLM, which asks by itself, is left
+    out and not counted; see `asks_by_itself`.
+    """
+    return rehearse(config, lambda alone, panel: retrieve(alone, alone.run.out, panel=panel))
+
+
+def asks_by_itself(config: Config) -> bool:
+    """Whether a step asks a model past the judges, so that a rehearsal cannot count its calls."""
+    return any(isinstance(step, RankLlmStep) for step in _steps(pipelines_of(config)))
 
 
 def pipelines_of(config: Config) -> dict[str, tuple[Step, ...]]:
@@ -150,15 +180,6 @@ def judges_of(pipelines: Mapping[str, Sequence[Step]]) -> list[JudgeName]:
             if step.questions == "made":
                 found["question_decomposer"] = None
     return list(found)
-
-
-async def _all(
-    panel: Panel, steps: RankingSteps, pipelines: Mapping[str, Sequence[Step]]
-) -> dict[str, Rankings]:
-    try:
-        return {name: await steps.run(pipeline) for name, pipeline in pipelines.items()}
-    finally:
-        await panel.aclose()
 
 
 def _topics(config: Config, problems: Problems) -> dict[str, Topic]:
@@ -216,14 +237,16 @@ def _required(
     return {topic: len(TopicView(data, topic, config.coverage).required) for topic in topics}
 
 
-def _settings(config: Config, inputs: Mapping[str, str], panel: Panel) -> dict[str, Any]:
+def _settings(
+    config: Config, inputs: Mapping[str, str], identities: dict[str, Any]
+) -> dict[str, Any]:
     return {
         "program": PROGRAM,
         "fingerprint": fingerprint_of(config, inputs),
         "version": importlib.metadata.version("nuggetjudge"),
         "config": config.model_dump(mode="json", by_alias=True),
         "inputs": inputs,
-        "judges": panel.identities(),
+        "judges": identities,
     }
 
 

@@ -6,16 +6,13 @@ A label without probabilities counts as certain, so that answers stay comparable
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from ...metrics import NUGGET_MEASURES
 from ...metrics.expected import SUFFIX, Chances, expected_nugget_scores, expected_support_scores
 from ...metrics.gains import NUGGET_GAINS, SUPPORT_GAINS, expected_gain
 from ...metrics.value import Value
-from ...records.assignments import Assignment, read_assignments
-from ...records.reading.problems import Problems
-from ...records.support import SupportLabels, read_support
-from .scoreboard import Scoreboard
+from ...records.assignments import Assignment
+from ...records.support import SupportLabels
 
 NOT_JUDGED = Value(None, 0, 1, 0.0, 1.0)  # of an answer whose topic got no nugget bank
 EXPECTED_NUGGET_MEASURES = tuple(name + SUFFIX for name in NUGGET_MEASURES)
@@ -26,19 +23,6 @@ def has_probabilities(row: Assignment | SupportLabels) -> bool:
     if isinstance(row, Assignment):
         return any(assigned.probabilities is not None for assigned in row.nuggets)
     return any(c.probabilities is not None for s in row.sentences for c in s.citations)
-
-
-def add_expected_nuggets(path: Path, board: Scoreboard) -> None:
-    """Add the expected values of every answer in a file of assignments."""
-    for row in read_assignments(path, Problems()):
-        board.add(row.run_id, row.topic_id, expected_nugget_values(row))
-
-
-def add_expected_support(path: Path, board: Scoreboard, *, all_citations: bool) -> None:
-    """Add the expected values of every answer in a file of support labels."""
-    for row in read_support(path, Problems()):
-        values = expected_support_values(row, all_citations=all_citations)
-        board.add(row.run_id, row.topic_id, values)
 
 
 def expected_nugget_values(row: Assignment) -> dict[str, Value]:

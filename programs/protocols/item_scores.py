@@ -15,8 +15,9 @@ from ...records.labels.cells import Cell
 from ...records.reading.fields import read_lines, show
 from ...records.reading.problems import Problems
 from ...records.rows import Row, ScoreRow
-from ..engine.judged_files import ITEMS
 from .scoreboard import Scoreboard, value_row
+
+ITEMS = "items"  # the program, its stage, and the run of items without one
 
 
 class LabelledItem(NamedTuple):

@@ -2,50 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection as Names
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...judges import (
-    AnswerabilityGrader,
-    EntailmentJudge,
-    ItemJudge,
-    NuggetAssigner,
-    OwnJudge,
-    RelevanceJudge,
-    SupportJudge,
-)
-from ...judges.calls import calls
-from ...judges.own import read_own_judge
-from ...records.judgements import Judged
+from ...judges.table import item_judges, kind_of
 from ...records.labels.cells import Cell
 from ...records.labels.items import ItemRow, item_lines, read_items
 from ...records.labels.label_rows import KEY_FIELDS
 from ...records.reading.lines import first_line
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Topic
+from ..config.names import JudgeName
 from ..config.sections import Config
-from ..engine.journal import Journal
-from ..engine.judged_files import ITEMS, JUDGED_FILES
-from ..engine.results import Results
-from ..engine.stage import Item
+from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection
 from ..inputs.hostile import looks_like_an_instruction
-from .item_scores import ItemScale, ItemScores, LabelledItem
+from .item_scores import ITEMS, ItemScale, ItemScores, read_labelled
+from .judged_items import ALL, Collected, JudgedItems
+from .program import Folder, Program, Run, Texts
+from .scoreboard import Scoreboard
 
-_BUILT_IN: dict[str, type[ItemJudge]] = {
-    "assigner": NuggetAssigner,
-    "support": SupportJudge,
-    "relevance": RelevanceJudge,
-    "answerability": AnswerabilityGrader,
-    "entailment": EntailmentJudge,
-}
+if TYPE_CHECKING:
+    from ...judges import ItemJudge
+
+FILE = "labels.jsonl"
+
+
+class Items(Program):
+    """Each item of a file gets a label of its judge; runs are scored where items name them."""
+
+    name = ITEMS
+    judges = ("item",)
+    kind, judged, files = ITEMS, FILE, (FILE,)
+    notes: ClassVar[Mapping[str, Any]] = {ITEMS: None}
+
+    def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
+        """See Program."""
+        return (config.items.name,)
+
+    def load(self, config: Config) -> Collection:
+        """See Program."""
+        return load_items(config)
+
+    async def judge(self, run: Run) -> None:
+        """See Program."""
+        collection, judge = run.collection, run.panel.item_judge(run.config.items.judge or "")
+        assert isinstance(collection, ItemCollection)
+        calls = _Calls(collection, judge)
+        stage = labels(ITEMS, run.panel, run.config.items.name, calls.items, total=calls.total)
+        async with run.session.judged(stage, run.results) as outcome:
+            with run.results.open(FILE) as rows:
+                waiting: dict[int, dict[str, Any]] = {}  # for rows before them
+                n_written = 0
+                for numbers, group, item in calls:
+                    found = rows_of(outcome(item), item.n)
+                    for number, row, verdict in zip(numbers, group, found, strict=True):
+                        waiting[number] = {**row.ids, **verdict}
+                    while n_written in waiting:
+                        rows.write(waiting.pop(n_written))
+                        n_written += 1
+        run.results.notes[ITEMS] = _scale(collection, judge).model_dump(mode="json")
+
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """See Program."""
+        scale = ItemScale(**folder.notes[ITEMS])
+        scores = ItemScores(scale)
+        for item in read_labelled(folder.need(FILE), scale, folder.problems):
+            scores.add(item)
+        board.extend(scores.rows(folder.topics or ()))
+
+    def items(self, folder: Folder) -> JudgedItems:
+        """See Program."""
+        path, scale = folder.need(FILE), ItemScale(**folder.notes[ITEMS])
+        items = list(read_labelled(path, scale, folder.problems))
+        folder.problems.raise_errors()
+        topics = [scale.topic_of(item.cell) for item in items]
+        if None in topics:
+            raise InputError(f"{path}: its items have no topic_id, and intervals go by topic")
+        runs = [scale.run_of(item.cell) for item in items]
+        sizes = Counter(zip(runs, topics, strict=True))
+        found = Collected([ALL])
+        for item, run, topic in zip(items, runs, topics, strict=True):
+            weights = {ALL: 1 / sizes[run, topic]}
+            found.add(item.cell, run, item.label, item.probabilities, weights)
+        families = dict.fromkeys(scale.measures, ALL)
+        counted = {ALL: folder.topics or ()}
+        return found.items("other", scale.labels, scale.key, families, scale.measures, counted)
+
+    def texts(
+        self, config: Config, folder: Path, wanted: Names[Cell]
+    ) -> Iterator[tuple[Cell, Texts]]:
+        """See Program."""
+        rows = load_items(config).rows()
+        return ((row.cell, dict(row.inputs)) for row in rows if row.cell in wanted)
 
 
 @dataclass
@@ -78,7 +134,7 @@ def load_items(config: Config) -> ItemCollection:
     if path is None:
         raise InputError("no items: name a file of them (data.items, --items)")
     if config.items.judge is None:
-        known = ", ".join(_BUILT_IN)
+        known = ", ".join(item_judges())
         raise InputError(f"no judge of items: name {known} or a YAML file (items.judge, --judge)")
     inputs = _inputs(config)
     if unknown := [name for name in config.items.fields if name not in (*inputs, *KEY_FIELDS)]:
@@ -97,7 +153,12 @@ def load_items(config: Config) -> ItemCollection:
 def _inputs(config: Config) -> tuple[str, ...]:
     """What the judge reads. Raises: InputError if there is none, or it lacks a model."""
     if (own := config.items.own) is None:
-        return _BUILT_IN[config.items.name].inputs
+        kind = kind_of(config.items.name)
+        assert kind is not None  # the config names no other
+        inputs: tuple[str, ...] = kind.load().inputs
+        return inputs
+    from ...judges import read_own_judge  # with which DSPy comes
+
     definition = read_own_judge(own)
     if definition.lexical is None and config.model_of("item")[1].way == "lexical":
         what = "it has no `lexical:` section, so it needs a model (--model, models.default)"
@@ -145,110 +206,66 @@ def _check(found: ItemCollection, limit: int | None) -> None:
         problems.skip(path, 0, "beyond_limit", f"{n_beyond:,} items are beyond the limit")
 
 
-class ItemStage:
-    """One item of the engine per call of `judges.calls`: an item of the file, or a window of them.
+class _Calls:
+    """The items of a file as they go into calls: one by one, or a window of them.
 
     A call is made when the last of its items is read; until then the others are held. Of a file
     whose answers stand one after the other that is one answer at a time.
     """
 
-    name = ITEMS
-
     def __init__(self, collection: ItemCollection, judge: ItemJudge) -> None:
-        self._collection = collection
-        self._judge = judge
-        self._names_topics = "topic_id" in collection.key
+        from ...judges.calls import calls
+
+        self._collection, self._judge = collection, judge
+        self.total = collection.n_items
+        if judge.listed is not None:
+            found = calls(judge, collection.rows())
+            self.total = len(found)
+            self._call_of = np.empty(collection.n_items, dtype=np.int64)
+            for number, of_call in enumerate(found):
+                self._call_of[of_call] = number
+            self._sizes = np.bincount(self._call_of)
 
     def items(self) -> Iterator[Item]:
         """In the order of their last rows in the file."""
-        for _, group in self._calls():
-            ids = tuple(value for row in group for value in row.cell)
-            yield Item(
-                ids, tuple([row.inputs[name] for name in self._judge.inputs] for row in group)
-            )
+        return (item for _, _, item in self)
 
-    def total(self) -> int:
-        """Number of calls."""
+    def __iter__(self) -> Iterator[tuple[list[int], list[ItemRow], Item]]:
+        """Of each call the numbers of its rows in the file, the rows, and what is judged."""
         if self._judge.listed is None:
-            return self._collection.n_items
-        return len(self._sizes)
-
-    def inputs(self, item: Item) -> dict[str, Any]:
-        """What the judge's prompt is rendered from."""
-        return self._judge.asked(self._of(item))
-
-    async def judge(self, item: Item) -> Judged:
-        """The labels of one call, in order."""
-        topic = item.ids[0] if self._names_topics else None  # the first of ids
-        verdicts, call = await self._judge.verdicts(self._of(item), topic)
-        return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, (call,))
-
-    def finish(self, journal: Journal, results: Results) -> ItemScores:
-        """Write labels.jsonl; return the scores that the labels make."""
-        scale = self._scale()
-        scores = ItemScores(scale)
-        with results.open(JUDGED_FILES[ITEMS]) as rows:
-            waiting: dict[int, tuple[LabelledItem, dict[str, Any]]] = {}  # for rows before them
-            n_written = 0
-            for number, (places, group) in enumerate(self._calls()):
-                outcome = journal.outcome(number)
-                values = {name: [row.ids[name] for row in group] for name in scale.key}
-                shared = {name: given[0] for name, given in values.items() if len({*given}) == 1}
-                place = {name: given for name, given in values.items() if name not in shared}
-                results.judged(self.name, shared, outcome, n=len(group), place=place)
-                found = outcome.values["verdicts"] if isinstance(outcome, Judged) else None
-                found = found or [{"label": None}] * len(group)
-                for at, row, verdict in zip(places, group, found, strict=True):
-                    item = LabelledItem(row.cell, verdict["label"], verdict.get("probabilities"))
-                    waiting[at] = item, {**row.ids, **verdict}
-                while n_written in waiting:
-                    item, line = waiting.pop(n_written)
-                    scores.add(item)
-                    rows.write(line)
-                    n_written += 1
-        results.items = scale.model_dump(mode="json")
-        return scores
-
-    def _of(self, item: Item) -> list[dict[str, str]]:
-        return [dict(zip(self._judge.inputs, texts, strict=True)) for texts in item.payload]
-
-    def _calls(self) -> Iterator[tuple[list[int], list[ItemRow]]]:
-        """The items of each call, with their places in the file."""
-        if self._judge.listed is None:
-            yield from (([place], [row]) for place, row in enumerate(self._collection.rows()))
+            for number, row in enumerate(self._collection.rows()):
+                yield [number], [row], self._item([row])
             return
         held: dict[int, tuple[list[int], list[ItemRow]]] = {}
-        for place, row in enumerate(self._collection.rows()):
-            call = self._call_of[place]
-            places, rows = held.setdefault(call, ([], []))
-            places.append(place)
+        for number, row in enumerate(self._collection.rows()):
+            call = int(self._call_of[number])
+            numbers, rows = held.setdefault(call, ([], []))
+            numbers.append(number)
             rows.append(row)
             if len(rows) == self._sizes[call]:
-                yield held.pop(call)
+                del held[call]
+                yield numbers, rows, self._item(rows)
 
-    @cached_property
-    def _call_of(self) -> NDArray[np.int64]:
-        """(n_items,) the call of each, numbered by the first of its items."""
-        found = calls(self._judge, self._collection.rows())
-        call_of = np.empty(self._collection.n_items, dtype=np.int64)
-        for number, places in enumerate(found):
-            call_of[places] = number
-        return call_of
-
-    @cached_property
-    def _sizes(self) -> NDArray[np.int64]:
-        """(n_calls,) how many items each has."""
-        return np.bincount(self._call_of)
-
-    def _scale(self) -> ItemScale:
+    def _item(self, group: list[ItemRow]) -> Item:
         judge = self._judge
-        measure = judge.definition.measure if isinstance(judge, OwnJudge) else None
-        return ItemScale(
-            judge=judge.name,
-            inputs=judge.inputs,
-            key=self._collection.key,
-            labels=judge.scale,
-            is_ordered=judge.is_ordered,
-            gains=dict(judge.gains),
-            measure=measure or "mean_gain",
+        values = {name: [row.ids[name] for row in group] for name in self._collection.key}
+        shared = {name: given[0] for name, given in values.items() if len({*given}) == 1}
+        ids = shared | {name: given for name, given in values.items() if name not in shared}
+        payload = tuple(
+            [row.inputs[name] for row in group] if name == judge.listed else group[0].inputs[name]
+            for name in judge.inputs
         )
+        return Item(ids, payload, len(group))
+
+
+def _scale(collection: ItemCollection, judge: ItemJudge) -> ItemScale:
+    definition = getattr(judge, "definition", None)  # of a judge of one's own
+    return ItemScale(
+        judge=judge.name,
+        inputs=judge.inputs,
+        key=collection.key,
+        labels=judge.scale,
+        is_ordered=judge.is_ordered,
+        gains=dict(judge.gains),
+        measure=(definition and definition.measure) or "mean_gain",
+    )

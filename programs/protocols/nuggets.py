@@ -3,194 +3,259 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
 
-from ...judges import NuggetAssigner, NuggetImportance, Nuggetizer
-from ...metrics import count_words
-from ...records.assignments import AssignedNugget, Assignment, assignment_row
-from ...records.judgements import Judged, Unjudged
+from ...metrics import NUGGET_MEASURES, count_words
+from ...metrics.gains import NUGGET_GAINS, NUGGET_WEIGHTS
+from ...records.assignments import (
+    AssignedNugget,
+    Assignment,
+    assignment_row,
+    read_assignments,
+)
+from ...records.judgements import Judged, Provenance
+from ...records.labels.cells import NUGGET_KEY, NUGGET_SCALE, Cell
 from ...records.nuggets import bank_row
+from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
-from ..config.sections import NuggetsConfig
-from ..engine.journal import Journal
-from ..engine.results import Results
-from ..engine.stage import Item
-from ..inputs.collection import Collection
-from .expected import EXPECTED_NUGGET_MEASURES, NOT_JUDGED, add_expected_nuggets
-from .scoreboard import Scoreboard, nugget_values, unjudged_nugget_values
+from ..config.sections import Config
+from ..engine.stage import Item, labels, makes, rows_of
+from ..inputs.collection import Collection, load_collection
+from .expected import (
+    EXPECTED_NUGGET_MEASURES,
+    NOT_JUDGED,
+    expected_nugget_values,
+    has_probabilities,
+)
+from .judged_items import Collected, JudgedItems
+from .program import Folder, Program, Run, Texts, need_answers
+from .relevance import candidate_grades, check_candidates, makes_bank
+from .scoreboard import LENGTH, Scoreboard, nugget_values
+
+BANKS, ASSIGNMENTS = "nuggets.jsonl", "assignments.jsonl"
+LEFT_OUT, WITHOUT_BANK = "topics_without_nuggets", "cells_without_bank"
+MEASURES = (*NUGGET_MEASURES, *EXPECTED_NUGGET_MEASURES, LENGTH)
+
+Banks = dict[str, NuggetBank | None]  # by topic; None: the bank was not judged
 
 
-class BankStage:
-    """One item per topic that has a relevant passage: create, rate, sort, keep.
-
-    Source: arXiv:2411.09607, the numbers of `NuggetsConfig`.
-    """
+class Nuggets(Program):
+    """AutoNuggetizer (arXiv:2411.09607): relevant passages give nuggets, answers state them."""
 
     name = "nuggets"
+    judges = ("relevance", "nuggetizer", "importance", "assigner")
+    kind, judged, files = "nuggets", ASSIGNMENTS, (BANKS, ASSIGNMENTS)
+    notes: ClassVar[Mapping[str, Any]] = {WITHOUT_BANK: [], LEFT_OUT: []}
+    shown = ("V_strict", "V", "A_strict", "A", "W_strict", "W", LENGTH)
+    file_kind, is_scored_alone = "assignments", True
 
-    def __init__(
-        self,
-        collection: Collection,
-        grades: Mapping[str, Mapping[str, int]],
-        nuggetizer: Nuggetizer,
-        importance: NuggetImportance,
-        numbers: NuggetsConfig,
-        unjudged: Names[str] = (),
-    ) -> None:
-        self._collection = collection
-        self._grades = grades
-        self._nuggetizer = nuggetizer
-        self._importance = importance
-        self._numbers = numbers
-        self._unjudged = frozenset(unjudged)  # topics with a candidate that was not graded
+    def check(self, config: Config, collection: Collection) -> None:
+        """See Program."""
+        need_answers(collection)
+        if not makes_bank(config, collection):
+            return
+        if not collection.candidates:
+            what = "a nugget bank (data.nuggets) or candidates to make one (data.candidates)"
+            raise InputError(f"nuggets needs {what}")
+        if "relevance" not in config.program:  # which checks them too
+            check_candidates(config, collection)
 
-    def items(self) -> Iterator[Item]:
-        """Topics in order, each with its relevant candidates in rank order."""
-        for topic in self._collection.topics.values():
-            if passages := self._relevant(topic):
-                yield Item((topic.id,), (topic.question, passages))
+    async def judge(self, run: Run) -> None:
+        """See Program."""
+        banks = await _banks(run)
+        without = [topic for topic in run.collection.topics if topic not in banks]
+        for topic in without:
+            what = f"topic {topic!r} has no nuggets, it is left out of the nugget scores"
+            where = run.config.data.nuggets or run.config.data.candidates or "nuggets"
+            run.collection.problems.skip(where, 0, "no_nuggets", what)
+        run.results.notes[LEFT_OUT] = without
+        run.results.notes[WITHOUT_BANK] = await _assign(run, banks)
 
-    def total(self) -> int:
-        """Number of items."""
-        return sum(bool(self.sources(topic)) for topic in self._collection.topics.values())
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """See Program."""
+        path = folder.need(ASSIGNMENTS)
+        is_expected = False
+        for row in read_assignments(path, folder.problems):
+            is_expected |= has_probabilities(row)
+            given = [assigned.label for assigned in row.nuggets]
+            importances = [assigned.nugget.importance for assigned in row.nuggets]
+            length = count_words(row.answer_text) if row.answer_text else row.response_length
+            board.add(row.run_id, row.topic_id, nugget_values(given, importances, length))
+        measures: tuple[str, ...] = NUGGET_MEASURES
+        if is_expected:
+            measures = (*NUGGET_MEASURES, *EXPECTED_NUGGET_MEASURES)
+            for row in read_assignments(path, Problems()):
+                board.add(row.run_id, row.topic_id, expected_nugget_values(row))
+        for run_id, topic_id in folder.notes.get(WITHOUT_BANK, ()):
+            board.add(run_id, topic_id, dict.fromkeys(measures, NOT_JUDGED))
+        board.leave_out(MEASURES, folder.notes.get(LEFT_OUT, ()))
 
-    def sources(self, topic: Topic) -> list[str]:
-        """Ids of the passages that a topic's nuggets are made from."""
-        ranking = self._collection.candidates.get(topic.id)
-        grades = self._grades.get(topic.id, {})
+    def left_out(self, measure: str, folder: Folder) -> Names[str]:
+        """See Program."""
+        found: Names[str] = folder.notes.get(LEFT_OUT, ()) if measure in MEASURES else ()
+        return found
+
+    def items(self, folder: Folder) -> JudgedItems:
+        """Each nugget of an answer; one without nuggets is one item that was not judged."""
+        found = Collected(list(NUGGET_WEIGHTS))
+        defined: dict[str, set[str]] = {family: set() for family in NUGGET_WEIGHTS}
+        for row in read_assignments(folder.need(ASSIGNMENTS), folder.problems):
+            found.topics[row.topic_id] = None
+            worth = {
+                family: [weight[assigned.nugget.importance] for assigned in row.nuggets]
+                for family, weight in NUGGET_WEIGHTS.items()
+            }
+            totals = {family: sum(of_family) for family, of_family in worth.items()}
+            for family, total in totals.items():
+                if total:
+                    defined[family].add(row.topic_id)
+            for i, assigned in enumerate(row.nuggets):
+                weights = {f: w[i] / totals[f] for f, w in worth.items() if totals[f]}
+                cell = (row.topic_id, row.run_id, assigned.nugget.id)
+                found.add(cell, row.run_id, assigned.label, assigned.probabilities, weights)
+        for run_id, topic_id in folder.notes.get(WITHOUT_BANK, ()):
+            found.topics[topic_id] = None
+            found.add(
+                (topic_id, run_id, ""), run_id, None, None, dict.fromkeys(NUGGET_WEIGHTS, 1.0)
+            )
+            for topics in defined.values():
+                topics.add(topic_id)
+        every = sorted(found.topics) if folder.topics is None else folder.topics
+        # Left out: 0/0 for every answer, such as V where no nugget is vital.
+        nothing = {family: found.topics.keys() - topics for family, topics in defined.items()}
+        left_out = folder.notes.get(LEFT_OUT, ())
+        counted = {
+            f: [t for t in every if t not in nothing[f] and t not in left_out] for f in defined
+        }
+        families = {name: name.removesuffix("_strict") for name in NUGGET_GAINS}
+        families = {name: family for name, family in families.items() if counted[family]}
+        return found.items("nuggets", NUGGET_SCALE, NUGGET_KEY, families, NUGGET_GAINS, counted)
+
+    def texts(
+        self, config: Config, folder: Path, wanted: Names[Cell]
+    ) -> Iterator[tuple[Cell, Texts]]:
+        """The question; answer and nugget stand in the assignments."""
+        topics = load_collection(config.data, config.run.limit).topics
+        for cell in wanted:
+            yield cell, {"question": topics[cell[0]].question} if cell[0] in topics else {}
+
+
+async def _banks(run: Run) -> Banks:
+    """The nuggets that were given, or new ones from the relevant candidates."""
+    collection, results = run.collection, run.results
+    topics = collection.topics
+    if collection.banks is not None:
+        given: Banks = {topic: bank for topic, bank in collection.banks.items() if topic in topics}
+        with results.open(BANKS) as rows:
+            for bank in filter(None, given.values()):
+                rows.write(bank_row(bank))
+        return given
+    grades: Mapping[str, Mapping[str, int | None]] = collection.qrels
+    if not grades:  # nobody graded the candidates
+        grades = await candidate_grades(run)
+    return await _made_banks(run, grades)
+
+
+async def _made_banks(run: Run, grades: Mapping[str, Mapping[str, int | None]]) -> Banks:
+    """Create, rate, sort, keep: one list for each topic that has a relevant passage.
+
+    A topic without one has no bank, unless a grade is missing that could have given it one.
+    Source: arXiv:2411.09607, the numbers of `NuggetsConfig`.
+    """
+    collection, results, numbers = run.collection, run.results, run.config.nuggets
+    nuggetizer, importance, keep = run.panel["nuggetizer"], run.panel["importance"], numbers.keep
+
+    async def make(question: str, passages: list[str]) -> tuple[dict[str, Any], list[Provenance]]:
+        texts, n_cut, calls = await nuggetizer.create(question, passages)
+        given, more = await importance.label(question, texts)
+        rated = sorted(zip(texts, given, strict=True), key=lambda pair: pair[1] != "vital")
+        kept = [[text, str(label)] for text, label in rated[:keep]]
+        return {"nuggets": kept, "n_cut": n_cut}, [*calls, *more]
+
+    def relevant(topic: Topic) -> list[str]:
+        ranking, given = collection.candidates.get(topic.id), grades.get(topic.id, {})
         return [
-            passage_id
-            for passage_id in (ranking.passage_ids if ranking else ())
-            if grades.get(passage_id, -1) >= self._numbers.min_grade
-            and passage_id in self._collection.passages
+            collection.passages[name].text
+            for name in (ranking.passage_ids if ranking else ())
+            if (grade := given.get(name)) is not None
+            and grade >= numbers.min_grade
+            and name in collection.passages
         ]
 
-    async def judge(self, item: Item) -> Judged:
-        """A finished list: importance rated, vital first, cut to `keep`."""
-        question, passages = item.payload
-        texts, n_cut, calls = await self._nuggetizer.create(question, passages)
-        labels, more = await self._importance.label(question, texts)
-        rated = sorted(zip(texts, labels, strict=True), key=lambda pair: pair[1] != "vital")
-        kept = [[text, str(label)] for text, label in rated[: self._numbers.keep]]
-        return Judged({"nuggets": kept, "n_cut": n_cut}, (*calls, *more))
+    def items() -> Iterator[Item]:
+        for topic in collection.topics.values():
+            if passages := relevant(topic):
+                yield Item({"topic_id": topic.id}, (topic.question, passages))
 
-    def finish(self, journal: Journal, results: Results) -> dict[str, NuggetBank | None]:
-        """Write nuggets.jsonl; a topic whose bank was not judged maps to None.
-
-        A topic without a relevant candidate has no bank, unless a grade is missing that could
-        have given it one.
-        """
-        banks: dict[str, NuggetBank | None] = dict.fromkeys(
-            topic.id
-            for topic in self._collection.topics.values()
-            if topic.id in self._unjudged and not self.sources(topic)
-        )
-        with results.open("nuggets.jsonl") as rows:
-            for number, item in enumerate(self.items()):
-                topic = self._collection.topics[item.ids[0]]
-                outcome = journal.outcome(number)
-                results.judged(self.name, {"topic_id": topic.id}, outcome)
-                if isinstance(outcome, Unjudged):
-                    banks[topic.id] = None
-                    continue
-                if n_cut := outcome.values["n_cut"]:
-                    results.count("nuggets beyond the longest list", n_cut)
-                bank = banks[topic.id] = _bank(topic, outcome.values["nuggets"])
-                rows.write(bank_row(bank))
-        return banks
-
-    def _relevant(self, topic: Topic) -> list[str]:
-        return [self._collection.passages[name].text for name in self.sources(topic)]
+    banks: Banks = {
+        topic.id: None
+        for topic in collection.topics.values()
+        if None in grades.get(topic.id, {}).values() and not relevant(topic)
+    }
+    judges = ("nuggetizer", "importance")
+    stage = makes("nuggets", judges, make, items, settings={"keep": keep})
+    async with run.session.judged(stage, results) as outcome:
+        with results.open(BANKS) as rows:
+            for item in items():
+                topic = collection.topics[item.ids["topic_id"]]
+                made = outcome(item)
+                banks[topic.id] = None
+                if isinstance(made, Judged):
+                    if n_cut := made.values["made"]["n_cut"]:
+                        results.count("nuggets beyond the longest list", n_cut)
+                    bank = banks[topic.id] = _bank(topic, made.values["made"]["nuggets"])
+                    rows.write(bank_row(bank))
+    return banks
 
 
-class AssignStage:
-    """One item per answer and window of nuggets."""
+async def _assign(run: Run, banks: Banks) -> list[tuple[str, str]]:
+    """Look for the nuggets in all answers; (run, topic) of those whose bank is not there."""
+    collection, results = run.collection, run.results
+    window = run.panel["assigner"].window
 
-    name = "assignments"
+    def cells() -> Iterator[tuple[Answer, list[Item]]]:
+        for answer in collection.answers():
+            if answer.topic_id in banks:
+                yield answer, _windows(answer, collection, banks[answer.topic_id], window)
 
-    def __init__(
-        self,
-        collection: Collection,
-        banks: Mapping[str, NuggetBank | None],
-        assigner: NuggetAssigner,
-    ) -> None:
-        self._collection = collection
-        self._banks = banks
-        self._assigner = assigner
+    def items() -> Iterator[Item]:
+        return (item for _, of_answer in cells() for item in of_answer)
 
-    def items(self) -> Iterator[Item]:
-        """Answers topic by topic; those without text need no call."""
-        for answer, windows in self._cells():
-            question = self._collection.topics[answer.topic_id].question
-            for start, window in windows:
-                texts = [nugget.text for nugget in window]
-                ids = (answer.topic_id, answer.run_id, str(start))
-                yield Item(ids, (question, answer.text, texts))
-
-    def total(self) -> int:
-        """Number of items."""
-        window, answers = self._assigner.window, self._collection.n_with_text
-        sizes = {t: len(bank.nuggets) for t, bank in self._banks.items() if bank is not None}
-        return sum(answers[topic] * -(-size // window) for topic, size in sizes.items())
-
-    def inputs(self, item: Item) -> dict[str, object]:
-        """What the judge's prompt is rendered from."""
-        question, answer, texts = item.payload
-        numbered = {str(i): text for i, text in enumerate(texts, 1)}
-        return {"question": question, "answer": answer, "nuggets": numbered}
-
-    async def judge(self, item: Item) -> Judged:
-        """The labels of one window, in order."""
-        question, answer, texts = item.payload
-        asked = [{"question": question, "answer": answer, "nugget": text} for text in texts]
-        verdicts, call = await self._assigner.verdicts(asked, item.ids[0])
-        return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, (call,))
-
-    def finish(self, journal: Journal, results: Results, board: Scoreboard) -> None:
-        """Write assignments.jsonl and note each answer's scores."""
-        number, is_expected = 0, False
-        with results.open("assignments.jsonl") as rows:
-            for answer, windows in self._cells():
-                bank = self._banks[answer.topic_id]
+    sizes = {topic: len(bank.nuggets) for topic, bank in banks.items() if bank is not None}
+    total = sum(collection.n_with_text[topic] * -(-size // window) for topic, size in sizes.items())
+    stage = labels("assignments", run.panel, "assigner", items, total=total)
+    without_bank = []
+    async with run.session.judged(stage, results) as outcome:
+        with results.open(ASSIGNMENTS) as rows:
+            for answer, of_answer in cells():
+                bank = banks[answer.topic_id]
                 if bank is None:
-                    board.add(answer.run_id, answer.topic_id, unjudged_nugget_values())
-                    results.cells_without_bank.append((answer.run_id, answer.topic_id))
+                    without_bank.append((answer.run_id, answer.topic_id))
                     continue
-                verdicts: list[dict[str, Any]] = []
-                for _, window in windows:
-                    outcome = journal.outcome(number)
-                    number += 1
-                    ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
-                    place = {"nuggets": [nugget.id for nugget in window]}
-                    results.judged(self.name, ids, outcome, n=len(window), place=place)
-                    judged = outcome.values["verdicts"] if isinstance(outcome, Judged) else None
-                    verdicts += judged or [{"label": None}] * len(window)
+                verdicts = [row for item in of_answer for row in rows_of(outcome(item), item.n)]
                 if not answer.text.strip():
                     verdicts = [{"label": "not_support"}] * len(bank.nuggets)
                     results.count("answers without text (all nuggets not_support)")
                 rows.write(assignment_row(_assignment(answer, bank, verdicts)))
-                labels = [verdict["label"] for verdict in verdicts]
-                is_expected |= any("probabilities" in verdict for verdict in verdicts)
-                importances = [nugget.importance for nugget in bank.nuggets]
-                length = count_words(answer.text)
-                values = nugget_values(labels, importances, length)
-                board.add(answer.run_id, answer.topic_id, values)
-        if is_expected:
-            add_expected_nuggets(results.unpublished("assignments.jsonl"), board)
-            unjudged = dict.fromkeys(EXPECTED_NUGGET_MEASURES, NOT_JUDGED)
-            for run_id, topic_id in results.cells_without_bank:
-                board.add(run_id, topic_id, unjudged)
+    return without_bank
 
-    def _cells(self) -> Iterator[tuple[Answer, list[tuple[int, tuple[Nugget, ...]]]]]:
-        for answer in self._collection.answers():
-            if answer.topic_id not in self._banks:
-                continue  # listed once per topic as `no_nuggets`
-            bank = self._banks[answer.topic_id]
-            nuggets = bank.nuggets if bank is not None and answer.text.strip() else ()
-            size = self._assigner.window
-            starts = range(0, len(nuggets), size)
-            yield answer, [(start, nuggets[start : start + size]) for start in starts]
+
+def _windows(
+    answer: Answer, collection: Collection, bank: NuggetBank | None, size: int
+) -> list[Item]:
+    """The items of one answer; one without text needs no call."""
+    nuggets = bank.nuggets if bank is not None and answer.text.strip() else ()
+    question = collection.topics[answer.topic_id].question
+    found = []
+    for start in range(0, len(nuggets), size):
+        window = nuggets[start : start + size]
+        ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
+        named = {**ids, "nuggets": [nugget.id for nugget in window]}
+        texts = [nugget.text for nugget in window]
+        found.append(Item(named, (question, answer.text, texts), len(window)))
+    return found
 
 
 def _bank(topic: Topic, kept: list[list[str]]) -> NuggetBank:
@@ -202,9 +267,7 @@ def _bank(topic: Topic, kept: list[list[str]]) -> NuggetBank:
     return NuggetBank(topic_id=topic.id, query=topic.text, nuggets=nuggets)
 
 
-def _assignment(
-    answer: Answer, bank: NuggetBank, verdicts: Sequence[Mapping[str, Any]]
-) -> Assignment:
+def _assignment(answer: Answer, bank: NuggetBank, verdicts: list[dict[str, Any]]) -> Assignment:
     assigned = tuple(
         AssignedNugget(nugget=nugget, **verdict)
         for nugget, verdict in zip(bank.nuggets, verdicts, strict=True)

@@ -2,65 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection as Names
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from ...judges import RelevanceJudge
-from ...records.judgements import Judged
-from ...records.relevance import RelevanceLabel, relevance_row
-from ..engine.journal import Journal
-from ..engine.results import Results
-from ..engine.stage import Item
-from ..inputs.collection import Collection
+from ...records.candidates import read_candidates
+from ...records.labels.cells import Cell
+from ...records.reading.problems import InputError
+from ...records.relevance import RelevanceLabel, read_relevance, relevance_row
+from ..config.sections import Config
+from ..engine.stage import Item, labels, rows_of
+from ..inputs.collection import Collection, load_collection
+from .program import Folder, Program, Run, Texts
+from .ranking import ranking_rows
+from .scoreboard import Scoreboard
+
+FILE = "relevance.jsonl"
 
 
-class RelevanceStage:
-    """One item per topic and candidate passage with text."""
+class Relevance(Program):
+    """Each candidate is graded by itself; the grades score the ranking (arXiv:2406.06519)."""
 
     name = "relevance"
+    judges = ("relevance",)
+    kind, judged, files = "relevance", FILE, (FILE,)
 
-    def __init__(self, collection: Collection, judge: RelevanceJudge) -> None:
-        self._collection = collection
-        self._judge = judge
+    def check(self, config: Config, collection: Collection) -> None:
+        """See Program."""
+        if not collection.candidates:
+            raise InputError(
+                "relevance grades candidates: name a file (data.candidates, --candidates)"
+            )
+        check_candidates(config, collection)
 
-    def items(self) -> Iterator[Item]:
-        """Topics in order, their candidates in rank order."""
-        for topic_id, passage_id in self._pairs():
-            topic = self._collection.topics[topic_id]
-            text = self._collection.passages[passage_id].text
-            yield Item((topic_id, passage_id), (topic.question, text))
+    async def judge(self, run: Run) -> None:
+        """See Program."""
+        await candidate_grades(run)
 
-    def total(self) -> int:
-        """Number of items."""
-        return sum(1 for _ in self._pairs())
-
-    async def judge(self, item: Item) -> Judged:
-        """One grade."""
-        question, passage = item.payload
-        verdict, call = await self._judge.verdict(item.ids[0], question=question, passage=passage)
-        return Judged({**verdict.as_row(), "label": int(verdict.label)}, (call,))
-
-    def inputs(self, item: Item) -> dict[str, object]:
-        """What the judge's prompt is rendered from."""
-        question, passage = item.payload
-        return {"passage": passage, "question": question}
-
-    def finish(self, journal: Journal, results: Results) -> dict[str, dict[str, int | None]]:
-        """Write relevance.jsonl; return the grades by topic and passage, None: not judged."""
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """The ranking measures, which need the candidates once more, for their order."""
+        candidates = Path(folder.setting("data", "candidates"))
+        path = folder.need(FILE)
         grades: dict[str, dict[str, int | None]] = {}
-        with results.open("relevance.jsonl") as rows:
-            for number, (topic_id, passage_id) in enumerate(self._pairs()):
-                outcome = journal.outcome(number)
-                ids = {"topic_id": topic_id, "passage_id": passage_id}
-                found = dict(outcome.values) if isinstance(outcome, Judged) else {}
-                grade = found.pop("label", None)
-                grades.setdefault(topic_id, {})[passage_id] = grade
-                results.judged(self.name, ids, outcome)
-                rows.write(relevance_row(RelevanceLabel(**ids, grade=grade, **found)))
-        return grades
+        for row in read_relevance(path, folder.problems):
+            grades.setdefault(row.topic_id, {})[row.passage_id] = row.grade
+        if not candidates.is_file():
+            what = f"{candidates} is not there, so the ranking measures are left out"
+            folder.problems.skip(path, 1, "no_candidates_file", what)
+            return
+        rankings = read_candidates(candidates, folder.problems).rankings
+        board.extend(ranking_rows(grades, rankings))
 
-    def _pairs(self) -> Iterator[tuple[str, str]]:
-        for topic_id in self._collection.topics:
-            ranking = self._collection.candidates.get(topic_id)
-            for passage_id in ranking.passage_ids if ranking else ():
-                if passage_id in self._collection.passages:
-                    yield topic_id, passage_id
+    def texts(
+        self, config: Config, folder: Path, wanted: Names[Cell]
+    ) -> Iterator[tuple[Cell, Texts]]:
+        """See Program."""
+        data = load_collection(config.data, config.run.limit)
+        for cell in wanted:
+            topic, passage = data.topics.get(cell[0]), data.passages.get(cell[1])
+            texts = {"question": topic.question} if topic else {}
+            yield cell, texts | ({"passage": passage.text} if passage else {})
+
+
+async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
+    """Grades of the candidates by topic and passage, None: not judged; asked for once a run."""
+    if run.grades is not None:
+        return run.grades
+    collection = run.collection
+
+    def items() -> Iterator[Item]:
+        for topic_id, topic in collection.topics.items():
+            ranking = collection.candidates.get(topic_id)
+            for name in ranking.passage_ids if ranking else ():
+                if (passage := collection.passages.get(name)) is not None:
+                    ids = {"topic_id": topic_id, "passage_id": name}
+                    yield Item(ids, (topic.question, passage.text))
+
+    grades: dict[str, dict[str, int | None]] = {}
+    stage = labels("relevance", run.panel, "relevance", items)
+    async with run.session.judged(stage, run.results) as outcome:
+        with run.results.open(FILE) as rows:
+            for item in items():
+                [found] = rows_of(outcome(item), 1)
+                label = found.pop("label")
+                grade = None if label is None else int(label)
+                row = RelevanceLabel(**item.ids, grade=grade, **found)
+                grades.setdefault(row.topic_id, {})[row.passage_id] = grade
+                rows.write(relevance_row(row))
+    run.grades = grades
+    return grades
+
+
+def makes_bank(config: Config, collection: Collection) -> bool:
+    """Whether nuggets are to be made from the candidates."""
+    return "nuggets" in config.program and collection.banks is None
+
+
+def check_candidates(config: Config, collection: Collection) -> None:
+    """Note candidates without a text or grade, and topics without any."""
+    where = config.data.candidates or "candidates"
+    is_graded = makes_bank(config, collection) and bool(collection.qrels)
+    for topic in collection.topics:
+        ranking = collection.candidates.get(topic)
+        ids = ranking.passage_ids if ranking else ()
+        with_text = [i for i in ids if i in collection.passages]
+        for passage_id in ids:
+            if passage_id not in collection.passages:
+                what = f"candidate {passage_id!r} of topic {topic!r} has no text in the passages"
+                collection.problems.skip(where, 0, "candidate_without_text", what)
+        if is_graded:
+            grades = collection.qrels.get(topic, {})
+            for passage_id in with_text:
+                if passage_id not in grades:
+                    what = f"candidate {passage_id!r} of topic {topic!r} has no grade in the qrels"
+                    collection.problems.skip(where, 0, "candidate_without_grade", what)
+        elif not with_text:
+            what = f"topic {topic!r} has no candidate with text"
+            collection.problems.skip(where, 0, "no_candidates", what)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from ...metrics import NUGGET_MEASURES, Value, mean_over_topics, nugget_scores, support_scores
+from ...metrics import Value, mean_over_topics, nugget_scores, support_scores
 from ...records.rows import ScoreRow
 from ...records.support import SupportLabels
 
@@ -26,6 +26,7 @@ class Scoreboard:
         self._topics = list(dict.fromkeys(topics)) if topics is not None else None
         self._cells: dict[str, dict[str, dict[str, Value]]] = {}
         self._left_out: dict[str, set[str]] = {}  # by measure
+        self._ready: list[ScoreRow] = []
 
     def leave_out(self, measures: Collection[str], topics: Collection[str]) -> None:
         """Topics on which these measures mean nothing, as those of nuggets where there are none."""
@@ -41,8 +42,13 @@ class Scoreboard:
         for run_id in run_ids:
             self._cells.setdefault(run_id, {})
 
+    def extend(self, rows: Iterable[ScoreRow]) -> None:
+        """Add rows that are ready; they stand before all others."""
+        self._ready += rows
+
     def rows(self) -> Iterator[ScoreRow]:
         """Rows by run and measure, each followed by its mean; topics in their given order."""
+        yield from self._ready
         topics = self._topics
         if topics is None:
             topics = sorted({topic for cells in self._cells.values() for topic in cells})
@@ -89,11 +95,6 @@ def nugget_values(
     if length is not None:
         values[LENGTH] = Value(float(length), 0, 0, float(length), float(length))
     return values
-
-
-def unjudged_nugget_values() -> dict[str, Value]:
-    """An answer to a topic whose nuggets were not judged: anything between 0 and 1."""
-    return {name: Value(None, 0, 1, 0.0, 1.0) for name in NUGGET_MEASURES}
 
 
 def support_values(labels: SupportLabels, *, all_citations: bool) -> dict[str, Value]:

@@ -2,132 +2,179 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Collection as Names
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from ...judges import SupportJudge
-from ...records.judgements import Judged, Reason, Unjudged
-from ...records.rows import Answer, Sentence
-from ...records.support import SupportLabel, support_row
-from ..engine.journal import Journal
+from ...metrics.gains import SUPPORT_GAINS
+from ...records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE, Cell
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import Answer, Passage, Sentence
+from ...records.support import SupportSentence, read_support, support_row
+from ..config.sections import Config
 from ..engine.results import Results
-from ..engine.stage import Item
-from ..inputs.collection import Collection
-from .expected import add_expected_support
-from .scoreboard import Scoreboard, citation_values
+from ..engine.stage import Item, labels, rows_of
+from ..inputs.collection import Collection, load_collection
+from .expected import expected_support_values, has_probabilities
+from .judged_items import Collected, JudgedItems
+from .program import Folder, Program, Run, Texts, need_answers
+from .scoreboard import Scoreboard, support_values
+
+FILE = "support.jsonl"
 
 
-class SupportStage:
-    """One item per answer, sentence and judged citation.
+class Support(Program):
+    """One label for each sentence and judged citation (arXiv:2504.15205).
 
     Headings and sentences without text make no claim and are left out, counted. A sentence
     without citations is `none` without a call. A citation whose passage has no text in the
     data ends as `Unjudged(no_passage)`, never as `none`.
-
-    Source: arXiv:2504.15205; the first citation counts there.
     """
 
     name = "support"
+    judges = ("support",)
+    kind, judged, files = "support", FILE, (FILE,)
+    shown = (
+        *("support_precision", "support_recall", "support_precision_all", "support_recall_all"),
+        *("support_precision_hard", "support_recall_hard"),
+    )
+    file_kind, is_scored_alone = "support", True
 
-    def __init__(
-        self,
-        collection: Collection,
-        judge: SupportJudge,
-        citations: Literal["first", "all"] | int = "first",
-    ) -> None:
-        self._collection = collection
-        self._judge = judge
-        self._most: int | None  # citations of a sentence that are judged; None: all
-        if citations == "first":
-            self._most = 1
+    def check(self, config: Config, collection: Collection) -> None:
+        """See Program."""
+        need_answers(collection)
+        data = config.data
+        has_texts = data.passages or collection.passages or collection.files_with_documents
+        if collection.cited and not has_texts:
+            what = "name a file of them (data.passages, --passages)"
+            raise InputError(f"support: no cited passage has a text; {what}")
+
+    async def judge(self, run: Run) -> None:
+        """See Program."""
+        collection, results = run.collection, run.results
+        citations = run.config.support.citations
+        most = 1 if citations == "first" else None if citations == "all" else citations
+
+        def items() -> Iterator[Item]:
+            for answer, passages in collection.cited_answers():
+                for sentence in answer.sentences:
+                    if sentence.makes_claim:
+                        yield from _items(answer, sentence, passages, most)
+
+        stage = labels("support", run.panel, "support", items, total=_total(collection, most))
+        async with run.session.judged(stage, results) as outcome:
+            with results.open(FILE) as rows:
+                for answer, passages in collection.cited_answers():
+                    for sentence in _counted_claims(answer, most, results):
+                        at = (answer.run_id, answer.topic_id, sentence.id)
+                        if not sentence.citations:
+                            rows.write(support_row(*at, citation=None, rank=None, label="none"))
+                        cited = _items(answer, sentence, passages, most)
+                        for rank, item in enumerate(cited):
+                            [found] = rows_of(outcome(item), 1)
+                            name, label = item.ids["citation"], found.pop("label")
+                            rows.write(
+                                support_row(
+                                    *at, citation=name, rank=rank, label=label, leaning=found
+                                )
+                            )
+
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """See Program. The `_all` measures only where more than the first citation was asked."""
+        path = folder.need(FILE)
+        every = folder.setting("support", "citations") not in ("first", 1)
+        is_expected = False
+        for row in read_support(path, folder.problems):
+            is_expected |= has_probabilities(row)
+            board.add(row.run_id, row.topic_id, support_values(row, all_citations=every))
+        for row in read_support(path, Problems()) if is_expected else ():
+            values = expected_support_values(row, all_citations=every)
+            board.add(row.run_id, row.topic_id, values)
+
+    def items(self, folder: Folder) -> JudgedItems:
+        """Each judged citation of a sentence."""
+        families = {name: name.removesuffix("_hard") for name in SUPPORT_GAINS}
+        found = Collected(list(dict.fromkeys(families.values())))
+        for row in read_support(folder.need(FILE), folder.problems):
+            found.topics[row.topic_id] = None
+            n_citing = sum(bool(sentence.citations) for sentence in row.sentences)
+            for sentence in row.sentences:
+                for i, citation in enumerate(sentence.citations):
+                    weights = _citation_weights(sentence, i, n_citing, len(row.sentences))
+                    cell = (row.topic_id, row.run_id, str(sentence.id), citation.passage_id)
+                    given = (citation.label, citation.probabilities)
+                    found.add(cell, row.run_id, *given, weights, is_first=i == 0)
+        every = sorted(found.topics) if folder.topics is None else folder.topics
+        counted = dict.fromkeys(found.weights, every)
+        return found.items("support", SUPPORT_SCALE, SUPPORT_KEY, families, SUPPORT_GAINS, counted)
+
+    def texts(
+        self, config: Config, folder: Path, wanted: Names[Cell]
+    ) -> Iterator[tuple[Cell, Texts]]:
+        """See Program."""
+        data = load_collection(config.data, config.run.limit)
+        for answer, passages in data.cited_answers():
+            question = data.topics[answer.topic_id].question
+            for sentence in answer.sentences:
+                for citation in sentence.citations:
+                    name = citation.passage_id
+                    cell: Cell = (answer.topic_id, answer.run_id, str(sentence.id), name)
+                    if cell in wanted and name in passages:
+                        texts = {"question": question, "sentence": sentence.text}
+                        yield cell, {**texts, "passage": passages[name].text}
+
+
+def _items(
+    answer: Answer, sentence: Sentence, passages: Mapping[str, Passage], most: int | None
+) -> Iterator[Item]:
+    """The citations of a sentence that are judged, `most` of them."""
+    for citation in sentence.citations[:most]:
+        name = citation.passage_id
+        ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
+        named = {**ids, "sentence": sentence.id, "citation": name}
+        if (passage := passages.get(name)) is not None:
+            yield Item(named, (sentence.text, passage.text))
         else:
-            self._most = None if citations == "all" else citations
-
-    def items(self) -> Iterator[Item]:
-        """Answers topic by topic, sentence by sentence."""
-        for answer, passages in self._collection.cited_answers():
-            for sentence in _claims(answer):
-                for rank, citation in enumerate(sentence.citations[: self._most]):
-                    if (passage := passages.get(citation.passage_id)) is not None:
-                        ids = (answer.topic_id, answer.run_id, str(sentence.id), str(rank))
-                        yield Item(ids, (sentence.text, passage.text))
-
-    def total(self) -> int:
-        """Number of items; where reports carry documents of their own, at most that many."""
-        held = self._collection.passages
-        inline = bool(self._collection.files_with_documents)
-        return sum(
-            n
-            for (rank, passage_id), n in self._collection.cited.items()
-            if (self._most is None or rank < self._most) and (inline or passage_id in held)
-        )
-
-    async def judge(self, item: Item) -> Judged:
-        """One label."""
-        sentence, passage = item.payload
-        verdict, call = await self._judge.verdict(item.ids[0], sentence=sentence, passage=passage)
-        return Judged(verdict.as_row(), (call,))
-
-    def inputs(self, item: Item) -> dict[str, object]:
-        """What the judge's prompt is rendered from."""
-        sentence, passage = item.payload
-        return {"passage": passage, "sentence": sentence}
-
-    def finish(self, journal: Journal, results: Results, board: Scoreboard) -> None:
-        """Write support.jsonl and note each answer's scores."""
-        number, is_expected = 0, False
-        with results.open("support.jsonl") as rows:
-            for answer, passages in self._collection.cited_answers():
-                ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
-                labels: list[list[SupportLabel | None]] = []  # of each sentence
-                for sentence in self._counted_claims(answer, results):
-                    at = (answer.run_id, answer.topic_id, sentence.id)
-                    labels.append([])
-                    if not sentence.citations:
-                        rows.write(support_row(*at, citation=None, rank=None, label="none"))
-                    for rank, citation in enumerate(sentence.citations[: self._most]):
-                        name = citation.passage_id
-                        if name in passages:
-                            outcome = journal.outcome(number)
-                            number += 1
-                        else:
-                            outcome = _no_passage(name)
-                        place = {"sentence": sentence.id, "citation": name}
-                        results.judged(self.name, ids, outcome, place=place)
-                        found = dict(outcome.values) if isinstance(outcome, Judged) else {}
-                        label = found.pop("label", None)
-                        is_expected |= "probabilities" in found
-                        labels[-1].append(label)
-                        rows.write(
-                            support_row(*at, citation=name, rank=rank, label=label, leaning=found)
-                        )
-                values = citation_values(labels, all_citations=self._most != 1)
-                board.add(answer.run_id, answer.topic_id, values)
-        if is_expected:
-            path = results.unpublished("support.jsonl")
-            add_expected_support(path, board, all_citations=self._most != 1)
-
-    def _counted_claims(self, answer: Answer, results: Results) -> Iterator[Sentence]:
-        for sentence in answer.sentences:
-            if sentence.is_heading or not sentence.text.strip():
-                kind = "headings" if sentence.is_heading else "sentences without text"
-                results.count(f"{kind} (make no claim)")
-                if sentence.citations:
-                    results.count(f"citations of {kind} (not asked)", len(sentence.citations))
-            else:
-                results.count("sentences judged for support")
-                if not sentence.citations:
-                    results.count("sentences without citation (no support)")
-                if self._most is not None and len(sentence.citations) > self._most:
-                    more = len(sentence.citations) - self._most
-                    results.count(f"citations after the first {self._most} (not asked)", more)
-                yield sentence
+            yield Item(named, None, missing=f"passage {name} has no text in the data")
 
 
-def _claims(answer: Answer) -> Iterator[Sentence]:
-    return (sentence for sentence in answer.sentences if sentence.makes_claim)
+def _total(collection: Collection, most: int | None) -> int:
+    """Items with a text; where reports carry documents of their own, at most that many."""
+    held, inline = collection.passages, bool(collection.files_with_documents)
+    return sum(
+        n
+        for (rank, passage_id), n in collection.cited.items()
+        if (most is None or rank < most) and (inline or passage_id in held)
+    )
 
 
-def _no_passage(name: str) -> Unjudged:
-    detail = f"passage {name} has no text in the data"
-    return Unjudged(Reason.NO_PASSAGE, detail)
+def _counted_claims(answer: Answer, most: int | None, results: Results) -> Iterator[Sentence]:
+    """The sentences that are judged; they and the others are counted."""
+    for sentence in answer.sentences:
+        if sentence.is_heading or not sentence.text.strip():
+            kind = "headings" if sentence.is_heading else "sentences without text"
+            results.count(f"{kind} (make no claim)")
+            if sentence.citations:
+                results.count(f"citations of {kind} (not asked)", len(sentence.citations))
+            continue
+        results.count("sentences judged for support")
+        if not sentence.citations:
+            results.count("sentences without citation (no support)")
+        if most is not None and len(sentence.citations) > most:
+            more = len(sentence.citations) - most
+            results.count(f"citations after the first {most} (not asked)", more)
+        yield sentence
+
+
+def _citation_weights(
+    sentence: SupportSentence, at: int, n_citing: int, n_sentences: int
+) -> dict[str, float]:
+    """Of the citation at this position in its answer's measures: by the first, and by all."""
+    share = 1 / len(sentence.citations)
+    weights = {
+        "support_precision_all": share / n_citing,
+        "support_recall_all": share / n_sentences,
+    }
+    if at == 0:
+        weights |= {"support_precision": 1 / n_citing, "support_recall": 1 / n_sentences}
+    return weights

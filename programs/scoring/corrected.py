@@ -22,10 +22,10 @@ from ...metrics.ppi.intervals import (
 from ...metrics.ppi.sample import Sample
 from ...records.labels.kinds import file_kind
 from ...records.reading.problems import InputError, Problems
+from ..protocols.judged_items import JudgedItems, Measure
 from .corrected_rows import CorrectedDifference, CorrectedScore, CorrectedScores, Figure
 from .corrected_samples import Labelled, labelled
 from .human_labels import human_labels
-from .judged_items import JudgedItems, Measure
 from .score import score_path
 
 # In simulations the intervals cover what they promise from about 20 labels of a score on; with

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...metrics.ppi.error_rates import ErrorRates, error_rates, true_shares
 from ...metrics.ppi.sample import Sample
-from .judged_items import Floats, JudgedItems, Measure
+from ..protocols.judged_items import Floats, JudgedItems, Measure
 
 Ints = NDArray[np.int64]
 

@@ -15,8 +15,9 @@ from ...records.reading.fields import read_lines, shorten
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
 from ..analysis.agree_labels import check_labelled
-from ..engine.judged_files import scale_of
-from .judged_items import JudgedItems, read_items
+from ..protocols.judged_files import scale_of
+from ..protocols.judged_items import JudgedItems
+from .judged_items import read_items
 
 # What chose a row of a sheet of `judge next`, and what it says of a random draw.
 CHOSEN_BY = "chosen_by"

@@ -6,15 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...metrics import KEY_POINT_MEASURES, NUGGET_MEASURES
 from ...records.labels.kinds import file_kind
 from ...records.nuggets import read_nugget_banks
 from ...records.reading.fields import stem
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
-from ..engine.result import Result
-from ..protocols.coverage.scores import COVERAGE_MEASURES, ORACLES
+from ..inputs.coverage import ORACLES
+from ..protocols.coverage.scores import COVERAGE_MEASURES
+from ..protocols.program import Folder, Program
+from ..protocols.table import chosen
+from .result import Result
 from .score import score_path
 
 
@@ -40,13 +42,10 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
     Raises: InputError if the file is of another kind, or holds no scores by topic.
     """
     topics: list[str] | None = None
-    left_out: set[str] = set()
-    without_points: set[str] = set()
+    ran: list[Program] = []
+    folder = Folder(path, problems)
     if path.is_dir():
-        result = Result(path)
-        rows, topics = result.scores, result.manifest["data"]["topic_ids"]
-        left_out = set(result.manifest["topics_without_nuggets"])
-        without_points = set(result.manifest.get("topics_without_key_points", ()))
+        rows, topics, ran = Result(path).scores, folder.topics, chosen(folder.programs)
     elif file_kind(path) == "scores":
         rows = _with_topics(path, read_scores(path, problems), problems)
     else:
@@ -62,10 +61,8 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
             continue
         defined = {r.topic_id for r in cells if r.value is not None or r.high is not None}
         undefined = {row.topic_id for row in cells} - defined
-        if measure in NUGGET_MEASURES:
-            undefined |= left_out
-        if measure in KEY_POINT_MEASURES:
-            undefined |= without_points
+        for program in ran:
+            undefined |= set(program.left_out(measure, folder))
         every = topics or list(dict.fromkeys(row.topic_id for row in cells))
         if measure.partition("@")[0] in COVERAGE_MEASURES:  # other topics have no sub-questions
             every = list(dict.fromkeys(row.topic_id for row in cells))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import calibration, judges, metrics, records
     from .calibration.session import calibrate
-    from .programs.engine.result import Result
     from .programs.run import run
+    from .programs.scoring.result import Result
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Result": ".programs.engine.result",
+    "Result": ".programs.scoring.result",
     "calibrate": ".calibration.session",
     "run": ".programs.run",
 }

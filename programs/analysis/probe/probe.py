@@ -16,13 +16,13 @@ from ....backends.gateway import Backend
 from ....backends.loop import run_sync
 from ....judges import ItemJudge
 from ....judges.calls import judge_items
+from ....judges.table import item_judges
 from ....metrics.bootstrap import LEVEL, RESAMPLES, Draws
 from ....records.labels.items import ItemRow
 from ....records.reading.problems import InputError, Problems
-from ...config.sections import ITEM_JUDGES, Config
+from ...config.sections import Config
 from ...engine.estimates import Estimate
-from ...engine.panel import Panel
-from ...engine.session import check_prices, open_cache
+from ...engine.panel import Panel, check_prices, open_cache
 from .conditions import KINDS, REPEATS, Conditions, Kind, Skipped
 from .figures import Outcome, estimate, model_of, probe_rows, scale_of
 from .items import probe_items, sample_items
@@ -155,8 +155,8 @@ def _opened(
 
 def _judged_by(config: Config, judge: str, options: Options) -> Config:
     """The config with this judge, and the fields of its items, as `judge run items` has them."""
-    if judge not in ITEM_JUDGES and Path(judge).suffix not in (".yaml", ".yml"):
-        known = ", ".join(ITEM_JUDGES)
+    if judge not in item_judges() and Path(judge).suffix not in (".yaml", ".yml"):
+        known = ", ".join(item_judges())
         raise InputError(f"--judge {judge}: wanted {known}, or a YAML file of a judge of your own")
     update = {"judge": judge, "fields": dict(options.fields)}
     return config.model_copy(update={"items": config.items.model_copy(update=update)})

@@ -114,7 +114,7 @@ class _StageOnRay:
         self._executor, self._work, self._deal = executor, work, deal
         self._number = number
         self._leases = executor.leases
-        self._stage = packed(work.stage, executor.panel)
+        self._ask = packed(work.stage.ask, executor.panel)
 
     async def finish(self) -> None:
         """Judge everything."""
@@ -149,7 +149,7 @@ class _StageOnRay:
         """Have the worker take up the stage, or the next one in its place."""
         while True:
             try:
-                await _result(slot.handle.begin.remote(self._number, self._stage))
+                await _result(slot.handle.begin.remote(self._number, self._ask))
                 return
             except _Died as error:
                 self._bury(slot, error)

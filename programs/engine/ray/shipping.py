@@ -1,24 +1,18 @@
-"""A stage on its way to a worker: its judges by name, its settings, and none of its data."""
+"""How a stage asks, on its way to a worker: its judges by name, its settings, none of its data."""
 
 from __future__ import annotations
 
-import copy
 import io
 import pickle
-from inspect import iscoroutinefunction
 from typing import Any
-
-from pydantic import BaseModel
 
 from ....judges.base import Judge
 from ..panel import Panel
-from ..stage import Stage
-
-_SETTINGS = (BaseModel, str, int, float, type(None))
+from ..stage import Ask
 
 
-def packed(stage: Stage, panel: Panel) -> bytes:
-    """What `unpacked` makes a stage of whose `judge` does the same with another panel.
+def packed(ask: Ask, panel: Panel) -> bytes:
+    """What `unpacked` makes a function of that asks the judges of another panel.
 
     Bytes for a process of the same run, which code can be in: they are never kept.
     """
@@ -28,21 +22,17 @@ def packed(stage: Stage, panel: Panel) -> bytes:
         def persistent_id(self, held: Any) -> Any:
             return panel.name_of(held) if isinstance(held, Judge) else None
 
-    light = copy.copy(stage)
-    for name, held in vars(stage).items():
-        if not (isinstance(held, (Judge, *_SETTINGS)) or iscoroutinefunction(held)):
-            delattr(light, name)
     stream = io.BytesIO()
-    Pickler(stream).dump(light)
+    Pickler(stream).dump(ask)
     return stream.getvalue()
 
 
-def unpacked(stage: bytes, panel: Panel) -> Stage:
-    """The stage, asking the judges of this panel."""
+def unpacked(ask: bytes, panel: Panel) -> Ask:
+    """The function, asking the judges of this panel."""
 
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, name: Any) -> Any:
-            return panel.named(name)
+            return panel[name]
 
-    found: Stage = Unpickler(io.BytesIO(stage)).load()
+    found: Ask = Unpickler(io.BytesIO(ask)).load()
     return found

@@ -14,9 +14,8 @@ from ....backends.budget import Budget, Usage
 from ....backends.cache import ReplyCache
 from ....records.judgements import Outcome
 from ...config.sections import Config
-from ..panel import Panel
-from ..session import open_cache
-from ..stage import Item, Stage, outcome_of
+from ..panel import Panel, open_cache
+from ..stage import Ask, Item, outcome_of
 from .shipping import unpacked
 
 LONGEST_S = 0.05  # for which a finished judgement waits for others, so that few messages carry many
@@ -53,7 +52,7 @@ class Worker:
         self._error: BaseException | None = None
         self._some, self._few_left = asyncio.Event(), asyncio.Event()
 
-    async def begin(self, number: int, stage: bytes) -> None:
+    async def begin(self, number: int, ask: bytes) -> None:
         """Take up a stage; the first is number 1. Raises: InputError, EndpointUnusable."""
         # Ray may call out of order: that stage ended without this worker.
         if number <= self._number:
@@ -61,7 +60,7 @@ class Worker:
         if self._panel is None:
             self._cache = open_cache(self._config)
             self._panel = Panel(self._config, cache=self._cache, budget=self._budget)
-        self._stage, self._number = unpacked(stage, self._panel), number
+        self._ask, self._number = unpacked(ask, self._panel), number
 
     async def exchange(
         self, stage: int, new: Sequence[tuple[int, Item]], limits: Mapping[str, float]
@@ -80,7 +79,7 @@ class Worker:
             setattr(self._budget, name, limit)
         self._n_held += len(new)
         for number, item in new:
-            task = asyncio.create_task(self._judge(self._stage, number, item))
+            task = asyncio.create_task(self._judge(self._ask, number, item))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         self._look()
@@ -102,10 +101,10 @@ class Worker:
         if self._cache is not None:
             self._cache.close()
 
-    async def _judge(self, stage: Stage, number: int, item: Item) -> None:
+    async def _judge(self, ask: Ask, number: int, item: Item) -> None:
         try:
             async with self._slots:
-                outcome = await outcome_of(stage, item)
+                outcome = await outcome_of(ask, item)
             self._finished.append((number, outcome))
         except Exception as error:
             self._error = self._error or error

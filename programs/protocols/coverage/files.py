@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from ....records.qrels import write_diversity_qrels, write_qrels
 from ....records.questions import question_set_row, read_question_sets
 from ....records.ratings import rating_row, read_ratings, reference_id
 from ....records.reading.fields import Line, read_lines
-from ....records.reading.problems import InputError, Problems
+from ....records.reading.problems import InputError
 from ...config.sections import CoverageConfig
-from ...engine.manifest import config_of, read_manifest
 from ...engine.results import Results
+from ..program import Folder
 from .topic import CoverageData, TopicView
 
 QUESTIONS, RATINGS = "questions.jsonl", "ratings.jsonl"
@@ -66,31 +65,32 @@ def write_ratings(
     return grades
 
 
-def read_coverage_folder(folder: Path, problems: Problems) -> tuple[CoverageData, CoverageConfig]:
+def read_coverage(folder: Folder) -> tuple[CoverageData, CoverageConfig]:
     """What a run of the coverage program left, and the settings it was scored with.
 
     Raises: InputError if the folder holds no such run, or a broken file.
     """
-    config = config_of(folder)
-    if not (folder / POOLS).is_file():
-        raise InputError(f"{folder}: no {POOLS} in it, so it is no run of the coverage program")
-    questions = read_question_sets(folder / QUESTIONS, problems)
-    data = CoverageData(questions, read_ratings(folder / RATINGS, problems, questions))
-    for line in read_lines(folder / POOLS, problems):
+    problems = folder.problems
+    if (pools := folder.file(POOLS)) is None:
+        what = f"no {POOLS} in it, so it is no run of the coverage program"
+        raise InputError(f"{folder.path}: {what}")
+    questions = read_question_sets(folder.need(QUESTIONS), problems)
+    data = CoverageData(questions, read_ratings(folder.need(RATINGS), problems, questions))
+    for line in read_lines(pools, problems):
         data.pools[str(line.id("topic_id"))] = _ids(line, data.tokens)
-    for line in read_lines(folder / CONTEXTS, problems):
+    for line in read_lines(folder.need(CONTEXTS), problems):
         rankings = data.rankings.setdefault(str(line.id("run_id")), {})
         if line.row.get("passage_ids") is not None:
             rankings[str(line.id("topic_id"))] = _ids(line, data.tokens)
-    data.reports.update((run_id, {}) for run_id in read_manifest(folder)["data"]["run_ids"])
-    for line in read_lines(folder / REPORTS, problems):
+    data.reports.update((run_id, {}) for run_id in folder.data["run_ids"])
+    for line in read_lines(folder.need(REPORTS), problems):
         name, n_tokens = line.optional_id("report_id"), line.row.get("tokens")
         if name is not None and isinstance(n_tokens, int):
             data.tokens[name] = n_tokens
         if (run_id := line.optional_id("run_id")) is not None:
             data.reports.setdefault(run_id, {})[str(line.id("topic_id"))] = name
     problems.raise_errors()
-    return data, config.coverage
+    return data, CoverageConfig.model_validate(folder.notes["config"]["coverage"])
 
 
 def _ids(line: Line, tokens: dict[str, int]) -> tuple[str, ...]:

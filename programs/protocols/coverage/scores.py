@@ -11,12 +11,10 @@ from ....metrics.value import UNDEFINED, Value
 from ....records.ratings import reference_id
 from ....records.rows import ScoreRow
 from ...config.sections import CoverageConfig
+from ...inputs.coverage import ORACLE_CONTEXT, ORACLE_REPORT
 from ..scoreboard import Scoreboard
 from .topic import CoverageData, TopicView
 
-ORACLE_CONTEXT = "Z*"  # run id of the required passages
-ORACLE_REPORT = "y*"  # run id of the reference reports
-ORACLES = (ORACLE_CONTEXT, ORACLE_REPORT)
 COVERAGE_MEASURES = (  # without their @k
     *("coverage", "alpha_ndcg", "alpha_ndcg_required", "density", "redundancy"),
     *("report_coverage", "report_density"),

@@ -7,13 +7,15 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from ....metrics.tokens import token_counter
 from ....records.labels.cells import Cell
 from ....records.ratings import answer_id, reference_id
-from ....records.reading.problems import Problems
-from ...config.sections import Config
+from ....records.reading.problems import InputError, Problems
+from ...config.sections import Config, CoverageConfig
 from ...inputs.collection import Collection, load_collection
 from ...inputs.coverage import CoverageInputs
-from .files import read_coverage_folder
+from ..program import Folder
+from .files import read_coverage
 from .topic import CoverageData
 
 
@@ -69,6 +71,14 @@ def inputs_of(collection: Collection) -> CoverageInputs:
     return collection.coverage
 
 
+def token_counter_of(settings: CoverageConfig) -> Callable[[str], int]:
+    """What counts tokens. Raises: InputError if there is no such tokenizer."""
+    try:
+        return token_counter(settings.tokenizer)
+    except (ValueError, OSError) as error:
+        raise InputError(f"coverage.tokenizer: {error}") from None
+
+
 def add_tokens(data: CoverageData, collection: Collection, count: Callable[[str], int]) -> None:
     """Count the tokens of every text whose length matters and that is there."""
     names = {name for pool in data.pools.values() for name in pool}
@@ -92,7 +102,7 @@ def rated_texts(
 
     Raises: InputError if a file of the run is not there any more.
     """
-    data, _ = read_coverage_folder(folder, Problems())
+    data, _ = read_coverage(Folder(folder, Problems()))
     collection = load_collection(config.data, config.run.limit, config.coverage)
     texts = CoverageTexts(collection, data)
     for text in chain(texts.of_pools(), texts.of_systems()):

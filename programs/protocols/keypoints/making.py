@@ -1,91 +1,215 @@
-"""Key points of topics, made from their documents within a run."""
+"""Key points made of documents: found in each, merged over those of a topic, filtered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ....records.rows import KeyPoint, KeyPointSet
+from ....records.judgements import Judged
+from ....records.rows import KeyPoint, KeyPointSet, Passage, key_point_ids
 from ...engine.results import Results
 from ...engine.session import Session
-from ...inputs.collection import Collection
-from .stages import ExtractStage, Filtered, FilterStage, Found, Merged, MergeStage
+from ...engine.stage import Item, labels, makes, rows_of
+from ..program import Run
 
 NO_SPAN, FILTERED = "no_span", "filter"  # why a point is not among the key points
 
 
-async def make_key_points(
-    session: Session, collection: Collection, results: Results
-) -> dict[str, KeyPointSet | None]:
+class SourcedPoint(NamedTuple):
+    """A key point as it was found; `source` is the id of its document. See FoundPoint."""
+
+    text: str
+    spans: tuple[str, ...]
+    missing: tuple[str, ...]
+    source: str
+
+
+class Made(NamedTuple):
+    """What came of the three steps, by topic; None where a judgement is missing.
+
+    Attributes:
+        found: the points of each topic with documents.
+        merged: the key points, each with the spans and documents of all its members.
+        filtered: by point id the verdict as a row (`label`, `score`, `method`), None: not judged;
+            a topic whose points are None is not in it.
+    """
+
+    found: dict[str, list[SourcedPoint] | None]
+    merged: dict[str, list[KeyPoint] | None]
+    filtered: dict[str, dict[str, dict[str, Any] | None]]
+
+    def kept(self, topic_id: str) -> tuple[KeyPoint, ...] | None:
+        """The points that answer the question; None where a judgement is missing."""
+        points, verdicts = self.merged.get(topic_id), self.filtered.get(topic_id)
+        if points is None or verdicts is None or None in verdicts.values():
+            return None
+        return tuple(p for p in points if (verdicts[p.id] or {}).get("label") == "yes")
+
+    def rejected(self, topic_id: str, query: str) -> Iterator[dict[str, Any]]:
+        """Rows of the points that are not among the key points, and why.
+
+        `no_span`: no span of theirs stands in the document; `filter`: they do not answer the
+        question.
+        """
+        named = {"qid": topic_id, "query": query}
+        for point in self.found.get(topic_id) or ():
+            if not point.spans:
+                row = {"text": point.text, "spans": point.missing, "sources": [point.source]}
+                yield {**named, **row, "why": NO_SPAN}
+        verdicts = self.filtered.get(topic_id, {})
+        for merged in self.merged.get(topic_id) or ():
+            verdict = verdicts.get(merged.id)
+            if verdict is not None and verdict["label"] != "yes":
+                yield {**named, **merged.model_dump(mode="json"), "why": FILTERED, **verdict}
+
+
+async def make_key_points(run: Run) -> dict[str, KeyPointSet | None]:
     """Find, merge and filter the key points of each topic with documents; list those left out.
 
     Returns: by topic; None where a judgement is missing that could have changed the points.
-    Source: arXiv:2410.23000 (Long2RAG): extraction in rounds, merging, filter at 0.7.
     """
-    panel = session.panel
-    questions = {t.id: t.question for t in collection.topics.values()}
-    extract = ExtractStage(questions, collection.documents, panel.keypoint_extractor)
-    journal = await session.journaled(extract, ("keypoint_extractor",))
-    found = extract.finish(journal, results)
-    journal.close()
-    merge = MergeStage(questions, found, panel.keypoint_merger)
-    journal = await session.journaled(merge, ("keypoint_merger",))
-    merged = merge.finish(journal, results)
-    journal.close()
-    keep = FilterStage(questions, merged, panel.keypoint_filter)
-    journal = await session.journaled(keep, ("keypoint_filter",))
-    filtered = keep.finish(journal, results)
-    journal.close()
+    topics, results = run.collection.topics, run.results
+    questions = {topic.id: topic.question for topic in topics.values()}
+    made = await find_points(run.session, results, questions, run.collection.documents)
     with results.open("rejected_keypoints.jsonl") as rows:
-        for row in rejected(collection, found, merged, filtered):
-            rows.write(row)
-            results.count(f"key points left out ({row['why']})")
-    for verdict in (v for of in filtered.values() for v in of.values() if v is not None):
+        for topic in topics.values():
+            for row in made.rejected(topic.id, topic.text):
+                rows.write(row)
+                results.count(f"key points left out ({row['why']})")
+    for verdict in (v for of in made.filtered.values() for v in of.values() if v is not None):
         results.count(f"key points filtered by {verdict.get('method')}")
-    return {
-        topic: _set(topic, collection.topics[topic].text, merged[topic], filtered.get(topic))
-        for topic in collection.topics
-        if topic in merged
-    }
+    sets: dict[str, KeyPointSet | None] = {}
+    for topic in (topic for topic in topics.values() if topic.id in made.merged):
+        points = made.kept(topic.id)
+        sets[topic.id] = (
+            None
+            if points is None
+            else KeyPointSet(topic_id=topic.id, query=topic.text, key_points=points)
+        )
+    return sets
 
 
-def kept(
-    points: list[KeyPoint] | None, verdicts: Mapping[str, dict[str, Any] | None] | None
-) -> tuple[KeyPoint, ...] | None:
-    """The points that answer the question; None where a judgement is missing."""
-    if points is None or verdicts is None or None in verdicts.values():
-        return None
-    return tuple(p for p in points if (verdicts[p.id] or {}).get("label") == "yes")
+async def find_points(
+    session: Session,
+    results: Results,
+    questions: Mapping[str, str],
+    documents: Mapping[str, Mapping[str, Passage]],
+) -> Made:
+    """Extraction in rounds, merging, filter at 0.7.
 
+    Args:
+        questions: what is asked, by topic.
+        documents: by topic and id; those of topics without a question are not read.
 
-def rejected(
-    collection: Collection, found: Found, merged: Merged, filtered: Filtered
-) -> Iterator[dict[str, Any]]:
-    """Rows of the points that are not among the key points, and why.
-
-    `no_span`: no span of theirs stands in the document; `filter`: they do not answer the question.
+    Source: arXiv:2410.23000 (Long2RAG).
     """
-    for topic_id in collection.topics:
-        query = {"qid": topic_id, "query": collection.topics[topic_id].text}
-        for point in found.get(topic_id) or ():
-            if not point.spans:
-                row = {"text": point.text, "spans": point.missing, "sources": [point.source]}
-                yield {**query, **row, "why": NO_SPAN}
-        verdicts = filtered.get(topic_id, {})
-        for merged_point in merged.get(topic_id) or ():
-            verdict = verdicts.get(merged_point.id)
-            if verdict is not None and verdict["label"] != "yes":
-                row = merged_point.model_dump(mode="json")
-                yield {**query, **row, "why": FILTERED, **verdict}
+    found = await _extracted(session, results, questions, documents)
+    merged = await _merged(session, results, questions, found)
+    return Made(found, merged, await _filtered(session, results, questions, merged))
 
 
-def _set(
-    topic_id: str,
-    query: str,
-    points: list[KeyPoint] | None,
-    verdicts: Mapping[str, dict[str, Any] | None] | None,
-) -> KeyPointSet | None:
-    key_points = kept(points, verdicts)
-    if key_points is None:
-        return None
-    return KeyPointSet(topic_id=topic_id, query=query, key_points=key_points)
+async def _extracted(
+    session: Session,
+    results: Results,
+    questions: Mapping[str, str],
+    documents: Mapping[str, Mapping[str, Passage]],
+) -> dict[str, list[SourcedPoint] | None]:
+    """The points of each document, with the spans that are not in it apart."""
+    judge = session.panel["keypoint_extractor"]
+    read = {topic: held for topic, held in documents.items() if topic in questions}
+
+    async def extract(question: str, text: str) -> tuple[Any, Any]:
+        points, calls = await judge.extract(question, text)
+        return [tuple(point) for point in points], calls
+
+    def items() -> Iterator[Item]:
+        for topic_id, held in read.items():
+            for document in held.values():
+                ids = {"topic_id": topic_id, "document_id": document.id}
+                yield Item(ids, (questions[topic_id], document.text))
+
+    found: dict[str, list[SourcedPoint] | None] = {topic_id: [] for topic_id in read}
+    total = sum(map(len, read.values()))
+    stage = makes("extract", ("keypoint_extractor",), extract, items, total=total)
+    async with session.judged(stage, results) as outcome:
+        for item in items():
+            made, topic_id, source = outcome(item), item.ids["topic_id"], item.ids["document_id"]
+            points = found[topic_id]
+            if not isinstance(made, Judged):
+                found[topic_id] = None
+            elif points is not None:
+                for text, spans, missing in made.values["made"]:
+                    points.append(SourcedPoint(text, tuple(spans), tuple(missing), source))
+    return found
+
+
+async def _merged(
+    session: Session,
+    results: Results,
+    questions: Mapping[str, str],
+    found: Mapping[str, Sequence[SourcedPoint] | None],
+) -> dict[str, list[KeyPoint] | None]:
+    """The points that a span of a document shows, merged; those without stay out."""
+    judge = session.panel["keypoint_merger"]
+
+    def shown(topic_id: str) -> list[SourcedPoint]:
+        return [point for point in found[topic_id] or () if point.spans]
+
+    async def merge(question: str, texts: list[str]) -> tuple[Any, Any]:
+        points, calls = await judge.merge(question, texts)
+        return [tuple(point) for point in points], calls
+
+    def items() -> Iterator[Item]:
+        for topic_id in found:
+            if points := shown(topic_id):
+                texts = [point.text for point in points]
+                yield Item({"topic_id": topic_id}, (questions[topic_id], texts))
+
+    merged: dict[str, list[KeyPoint] | None]
+    merged = {topic: None if points is None else [] for topic, points in found.items()}
+    stage = makes("merge", ("keypoint_merger",), merge, items)
+    async with session.judged(stage, results) as outcome:
+        for item in items():
+            made, topic_id = outcome(item), item.ids["topic_id"]
+            merged[topic_id] = None
+            if isinstance(made, Judged):
+                merged[topic_id] = _key_points(made.values["made"], shown(topic_id))
+    return merged
+
+
+async def _filtered(
+    session: Session,
+    results: Results,
+    questions: Mapping[str, str],
+    merged: Mapping[str, Sequence[KeyPoint] | None],
+) -> dict[str, dict[str, dict[str, Any] | None]]:
+    """Whether each key point answers the question of its topic."""
+
+    def items() -> Iterator[Item]:
+        for topic_id, points in merged.items():
+            for point in points or ():
+                ids = {"topic_id": topic_id, "key_point_id": point.id}
+                yield Item(ids, (questions[topic_id], point.text))
+
+    found: dict[str, dict[str, dict[str, Any] | None]]
+    found = {topic: {} for topic, points in merged.items() if points is not None}
+    total = sum(len(points or ()) for points in merged.values())
+    stage = labels("filter", session.panel, "keypoint_filter", items, total=total)
+    async with session.judged(stage, results) as outcome:
+        for item in items():
+            [verdict] = rows_of(outcome(item), 1)
+            judged = None if verdict["label"] is None else verdict
+            found[item.ids["topic_id"]][item.ids["key_point_id"]] = judged
+    return found
+
+
+def _key_points(points: Sequence[Any], found: Sequence[SourcedPoint]) -> list[KeyPoint]:
+    """Those merged, as (text, numbers of the members) in the journal."""
+    ids = key_point_ids([text for text, _ in points])
+    made = []
+    for name, (text, numbers) in zip(ids, points, strict=True):
+        members = [found[number] for number in numbers]
+        spans = dict.fromkeys(span for member in members for span in member.spans)
+        sources = dict.fromkeys(member.source for member in members)
+        made.append(KeyPoint(id=name, text=text, spans=tuple(spans), sources=tuple(sources)))
+    return made

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ....metrics import KEY_POINT_MEASURES, Value
@@ -18,10 +17,9 @@ from ....metrics.key_points import (
 )
 from ....records.claims import ClaimSet, read_claims
 from ....records.entailments import read_entailments
-from ....records.reading.problems import Problems
 from ....records.rows import Topic
-from ...engine.manifest import read_manifest
-from ..scoreboard import OF_ANSWERED, Scoreboard
+from ..program import Folder
+from ..scoreboard import OF_ANSWERED
 
 NOT_MADE = Value(None, 0, 1, 0.0, 1.0)  # of an answer whose topic's key points could not be made
 
@@ -35,7 +33,6 @@ class KeyPointCell:
             key points of its topic could not be made.
         claims: of the answer, with `is_precise`; None: they are missing.
         is_precise: whether claims were asked for.
-        length: words of the answer, where it is known.
     """
 
     topic_id: str
@@ -43,7 +40,6 @@ class KeyPointCell:
     labels: list[str | None] | None = field(default_factory=list)
     claims: ClaimSet | None = None
     is_precise: bool = False
-    length: int | None = None
 
     def values(self) -> dict[str, Value]:
         """KPR, and KPP and KPF where claims were asked for."""
@@ -58,36 +54,30 @@ class KeyPointCell:
         return {"KPR": recall, "KPP": precision, "KPF": key_point_f1(recall, precision)}
 
 
-def add_scores(cells: Iterable[KeyPointCell], board: Scoreboard) -> None:
-    """Note the measures of every answer."""
-    for cell in cells:
-        board.add(cell.run_id, cell.topic_id, cell.values())
-
-
-def score_key_points(folder: Path, board: Scoreboard, problems: Problems) -> None:
-    """Note the measures of every answer of a results folder again."""
-    manifest = read_manifest(folder)
-    unmade = [(run, topic) for run, topic in manifest["cells_without_key_points"]]
-    board.leave_out(KEY_POINT_MEASURES, manifest["topics_without_key_points"])
+def read_cells(folder: Folder) -> list[KeyPointCell]:
+    """What was judged of every answer."""
     cells: dict[tuple[str, str], KeyPointCell] = {}
-    for row in read_entailments(folder / "entailments.jsonl", problems):
+    for row in read_entailments(folder.need("entailments.jsonl"), folder.problems):
         cell = cells.setdefault((row.run_id, row.topic_id), KeyPointCell(row.topic_id, row.run_id))
         if cell.labels is not None:
             cell.labels.append(row.label)
-    for run_id, topic_id in unmade:
+    for run_id, topic_id in folder.notes["cells_without_key_points"]:
         cells[run_id, topic_id] = KeyPointCell(topic_id, run_id, labels=None)
-    if (path := folder / "claims.jsonl").is_file():
+    if (path := folder.file("claims.jsonl")) is not None:
         for cell in cells.values():
             cell.is_precise = True
-        for claims in read_claims(path, problems):
+        for claims in read_claims(path, folder.problems):
             if (claims.run_id, claims.topic_id) in cells:
                 cells[claims.run_id, claims.topic_id].claims = claims
-    problems.raise_errors()
-    add_scores(cells.values(), board)
+    folder.problems.raise_errors()
+    return list(cells.values())
 
 
 def group_rows(
-    cells: Sequence[KeyPointCell], topics: Sequence[Topic], n_points: Mapping[str, int]
+    cells: Sequence[KeyPointCell],
+    topics: Sequence[Topic],
+    n_points: Mapping[str, int],
+    lengths: Mapping[tuple[str, str], int],
 ) -> Iterator[dict[str, Any]]:
     """Rows of each run: means by domain, category and length of its answers, and micro recall.
 
@@ -95,6 +85,7 @@ def group_rows(
         topics: those that every run has to answer.
         n_points: key points of each topic whose points are known; those of others are in no micro
             recall.
+        lengths: words of the answers, by topic and run.
 
     `by` says what the groups are, `group` which one; of length it is the fewest to the most words
     of a quarter of the run's answers, and `all` has Spearman's correlation of length and KPR.
@@ -118,9 +109,8 @@ def group_rows(
         labels: dict[str, Sequence[str | None]] = {t: ["neutral"] * n for t, n in n_points.items()}
         labels.update((cell.topic_id, cell.labels) for cell in own if cell.labels is not None)
         yield _row(run_id, "micro", "all", "KPR", micro_recall(labels), len(labels))
-        known = [cell for cell in own if cell.length is not None]
-        recalls = [values[cell.topic_id]["KPR"] for cell in known]
-        found = by_length(recalls, [cell.length or 0 for cell in known])
+        recalls = [values[cell.topic_id]["KPR"] for cell in own]
+        found = by_length(recalls, [lengths[cell.topic_id, run_id] for cell in own])
         for part in found.bins:
             group = f"{part.shortest:.0f}-{part.longest:.0f}"
             yield _row(run_id, "length", group, "KPR", part.mean, part.n)

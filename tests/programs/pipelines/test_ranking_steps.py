@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from mock_server import MockServer, Status
+from nuggetjudge.programs.pipelines.rehearsal import asks_by_itself, plan_retrieve
 
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
 from nuggetjudge.programs.config.pipeline import name_of
@@ -16,7 +17,6 @@ from nuggetjudge.programs.config.steps import Bm25Step, CoverageStep, DenseStep
 from nuggetjudge.programs.pipelines import encoders as encoders_of
 from nuggetjudge.programs.pipelines import indexing, ranking_steps
 from nuggetjudge.programs.pipelines.judged_steps import MENDED, JudgedSteps
-from nuggetjudge.programs.pipelines.rehearsal import asks_by_itself, plan_retrieve
 from nuggetjudge.programs.pipelines.retrieve import retrieve
 from nuggetjudge.programs.protocols.coverage.judging import question_set
 from nuggetjudge.records.judgements import Reason

@@ -11,14 +11,11 @@ from ...records.reading.lines import json_lines
 from ...records.reading.problems import Problems
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
-from .manifest import read_manifest
-from .results import JUDGEMENT_FILES
+from ..engine.manifest import read_manifest
+from ..protocols.table import judgement_files
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
-
-
-_NAMES = [name.removesuffix(".jsonl") for name in JUDGEMENT_FILES]
 
 
 class Result:
@@ -50,7 +47,8 @@ class Result:
     @property
     def judgements(self) -> dict[str, list[dict[str, Any]]]:
         """The rows of each judgement file that there is, by its name."""
-        return {name: list(self._rows(name)) for name in _NAMES if self._has(name)}
+        names = [name.removesuffix(".jsonl") for name in judgement_files()]
+        return {name: list(self._rows(name)) for name in names if self._has(name)}
 
     @property
     def unjudged(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Before answers are written: what from, within which limits, and what will it take?"""
+"""What answers are written from, and within which limits."""
 
 from __future__ import annotations
 
@@ -6,33 +6,18 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...backends.budget import Budget
-from ...judges.makers.answer_writer import AnswerWriter
 from ...records.answers import RAG_2024, RAG_2025, RAG_2026, is_of_2026
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage, Topic
-from ..config.sections import (
-    NAME_BYTES,
-    Config,
-    CoverageConfig,
-    DataConfig,
-    GenerateConfig,
-    JudgeName,
-)
-from ..engine.estimates import Asked, Estimate, estimated
+from ..config.names import JudgeName
+from ..config.sections import NAME_BYTES, Config, CoverageConfig, DataConfig, GenerateConfig
 from ..engine.making import DATASHEET, STATISTICS, check_build_folder
-from ..engine.panel import Panel
 from ..engine.stage import Item
 from ..inputs.collection import load_collection
 from ..protocols.coverage.texts import inputs_of
 
 PROGRAM, ANSWERS = "generate", "answers"
 JUDGES: tuple[JudgeName, ...] = ("answer_writer",)
-TOKENS_PER_WORD = 1.5  # assumed by a plan, of a reply with its citations
-ASSUMED = (
-    f"Assumed, since it is known only later: answers as long as they may be, {TOKENS_PER_WORD} "
-    "tokens a word, none written again.\nWhat is finished or in the cache is not asked again.\n"
-)
 
 
 @dataclass(frozen=True)
@@ -54,7 +39,12 @@ class Contexts:
         for run_id, of_topics in self.names.items():
             for topic_id, names in of_topics.items():
                 texts = [self.passages[name].text for name in names]
-                yield Item((run_id, topic_id), (self.topics[topic_id].question, names, texts))
+                ids = {"run_id": run_id, "topic_id": topic_id}
+                yield Item(ids, (self.topics[topic_id].question, names, texts))
+
+    def names_of(self, item: Item) -> Sequence[str]:
+        """The passages of one of the items."""
+        return self.names[item.ids["run_id"]][item.ids["topic_id"]]
 
 
 def generate_config(config: Config) -> Config:
@@ -97,27 +87,6 @@ def load_contexts(config: Config) -> Contexts:
                     what = f"{name!r}, which {retrieval_run} has for topic {topic_id}, has no text"
                     collection.problems.skip(config.data.passages[0], 0, "no_passage", what)
     return Contexts(collection.topics, collection.passages, contexts, collection.problems)
-
-
-def plan_generate(config: Config) -> list[Estimate]:
-    """What the answers will take, as if nothing were in the cache or the journal; asks nothing.
-
-    Calls are exact, unless an answer has to be written again. Raises: InputError as `generate`.
-    """
-    config = generate_config(config)
-    run = config.run.model_copy(update={"offline": True})
-    panel = Panel(config.model_copy(update={"run": run}), cache=None, budget=Budget())
-    reply = round(TOKENS_PER_WORD * config.generate.words)
-    writer = panel.answer_writer
-    asked = Asked.of(writer.prompt("compose"), _inputs(load_contexts(config), writer))
-    return [estimated(config, "answer_writer", asked, reply)]
-
-
-def _inputs(contexts: Contexts, writer: AnswerWriter) -> Iterator[Mapping[str, object]]:
-    for item in contexts.items():
-        question, names, texts = item.payload
-        if names:
-            yield writer.asked(question, dict(zip(names, texts, strict=True)))
 
 
 def _check_limits(settings: GenerateConfig, topic_ids: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.compare_judges import compare_judges
 from nuggetjudge.programs.analysis.next_labels import next_labels
-from nuggetjudge.programs.engine.label_order import are_ordered
+from nuggetjudge.programs.protocols.judged_files import are_ordered
 from nuggetjudge.records.reading.problems import Problems
 
 LABELS = ("linear", "ordinal", "other")  # names that kinds of kappa and alpha have too

@@ -1,0 +1,90 @@
+"""The judges there are: the built-in ones here, those of other packages by an entry point."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple
+
+GROUP = "nuggetjudge.judges"  # of entry points: NAME = "module:Class"
+
+
+class Kind(NamedTuple):
+    """Where a judge is, and what a config may set of it.
+
+    Attributes:
+        home: `module:Class`; "" for one that asks past the judges, of which only the model is set.
+        is_windowed: takes several things in a call (`judges.NAME.window`).
+        labels_items: gives items labels, so that labels of people can fit it (`judges.NAME.state`).
+    """
+
+    home: str
+    is_windowed: bool = False
+    labels_items: bool = False
+
+    def load(self) -> Any:
+        """The class. Raises: ImportError, AttributeError if it is not there."""
+        module, _, name = self.home.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+
+def _ours(home: str, *, is_windowed: bool = False, labels_items: bool = False) -> Kind:
+    return Kind(f"{__package__}.{home}", is_windowed, labels_items)
+
+
+BUILT_IN = {
+    "nuggetizer": _ours("makers.nuggetizer:Nuggetizer", is_windowed=True),
+    "importance": _ours("importance:NuggetImportance", is_windowed=True),
+    "assigner": _ours("assigner:NuggetAssigner", is_windowed=True, labels_items=True),
+    "support": _ours("support:SupportJudge", labels_items=True),
+    "relevance": _ours("relevance:RelevanceJudge", labels_items=True),
+    "item": _ours("own:OwnJudge"),
+    "subquestions": _ours("makers.subquestions:SubQuestionGenerator"),
+    "answerability": _ours(
+        "answerability:AnswerabilityGrader", is_windowed=True, labels_items=True
+    ),
+    "request": _ours("makers.request:RequestWriter"),
+    "decontextualizer": _ours("makers.decontextualizer:Decontextualizer"),
+    "keypoint_extractor": _ours("makers.keypoint_extractor:KeyPointExtractor"),
+    "keypoint_merger": _ours("makers.keypoint_merger:KeyPointMerger"),
+    "keypoint_filter": _ours("keypoint_filter:KeyPointFilter"),
+    "entailment": _ours("entailment:EntailmentJudge", is_windowed=True, labels_items=True),
+    "claim_extractor": _ours("makers.claim_extractor:ClaimExtractor"),
+    "claim": _ours("claim:ClaimJudge", is_windowed=True),
+    "question_scorer": _ours("makers.question_scorer:QuestionScorer"),
+    "question_evolver": _ours("makers.question_evolver:QuestionEvolver"),
+    "question_decomposer": _ours("makers.question_decomposer:QuestionDecomposer"),
+    "listwise": _ours("listwise:ListwiseRanker"),
+    "setwise": _ours("setwise:SetwiseRanker"),
+    "rankllm": Kind(""),
+    "answer_writer": _ours("makers.answer_writer:AnswerWriter"),
+}
+
+
+@cache
+def kind_of(name: str) -> Kind | None:
+    """A judge by its name; None if there is none.
+
+    That of another package is imported, since its class says what it is.
+    """
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    for entry in entry_points(group=GROUP, name=name):
+        from .items import ItemJudge
+
+        found = entry.load()
+        labels_items = issubclass(found, ItemJudge)
+        return Kind(entry.value, labels_items and found.listed is not None, labels_items)
+    return None
+
+
+def judge_names() -> list[str]:
+    """All judges, the built-in ones first."""
+    others = (entry.name for entry in entry_points(group=GROUP))
+    return list(dict.fromkeys((*BUILT_IN, *others)))
+
+
+def item_judges() -> list[str]:
+    """The judges that label items, by name; a YAML file makes others."""
+    return [name for name in judge_names() if (kind_of(name) or BUILT_IN["item"]).labels_items]

@@ -1,0 +1,56 @@
+"""The programs and judges that a config may name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib.metadata import entry_points
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
+
+from ...judges.table import BUILT_IN as JUDGES
+from ...judges.table import judge_names
+
+GROUP = "nuggetjudge.programs"  # of entry points: NAME = "module:object", a Program
+_HOME = __name__.rpartition(".config")[0] + ".protocols"
+# Where each is, as an entry point says it; they run, and their scores stand, in this order.
+BUILT_IN = {
+    "relevance": f"{_HOME}.relevance:Relevance",
+    "nuggets": f"{_HOME}.nuggets:Nuggets",
+    "support": f"{_HOME}.support:Support",
+    "coverage": f"{_HOME}.coverage.program:Coverage",
+    "keypoints": f"{_HOME}.keypoints.program:KeyPoints",
+    "items": f"{_HOME}.items:Items",
+}
+
+
+def program_names() -> list[str]:
+    """All programs, the built-in ones first."""
+    others = (entry.name for entry in entry_points(group=GROUP))
+    return list(dict.fromkeys((*BUILT_IN, *others)))
+
+
+class _OneOf:
+    """A name that `names` lists; the JSON Schema lists them too."""
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self.names = names
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {**handler(schema), "enum": list(self.names())}
+
+
+def _known(what: str, built_in: Iterable[str], names: Callable[[], Iterable[str]]) -> Any:
+    def check(name: str) -> str:
+        if name not in built_in and name not in names():  # entry points take time to look up
+            raise ValueError(f"there is no {what} {name!r}, wanted one of {', '.join(names())}")
+        return name
+
+    return AfterValidator(check)
+
+
+ProgramName = Annotated[str, _known("program", BUILT_IN, program_names), _OneOf(program_names)]
+JudgeName = Annotated[str, _known("judge", JUDGES, judge_names), _OneOf(judge_names)]

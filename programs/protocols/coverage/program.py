@@ -1,0 +1,105 @@
+"""The coverage program: how much of what a topic asks for is in contexts and in reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Collection as Names
+from pathlib import Path
+
+from ....records.labels.cells import Cell
+from ....records.ratings import passages_of, topics_of
+from ....records.reading.problems import InputError
+from ...config.sections import Config
+from ...inputs.collection import Collection
+from ..program import Folder, Program, Run, Texts
+from ..scoreboard import Scoreboard
+from .files import (
+    CONTEXTS,
+    POOLS,
+    QUESTIONS,
+    RANKS,
+    RATINGS,
+    REPORTS,
+    read_coverage,
+    write_coverage,
+)
+from .judging import add_contexts, add_pools, questions_of, rate
+from .scores import COVERAGE_MEASURES, coverage_rows
+from .texts import CoverageTexts, Text, add_tokens, inputs_of, rated_texts, token_counter_of
+from .topic import CoverageData
+
+
+class Coverage(Program):
+    """CRUX (arXiv:2506.20051): sub-questions of a topic, and how well texts answer them."""
+
+    name = "coverage"
+    judges = ("subquestions", "answerability")
+    kind, judged, files = "ratings", RATINGS, (QUESTIONS, RATINGS)
+    derived = (POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
+    shown = COVERAGE_MEASURES
+
+    def check(self, config: Config, collection: Collection) -> None:
+        """See Program."""
+        inputs, data = inputs_of(collection), config.data
+        if inputs.questions is None and not inputs.reports:
+            what = "name them (data.questions, --questions) or reports to make them from"
+            raise InputError(f"coverage needs sub-questions: {what} (data.reference, --reference)")
+        if not (inputs.rankings or collection.n_answers or inputs.reports or inputs.ratings):
+            what = "retrieval runs (data.retrieval, --retrieval) or answers (data.runs, --runs)"
+            raise InputError(f"coverage: nothing to judge; name {what}")
+        if inputs.settings.contexts == "answers" and not collection.n_answers:
+            raise InputError("coverage.contexts: answers, but there are none; name runs (--runs)")
+        if inputs.questions is None and inputs.ratings:
+            what = "the questions that they rate are not given; name them (--questions)"
+            raise InputError(f"coverage: {data.ratings[0]}: {what}")
+        has_pool = data.ratings or data.pool or any(_own(collection))
+        if inputs.settings.k == "required" and not has_pool:
+            what = "wanted ratings or a pool of passages, from which the required ones are found"
+            raise InputError(f"coverage.k: {what} (--ratings, --pool)")
+        if not (inputs.rankings or has_pool or inputs.settings.answerable == "all"):
+            what = (
+                "nothing says which questions can be answered; name a pool, ratings, retrieval runs"
+            )
+            raise InputError(f"coverage: {what}, or set coverage.answerable to all")
+        if inputs.rankings and not (data.ratings or collection.passages):
+            what = "name a file of them (data.passages, --passages), or of ratings (--ratings)"
+            raise InputError(f"coverage: no passage has a text; {what}")
+        token_counter_of(config.coverage)
+
+    async def judge(self, run: Run) -> None:
+        """Have questions made and texts rated, as far as they are missing."""
+        collection, inputs = run.collection, inputs_of(run.collection)
+        questions = await questions_of(run)
+        data = CoverageData(questions, {t: dict(inputs.ratings.get(t, {})) for t in questions})
+        texts = CoverageTexts(collection, data)
+
+        async def rated(name: str, wanted: Callable[[], Iterable[Text]]) -> None:
+            zero = inputs.settings.paper_zero
+            given = (wanted, questions, data.ratings)
+            await rate(run.session, run.results, name, *given, paper_zero=zero)
+
+        add_pools(data, collection)
+        await rated("pool", texts.of_pools)
+        add_contexts(data, inputs)
+        await rated("ratings", texts.of_systems)
+        for topic_id, pool in data.pools.items():
+            if not pool:  # nothing says which passages it has: all that were rated
+                data.pools[topic_id] = tuple(passages_of(topic_id, data.ratings[topic_id]))
+        add_tokens(data, collection, token_counter_of(inputs.settings))
+        write_coverage(data, inputs.settings, run.results)
+
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """See Program."""
+        data, settings = read_coverage(folder)
+        board.extend(coverage_rows(data, settings, folder.topics))
+
+    def texts(
+        self, config: Config, folder: Path, wanted: Names[Cell]
+    ) -> Iterator[tuple[Cell, Texts]]:
+        """See Program."""
+        return rated_texts(folder, config, wanted)
+
+
+def _own(collection: Collection) -> Iterator[str]:
+    for name in collection.passages:
+        yield from topics_of(name, collection.topics)

@@ -1,0 +1,123 @@
+"""The items that a judge labelled, with what each is worth in every measure of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...metrics.gains import expected_gain
+from ...records.labels.cells import Cell, LabelKind
+
+Floats = NDArray[np.float64]
+ALL = "all"  # the run of items that belong to none, such as passages of a pool
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A score that is a weighted mean of what items earn."""
+
+    name: str
+    gains: Mapping[str, float]  # label -> what it earns, worst label first
+    weights: Floats  # (n_items,) of each item in its run's score; they sum to 1 or, where
+    # topics or sentences earn nothing without a judgement, to less
+    topics: tuple[str, ...]  # over which it is a mean
+
+    def judged_gains(self, items: JudgedItems) -> Floats:
+        """(n_items,) by probabilities where there are some, else by label; nan: not judged."""
+        found = np.full(len(items.cells), np.nan)
+        for i, (label, chances) in enumerate(zip(items.labels, items.probabilities, strict=True)):
+            gain = expected_gain(chances, self.gains) if chances else None
+            if gain is None and label is not None:
+                gain = self.gains[label]
+            if gain is not None:
+                found[i] = gain
+        return found
+
+
+@dataclass(frozen=True)
+class JudgedItems:
+    """Every item of a judged file; two citations that ask the same question are one item."""
+
+    kind: LabelKind
+    scale: tuple[str, ...]  # from worst to best
+    key_names: tuple[str, ...]
+    cells: list[Cell] = field(repr=False)
+    runs: list[str] = field(repr=False)  # (n_items,)
+    labels: list[str | None] = field(repr=False)  # None: not judged
+    probabilities: list[Mapping[str, float] | None] = field(repr=False)
+    is_first: NDArray[np.bool_] = field(repr=False)  # not a second citation of a sentence
+    measures: list[Measure] = field(repr=False)
+
+    @property
+    def topics(self) -> list[str]:
+        """(n_items,) the topic of each."""
+        at = self.key_names.index("topic_id")
+        return [cell[at] for cell in self.cells]
+
+
+class Collected:
+    """Items as they are read, each with its weight in the families of measures."""
+
+    def __init__(self, families: Sequence[str]) -> None:
+        self.place: dict[Cell, int] = {}
+        self.runs: list[str] = []
+        self.labels: list[str | None] = []
+        self.probabilities: list[Mapping[str, float] | None] = []
+        self.is_first: list[bool] = []
+        self.weights: dict[str, list[float]] = {family: [] for family in families}
+        self.topics: dict[str, None] = {}  # of all answers, with items or without
+
+    def add(
+        self,
+        cell: Cell,
+        run_id: str,
+        label: str | None,
+        probabilities: Mapping[str, float] | None,
+        weights: Mapping[str, float],
+        *,
+        is_first: bool = True,
+    ) -> None:
+        """Add an item, or to the weights of one that is there."""
+        at = self.place.setdefault(cell, len(self.runs))
+        if at == len(self.runs):
+            self.runs.append(run_id)
+            self.labels.append(label)
+            self.probabilities.append(probabilities)
+            self.is_first.append(is_first)
+            for of_family in self.weights.values():
+                of_family.append(0.0)
+        for family, weight in weights.items():
+            self.weights[family][at] += weight
+
+    def items(
+        self,
+        kind: LabelKind,
+        scale: tuple[str, ...],
+        key_names: tuple[str, ...],
+        families: Mapping[str, str],
+        gains: Mapping[str, Mapping[str, float]],
+        topics: Mapping[str, Sequence[str]],
+    ) -> JudgedItems:
+        """The items with their measures; `families` and `gains` by measure, `topics` by family."""
+        at = key_names.index("topic_id")
+        of_item = [cell[at] for cell in self.place]
+        measures = []
+        for name, family in families.items():
+            counts = set(topics[family])
+            share = np.array([1 / len(counts) if topic in counts else 0.0 for topic in of_item])
+            weights = np.array(self.weights[family]) * share
+            measures.append(Measure(name, gains[name], weights, tuple(topics[family])))
+        return JudgedItems(
+            kind,
+            scale,
+            key_names,
+            list(self.place),
+            self.runs,
+            self.labels,
+            self.probabilities,
+            np.array(self.is_first, dtype=bool),
+            measures,
+        )

@@ -1,0 +1,135 @@
+"""The keypoints program: which key points an answer states, and which of its claims state one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Names
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ....metrics import KEY_POINT_MEASURES
+from ....records.entailments import read_entailments
+from ....records.key_points import key_point_set_row, read_key_point_sets
+from ....records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY, Cell
+from ....records.reading.problems import InputError, Problems
+from ...config.sections import Config
+from ...inputs.collection import Collection, load_collection
+from ..judged_items import Collected, JudgedItems
+from ..program import Folder, Program, Run, Texts, need_answers
+from ..scoreboard import Scoreboard
+from .judging import claims_of, entailed
+from .making import make_key_points
+from .scores import group_rows, read_cells
+
+KEY_POINTS, ENTAILMENTS, CLAIMS = "keypoints.jsonl", "entailments.jsonl", "claims.jsonl"
+LEFT_OUT, UNMADE = "topics_without_key_points", "cells_without_key_points"
+
+
+class KeyPoints(Program):
+    """Long2RAG (arXiv:2410.23000): key points of documents, looked for one by one in answers."""
+
+    name = "keypoints"
+    judges = (
+        *("keypoint_extractor", "keypoint_merger", "keypoint_filter"),
+        *("entailment", "claim_extractor", "claim"),
+    )
+    kind, judged, files = "keypoints", ENTAILMENTS, (KEY_POINTS, ENTAILMENTS, CLAIMS)
+    derived = ("rejected_keypoints.jsonl", "groups.jsonl")
+    notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: []}
+    shown = KEY_POINT_MEASURES
+    file_kind = "entailments"
+
+    def check(self, config: Config, collection: Collection) -> None:
+        """See Program."""
+        need_answers(collection)
+        is_given = collection.key_points is not None
+        given = collection.key_points if is_given else collection.documents
+        where = config.data.keypoints if is_given else config.data.documents
+        assert given is not None
+        for topic in given:
+            if topic not in collection.topics and topic not in collection.beyond_limit:
+                what = f"topic {topic!r} is not judged, so what stands here for it is not used"
+                collection.problems.skip(where or "key points", 0, "unknown_topic", what)
+        if given and not given.keys() & collection.topics.keys():
+            raise InputError(f"{where}: nothing in it is of a topic that is judged")
+        if is_given:
+            return
+        if not collection.documents:
+            what = "name them (data.keypoints, --keypoints) or documents to make them from"
+            raise InputError(f"keypoints needs key points: {what} (data.documents, --documents)")
+        if blank := [t.id for t in collection.topics.values() if not t.text.strip()]:
+            what = "key points are what answers a question; name a file of topics (--topics)"
+            raise InputError(f"topic {blank[0]!r} has no text: {what}")
+
+    async def judge(self, run: Run) -> None:
+        """Have key points made where none are given, and look for them in answers."""
+        collection, results, data = run.collection, run.results, run.config.data
+        sets = collection.key_points
+        if sets is None:
+            found = await make_key_points(run)
+        else:
+            found = {topic: sets[topic] for topic in collection.topics if topic in sets}
+        with results.open(KEY_POINTS) as rows:
+            for points in filter(None, found.values()):
+                rows.write(key_point_set_row(points))
+        found = {t: points for t, points in found.items() if points is None or points.key_points}
+        results.notes[LEFT_OUT] = [t for t in collection.topics if t not in found]
+        for topic in results.notes[LEFT_OUT]:
+            what = f"topic {topic!r} has no key points, it is left out of their scores"
+            where = data.keypoints or data.documents or "key points"
+            collection.problems.skip(where, 0, "no_key_points", what)
+        results.notes[UNMADE], lengths = await entailed(run, found)
+        if run.config.keypoints.precision:
+            await claims_of(run, found)
+        cells = read_cells(Folder(results.folder, Problems(), notes=run.notes(), is_written=False))
+        with results.open("groups.jsonl") as rows:
+            n_points = {t: len(points.key_points) for t, points in found.items() if points}
+            scored = [collection.topics[topic] for topic in found]
+            for row in group_rows(cells, scored, n_points, lengths):
+                rows.write(row)
+
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """See Program."""
+        for cell in read_cells(folder):
+            board.add(cell.run_id, cell.topic_id, cell.values())
+        board.leave_out(KEY_POINT_MEASURES, folder.notes.get(LEFT_OUT, ()))
+
+    def left_out(self, measure: str, folder: Folder) -> Names[str]:
+        """See Program."""
+        is_ours = measure in KEY_POINT_MEASURES
+        found: Names[str] = folder.notes.get(LEFT_OUT, ()) if is_ours else ()
+        return found
+
+    def items(self, folder: Folder) -> JudgedItems:
+        """Each key point of an answer; where they could not be made, one that was not judged."""
+        found = Collected(["KPR"])
+        rows = list(read_entailments(folder.need(ENTAILMENTS), folder.problems))
+        sizes: dict[tuple[str, str], int] = {}
+        for row in rows:
+            answer = (row.run_id, row.topic_id)
+            sizes[answer] = sizes.get(answer, 0) + 1
+        for row in rows:
+            found.topics[row.topic_id] = None
+            cell = (row.topic_id, row.run_id, row.key_point_id)
+            weights = {"KPR": 1 / sizes[row.run_id, row.topic_id]}
+            found.add(cell, row.run_id, row.label, row.probabilities, weights)
+        for run_id, topic_id in folder.notes.get(UNMADE, ()):
+            found.topics[topic_id] = None
+            found.add((topic_id, run_id, ""), run_id, None, None, {"KPR": 1.0})
+        every = sorted(found.topics) if folder.topics is None else folder.topics
+        left_out = folder.notes.get(LEFT_OUT, ())
+        counted = {"KPR": [topic for topic in every if topic not in left_out]}
+        gains = {"KPR": {label: float(label == "yes") for label in ENTAILMENT_SCALE}}
+        measures = {"KPR": "KPR"}
+        return found.items("keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, measures, gains, counted)
+
+    def texts(
+        self, config: Config, folder: Path, wanted: Names[Cell]
+    ) -> Iterator[tuple[Cell, Texts]]:
+        """See Program."""
+        sets = read_key_point_sets(folder / KEY_POINTS, Problems())
+        for answer in load_collection(config.data, config.run.limit).answers():
+            for point in sets[answer.topic_id].key_points if answer.topic_id in sets else ():
+                cell = (answer.topic_id, answer.run_id, point.id)
+                if cell in wanted:
+                    yield cell, {"key_point": point.text, "response": answer.text}

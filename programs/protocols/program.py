@@ -1,0 +1,181 @@
+"""What a program is: all that a run, a score, a label and a command line need to know of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection as Names
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...records.labels.cells import Cell
+from ...records.reading.problems import InputError, Problems
+from ..config.names import JudgeName
+from ..config.sections import Config
+from ..engine.manifest import data_of, read_manifest
+from ..engine.results import Results
+from ..inputs.collection import Collection, load_collection
+from .judged_items import JudgedItems
+from .scoreboard import Scoreboard
+
+if TYPE_CHECKING:
+    from ..engine.panel import Panel
+    from ..engine.session import Session
+
+Texts = dict[str, str]
+
+
+@dataclass
+class Run:
+    """What a program judges with, and where its files go.
+
+    Attributes:
+        grades: of the candidates, by topic and passage, once a judge has given them; None in
+            them: not judged.
+    """
+
+    session: Session
+    collection: Collection
+    results: Results
+    grades: Mapping[str, Mapping[str, int | None]] | None = None
+
+    @property
+    def config(self) -> Config:
+        """That of the run."""
+        return self.session.config
+
+    @property
+    def panel(self) -> Panel:
+        """The judges."""
+        return self.session.panel
+
+    def notes(self) -> dict[str, Any]:
+        """What the manifest will say that scores are made from."""
+        config = self.config.model_dump(mode="json", by_alias=True)
+        return {"config": config, "data": data_of(self.collection), **self.results.notes}
+
+
+class Folder:
+    """Judgements to make scores of: a results folder, one that is being written, or one file.
+
+    Attributes:
+        path: the folder or file.
+        notes: of its manifest: `config`, `data` and the notes of its programs; {} of a file.
+        topics: those that every run must answer; None: those that any run answered.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        problems: Problems,
+        *,
+        topics: list[str] | None = None,
+        notes: Mapping[str, Any] | None = None,
+        is_written: bool = True,
+    ) -> None:
+        self.path = path
+        self.problems = problems
+        self._is_written = is_written
+        if notes is None:
+            notes = read_manifest(path) if path.is_dir() else {}
+        self.notes = notes
+        self.topics = topics if topics is not None else self.data.get("topic_ids")
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """What the manifest says of the data."""
+        found: Mapping[str, Any] = self.notes.get("data", {})
+        return found
+
+    @cached_property
+    def programs(self) -> list[str]:
+        """Names of the programs that ran."""
+        return list(self.notes.get("config", {}).get("program", ()))
+
+    def setting(self, section: str, name: str) -> Any:
+        """A setting of the run; None of a file."""
+        return self.notes.get("config", {}).get(section, {}).get(name)
+
+    def file(self, name: str) -> Path | None:
+        """Where a file of this name is; a single file has any name. None: there is none."""
+        if self.path.is_file():
+            return self.path
+        path = self.path / (name if self._is_written else f"{name}.part")
+        return path if path.is_file() else None
+
+    def need(self, name: str) -> Path:
+        """As `file`. Raises: InputError if there is none."""
+        if (path := self.file(name)) is None:
+            raise InputError(f"{self.path}: has no {name}")
+        return path
+
+
+class Program(ABC):
+    """One evaluation. A subclass is all there is to add for another one.
+
+    Attributes:
+        name: in a config and on the command line.
+        judges: those that it may ask.
+        kind: of label files that are about the same things; judged: the file with its judgements.
+        files: all files of judgements that it writes. derived: those that follow from them.
+        notes: keys of the manifest that scores need, with what stands there if nothing does.
+        shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
+        file_kind: of `judged` where it comes alone, see `file_kind`; "": none of its own.
+        is_scored_alone: whether `score` can read that file without its folder.
+    """
+
+    name: ClassVar[str]
+    judges: ClassVar[tuple[JudgeName, ...]]
+    kind: ClassVar[str]
+    judged: ClassVar[str]
+    files: ClassVar[tuple[str, ...]]
+    derived: ClassVar[tuple[str, ...]] = ()
+    notes: ClassVar[Mapping[str, Any]] = {}
+    shown: ClassVar[tuple[str, ...]] = ()
+    file_kind: ClassVar[str] = ""
+    is_scored_alone: ClassVar[bool] = False
+
+    def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
+        """The judges that a run with this config may ask."""
+        return self.judges
+
+    def load(self, config: Config) -> Collection:
+        """The data that is judged. Raises: InputError with all that is wrong with it."""
+        return load_collection(config.data, config.run.limit)
+
+    def check(self, config: Config, collection: Collection) -> None:
+        """Note what will be left out. Raises: InputError if this data cannot be judged."""
+        return
+
+    @abstractmethod
+    async def judge(self, run: Run) -> None:
+        """Judge everything, and write the files and notes that `score` reads."""
+
+    @abstractmethod
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """Put the values of all answers on the board, from files and notes alone."""
+
+    def left_out(self, measure: str, folder: Folder) -> Names[str]:
+        """The topics on which one of its measures means nothing for any run."""
+        return ()
+
+    def items(self, folder: Folder) -> JudgedItems | None:
+        """Everything that was judged, with its weight in each measure; None: it cannot tell."""
+        return None
+
+    def texts(
+        self, config: Config, folder: Path, wanted: Names[Cell]
+    ) -> Iterator[tuple[Cell, Texts]]:
+        """What a person has to read to judge these cells, from the files that were judged.
+
+        Raises: InputError if a file is not there any more.
+        """
+        return iter(())
+
+
+def need_answers(collection: Collection) -> None:
+    """Raise InputError if there is nothing that systems wrote."""
+    if not collection.n_answers:
+        raise InputError("no answers: name the runs to judge (data.runs, --runs)")
