@@ -30,8 +30,9 @@ from nuggetjudge.records.qrels import read_qrels
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.rows import Passage
 from nuggetjudge.records.topics import read_topics
-from nuggetjudge.retrieval.bm25 import K1, B, Bm25
+from nuggetjudge.retrieval.bm25 import Bm25
 from nuggetjudge.retrieval.corpus import passage_text, stream_passages
+from nuggetjudge.retrieval.defaults import K1, B
 from nuggetjudge.retrieval.english import terms
 from nuggetjudge.retrieval.lucene.lucene import Lucene, build_lucene
 from nuggetjudge.retrieval.scored import Ranked, Retriever, best_first

@@ -5,13 +5,10 @@ from statistics import mean
 import pytest
 from benchmarks.pages import topic as table
 
-SLOW = pytest.mark.slow
-
 
 # Every topic is judged by what the other topics taught, and scored on pairs that gave no label.
-@pytest.mark.parametrize(
-    "name", [pytest.param("rag24_support from scratch", marks=SLOW), "rag24_support first citation"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rag24_support from scratch", "rag24_support first citation"])
 def test_ten_labels_a_topic_raise_kappa_by_a_tenth(shared_data, name):
     (row,) = (row for row in table.ROWS if row.name == name)
     found = table.measure(row, shared_data, draws=30)
@@ -28,7 +25,8 @@ def test_ten_labels_a_topic_raise_kappa_by_a_tenth(shared_data, name):
     "name",
     [
         "rag24_support",
-        *(pytest.param(n, marks=SLOW) for n in ("rag24_nuggets", "attributionbench")),
+        pytest.param("rag24_nuggets", marks=pytest.mark.slow),
+        pytest.param("attributionbench", marks=pytest.mark.slow),
     ],
 )
 def test_the_weighted_score_agrees_at_least_as_well_as_the_plain_one(shared_data, name):

@@ -23,10 +23,8 @@ from nuggetjudge.metrics import (
 )
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.answers import read_answers
-from nuggetjudge.records.claims import read_claims
 from nuggetjudge.records.documents import read_topic_documents
-from nuggetjudge.records.entailments import read_entailments
-from nuggetjudge.records.key_points import read_key_point_sets
+from nuggetjudge.records.key_points import read_claims, read_entailments, read_key_point_sets
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.topics import read_topics
 

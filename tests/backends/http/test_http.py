@@ -1,9 +1,7 @@
 """The light path talks to the endpoint of the config alone, and keeps its key to itself."""
 
-import gc
 import json
 import logging
-import time
 import traceback
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -15,20 +13,11 @@ from mock_server import HtmlBody, MockServer, NotChatShape, Says, Status, Suppor
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
-from nuggetjudge.backends.http import HttpTransport, seconds_of
+from nuggetjudge.backends.http import seconds_of
 from nuggetjudge.backends.loop import run_sync
 
 KEY = "sk-very-secret-0123456789"
-AMBIENT = (
-    "OPENAI_API_BASE",
-    "OPENAI_BASE_URL",
-    "OPENAI_API_HOST",
-    "HTTP_PROXY",
-    "http_proxy",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "all_proxy",
-)
+AMBIENT = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "OPENAI_API_HOST")
 
 
 @pytest.fixture
@@ -47,14 +36,10 @@ def key_env(monkeypatch):
 # --- nothing ambient
 
 
-def test_ambient_addresses_and_proxies_have_no_effect(model_server, open_gateway, ask, monkeypatch):
+def test_ambient_addresses_have_no_effect(model_server, open_gateway, ask, monkeypatch):
     with MockServer() as trap:
         for name in AMBIENT:
-            is_proxy = "proxy" in name.lower()
-            where = f"http://127.0.0.1:{trap.port}" + ("" if is_proxy else "/v1")
-            monkeypatch.setenv(name, where)
-        monkeypatch.setenv("NO_PROXY", "")
-        monkeypatch.setenv("no_proxy", "")
+            monkeypatch.setenv(name, trap.base_url)
         ask(open_gateway())
         assert trap.requests == []
     assert len(model_server.requests) == 1
@@ -84,13 +69,6 @@ def test_openais_key_is_not_sent_to_an_endpoint_of_ones_own(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     ask(open_gateway())
     assert KEY not in str(model_server.requests[0].headers)
-
-
-def test_cookies_are_not_kept(model_server, open_gateway, ask):
-    gateway = open_gateway()
-    ask(gateway, "one")
-    ask(gateway, "two")
-    assert all("cookie" not in received.headers for received in model_server.requests)
 
 
 # --- the key
@@ -207,11 +185,10 @@ def test_the_key_is_in_no_file_of_the_cache(locked, open_gateway, ask, key_env, 
     gateway = open_gateway(locked, api_key_env=key_env, cache=cache)
     ask(gateway)
     folder: Path = cache.folder  # type: ignore[attr-defined]
-    for stage in ("in the spool", "in the database"):
-        held = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
-        assert b"verdict" in held, stage
-        assert KEY.encode() not in held, stage
-        cache.flush()  # type: ignore[attr-defined]
+    cache.flush()  # type: ignore[attr-defined]
+    written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert b"verdict" in written
+    assert KEY.encode() not in written
 
 
 # --- what is read
@@ -257,37 +234,6 @@ def test_parameters_go_out_as_the_config_says(model_server, open_gateway, ask):
     assert set(body) == {
         *("model", "messages", "response_format", "top_p", "max_tokens", "seed", "k")
     }
-
-
-def test_a_closed_transport_opens_again_when_it_is_asked(model_server, open_gateway, ask):
-    gateway = open_gateway()
-    ask(gateway, "one")
-    run_sync(gateway.aclose())
-    assert gateway._transport._connections.n_idle == 0
-    assert ask(gateway, "two").values
-    assert gateway._transport._connections.n_idle == 1
-
-
-def test_a_transport_that_is_dropped_closes_its_connections_quietly(model_server, support, caplog):
-    config = ModelConfig(model="openai/mock", api_base=model_server.base_url)
-    backend = open_backend(config)
-    run_sync(backend.ask(support, {"passage": "p", "sentence": "s"}))
-    connections = backend._transport._connections  # type: ignore[attr-defined]
-    assert connections.n_idle == 1
-    del backend
-    gc.collect()
-    for _ in range(100):
-        if not connections.n_idle:
-            break
-        time.sleep(0.01)
-    assert connections.n_idle == 0
-    assert caplog.text == ""
-
-
-def test_an_unused_transport_opens_nothing():
-    transport = HttpTransport(ModelConfig(model="openai/m", api_base="http://127.0.0.1:1/v1"))
-    assert transport._connections.n_idle == 0
-    run_sync(transport.aclose())
 
 
 def test_a_unicode_reply_is_read_as_it_was_written(model_server, open_gateway, support):
