@@ -18,7 +18,7 @@ from .rerank.mmr import Mmr
 from .rerank.monot5 import MonoT5
 from .rerank.rankllm import RankLlm
 from .rerank.windows import setwise_top, slide
-from .scored import Encoder, Ranked, Reranker, Retriever, Scored, by_place
+from .scored import Encoder, Ranked, Reranker, Retriever, Scored, by_rank
 from .splade import Splade, SpladeEncoder
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
     "SentenceEncoder",
     "Splade",
     "SpladeEncoder",
-    "by_place",
+    "by_rank",
     "greedy_coverage",
     "reciprocal_rank",
     "setwise_top",

@@ -13,7 +13,7 @@ from ...backends.prompt import Twin
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import writing as lexical_writing
-from ..segments import MOST_PASSAGES, MOST_TOKENS, n_words, segments
+from ..lexical.segments import MOST_PASSAGES, MOST_TOKENS, n_words, segments
 
 
 def _a_few(passages: list[str]) -> list[str]:
