@@ -12,12 +12,12 @@ import numpy as np
 from ..records.reading.problems import InputError
 from ..records.rows import Passage
 from .corpus import passage_text
+from .defaults import K1, B
 from .english import ANALYSIS, terms
 from .index_files import new_index, open_index, read_ids, write_ids
 from .scored import Ranked, Scored, check_queries
 
 KIND = "bm25"
-K1, B = 0.9, 0.4  # Anserini's defaults, those of the TREC baselines
 
 
 class Bm25:
