@@ -41,7 +41,7 @@ class WritePassages(dspy.Signature):  # type: ignore[misc]
 class Decontextualizer(Judge):
     """Makes standalone passages from a document: `judge(document=).passages`, in its order.
 
-    A long document is cut into segments first (judges/lexical/segments.py), each of which is one call
+    A long document is cut into segments first (lexical/segments.py), each of which is one call
     that also shows the segment before it. Blank passages are dropped. A blank document has none,
     without a call.
 

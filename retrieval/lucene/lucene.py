@@ -93,7 +93,7 @@ class Lucene:
     >>> with TemporaryDirectory() as folder:
     ...     build_lucene(passages, Path(folder, "index"))
     ...     Lucene(Path(folder, "index")).search(["foxes"], hits=10)
-    [[Scored(passage_id='a', score=0.3276000022888184)]]
+    [[Scored(passage_id='a', score=0.34310001134872437)]]
     """
 
     def __init__(
