@@ -47,7 +47,10 @@ def server():
 
 def environment(seed):
     """The modules of the tests, and an order of sets that differs from process to process."""
-    return os.environ | {"PYTHONPATH": str(TESTS), "PYTHONHASHSEED": str(seed)}
+    return os.environ | {
+        "PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS / 'mocks'}",
+        "PYTHONHASHSEED": str(seed),
+    }
 
 
 @pytest.mark.parametrize(
