@@ -11,59 +11,32 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.gateway import Gateway
 from nuggetjudge.backends.http import HttpTransport
 from nuggetjudge.judges import NuggetAssigner, SupportJudge
+from nuggetjudge.programs.config.names import JudgeName
 from nuggetjudge.programs.engine.journal import Journal
 from nuggetjudge.programs.engine.progress import ProgressBar
-from nuggetjudge.programs.engine.stage import Item, Tally, run_stage
-from nuggetjudge.records.judgements import Judged
+from nuggetjudge.programs.engine.stage import Item, Stage, Tally, Work, labels, run_here
 
 from .texts import pair, window
 
 Kind = Literal["support", "assign"]
 
 
-class _Numbered:
-    """Made-up items by number."""
+def numbered(kind: Kind, judge: Any, numbers: range) -> Stage:
+    """A stage of made-up items, one for each number, judged as programs have theirs judged."""
 
-    name = "numbered"
+    def items() -> Iterator[Item]:
+        for number in numbers:
+            if kind == "support":
+                sentence, passage = pair(number)
+                texts: dict[str, Any] = {"sentence": sentence, "passage": passage}
+            else:
+                question, answer, nuggets = window(number)
+                texts = {"question": question, "answer": answer, "nugget": list(nuggets)}
+            payload = tuple([texts[name] for name in judge.inputs])
+            yield Item({"number": number}, payload)
 
-    def __init__(self, judge: Any, numbers: range) -> None:
-        self._judge = judge
-        self._numbers = numbers
-
-    def total(self) -> int:
-        """How many items."""
-        return len(self._numbers)
-
-
-class SupportPairs(_Numbered):
-    """A sentence and a passage each, judged as the support program judges citations."""
-
-    def items(self) -> Iterator[Item]:
-        """Lazily, as programs make theirs."""
-        for number in self._numbers:
-            yield Item((str(number),), pair(number))
-
-    async def judge(self, item: Item) -> Judged:
-        """One label."""
-        sentence, passage = item.payload
-        verdict, call = await self._judge.verdict(sentence=sentence, passage=passage)
-        return Judged(verdict.as_row(), (call,))
-
-
-class NuggetWindows(_Numbered):
-    """An answer and ten nuggets each, judged as the nuggets program assigns them."""
-
-    def items(self) -> Iterator[Item]:
-        """Lazily, as programs make theirs."""
-        for number in self._numbers:
-            yield Item((str(number),), window(number))
-
-    async def judge(self, item: Item) -> Judged:
-        """Ten labels."""
-        question, answer, nuggets = item.payload
-        asked = [{"question": question, "answer": answer, "nugget": text} for text in nuggets]
-        verdicts, call = await self._judge.verdicts(asked)
-        return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, (call,))
+    name: JudgeName = "support" if kind == "support" else "assigner"
+    return labels("numbered", {name: judge}, name, items, total=len(numbers))
 
 
 class Client:
@@ -82,16 +55,18 @@ class Client:
         self.gateway = Gateway(config, HttpTransport(config), cache=self.cache)
         judge = SupportJudge if kind == "support" else NuggetAssigner
         self._judge = judge(backend=self.gateway)
-        self._stage = SupportPairs if kind == "support" else NuggetWindows
+        self._kind = kind
         self._folder = folder
         self._concurrency = concurrency
 
     async def judge(self, numbers: range) -> Tally:
         """Ask for these items; every reply is in the cache's database when this returns."""
         journal = Journal(self._folder / f"journal-{numbers.start}.jsonl")
-        stage = self._stage(self._judge, numbers)
-        with ProgressBar(stage.name, stage.total(), self.gateway.budget.usage, quiet=True) as bar:
-            tally = await run_stage(stage, journal, concurrency=self._concurrency, progress=bar)
+        stage = numbered(self._kind, self._judge, numbers)
+        with ProgressBar(stage.name, stage.total, self.gateway.budget.usage, quiet=True) as bar:
+            work = Work(stage, journal, bar)
+            await run_here(work, self._concurrency)
+        tally = work.tally
         journal.close()
         self.cache.flush()
         if tally.judged != len(numbers):
