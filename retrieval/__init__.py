@@ -1,5 +1,8 @@
 """Contexts to evaluate: what finds passages, fuses rankings, reorders and cuts them.
 
+Imports `backends` (folders, secrets, errors) and `records`, and asks no judge; programs and the CLI
+may import it.
+
 The parts are loaded when they are first used, for the config reads `defaults` alone.
 """
 
