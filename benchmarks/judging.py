@@ -36,7 +36,8 @@ def numbered(kind: Kind, judge: Any, numbers: range) -> Stage:
             yield Item({"number": number}, payload)
 
     name: JudgeName = "support" if kind == "support" else "assigner"
-    return labels("numbered", {name: judge}, name, items, total=len(numbers))
+    panel: Any = {name: judge}  # a judge by its name, as a Panel gives it
+    return labels("numbered", panel, name, items, total=len(numbers))
 
 
 class Client:
