@@ -15,7 +15,7 @@ from ...backends.prompt import Twin
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import keypoints as lexical_keypoints
-from ..quotes import find_quote
+from ..lexical.quotes import find_quote
 from ..segments import n_words, segments
 
 ROUNDS = 2  # calls about one window, at most
