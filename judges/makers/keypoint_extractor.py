@@ -15,8 +15,8 @@ from ...backends.prompt import Twin
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import keypoints as lexical_keypoints
+from ..lexical.quotes import find_quote
 from ..lexical.segments import n_words, segments
-from ..quotes import find_quote
 
 ROUNDS = 2  # calls about one window, at most
 MOST_TOKENS, OVERLAP = 2000, 100  # words of a window, and of what it repeats
@@ -71,7 +71,7 @@ class KeyPointExtractor(Judge):
     is asked about in rounds; a round shows the points there are and asks for what was overlooked,
     and one that brings nothing new is the last. Points that differ in case, white space or the
     final full stop alone are one, with the spans of both; others that say the same are for
-    KeyPointMerger. Spans are looked for in the whole document (judges/quotes.py). A blank
+    KeyPointMerger. Spans are looked for in the whole document (judges/lexical/quotes.py). A blank
     document has no points, without a call.
 
     Args:
