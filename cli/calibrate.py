@@ -150,7 +150,7 @@ def calibrate(
         "problems": problems,
     }
     if dry_run:
-        plan = plan_file(labels, judge, resolved, settings, **source)
+        plan = plan_file(labels, judge, resolved, settings, out=out, **source)
         if as_json:
             write_objects(asdict(estimate) for estimate in plan)
         else:
