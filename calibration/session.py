@@ -157,7 +157,7 @@ def plan_file(
         ) as (_, fitted, examples):
             often = ask_what_it_asks(panel, fitted, examples, settings)
 
-    found = rehearse(config, ask)
+    found = rehearse(config.here(), ask)
     return [*found[:-1], scaled(found[-1], often)]
 
 

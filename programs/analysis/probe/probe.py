@@ -128,7 +128,7 @@ def plan_probe(
         concurrency = alone.run.concurrency
         run_sync(_ask_all(items, conditions, panel, Budget(), concurrency, lambda line: None))
 
-    return rehearse(config, ask), skipped
+    return rehearse(config.here(), ask), skipped
 
 
 @contextmanager

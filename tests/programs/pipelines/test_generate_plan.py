@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from nuggetjudge.programs.pipelines.generate_plan import plan_generate
 
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.pipelines.generate import plan_generate
 from nuggetjudge.records.reading.problems import InputError
 
 

@@ -16,8 +16,7 @@ from nuggetjudge.programs.config.steps import Bm25Step, CoverageStep, DenseStep
 from nuggetjudge.programs.pipelines import encoders as encoders_of
 from nuggetjudge.programs.pipelines import indexing, ranking_steps
 from nuggetjudge.programs.pipelines.judged_steps import MENDED, JudgedSteps
-from nuggetjudge.programs.pipelines.rehearsal import asks_by_itself, plan_retrieve
-from nuggetjudge.programs.pipelines.retrieve import retrieve
+from nuggetjudge.programs.pipelines.retrieve import asks_by_itself, plan_retrieve, retrieve
 from nuggetjudge.programs.protocols.coverage.judging import question_set
 from nuggetjudge.records.judgements import Reason
 from nuggetjudge.records.reading.problems import InputError, Problems
