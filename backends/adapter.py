@@ -22,23 +22,11 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic.fields import FieldInfo
 from typing_extensions import is_typeddict
 
+from .errors import JudgeOutputError
+from .reply import ReplyFormat, keyed_by
+
 OPEN, CLOSE = "<data>\n", "\n</data>"
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-
-
-class KeyedBy:
-    """Marks an output map that has the keys of the input map `field`.
-
-    Use: `verdicts: Annotated[dict[str, Label], KeyedBy("nuggets")] = dspy.OutputField(...)`.
-    """
-
-    def __init__(self, field: str) -> None:
-        self.field = field
-
-
-def keyed_by(field: FieldInfo) -> str | None:
-    """The input field whose keys this output map must have, or None."""
-    return next((mark.field for mark in field.metadata if isinstance(mark, KeyedBy)), None)
 
 
 def as_data(inputs: dict[str, Any], default: Callable[[Any], Any] | None = None) -> str:
@@ -107,11 +95,8 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """Read a reply inside plain DSPy; keys of maps are left for the judge to check."""
-        from .errors import JudgeOutputError
-        from .prompt import Prompt
-
         try:
-            return Prompt(signature).parse(completion, None)
+            return ReplyFormat(signature).parse(completion, None)
         except JudgeOutputError as error:
             raise AdapterParseError(
                 adapter_name="JudgeAdapter",

@@ -1,34 +1,67 @@
-"""Replies kept between runs: JSON bytes on diskcache, in batches, none lost to kill -9."""
+"""Replies kept between runs: JSON bytes in diskcache, committed in batches, never unpickled."""
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
-import secrets
-import stat
+import asyncio
+import sqlite3
 import threading
+import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import diskcache
 
 from ..records.reading.problems import InputError
 from .private_folder import default_folder, make_private
-from .store import FAULTS, KnownKeys, as_input_error, open_store, told_as_input
 
 FOLDER = "replies"
-BATCH = 1000  # replies per transaction: 3-5 times cheaper than one by one
+COMMIT_S = 0.15  # for which a reply waits for others; with the commit itself it is under 0.2 s
+BUSY_S = 60.0  # for another process to end its transaction
+FAULTS = (OSError, sqlite3.Error, diskcache.Timeout)  # what a disk or another process can do
+_NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+
+class BytesDisk(diskcache.Disk):  # type: ignore[misc]
+    """How diskcache stores a value: bytes alone, in the row itself; refuses to unpickle any."""
+
+    def store(self, value: Any, read: bool, key: Any = None) -> tuple[int, int, None, Any]:
+        """Keep bytes in the row, however many they are."""
+        if not isinstance(value, bytes) or read:
+            raise TypeError(f"the reply cache holds bytes, got {type(value).__name__}")
+        return 0, diskcache.core.MODE_RAW, None, sqlite3.Binary(value)
+
+    def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
+        """Return the bytes; a row of any other kind counts as not there."""
+        if mode != diskcache.core.MODE_RAW or filename is not None or not isinstance(value, bytes):
+            raise OSError("not a reply: refused")  # diskcache answers with the default
+        return value
+
+    def put(self, key: Any) -> tuple[Any, bool]:
+        """Keys are bytes."""
+        if not isinstance(key, bytes):
+            raise TypeError(f"reply keys are bytes, got {type(key).__name__}")
+        return sqlite3.Binary(key), True
+
+    def get(self, key: Any, raw: bool) -> bytes:
+        """The key as it stands in its row, one of another kind too: it is not found then."""
+        return bytes(key) if isinstance(key, bytes | memoryview) else b""
+
+    def remove(self, file_path: str) -> None:
+        """No file is ours, so a row that names one gets nothing deleted."""
 
 
 class ReplyCache:
-    """Replies by key. A put is durable at once in a spool file and batched into the database.
+    """Replies by key, for several processes at once. The folder is made, or made again, private.
 
-    The spool is an append-only file per process; one left by a process that died is taken into
-    the database by the next that opens the cache. The folder is made, or made again, private.
+    On an event loop a put waits at most 0.2 s for others, to be committed with them; else it is
+    committed at once. A kill -9 loses what waits, no more. Another process sees what is committed.
 
-    A put that fails (a full disk) loses no judgement: it warns (RuntimeWarning), and from then on
-    nothing more is kept. Everything else that the disk refuses is an InputError.
+    A commit that fails (a full disk) loses no judgement: it warns (RuntimeWarning), and from then
+    on nothing more is kept. Everything else that the disk refuses is an InputError.
 
     Raises: InputError if the folder cannot be made or written, belongs to somebody else or holds
         no usable cache.
@@ -38,135 +71,113 @@ class ReplyCache:
         self.folder = folder or default_folder(FOLDER)
         make_private(self.folder, "reply cache")
         self._lock = threading.Lock()
-        self._pending: dict[bytes, tuple[bytes, str]] = {}
+        self._waiting: dict[bytes, tuple[bytes, str]] = {}
+        self._due = 0.0  # of time.monotonic(); when they are committed
         self._keeps = True
-        self._spool_path = self.folder / f"spool-{os.getpid()}-{secrets.token_hex(8)}"
-        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND
-        # Nobody adopts a spool before it is locked.
-        with told_as_input(self.folder), _one_at_a_time(self.folder):
-            self._store = open_store(self.folder)
-            self._known = KnownKeys(self._store)
-            self._adopt_spools()
-            self._spool = os.open(self._spool_path, flags, 0o600)
-            fcntl.flock(self._spool, fcntl.LOCK_EX)
+        with self._reported():
+            self._store = diskcache.Cache(
+                str(self.folder),
+                timeout=BUSY_S,
+                disk=BytesDisk,
+                eviction_policy="none",
+                cull_limit=0,
+                statistics=0,
+                sqlite_cache_size=2**10,  # pages; diskcache's 32 MB and 64 MB are for hot caches
+                sqlite_mmap_size=0,
+            )
 
     def get(self, key: bytes) -> bytes | None:
         """The reply filed under this key, or None."""
-        pending = self._pending.get(key)
-        if pending is not None:
-            return pending[0]
+        waiting = self._waiting.get(key)
+        if waiting is not None:
+            return waiting[0]
         try:
-            return self._store.find(key) if self._known.may_hold(key) else None
+            found: bytes | None = self._store.get(key)
         except FAULTS as error:
-            raise as_input_error(self.folder, error) from None
+            raise self._as_input_error(error) from None
+        return found
 
     def put(self, key: bytes, value: bytes, tag: str) -> None:
-        """File a reply (one line of JSON); `tag` is the model it came from, for `judge cache`."""
-        line = f"{key.hex()} {tag.encode().hex()} ".encode() + value + b"\n"
+        """File a reply (JSON); `tag` is the model it came from, for `judge cache`."""
         if not self._keeps:
             return
-        try:
-            with self._lock:
-                if os.write(self._spool, line) < len(line):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                self._pending[key] = (value, tag)
-                full = len(self._pending) >= BATCH
-            if full:
-                self._move()
-        except FAULTS as error:
-            self._stop(error)
+        now = time.monotonic()
+        with self._lock:
+            if not self._waiting:
+                self._due = now + COMMIT_S if self._commits_later() else now
+            self._waiting[key] = (value, tag)
+        if now >= self._due:
+            self._commit_or_stop()
 
     def flush(self) -> None:
-        """Move what the spool holds into the database, in one transaction. Raises: InputError."""
-        with told_as_input(self.folder):
-            self._move()
-
-    def _move(self) -> None:
-        with self._lock:
-            if not self._pending:
-                return
-            self._store.file(self._pending)
-            self._known.add(self._pending)
-            self._pending.clear()
-            os.ftruncate(self._spool, 0)
+        """Commit what waits. Raises: InputError."""
+        with self._reported():
+            self._commit()
 
     def close(self) -> None:
-        """Flush and let go of the files; a second time does nothing.
-
-        What cannot be moved stays in the spool for the next who opens the cache.
-        """
-        if self._spool < 0:
-            return
-        try:
-            self._move()
-            self._spool_path.unlink(missing_ok=True)
-        except FAULTS as error:
-            self._stop(error)
-        finally:
-            os.close(self._spool)
-            self._spool = -1
-            self._store.close()
+        """Commit what waits and let go of the files; a second time does nothing."""
+        self._commit_or_stop()
+        self._keeps = False
+        self._store.close()
 
     def clear(self, tag: str | None = None) -> int:
         """Forget all replies, or those of one model; returns how many."""
-        with told_as_input(self.folder):
-            self._move()
-            n = int(self._store.clear() if tag is None else self._store.evict(tag))
-        self._known = KnownKeys(self._store)
-        return n
+        with self._reported():
+            self._commit()
+            return int(self._store.clear() if tag is None else self._store.evict(tag))
 
     def counts(self) -> dict[str, int]:
         """Number of replies by model."""
-        with told_as_input(self.folder):
-            self._move()
-            return self._store.count_by_tag()
+        with self._reported():
+            self._commit()
+            tags = (self._store.get(key, tag=True)[1] for key in self._store.iterkeys())
+            return dict(sorted(Counter(tag for tag in tags if tag is not None).items()))
 
     def volume(self) -> int:
         """Bytes on disk."""
-        with told_as_input(self.folder):
+        with self._reported():
             return int(self._store.volume())
 
-    def _stop(self, error: Exception) -> None:
-        if self._keeps:
-            self._keeps = False
-            text = f"{self.folder}: replies are kept no longer ({error}); judgements are not lost"
-            warnings.warn(text, RuntimeWarning, stacklevel=3)
+    def _commits_later(self) -> bool:
+        """Have the running loop commit in a moment; False: there is none."""
+        try:
+            asyncio.get_running_loop().call_later(COMMIT_S, self._commit_or_stop)
+        except RuntimeError:
+            return False
+        return True
 
-    def _adopt_spools(self) -> None:
-        for path in sorted(self.folder.glob("spool-*")):
-            with suppress(FileNotFoundError):  # its process has just ended
-                self._adopt(path)
+    def _commit(self) -> None:
+        with self._lock:
+            if self._waiting:
+                with self._store.transact():
+                    for key, (value, tag) in self._waiting.items():
+                        self._store.set(key, value, tag=tag)
+                self._waiting.clear()
 
-    def _adopt(self, path: Path) -> None:
-        if not stat.S_ISREG(path.lstat().st_mode):  # a pipe would never end
-            raise InputError(f"{path}: not a file of a reply cache; delete or rename it")
-        with path.open("rb+") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                return  # its process lives
-            found = (_spooled(line) for line in stream)
-            self._store.file({row[0]: row[1:] for row in found if row is not None})
-            path.unlink(missing_ok=True)
+    def _commit_or_stop(self) -> None:
+        try:
+            self._commit()
+        except FAULTS as error:
+            if self._keeps:
+                self._keeps = False
+                text = f"{self.folder}: replies are kept no longer ({_why(error)})"
+                warnings.warn(f"{text}; judgements are not lost", RuntimeWarning, stacklevel=3)
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except FAULTS as error:
+            raise self._as_input_error(error) from None
+
+    def _as_input_error(self, error: Exception) -> InputError:
+        """One of FAULTS in the terms of a user; only a broken cache is to be deleted."""
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_DATABASE:
+            what = f"not a usable reply cache ({_why(error)}); name another or delete it"
+        else:
+            what = f"the reply cache cannot be used ({_why(error)}); mend that or set run.cache"
+        return InputError(f"{self.folder}: {what}")
 
 
-def _spooled(line: bytes) -> tuple[bytes, bytes, str] | None:
-    """Key, reply and tag of a spool line; None if a kill or a full disk tore it."""
-    parts = line.split(b" ", 2)
-    if len(parts) != 3 or not line.endswith(b"\n"):
-        return None
-    try:
-        key, tag = bytes.fromhex(parts[0].decode()), bytes.fromhex(parts[1].decode()).decode()
-    except ValueError:
-        return None
-    return key, parts[2][:-1], tag
-
-
-@contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
-    door = os.open(folder / "door", os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        fcntl.flock(door, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(door)
+def _why(error: Exception) -> str:
+    return str(error) or type(error).__name__

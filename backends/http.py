@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import weakref
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import aiohttp
 import orjson
 from pydantic import SecretStr
 
 from ..records.judgements import Reason
 from .config import ModelConfig
-from .connections import Connections
 from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
 from .logprobs import read_tokens
 from .secrecy import Secrets, secrets_of
+from .sessions import CONNECT_S, FAULTS, Session
 
 BUSY = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
 _FILTERED = ("content_filter", "content_policy_violation")
+MOST_BYTES = 64 * 2**20  # of one reply; more is no judgement
 MOST_TOKENS = 10**8  # of one reply, ten times the longest context sold; more is no count
 TOO_LONG = "prompt and reply are longer than the model's context; a smaller window may fit"
 
 
 class HttpTransport:
-    """POSTs to `{api_base}/chat/completions`. Ignores proxies, `.env` and every ambient setting.
+    """POSTs to `{api_base}/chat/completions`; what a Session takes from the environment, no more.
 
     The key goes into one header and nowhere else; it is blanked in error texts that quote it,
     unless it is shorter than `secrecy.SHORTEST`. Replies are read as they came.
@@ -38,36 +38,46 @@ class HttpTransport:
         self._secrets = secrets_of(config)
         headers = {"Content-Type": "application/json", **headers_of(config)}
         timeout_s = min(config.timeout_s, config.deadline_s)
-        self._connections = Connections(f"{config.base_url}/chat/completions", headers, timeout_s)
-        # A judge that a user simply drops would leave its connections open.
-        weakref.finalize(self, _let_go, self._connections).atexit = False
+        timeout = aiohttp.ClientTimeout(total=timeout_s, connect=min(CONNECT_S, timeout_s))
+        self._session = Session(str(config.base_url), headers, timeout)
 
     async def send(self, body: bytes) -> Completion:
         """One request. Raises: EndpointError, EndpointUnusable."""
         try:
-            response = await self._connections.post(body)
+            async with self._session.request("POST", "/chat/completions", data=body) as response:
+                raw = await _body(response)
         except TimeoutError:
             detail = f"no reply within {self._config.timeout_s:g} s"
             raise EndpointError(detail, retryable=True) from None
-        except OSError as error:
-            detail = self._secrets.blank(f"{type(error).__name__}: {error}")
-            raise EndpointError(detail, retryable=True) from None
+        except FAULTS as error:
+            raise lost(error, self._secrets) from None
         if response.status != 200:
-            raise failure_of(
-                self._config, self._secrets, response.status, response.body, response.retry_after
-            )
-        return read_completion(response.body, self._secrets)
+            retry_after = response.headers.get("Retry-After")
+            raise failure_of(self._config, self._secrets, response.status, raw, retry_after)
+        return read_completion(raw, self._secrets)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        self._connections.close()
-        await asyncio.sleep(0)  # lets the transports close before the loop does
+        await self._session.aclose()
 
 
-def _let_go(connections: Connections) -> None:
-    """Close them on the loop that they live on, whatever thread the collector runs in."""
-    if connections.loop is not None and connections.loop.is_running():
-        connections.loop.call_soon_threadsafe(connections.close)
+async def _body(response: aiohttp.ClientResponse) -> bytes:
+    """All of a reply, unpacked where a proxy packed it unasked."""
+    parts, size = [], 0
+    async for part in response.content.iter_any():
+        parts.append(part)
+        size += len(part)
+        if size > MOST_BYTES:
+            raise aiohttp.ClientPayloadError(f"a reply of more than {MOST_BYTES:,} bytes")
+    return b"".join(parts)
+
+
+def lost(error: Exception, secrets: Secrets) -> EndpointError:
+    """One of FAULTS: no reply came, or no whole one."""
+    detail = secrets.blank(f"{type(error).__name__}: {error}")
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return EndpointError(detail, retryable=error.status in BUSY, status=error.status)
+    return EndpointError(detail, retryable=True)
 
 
 def headers_of(config: ModelConfig) -> dict[str, str]:

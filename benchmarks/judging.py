@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,57 +14,23 @@ from nuggetjudge.backends.http import HttpTransport
 from nuggetjudge.judges import NuggetAssigner, SupportJudge
 from nuggetjudge.programs.engine.journal import Journal
 from nuggetjudge.programs.engine.progress import ProgressBar
-from nuggetjudge.programs.engine.stage import Item, Tally, run_stage
-from nuggetjudge.records.judgements import Judged
+from nuggetjudge.programs.engine.stage import Item, Tally, Work, labels, run_here
 
 from .texts import pair, window
 
 Kind = Literal["support", "assign"]
 
 
-class _Numbered:
-    """Made-up items by number."""
-
-    name = "numbered"
-
-    def __init__(self, judge: Any, numbers: range) -> None:
-        self._judge = judge
-        self._numbers = numbers
-
-    def total(self) -> int:
-        """How many items."""
-        return len(self._numbers)
+def support_pairs(numbers: range) -> Iterator[Item]:
+    """A sentence and a passage each, as the support program has them."""
+    for number in numbers:
+        yield Item({"number": str(number)}, pair(number))
 
 
-class SupportPairs(_Numbered):
-    """A sentence and a passage each, judged as the support program judges citations."""
-
-    def items(self) -> Iterator[Item]:
-        """Lazily, as programs make theirs."""
-        for number in self._numbers:
-            yield Item((str(number),), pair(number))
-
-    async def judge(self, item: Item) -> Judged:
-        """One label."""
-        sentence, passage = item.payload
-        verdict, call = await self._judge.verdict(sentence=sentence, passage=passage)
-        return Judged(verdict.as_row(), (call,))
-
-
-class NuggetWindows(_Numbered):
-    """An answer and ten nuggets each, judged as the nuggets program assigns them."""
-
-    def items(self) -> Iterator[Item]:
-        """Lazily, as programs make theirs."""
-        for number in self._numbers:
-            yield Item((str(number),), window(number))
-
-    async def judge(self, item: Item) -> Judged:
-        """Ten labels."""
-        question, answer, nuggets = item.payload
-        asked = [{"question": question, "answer": answer, "nugget": text} for text in nuggets]
-        verdicts, call = await self._judge.verdicts(asked)
-        return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, (call,))
+def nugget_windows(numbers: range) -> Iterator[Item]:
+    """An answer and ten nuggets each, as the nuggets program has them."""
+    for number in numbers:
+        yield Item({"number": str(number)}, window(number), 10)
 
 
 class Client:
@@ -81,18 +48,23 @@ class Client:
         self.cache = ReplyCache(folder / "replies")
         self.gateway = Gateway(config, HttpTransport(config), cache=self.cache)
         judge = SupportJudge if kind == "support" else NuggetAssigner
-        self._judge = judge(backend=self.gateway)
-        self._stage = SupportPairs if kind == "support" else NuggetWindows
+        self._name = "support" if kind == "support" else "assigner"
+        self._panel = {self._name: judge(backend=self.gateway)}
+        self._items = support_pairs if kind == "support" else nugget_windows
         self._folder = folder
         self._concurrency = concurrency
 
     async def judge(self, numbers: range) -> Tally:
         """Ask for these items; every reply is in the cache's database when this returns."""
         journal = Journal(self._folder / f"journal-{numbers.start}.jsonl")
-        stage = self._stage(self._judge, numbers)
-        with ProgressBar(stage.name, stage.total(), self.gateway.budget.usage, quiet=True) as bar:
-            tally = await run_stage(stage, journal, concurrency=self._concurrency, progress=bar)
+        panel: Any = self._panel  # a judge by its name, as a Panel gives it
+        items = partial(self._items, numbers)
+        stage = labels("numbered", panel, self._name, items, total=len(numbers))
+        with ProgressBar(stage.name, stage.total, self.gateway.budget.usage, quiet=True) as bar:
+            work = Work(stage, journal, bar)
+            await run_here(work, self._concurrency)
         journal.close()
+        tally = work.tally
         self.cache.flush()
         if tally.judged != len(numbers):
             raise AssertionError(f"{tally.judged} of {len(numbers)} judged: {tally.unjudged}")

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import dspy
 from annotated_types import Ge, Le
 
-from ..backends.adapter import KeyedBy
 from ..backends.prompt import Scorer, Twin
+from ..backends.reply import KeyedBy
 from ..records.labels.cells import ANSWERABILITY_KEY, RATING_SCALE
 from .items import ItemJudge
 from .labels import AnswerGrade

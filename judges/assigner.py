@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 import dspy
 
-from ..backends.adapter import KeyedBy
 from ..backends.prompt import Scorer, Twin
+from ..backends.reply import KeyedBy
 from ..records.labels.cells import NUGGET_KEY
 from .items import ItemJudge
 from .labels import NUGGET_GAINS, NuggetMatch, NuggetSupport

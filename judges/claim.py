@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import dspy
 
-from ..backends.adapter import KeyedBy
 from ..backends.prompt import Scorer, Twin
+from ..backends.reply import KeyedBy
 from .items import ItemJudge
 from .labels import YesNo
 from .lexical.entailment import judge_claims, score_claims

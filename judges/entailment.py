@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import dspy
 
-from ..backends.adapter import KeyedBy
 from ..backends.prompt import Scorer, Twin
+from ..backends.reply import KeyedBy
 from ..records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY
 from .items import ItemJudge
 from .labels import PointEntailment

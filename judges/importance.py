@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import dspy
 
-from ..backends.adapter import KeyedBy
 from ..backends.prompt import Twin
+from ..backends.reply import KeyedBy
 from ..records.judgements import Provenance
 from ..records.rows import Importance
 from .base import Judge

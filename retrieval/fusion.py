@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
 
+from .defaults import RRF_K, Norm
 from .scored import Ranked, Scored, best_first
-
-RRF_K = 60  # Cormack, Clarke and Büttcher, SIGIR 2009
-Norm = Literal["min-max", "z", "max", "none"]
 
 
 def reciprocal_rank(

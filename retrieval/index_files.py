@@ -58,9 +58,13 @@ def new_index(folder: Path, kind: str, settings: Mapping[str, Any]) -> Iterator[
     Raises: InputError if the folder holds anything else, cannot be written, or is being made by
         another process; ValueError if the block ends without a passage.
 
-    >>> with new_index(Path("indexes/bm25"), "bm25", {"k1": 0.9}) as draft:
-    ...     write_ids(draft.path, ["a", "b"])
-    ...     draft.n_passages = 2
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as parent:
+    ...     with new_index(Path(parent, "bm25"), "bm25", {"k1": 0.9}) as draft:
+    ...         write_ids(draft.path, ["a", "b"])
+    ...         draft.n_passages = 2
+    ...     read_ids(Path(parent, "bm25"))
+    ['a', 'b']
     """
     folder = folder.resolve()
     with _told_as_input(folder), _only_builder(folder) as work:

@@ -1,13 +1,18 @@
 """Shared fixtures: where the real judged data stands, and a model server on 127.0.0.1."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mock_server import MockServer
+from processes import end_all
 
 ROOT = Path(__file__).resolve().parent.parent
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in a background job of a shell
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored, children inherit
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +29,10 @@ def model_server() -> Iterator[MockServer]:
     """An OpenAI-compatible server whose replies are valid for whatever schema is asked for."""
     with MockServer() as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def no_process_left() -> Iterator[None]:
+    """Whatever a test started through `processes` ends with it, passed or failed."""
+    yield
+    end_all()

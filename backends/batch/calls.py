@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
+import aiohttp
 import orjson
 
 from ..config import ModelConfig
 from ..errors import EndpointError, EndpointUnusable
-from ..http import failure_of, headers_of
+from ..http import failure_of, headers_of, lost
 from ..secrecy import secrets_of
+from ..sessions import CONNECT_S, FAULTS, Session
 from .ledger import Sent
-
-if TYPE_CHECKING:
-    import httpx
 
 ENDPOINT = "/v1/chat/completions"  # what each request of a batch is for, whatever the base URL
 WINDOW = "24h"  # the only one that is offered
@@ -27,7 +27,7 @@ _PAGE = 100  # batches in one answer
 
 
 class BatchCalls:
-    """Talks to `{api_base}/files` and `{api_base}/batches`, without proxies or other settings.
+    """Talks to `{api_base}/files` and `{api_base}/batches`.
 
     Every call raises EndpointError, or EndpointUnusable when none can succeed.
 
@@ -36,20 +36,21 @@ class BatchCalls:
     """
 
     def __init__(self, config: ModelConfig, ledger: Path) -> None:
-        import httpx
-
         self._config = config
         self._ledger = ledger
         self._secrets = secrets_of(config)
-        self._client = httpx.AsyncClient(
-            headers=headers_of(config), timeout=config.timeout_s, trust_env=False
-        )
+        timeout_s = config.timeout_s  # of silence: a large file may take longer
+        timeout = aiohttp.ClientTimeout(connect=min(CONNECT_S, timeout_s), sock_read=timeout_s)
+        self._session = Session(str(config.base_url), headers_of(config), timeout)
 
     async def upload(self, sent: Sent, lines: IO[bytes]) -> str:
         """Send a file of requests; its id."""
         lines.seek(0)
-        files = {"file": (f"{NAME}-{sent.name}.jsonl", lines, "application/jsonl")}
-        return _id(await self._ask("POST", "/files", data={"purpose": "batch"}, files=files))
+        form = aiohttp.FormData({"purpose": "batch"})
+        name, kind = f"{NAME}-{sent.name}.jsonl", "application/jsonl"
+        with os.fdopen(os.dup(lines.fileno()), "rb") as twin:  # aiohttp closes what it has sent
+            form.add_field("file", twin, filename=name, content_type=kind)
+            return _id(await self._ask("POST", "/files", data=form))
 
     async def make(self, sent: Sent) -> str:
         """Make a batch of its file; its id."""
@@ -91,7 +92,7 @@ class BatchCalls:
         """Add a file's bytes, with a line end after the last."""
         last = b"\n"
         async with self._open("GET", f"/files/{file_id}/content") as response:
-            async for part in response.aiter_bytes():
+            async for part in response.content.iter_any():
                 into.write(part)
                 last = part[-1:] or last
         if last != b"\n":
@@ -99,11 +100,11 @@ class BatchCalls:
 
     async def aclose(self) -> None:
         """Let go of connections."""
-        await self._client.aclose()
+        await self._session.aclose()
 
     async def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         async with self._open(method, path, **options) as response:
-            raw = await response.aread()
+            raw = await response.read()
         try:
             found = orjson.loads(raw)
         except ValueError:
@@ -114,21 +115,23 @@ class BatchCalls:
         return found
 
     @asynccontextmanager
-    async def _open(self, method: str, path: str, **options: Any) -> AsyncIterator[httpx.Response]:
-        import httpx
-
-        url = f"{self._config.base_url}{path}"
+    async def _open(
+        self, method: str, path: str, **options: Any
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         try:
-            async with self._client.stream(method, url, **options) as response:
-                if response.status_code >= 300:
-                    raise self._failure(response, await response.aread())
+            async with self._session.request(method, path, **options) as response:
+                if response.status >= 300:
+                    raise self._failure(response, await response.read())
                 yield response
-        except httpx.HTTPError as error:
-            said = self._secrets.blank(f"{type(error).__name__}: {error}")
-            raise EndpointError(f"{method} {path}: {said}", retryable=True) from None
+        except FAULTS as error:
+            fault = lost(error, self._secrets)
+            said = f"{method} {path}: {fault}"
+            raise EndpointError(said, retryable=fault.retryable, status=fault.status) from None
 
-    def _failure(self, response: httpx.Response, raw: bytes) -> EndpointError | EndpointUnusable:
-        status, retry_after = response.status_code, response.headers.get("Retry-After")
+    def _failure(
+        self, response: aiohttp.ClientResponse, raw: bytes
+    ) -> EndpointError | EndpointUnusable:
+        status, retry_after = response.status, response.headers.get("Retry-After")
         error = failure_of(self._config, self._secrets, status, raw, retry_after)
         if status not in (404, 405, 501):
             is_final = isinstance(error, EndpointError) and not error.retryable

@@ -26,9 +26,10 @@ from ..errors import EndpointUnusable
 from ..gateway import Completion
 from .requests import answer, refusal, said, sampling
 
-# What judging wants of vLLM, here and in its server. `guidance` keeps to every schema that a judge
-# sends and, told so, writes no white space; the model's own sampling defaults are left out, so
-# that a config says all there is; any number of alternatives may be asked for.
+# What judging wants of vLLM, here and in its server (docs/backends.md says how). `guidance` keeps
+# to every schema that a judge sends and, told so, writes no white space; the model's own sampling
+# defaults are left out, so that a config says all there is; any number of alternatives may be
+# asked for.
 JUDGING: Mapping[str, Any] = {
     "enable_prefix_caching": True,
     "generation_config": "vllm",

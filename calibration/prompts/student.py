@@ -9,7 +9,7 @@ from typing import Any, Protocol, get_args
 import dspy
 from pydantic import TypeAdapter
 
-from ...backends.adapter import keyed_by
+from ...backends.reply import keyed_by
 from ...judges.calls import Asked, calls
 from ...judges.fitted.files import FittedPrompt
 from ...judges.items import ItemJudge

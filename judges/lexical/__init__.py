@@ -1,2 +1,2 @@
-"""The lexical twin of every judge: word overlap instead of a model. Imports nothing above `judges`;
-each judge imports its own twin."""
+"""The lexical twin of every judge: word overlap instead of a model. Imports the modules of
+`judges` that ask nothing (labels, segments); each judge imports its twin, calibration overlap."""

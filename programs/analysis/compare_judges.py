@@ -11,7 +11,7 @@ from typing import Any
 from ...metrics import kendall_tau, key_point_recall
 from ...metrics.bootstrap import LEVEL, RESAMPLES, Draws
 from ...records.assignments import read_assignments
-from ...records.entailments import read_entailments
+from ...records.key_points import read_entailments
 from ...records.labels.cells import Cell, LabelFile
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels

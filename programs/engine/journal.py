@@ -15,18 +15,17 @@ import orjson
 
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ...records.reading.problems import InputError
-from .places import Places
 
 MOST_WAITING = 65_536  # bytes
 _NOT_ASKED = (Reason.ERROR, Reason.BUDGET)  # asked for again whenever a run goes on
 
 
 class Journal:
-    """The outcomes of one stage, by the place of an item in the stage's order.
+    """The outcomes of one stage, by the number of an item in the stage's order.
 
     An item is known again by a 64-bit hash of its ids and texts, so that a changed input is
-    judged anew. A line torn by a kill is dropped. Holds two integers in memory for each judgement
-    that it was opened with, and none for the new ones.
+    judged anew. A line torn by a kill is dropped. Holds 4 bytes in memory for each item (8 once the
+    file has 4 GB), and 16 more for each judgement that it was opened with.
 
     Args:
         path: the file, made if it is not there.
@@ -37,11 +36,11 @@ class Journal:
     def __init__(self, path: Path, *, retry: bool = False, kept: Collection[Reason] = ()) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
-        self._places = Places()  # by item: where its line begins in the file
-        digests, places, end = _scan(path, retry, kept)
+        self._offsets = array("I")  # by item: 1 + where its line begins in the file; 0: nowhere
+        digests, offsets, end = _scan(path, retry, kept)
         order = np.argsort(np.frombuffer(digests, dtype=np.uint64), kind="stable")
         self._known = array("Q", np.frombuffer(digests, dtype=np.uint64)[order].tobytes())
-        self._known_at = array("q", np.frombuffer(places, dtype=np.int64)[order].tobytes())
+        self._known_at = array("q", np.frombuffer(offsets, dtype=np.int64)[order].tobytes())
         self._waiting = bytearray()  # lines that are not in the file yet
         self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o644)
         os.ftruncate(self._file, end)
@@ -49,14 +48,14 @@ class Journal:
         self._reader = path.open("rb")  # buffered: outcomes lie roughly in the items' order
 
     def recall(self, item: int, digest: int) -> bool:
-        """Whether this item is finished; remembers its place."""
+        """Whether this item is finished; remembers where its outcome stands."""
         # The last of equal digests: an outcome that was asked for again stands after the first.
         at = (
             bisect_left(self._known, digest + 1) - 1 if digest < 2**64 - 1 else len(self._known) - 1
         )
         found = at >= 0 and self._known[at] == digest
         if found:
-            self._places.note(item, self._known_at[at])
+            self._remember(item, self._known_at[at])
         return found
 
     def write(self, item: int, digest: int, outcome: Outcome) -> None:
@@ -70,7 +69,7 @@ class Journal:
         calls = outcome.provenance
         if len(self._waiting) > MOST_WAITING or not (calls and all(c.cache_hit for c in calls)):
             self._flush()
-        self._places.note(item, self._end)
+        self._remember(item, self._end)
         self._end += len(line)
 
     def outcome(self, item: int) -> Outcome:
@@ -80,10 +79,10 @@ class Journal:
         """
         if self._waiting:
             self._flush()
-        place = self._places.find(item)
-        if place is None:
+        start = self._offsets[item] if item < len(self._offsets) else 0
+        if not start:
             return Unjudged(Reason.ERROR, "the run ended before this was asked")
-        self._reader.seek(place)
+        self._reader.seek(start - 1)
         return _from_json(orjson.loads(self._reader.readline()))
 
     def close(self) -> None:
@@ -93,8 +92,17 @@ class Journal:
                 self._flush()
         finally:
             self._reader.close()
-            self._places.close()
             os.close(self._file)
+
+    def _remember(self, item: int, offset: int) -> None:
+        n_new = item + 1 - len(self._offsets)
+        if n_new > 0:
+            self._offsets.frombytes(bytes(n_new * self._offsets.itemsize))
+        try:
+            self._offsets[item] = offset + 1
+        except OverflowError:
+            self._offsets = array("Q", self._offsets)
+            self._offsets[item] = offset + 1
 
     def _flush(self) -> None:
         if os.write(self._file, self._waiting) != len(self._waiting):
@@ -103,10 +111,10 @@ class Journal:
 
 
 def _scan(path: Path, retry: bool, kept: Collection[Reason]) -> tuple[array[int], array[int], int]:
-    """Digests and places of the lines that count, and where the last whole line ends."""
-    digests, places, end = array("Q"), array("q"), 0
+    """Digests and offsets of the lines that count, and where the last whole line ends."""
+    digests, offsets, end = array("Q"), array("q"), 0
     if not path.exists():
-        return digests, places, end
+        return digests, offsets, end
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             if not line.endswith(b"\n"):
@@ -121,9 +129,9 @@ def _scan(path: Path, retry: bool, kept: Collection[Reason]) -> tuple[array[int]
                 raise InputError(f"{path}:{number}: {what}") from None
             if why is None or why in kept or not (retry or why in _NOT_ASKED):
                 digests.append(digest)
-                places.append(end)
+                offsets.append(end)
             end += len(line)
-    return digests, places, end
+    return digests, offsets, end
 
 
 def _to_json(digest: int, outcome: Outcome) -> dict[str, Any]:

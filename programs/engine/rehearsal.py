@@ -22,9 +22,9 @@ from .estimates import Asked, Estimate, estimated
 from .panel import Panel
 
 ASSUMED = (
-    "Assumed, since it is known only later: models make as much as they may, 8 key points of a "
-    "window of a document,\nkeep all of it, and else choose as the lexical judge does; no reply "
-    "is asked for again. What is in the cache is not asked again.\n"
+    "Assumed, since it is known only later: models make as much as they may (8 key points of a "
+    "window of\na document), keep it all, and else choose as the lexical judge does. What is "
+    "finished or in the cache\nis not asked again; a reply that is no judgement is.\n"
 )
 
 

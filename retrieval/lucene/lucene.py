@@ -88,8 +88,11 @@ class Lucene:
     Raises: InputError if Pyserini, Java or the index is missing or corrupt, or the index has no
         document vectors and feedback is on; ValueError for k1 < 0, b outside [0, 1], or both.
 
-    >>> build_lucene([Passage(id="a", text="red fox"), Passage(id="b", text="dog")], Path("index"))
-    >>> Lucene(Path("index")).search(["foxes"], hits=10)
+    >>> from tempfile import TemporaryDirectory
+    >>> passages = [Passage(id="a", text="red fox"), Passage(id="b", text="dog")]
+    >>> with TemporaryDirectory() as folder:
+    ...     build_lucene(passages, Path(folder, "index"))
+    ...     Lucene(Path(folder, "index")).search(["foxes"], hits=10)
     [[Scored(passage_id='a', score=0.3276000022888184)]]
     """
 

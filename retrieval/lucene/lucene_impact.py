@@ -60,9 +60,10 @@ class LuceneImpact:
     Raises: InputError if Pyserini, Java or the index is missing or corrupt, or the index was made
         with another encoder.
 
-    >>> encoder = SpladeEncoder("naver/splade-v3")
-    >>> build_impact(stream_passages([Path("p.jsonl")], problems), encoder, Path("index"))
-    >>> [ranked] = LuceneImpact(Path("index"), encoder).search(["why do cats purr?"], 10)
+    Example:
+        encoder = SpladeEncoder("naver/splade-v3")
+        build_impact(stream_passages([Path("p.jsonl")], problems), encoder, Path("index"))
+        [ranked] = LuceneImpact(Path("index"), encoder).search(["why do cats purr?"], 10)
     """
 
     def __init__(self, index: Path | str, encoder: TermEncoder) -> None:

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..defaults import WEIGHT
 from ..fusion import check_ranked, min_max
 from ..scored import Ranked, Scored
 
-WEIGHT = 0.5  # of relevance
 HIGHEST_RATING = 5  # arXiv:2506.20051: sub-questions are rated from 0 to 5
 
 

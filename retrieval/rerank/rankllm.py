@@ -10,11 +10,11 @@ from ...backends.errors import EndpointUnusable, JudgeError
 from ...backends.secrecy import Secrets
 from ...records.judgements import Reason
 from ...records.reading.problems import InputError
+from ..defaults import STRIDE, WINDOW
 from ..extras import need
 from ..local_models import not_loaded
 from ..scored import Ranked, Scored, by_place
 from .rankllm_library import ENCODING, contained, rank_llm
-from .windows import STRIDE, WINDOW
 
 CONTEXT_SIZE = 4096  # tokens; RankLLM's own default
 TIMEOUT_S = 120.0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-WINDOW, STRIDE = 20, 10  # arXiv:2304.09542 (RankGPT)
-SET_SIZE, TOP = 4, 10  # arXiv:2310.09497: a parent and its three children; nDCG@10
+from ..defaults import SET_SIZE, STRIDE, TOP, WINDOW
 
 Order = Callable[[Sequence[int]], Awaitable[Sequence[int]]]  # places -> the same, best first
 Best = Callable[[Sequence[int]], Awaitable[int]]  # places -> the best of them

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from mock_server import MockServer, input_of
 from typing_extensions import TypedDict
 
-from nuggetjudge.backends.adapter import JudgeAdapter, KeyedBy, as_data, keyed_by
+from nuggetjudge.backends.adapter import JudgeAdapter, as_data
 from nuggetjudge.backends.prompt import Prompt
+from nuggetjudge.backends.reply import KeyedBy, keyed_by
 from nuggetjudge.judges import (
     NuggetAssigner,
     NuggetImportance,

@@ -333,3 +333,39 @@ def test_what_asks_no_model_is_free(tmp_path):
     assert price_of(ModelConfig(model="lexical")) == FREE
     recorded = ModelConfig(model="m", engine="recorded", recording=tmp_path / "r.jsonl")
     assert price_of(recorded) == FREE
+
+
+# --- to the last token and the last cent
+
+MILLION = 1_000_000  # tokens, of which one price is a dollar's amount
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"), [("max_calls", 2), ("max_tokens", 2 * MILLION), ("max_cost", 0.5)]
+)
+def test_what_reaches_a_limit_exactly_is_asked_and_what_passes_it_is_not(limit, most):
+    price = Price(input=0.25, output=1.0)
+    budget = Budget(**{limit: most})
+    for _ in range(2):
+        budget.check(MILLION, 0, price)
+        run_sync(asyncio.wait_for(budget.room(MILLION, 0, price), timeout=5))
+        budget.reserve(MILLION, 0, price)
+    for _ in range(2):
+        budget.settle(MILLION, 0, price, completion(MILLION, 0, 0))
+    assert budget.counted()[limit] == most
+    with pytest.raises(JudgeError, match=f"{limit} {most} reached"):
+        budget.reserve(1, 0, price)
+
+
+def test_what_floats_leave_over_of_claims_keeps_nobody_waiting():
+    assert 0.1 + 0.2 + 0.3 - 0.1 - 0.2 - 0.3 > 0
+    budget = Budget(max_cost=0.61)
+    prices = [Price(input=each, output=0) for each in (0.1, 0.2, 0.3)]
+    for price in prices:
+        budget.reserve(MILLION, 0, price)
+    for price in prices:
+        budget.settle(MILLION, 0, price, None)
+    assert budget.counted()["max_cost"] == 0
+    all_of_it = Price(input=0.61, output=0)
+    run_sync(asyncio.wait_for(budget.room(MILLION, 0, all_of_it), timeout=5))
+    budget.reserve(MILLION, 0, all_of_it)

@@ -25,6 +25,7 @@ from mock_server import (
 )
 
 from nuggetjudge.backends import gateway as gateway_module
+from nuggetjudge.backends.budget import CHARS_PER_TOKEN
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError, JudgeOutputError
 from nuggetjudge.backends.gateway import Completion, Gateway, Reply
@@ -380,3 +381,25 @@ def test_a_text_with_half_an_emoji_can_be_judged_and_is_kept(
 def test_replies_are_filed_under_the_model_asked(open_gateway, ask, cache):
     ask(open_gateway(cache=cache))
     assert cache.counts() == {"openai/mock": 1}
+
+
+@pytest.mark.parametrize("max_tokens", [None, 500])
+def test_a_prompt_that_fits_its_context_to_the_token_is_asked_and_a_longer_one_is_not(
+    max_tokens, support
+):
+    async def full(body: bytes) -> Completion:
+        return FULL
+
+    def asked(context_length: int | None) -> list[bytes]:
+        limits = {"context_length": context_length, "max_tokens": max_tokens}
+        transport = Scripted(full)
+        gateway = Gateway(CONFIG.model_copy(update=limits), transport)
+        assert run_sync(gateway.ask(support, INPUTS)).values == {"verdict": "full"}
+        return transport.bodies
+
+    (body,) = asked(None)
+    needed = len(body) // CHARS_PER_TOKEN + (max_tokens or 0)
+    assert asked(needed) == [body]
+    with pytest.raises(JudgeError, match=f"not asked: about {needed:,} tokens") as caught:
+        asked(needed - 1)
+    assert caught.value.reason is Reason.ERROR

@@ -16,7 +16,7 @@ def hook(event, args):
         touched.append(f"open {args[0]!r}")
     if event == "open" and str(args[0]).endswith(".env"):
         touched.append(f"open {args[0]!r}")
-import dspy, pydantic, httptools, diskcache  # what they do themselves is not ours
+import dspy, pydantic, aiohttp, diskcache  # what they do themselves is not ours
 before = dict(os.environ)
 handlers = {n: list(getattr(g, "handlers", [])) for n, g in logging.root.manager.loggerDict.items()}
 level, root = logging.root.level, list(logging.root.handlers)

@@ -5,18 +5,19 @@ Runs where vLLM is installed (`make test-vllm`); elsewhere the tests of this fol
 
 import asyncio
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
-import yaml
+from vllm_docs import shown_command
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.config import ModelConfig
@@ -59,19 +60,6 @@ TEMPLATE = """\
 {% endfor %}{{ '<|im_start|>assistant\n' }}"""
 
 
-@dataclass(frozen=True)
-class Served:
-    """What `judge serve-model` printed when the server was ready, and its process."""
-
-    printed: str
-    process: subprocess.Popen[str]
-
-    @property
-    def url(self) -> str:
-        """The base URL."""
-        return yaml.safe_load(self.printed)["models"]["default"]["api_base"]
-
-
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a model of 0.1 million weights."""
@@ -84,46 +72,50 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def served(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server that `judge serve-model` started; at the end Ctrl-C ends both, with 130."""
-    folder = tmp_path_factory.mktemp("server")
+def vllm_url(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The base URL of vLLM's server as docs/backends.md starts it; its model is named `tiny`."""
+    log = tmp_path_factory.mktemp("server") / "vllm.log"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    flags = [f"--{name.replace('_', '-')}={value}" for name, value in OPTIONS.items()]
-    flags = [flag.removesuffix("=True") for flag in flags]
-    with (folder / "err").open("w") as err:
+    command = shown_command()
+    command[command.index("--port") + 1] = str(port)
+    i = command.index("--reasoning-parser")  # this model does not think
+    flags = [*command[3:i], *command[i + 2 :], "--served-model-name", "tiny"]
+    for name, value in OPTIONS.items():
+        flags += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    serve = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(tiny_model)]
+    with log.open("wb") as out:
         process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "nuggetjudge", "serve-model", str(tiny_model)),
-                *("--port", str(port), "--wait", str(START_S), "--", *flags),
-            ],
-            cwd=folder,
+            [*serve, *flags],
             env=os.environ | ENVIRONMENT,
-            stdout=subprocess.PIPE,
-            stderr=err,
-            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     try:
-        assert process.stdout is not None
-        select.select([process.stdout], [], [], START_S + STOP_S)
-        printed = "".join(process.stdout.readline() for _ in range(5))
-        assert printed, (folder / "err").read_text()
-        yield Served(printed, process)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(STOP_S) == 130
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", port), timeout=5)
+        until = time.monotonic() + START_S
+        while not _is_healthy(port):
+            assert process.poll() is None, log.read_text("utf-8", "replace")[-5000:]
+            assert time.monotonic() < until, "vLLM is not ready"
+            time.sleep(0.5)
+        yield f"http://127.0.0.1:{port}/v1"
     finally:
         process.terminate()
-        process.wait(STOP_S)
-        process.stdout.close()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_S)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # with workers that outlived it
+        process.wait()
 
 
-@pytest.fixture(scope="session")
-def vllm_url(served: Served) -> str:
-    """The base URL of a server whose model is named `tiny`."""
-    return served.url
+def _is_healthy(port: int) -> bool:
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False
 
 
 @pytest.fixture(scope="session")

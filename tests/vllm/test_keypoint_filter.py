@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from nuggetjudge.backends import http
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.connections import Connections
 from nuggetjudge.judges import KeyPointFilter, SupportJudge
 
 MASKED = -9999.0  # what the server writes for a token that the schema forbids
@@ -32,14 +32,13 @@ POINTS = [
 def replies(monkeypatch):
     """What the server said, in full: a list that grows with every request."""
     said = []
-    post = Connections.post
+    read = http.read_completion
 
-    async def kept(self, body):
-        response = await post(self, body)
-        said.append(json.loads(response.body)["choices"][0])
-        return response
+    def kept(raw, secrets):
+        said.append(json.loads(raw)["choices"][0])
+        return read(raw, secrets)
 
-    monkeypatch.setattr(Connections, "post", kept)
+    monkeypatch.setattr(http, "read_completion", kept)
     return said
 
 

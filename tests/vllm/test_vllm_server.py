@@ -1,20 +1,20 @@
-"""What `judge serve-model` prints, and that its flags reached the server."""
+"""vLLM's server as docs/backends.md starts it: its entry works, and its flags reach the server."""
 
 import asyncio
 
-import yaml
+from vllm_docs import shown_entry
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import SupportJudge
 
 
-def test_the_printed_entry_is_a_model_that_can_be_asked(served):
-    entry = yaml.safe_load(served.printed)["models"]["default"]
-    assert entry["model"] == "hosted_vllm/tiny"
+def test_the_shown_entry_is_a_model_that_can_be_asked(vllm_url):
+    entry = shown_entry() | {"model": "hosted_vllm/tiny", "api_base": vllm_url}
     judge = SupportJudge(model=ModelConfig(**entry, max_tokens=60))
     found = judge(sentence="Decks sway.", passage="Wind pushes the deck.")
     assert found.verdict.value in ("full", "partial", "none")
+    assert found.probabilities.keys() == {"full", "partial", "none"}
 
 
 def test_replies_tell_their_cached_tokens_and_any_number_of_alternatives(vllm_url):

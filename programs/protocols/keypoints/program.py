@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ....metrics import KEY_POINT_MEASURES
-from ....records.entailments import read_entailments
-from ....records.key_points import key_point_set_row, read_key_point_sets
+from ....records.key_points import key_point_set_row, read_entailments, read_key_point_sets
 from ....records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY, Cell
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config

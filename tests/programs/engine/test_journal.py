@@ -1,8 +1,12 @@
 """The journal survives kills, is read again by content, and refuses what it did not write."""
 
+import os
+import random
+import tracemalloc
+
 import pytest
 
-from nuggetjudge.programs.engine.journal import Journal
+from nuggetjudge.programs.engine.journal import MOST_WAITING, Journal
 from nuggetjudge.records.judgements import Judged, Provenance, Reason, Unjudged
 from nuggetjudge.records.reading.problems import InputError
 
@@ -137,3 +141,47 @@ def test_long_outcomes_are_read_whole(written, path):
     assert journal.recall(0, 1)
     assert journal.outcome(0) == long
     journal.close()
+
+
+def test_items_may_come_in_any_order_and_the_last_outcome_of_one_counts(path):
+    numbers = list(range(5, 3000, 3))
+    random.Random(411).shuffle(numbers)
+    journal = Journal(path)
+    for number in numbers:
+        journal.write(number, number, Judged({"label": str(number)}, (CALL,)))
+    found = [journal.outcome(number) for number in range(3010)]
+    assert [number for number in range(3010) if isinstance(found[number], Judged)] == sorted(
+        numbers
+    )
+    assert all(found[number].values == {"label": str(number)} for number in numbers)
+    journal.write(5, 5, NONE)
+    assert journal.outcome(5) == NONE
+    assert journal.outcome(8).values == {"label": "8"}
+    journal.close()
+
+
+def test_a_journal_of_more_than_four_gigabytes_is_read_where_it_was_written(path):
+    journal = Journal(path)
+    journal.write(0, 1, FULL)
+    os.truncate(path, 2**32 - 1)  # sparse
+    journal._end = 2**32 - 1
+    for number in (1, 2):
+        journal.write(number, number + 1, NONE)
+    assert [journal.outcome(number) for number in range(3)] == [FULL, NONE, NONE]
+    assert isinstance(journal.outcome(3), Unjudged)
+    journal.close()
+    path.unlink()
+
+
+def test_many_judgements_take_a_few_bytes_each_in_memory(path):
+    journal = Journal(path)
+    hit = Judged({}, (CALL._replace(cache_hit=True),))
+    tracemalloc.start()
+    try:
+        for number in range(100_000):
+            journal.write(number, number, hit)
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    journal.close()
+    assert taken < 100_000 * 5 + 2 * MOST_WAITING

@@ -10,7 +10,6 @@ import pytest
 from mock_server import MockServer, Status
 
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
-from nuggetjudge.programs.config.pipeline import name_of
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.steps import Bm25Step, CoverageStep, DenseStep
 from nuggetjudge.programs.pipelines import encoders as encoders_of
@@ -81,21 +80,22 @@ def of_questions(folder, n=2):
 def test_a_rehearsal_leaves_rankllm_out_and_counts_the_judges_behind_it(folder, hits):
     steps = ["bm25", {"rankllm": {"hits": hits}}, {"listwise": {"window": 2, "stride": 1}}]
     config = config_of(folder, steps)
-    [estimate] = plan_retrieve(config, folder / "runs")
+    [estimate] = plan_retrieve(config)
     assert estimate.calls == (2 if hits is None else 1)  # windows of three passages, or of two
     assert asks_by_itself(config)
     assert not asks_by_itself(config_of(folder, "bm25, listwise"))
-    assert (folder / "runs" / f"{name_of(config.retrieve)}.run").is_file()
+    assert not (folder / "runs").exists()
 
 
-def test_a_rehearsal_reads_no_file_that_a_judge_was_fitted_to(folder):
-    """A file that is not there stops the run itself, which fits the judge."""
-    more = {**of_questions(folder), "judges.answerability.state": folder / "none.json"}
-    config = config_of(folder, ["bm25", GIVEN], **more)
-    [estimate] = plan_retrieve(config)
+def test_a_rehearsal_counts_ratings_and_refuses_a_judge_file_as_the_run_does(folder):
+    more = of_questions(folder)
+    [estimate] = plan_retrieve(config_of(folder, ["bm25", GIVEN], **more))
     assert estimate.calls == 6  # three passages, two questions
-    with pytest.raises(InputError, match=r"none\.json: cannot be read"):
-        retrieve(config, folder / "a.run")
+    more["judges.answerability.state"] = folder / "none.json"
+    config = config_of(folder, ["bm25", GIVEN], **more)
+    for run in (plan_retrieve, lambda config: retrieve(config, folder / "a.run")):
+        with pytest.raises(InputError, match=r"none\.json: cannot be read"):
+            run(config)
 
 
 WANT_DATA = {
@@ -410,7 +410,7 @@ def test_the_ratings_of_a_topic_are_asked_for_at_once(folder):
         grade = 5 if "clay" in pairs[0]["context"] else 0
         return [SimpleNamespace(label=str(grade)) for _ in pairs], None
 
-    panel = SimpleNamespace(answerability=SimpleNamespace(window=5, verdicts=verdicts))
+    panel = {"answerability": SimpleNamespace(window=5, verdicts=verdicts)}
     question = question_set("t", ["what is it of?"])
     steps = JudgedSteps(panel, {"t": question}, {})
     ranked = [Scored(name, 1.0) for name in BY_BM25]

@@ -1,0 +1,118 @@
+"""Requests to one endpoint, by aiohttp, with the proxy and certificates of the environment."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import ssl
+import threading
+import weakref
+from contextlib import suppress
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from .errors import EndpointUnusable
+
+CONNECT_S = 30.0
+LAST_S = 1.0  # for closing connections when the process ends
+FAULTS = (aiohttp.ClientError, TimeoutError, OSError)  # what a request may meet on its way
+
+
+class Session:
+    """Requests to one base URL, over as many kept connections as requests are under way.
+
+    Of the environment it takes `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (or in small letters),
+    read when it is made, and `SSL_CERT_FILE` and `SSL_CERT_DIR`, which OpenSSL reads. Redirects
+    are not followed, cookies not kept.
+
+    Args:
+        base_url: http or https, without user, query and fragment.
+        headers: sent with each request.
+        timeout: of a request.
+
+    Raises: EndpointUnusable if the proxy is of a kind that is not known.
+    """
+
+    def __init__(
+        self, base_url: str, headers: dict[str, str], timeout: aiohttp.ClientTimeout
+    ) -> None:
+        self._base_url = base_url
+        self._timeout = timeout
+        self._defaults = headers
+        self._options: dict[str, Any] = {"allow_redirects": False}
+        proxy, for_proxy = proxy_of(base_url)
+        if proxy is not None:
+            # aiohttp shows a session's default headers to the proxy, the key among them.
+            self._defaults = {}
+            self._options |= {"proxy": proxy, "proxy_headers": for_proxy}
+            if base_url.startswith("https:"):
+                self._options["headers"] = headers
+            else:  # there is no tunnel: the proxy reads the request itself
+                self._options["headers"] = headers | for_proxy
+        self._open: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def request(
+        self, method: str, path: str, **options: Any
+    ) -> aiohttp.client._RequestContextManager:
+        """A context manager with the response, once its head is there. Raises: FAULTS."""
+        session, loop = self._open, asyncio.get_running_loop()
+        if session is None or session.closed or loop is not self._loop:
+            session = self._opened(loop)
+        return session.request(method, self._base_url + path, **self._options, **options)
+
+    async def aclose(self) -> None:
+        """Close all connections; a request opens new ones."""
+        if self._open is not None:
+            await self._open.close()
+            await asyncio.sleep(0)  # lets the transports close before the loop does
+
+    def _opened(self, loop: asyncio.AbstractEventLoop) -> aiohttp.ClientSession:
+        is_tls = self._base_url.startswith("https:")
+        # aiohttp's own context is made when it is imported, and keeps to the variables of then.
+        connector = aiohttp.TCPConnector(
+            limit=0, ssl=ssl.create_default_context() if is_tls else True
+        )
+        self._loop = loop
+        self._open = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=self._defaults,
+            timeout=self._timeout,
+        )
+        # A judge that a user simply drops would leave its connections open.
+        weakref.finalize(self, _let_go, self._open, loop)
+        return self._open
+
+
+def proxy_of(url: str) -> tuple[str | None, dict[str, str]]:
+    """The proxy that the environment names for a URL, or None, and what to say to it.
+
+    Raises: EndpointUnusable if it is no HTTP proxy.
+    """
+    target = urlsplit(url)
+    found = getproxies().get(target.scheme)
+    if not found or proxy_bypass(target.netloc):
+        return None, {}
+    proxy = urlsplit(found if "://" in found else f"http://{found}")
+    if proxy.scheme != "http" or not proxy.hostname:
+        name = f"{target.scheme.upper()}_PROXY"
+        raise EndpointUnusable(f"{name} in the environment: only http:// proxies can be used")
+    headers = {}
+    if proxy.username is not None:
+        known = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+        headers["Proxy-Authorization"] = f"Basic {base64.b64encode(known.encode()).decode()}"
+    return f"http://{proxy.netloc.rpartition('@')[2]}", headers
+
+
+def _let_go(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
+    """Close it on the loop that it lives on, whatever thread the collector runs in."""
+    if session.closed or not loop.is_running():
+        return
+    closing = asyncio.run_coroutine_threadsafe(session.close(), loop)
+    if not threading.main_thread().is_alive():  # the process ends, and its daemon threads with it
+        with suppress(TimeoutError):
+            closing.result(LAST_S)

@@ -1,0 +1,261 @@
+"""The light path talks to the endpoint of the config alone, and keeps its key to itself."""
+
+import json
+import logging
+import traceback
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+from mock_server import HtmlBody, MockServer, NotChatShape, Says, Status, Supports, http_date
+
+from nuggetjudge.backends import open_backend
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
+from nuggetjudge.backends.http import seconds_of
+from nuggetjudge.backends.loop import run_sync
+
+KEY = "sk-very-secret-0123456789"
+AMBIENT = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "OPENAI_API_HOST")
+
+
+@pytest.fixture
+def locked():
+    """A server that wants a key."""
+    with MockServer(api_key=KEY) as server:
+        yield server
+
+
+@pytest.fixture
+def key_env(monkeypatch):
+    monkeypatch.setenv("MY_KEY", KEY)
+    return "MY_KEY"
+
+
+# --- nothing ambient
+
+
+def test_ambient_addresses_have_no_effect(model_server, open_gateway, ask, monkeypatch):
+    with MockServer() as trap:
+        for name in AMBIENT:
+            monkeypatch.setenv(name, trap.base_url)
+        ask(open_gateway())
+        assert trap.requests == []
+    assert len(model_server.requests) == 1
+
+
+def test_a_planted_env_file_has_no_effect(model_server, open_gateway, ask, tmp_path, monkeypatch):
+    with MockServer() as trap:
+        (tmp_path / ".env").write_text(f"OPENAI_API_BASE={trap.base_url}\nOPENAI_API_KEY={KEY}\n")
+        monkeypatch.chdir(tmp_path)
+        ask(open_gateway())
+        assert trap.requests == []
+    assert "authorization" not in model_server.requests[0].headers
+
+
+def test_a_netrc_has_no_effect(model_server, open_gateway, ask, tmp_path, monkeypatch):
+    netrc = tmp_path / "netrc"
+    netrc.write_text(f"machine 127.0.0.1 login me password {KEY}\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    ask(open_gateway())
+    assert "authorization" not in model_server.requests[0].headers
+
+
+def test_openais_key_is_not_sent_to_an_endpoint_of_ones_own(
+    model_server, open_gateway, ask, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    ask(open_gateway())
+    assert KEY not in str(model_server.requests[0].headers)
+
+
+# --- the key
+
+
+def test_a_named_key_opens_the_door(locked, open_gateway, ask, key_env):
+    assert ask(open_gateway(locked, api_key_env=key_env)).values
+    assert locked.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_without_its_key_a_model_does_not_open(monkeypatch):
+    monkeypatch.delenv("MY_KEY", raising=False)
+    config = ModelConfig(model="openai/m", api_base="http://127.0.0.1:1/v1", api_key_env="MY_KEY")
+    with pytest.raises(EndpointUnusable, match="MY_KEY is not set"):
+        open_backend(config)
+
+
+@pytest.mark.parametrize("key", ["sk-\x07bell", "sk-ключ", "two\r\nlines"])
+def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(key, monkeypatch):
+    monkeypatch.setenv("MY_KEY", key)
+    config = ModelConfig(model="openai/m", api_base="http://127.0.0.1:1/v1", api_key_env="MY_KEY")
+    with pytest.raises(EndpointUnusable, match="no header can carry") as caught:
+        open_backend(config)
+    assert key not in str(caught.value)
+
+
+ECHOES = {
+    "401": Status(401, body={"error": {"message": f"Incorrect API key provided: {KEY}."}}),
+    "500": Status(500, body=f"debug: Authorization: Bearer {KEY}"),
+    "400": Status(400, body={"error": {"message": f"bad request by {KEY}"}}),
+    "page": HtmlBody(f"<p>{KEY}</p>"),
+    "shape": NotChatShape({"you sent": KEY}),
+    "cut by the limit of the message": NotChatShape("x" * 65 + KEY),
+    "content": NotChatShape({"choices": [{"message": {"content": KEY}, "finish_reason": "stop"}]}),
+    "refusal": NotChatShape({"choices": [{"message": {"refusal": KEY, "content": None}}]}),
+}
+
+
+ESCAPED = KEY.replace("-", "\\u002D").replace("s", "\\u0073")
+BY_CODE = "".join(f"\\u{ord(char):04x}" for char in KEY)
+INNER = '{"verdict": "BY_CODE"}'.replace("BY_CODE", BY_CODE)
+ECHOES |= {
+    "escaped error": Status(400, body=f'{{"error": {{"message": "no {BY_CODE}"}}}}'),
+    "escaped in part": Status(500, body=f'{{"error": {{"message": "no {ESCAPED}"}}}}'),
+    "escaped twice": Status(400, body=json.dumps({"error": json.dumps({"key": BY_CODE})})),
+    "escaped shape": HtmlBody(f'{{"you sent": "{BY_CODE}"}}'),
+    "escaped label": Says(INNER),
+    "escaped prose": Says("You sent " + BY_CODE),
+    "label cut in the detail": Says(json.dumps({"verdict": "x" * 60 + KEY})),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_a_server_that_repeats_the_key_does_not_make_us_repeat_it(
+    echo, locked, open_gateway, ask, key_env, caplog, cache, recwarn
+):
+    caplog.set_level(logging.DEBUG)
+    locked.faults = lambda index, body: ECHOES[echo]
+    gateway = open_gateway(locked, api_key_env=key_env, retries=1, cache=cache)
+    with pytest.raises((EndpointUnusable, JudgeError)) as caught:
+        ask(gateway)
+    error = caught.value
+    shown = [str(error), repr(error), getattr(error, "raw", ""), *traceback.format_exception(error)]
+    shown += [repr(vars(error)), repr(gateway), repr(gateway._transport), caplog.text]
+    shown += [str(warning.message) for warning in recwarn]
+    assert KEY not in "".join(shown)
+    assert KEY[:12] not in "".join(shown)
+    assert BY_CODE[:72] not in "".join(shown).replace("\\\\", "\\")
+
+
+def test_a_slash_in_a_key_may_come_back_escaped(open_gateway, ask, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-abc/def/ghi")
+    with MockServer(api_key="another") as server:
+        body = r'{"error": {"message": "Wrong key: sk-abc\/def\/ghi"}}'
+        server.faults = lambda index, _: Status(401, body=body)
+        with pytest.raises(EndpointUnusable, match=r"Wrong key: \*\*\*") as caught:
+            ask(open_gateway(server, api_key_env="MY_KEY"))
+    assert "sk-abc" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["full", "none", "1", "verdict", "stop"])
+def test_a_short_key_spoils_no_reply_and_no_error(key, open_gateway, ask, monkeypatch, cache):
+    monkeypatch.setenv("MY_KEY", key)
+    with MockServer(brain=lambda body: {"verdict": "full"}) as server:
+        gateway = open_gateway(server, api_key_env="MY_KEY", cache=cache)
+        assert ask(gateway).values == {"verdict": "full"}
+        assert ask(gateway).provenance.cache_hit
+        server.faults = lambda index, _: Status(400, body={"error": {"message": f"bad: {key}"}})
+        with pytest.raises(JudgeError, match=f"bad: {key}"):
+            ask(gateway, "another")
+
+
+@pytest.mark.parametrize("how", ["plain", "by code"])
+def test_a_judgement_that_repeats_the_key_counts_and_is_not_cached(
+    how, locked, open_gateway, support, key_env, cache, monkeypatch
+):
+    said = KEY if how == "plain" else BY_CODE
+    monkeypatch.setattr(support, "parse", lambda text, inputs: {"verdict": text})
+    locked.faults = [Says(said)]
+    gateway = open_gateway(locked, api_key_env=key_env, cache=cache)
+    inputs = {"passage": "p", "sentence": "s"}
+    assert run_sync(gateway.ask(support, inputs)).values == {"verdict": said}
+    assert cache.counts() == {}
+
+
+def test_the_model_that_a_reply_names_is_told_without_the_key(locked, open_gateway, ask, key_env):
+    message = {"content": '{"verdict": "full"}'}
+    body = {"model": f"m for {KEY}", "choices": [{"message": message}]}
+    locked.faults = [NotChatShape(body)]
+    assert ask(open_gateway(locked, api_key_env=key_env)).provenance.model == "m for ***"
+
+
+def test_the_key_is_in_no_file_of_the_cache(locked, open_gateway, ask, key_env, cache: object):
+    gateway = open_gateway(locked, api_key_env=key_env, cache=cache)
+    ask(gateway)
+    folder: Path = cache.folder  # type: ignore[attr-defined]
+    cache.flush()  # type: ignore[attr-defined]
+    written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert b"verdict" in written
+    assert KEY.encode() not in written
+
+
+# --- what is read
+
+
+def test_missing_usage_is_read_as_zero_and_odd_counts_too(model_server, open_gateway, ask):
+    model_server.supports = Supports(usage=False)
+    assert ask(open_gateway()).provenance.prompt_tokens == 0
+    message = {"content": '{"verdict": "full"}'}
+    for usage in (
+        None,
+        {"prompt_tokens": "12", "completion_tokens": -3},
+        {"prompt_tokens": None, "prompt_tokens_details": None},
+        {"prompt_tokens": 2**53, "completion_tokens": 2**63 - 1},
+        {"prompt_tokens": 10**8 + 1, "completion_tokens": 10**30},
+        {"prompt_tokens": 1.5, "prompt_tokens_details": {"cached_tokens": True}},
+    ):
+        body = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+        model_server.faults = [NotChatShape(body)]
+        where = ask(open_gateway()).provenance
+        assert (where.prompt_tokens, where.cached_tokens, where.completion_tokens) == (0, 0, 0)
+
+
+def test_the_model_that_answered_is_told_as_the_endpoint_names_it(model_server, open_gateway, ask):
+    message = {"content": '{"verdict": "full"}'}
+    body = {"model": "mock-2024-08-06", "choices": [{"message": message}]}
+    model_server.faults = [NotChatShape(body)]
+    where = ask(open_gateway()).provenance
+    assert (where.model, where.finish_reason) == ("mock-2024-08-06", "")
+
+
+def test_parameters_go_out_as_the_config_says(model_server, open_gateway, ask):
+    model_server.brain = lambda body: {"verdict": "full"}
+    ask(open_gateway(temperature=None, top_p=0.5, max_tokens=77, seed=3, extra_body={"k": [1]}))
+    body = model_server.requests[0].body
+    assert "temperature" not in body
+    assert {name: body[name] for name in ("top_p", "max_tokens", "seed", "k")} == {
+        "top_p": 0.5,
+        "max_tokens": 77,
+        "seed": 3,
+        "k": [1],
+    }
+    assert set(body) == {
+        *("model", "messages", "response_format", "top_p", "max_tokens", "seed", "k")
+    }
+
+
+def test_a_unicode_reply_is_read_as_it_was_written(model_server, open_gateway, support):
+    model_server.brain = lambda body: json.dumps({"verdict": "full"}) + "\u2003"
+    inputs = {"passage": "p \U0001f300", "sentence": "s"}
+    assert run_sync(open_gateway().ask(support, inputs)).values == {"verdict": "full"}
+
+
+# --- Retry-After (RFC 9110, 10.2.3)
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [("120", 120.0), ("0", 0.0), ("1.5", 1.5), ("-3", 0.0), (None, None), ("", None), ("x", None)],
+)
+def test_retry_after_in_seconds(told, seconds):
+    assert seconds_of(told) == seconds
+
+
+def test_retry_after_as_a_date():
+    assert seconds_of(http_date(90)) == pytest.approx(90, abs=2)
+    assert seconds_of(http_date(-90)) == 0.0
+    then = datetime.now(UTC) + timedelta(seconds=90)
+    assert seconds_of(format_datetime(then)) == pytest.approx(90, abs=2)
+    assert seconds_of(then.strftime("%A, %d-%b-%y %H:%M:%S GMT")) == pytest.approx(90, abs=2)

@@ -1,0 +1,344 @@
+"""What the light path makes of replies as they come, against servers that write raw bytes."""
+
+import asyncio
+import gc
+import gzip
+import subprocess
+import sys
+import time
+import tracemalloc
+
+import pytest
+from raw_servers import OK, RawServer, completion, listening, reply, transport_to
+
+from nuggetjudge.backends import http as module
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.errors import EndpointError, EndpointUnusable
+from nuggetjudge.backends.http import HttpTransport
+from nuggetjudge.backends.loop import run_sync
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+LONG = b"x" * 65536
+YES, LATE, EVIL = completion("yes"), completion("late"), completion("evil")
+
+
+def post(server, n=1, timeout_s=5.0, **settings):
+    """Send n bodies one after the other; returns the texts of the replies."""
+
+    async def go():
+        async with (
+            listening(server) as port,
+            transport_to(f"http://localhost:{port}/v1", timeout_s=timeout_s, **settings) as client,
+        ):
+            return [(await client.send(b"body %d" % i)).text for i in range(n)]
+
+    return asyncio.run(go())
+
+
+def test_a_request_is_sent_as_http_wants_it(monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-0123456789")
+    server = RawServer()
+    assert post(server, api_key_env="MY_KEY") == ["yes"]
+    head, body = server.requests[0].split(b"\r\n\r\n")
+    first, *lines = head.split(b"\r\n")
+    assert first == b"POST /v1/chat/completions HTTP/1.1"
+    headers = dict(line.split(b": ", 1) for line in lines)
+    assert headers.pop(b"Host").startswith(b"localhost:")
+    assert headers == {
+        b"Content-Type": b"application/json",
+        b"Accept": b"application/json",
+        b"Accept-Encoding": b"identity",
+        b"User-Agent": b"nuggetjudge",
+        b"Authorization": b"Bearer sk-0123456789",
+        b"Content-Length": b"6",
+    }
+    assert body == b"body 0"
+
+
+def test_requests_one_after_the_other_share_a_connection_and_parallel_ones_do_not():
+    server = RawServer()
+    assert len(post(server, n=5)) == 5
+    assert server.n_connections == 1
+
+    async def go():
+        slow = RawServer(again=(0.05, OK))
+        async with listening(slow) as port, transport_to(f"http://127.0.0.1:{port}") as client:
+            for _ in range(2):
+                await asyncio.gather(*(client.send(b"x") for _ in range(150)))
+                assert (slow.n_connections, slow.n_open) == (150, 150)
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (HEAD + b"Content-Le", b"ngth: %d\r\n" % len(YES), b"\r\n" + YES[:3], YES[3:]),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", OK),
+        (
+            HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n" + YES[:2] + b"\r\n",
+            b"%x\r\n" % len(YES[2:]) + YES[2:] + b"\r\n0\r\n\r\n",
+        ),
+        (HEAD + b"\r\n" + YES[:5], YES[5:], None),
+    ],
+)
+def test_every_way_to_delimit_a_reply_is_read(pieces):
+    assert post(RawServer(pieces, pieces), n=2) == ["yes"] * 2
+
+
+def gzipped(packed):
+    return [reply(packed, b"200 OK", b"Content-Encoding: gzip")]
+
+
+def test_a_gzipped_reply_is_unpacked_and_a_damaged_one_is_lost():
+    packed = gzip.compress(YES)
+    assert post(RawServer(gzipped(packed))) == ["yes"]
+    with pytest.raises(EndpointError, match="ClientPayloadError") as caught:
+        post(RawServer(gzipped(packed[:2] + b"damaged" + packed[9:])))
+    assert caught.value.retryable
+
+
+def test_a_gzip_bomb_is_not_unpacked_beyond_the_bound(monkeypatch):
+    monkeypatch.setattr(module, "MOST_BYTES", 100_000)
+    bomb = gzip.compress(bytes(50 * 2**20))
+    assert len(bomb) < 100_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(EndpointError, match="a reply of more than 100,000 bytes"):
+            post(RawServer(gzipped(bomb)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * 2**20
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        (HEAD, *[b"X-%d: " % i + LONG + b"\r\n" for i in range(20)], 5.0),
+        (HEAD + b"X: ", *[LONG] * 20, 5.0),
+        (b"HTTP/1.1 200 ", *[LONG] * 20, 5.0),
+        (*[b"HTTP/1.1 100 Continue\r\n\r\n" * 2000] * 20, 5.0),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: ", *[LONG] * 20, 5.0),
+    ],
+    ids=["many headers", "one header", "status line", "continue", "trailer"],
+)
+def test_headers_without_an_end_are_not_read_on_and_take_no_memory(again):
+    tracemalloc.start()
+    try:
+        with pytest.raises(EndpointError) as caught:
+            post(RawServer(again=again), timeout_s=3.0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert caught.value.retryable
+    assert peak < 5 * 2**20
+
+
+def test_a_long_reply_keeps_its_connection():
+    server = RawServer(again=(reply(completion("x" * 800_000)),))
+    assert [len(text) for text in post(server, n=3)] == [800_000] * 3
+    assert server.n_connections == 1
+
+
+def test_status_and_retry_after_are_reported():
+    with pytest.raises(EndpointError, match=r"HTTP 429 from .*: x") as caught:
+        post(RawServer([reply(b"x", b"429 Slow Down", b"retry-after: 7")]))
+    assert (caught.value.status, caught.value.retry_after_s) == (429, 7.0)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (None,),
+        (HEAD + b"Content-Length: 10\r\n\r\nhalf", None),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab", None),
+        (b"SSH-2.0-OpenSSH\r\n",),
+        (b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",),
+    ],
+)
+def test_what_is_no_whole_reply_is_lost_and_the_next_request_is_not_harmed(pieces):
+    async def go():
+        server = RawServer(pieces)
+        async with listening(server) as port, transport_to(f"http://127.0.0.1:{port}") as client:
+            with pytest.raises(EndpointError):
+                await client.send(b"one")
+            assert (await client.send(b"two")).text == "yes"
+            assert server.n_connections == 2
+
+    asyncio.run(go())
+
+
+def test_a_connection_that_the_server_closes_is_not_used_again():
+    closing = reply(YES, b"200 OK", b"Connection: close")
+    for script in ([closing], [OK, 0.01, None]):
+        server = RawServer(script)
+
+        async def go(server=server):
+            async with (
+                listening(server) as port,
+                transport_to(f"http://127.0.0.1:{port}") as client,
+            ):
+                await client.send(b"one")
+                await asyncio.sleep(0.05)
+                assert (await client.send(b"two")).text == "yes"
+
+        asyncio.run(go())
+        assert server.n_connections == 2
+
+
+def test_nobody_reads_the_reply_of_a_request_that_was_given_up():
+    async def go():
+        server = RawServer([0.1, reply(LATE)])
+        async with listening(server) as port, transport_to(f"http://127.0.0.1:{port}") as client:
+            task = asyncio.create_task(client.send(b"one"))
+            await asyncio.sleep(0.03)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert (await client.send(b"two")).text == "yes"
+            await asyncio.sleep(0.12)
+            assert (await client.send(b"three")).text == "yes"
+            assert server.n_connections == 2
+
+    asyncio.run(go())
+
+
+def test_a_second_reply_behind_the_first_is_not_taken_for_the_next():
+    server = RawServer([OK + reply(EVIL)])
+    assert post(server, n=2) == ["yes", "yes"]
+    assert server.n_connections == 2
+
+
+def test_silence_ends_in_a_timeout_and_so_does_a_reply_that_never_ends():
+    for pieces in ((5.0,), (HEAD + b"Content-Length: 9\r\n\r\nx", 5.0)):
+        began = time.monotonic()
+        with pytest.raises(EndpointError, match=r"no reply within 0\.1 s") as caught:
+            post(RawServer(pieces), timeout_s=0.1)
+        assert caught.value.retryable
+        assert time.monotonic() - began < 2
+
+
+def test_the_deadline_of_a_judgement_bounds_a_request_too():
+    began = time.monotonic()
+    with pytest.raises(EndpointError, match="no reply within"):
+        post(RawServer((5.0,)), timeout_s=5.0, deadline_s=0.1)
+    assert time.monotonic() - began < 2
+
+
+def test_a_reply_beyond_all_measure_is_not_read_on(monkeypatch):
+    monkeypatch.setattr(module, "MOST_BYTES", 1000)
+    for body in (b"Content-Length: 1001\r\n\r\n" + b"x" * 1001, b"\r\n" + b"x" * 1001):
+        with pytest.raises(EndpointError, match="more than 1,000 bytes"):
+            post(RawServer([HEAD + body, 5.0]))
+    with pytest.raises(EndpointError, match="not a chat completion"):
+        post(RawServer([reply(b"x" * 1000)]))
+
+
+def test_a_redirect_is_not_followed():
+    async def go():
+        elsewhere = RawServer()
+        async with listening(elsewhere) as there:
+            to = b"Location: http://127.0.0.1:%d/v1/chat/completions" % there
+            for status in (b"302 Found", b"307 Temporary Redirect", b"308 Permanent Redirect"):
+                server = RawServer([reply(b"", status, to)])
+                async with (
+                    listening(server) as port,
+                    transport_to(f"http://127.0.0.1:{port}/v1") as client,
+                ):
+                    with pytest.raises(EndpointUnusable, match="HTTP 30"):
+                        await client.send(b"x")
+                assert len(server.requests) == 1
+        assert elsewhere.requests == []
+
+    asyncio.run(go())
+
+
+def test_a_cookie_is_not_sent_back():
+    server = RawServer(again=(reply(YES, b"200 OK", b"Set-Cookie: who=you; Path=/"),))
+    assert post(server, n=3) == ["yes"] * 3
+    assert b"cookie" not in b"".join(server.requests).lower()
+
+
+# --- opened when needed, closed when not
+
+
+async def until(is_so):
+    for _ in range(200):
+        if is_so():
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+def test_a_transport_opens_when_it_is_asked_closes_and_opens_again():
+    async def go():
+        server = RawServer()
+        async with listening(server) as port, transport_to(f"http://127.0.0.1:{port}") as client:
+            await client.aclose()
+            assert server.n_connections == 0
+            for n in (1, 2):
+                await client.send(b"x")
+                assert (server.n_connections, server.n_open) == (n, 1)
+                await client.aclose()
+                assert await until(lambda: server.n_open == 0)
+
+    asyncio.run(go())
+
+
+def test_a_transport_can_be_asked_on_another_loop():
+    async def start(server):
+        listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+        return listener, listener.sockets[0].getsockname()[1]
+
+    server = RawServer()
+    listener, port = run_sync(start(server))
+    transport = HttpTransport(ModelConfig(model="openai/m", api_base=f"http://127.0.0.1:{port}"))
+
+    async def ask():
+        try:
+            return (await transport.send(b"x")).text
+        finally:
+            await transport.aclose()
+
+    assert asyncio.run(ask()) == asyncio.run(ask()) == run_sync(ask()) == "yes"
+
+    async def close():
+        listener.close()
+
+    run_sync(close())
+
+
+def test_a_transport_that_is_dropped_closes_its_connections_quietly(caplog):
+    async def go():
+        server = RawServer()
+        async with listening(server) as port:
+            base = f"http://127.0.0.1:{port}"
+            transport = HttpTransport(ModelConfig(model="openai/m", api_base=base))
+            await transport.send(b"x")
+            assert server.n_open == 1
+            del transport
+            gc.collect()
+            assert await until(lambda: server.n_open == 0)
+
+    asyncio.run(go())
+    assert caplog.text == ""
+
+
+def test_a_process_that_ends_with_open_connections_ends_quietly(model_server):
+    code = f"""
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.judges import SupportJudge
+judge = SupportJudge(model=ModelConfig(model="openai/mock", api_base={model_server.base_url!r}))
+print(judge(sentence="It rained.", passage="Rain fell.").verdict)
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "default::ResourceWarning", "-c", code],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.strip() in ("full", "partial", "none")
+    assert done.stderr == ""
