@@ -38,7 +38,6 @@ class KeyPoints(Program):
     shown = KEY_POINT_MEASURES
     reads = ("key_point", "response")
     file_kind = "entailments"
-    reads = ("key_point", "response")
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
