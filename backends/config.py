@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from .config_paths import InputPath
 
 OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means without an api_base
 TOP_LOGPROBS = 20  # alternatives of a token: OpenAI's limit and vLLM's default limit
@@ -106,7 +107,7 @@ class ModelConfig(BaseModel):
     endpoint: str | None = Field(
         default=None, description="name of the endpoint in the cache key; default: its base URL"
     )
-    recording: Path | None = Field(
+    recording: InputPath | None = Field(
         default=None, description="JSONL of replies, for engine: recorded"
     )
     vllm: dict[str, Any] = Field(

@@ -36,7 +36,8 @@ def numbered(kind: Kind, judge: Any, numbers: range) -> Stage:
             yield Item({"number": number}, payload)
 
     name: JudgeName = "support" if kind == "support" else "assigner"
-    return labels("numbered", {name: judge}, name, items, total=len(numbers))
+    panel: Any = {name: judge}  # a judge by its name, as a Panel gives it
+    return labels("numbered", panel, name, items, total=len(numbers))
 
 
 class Client:
@@ -68,6 +69,7 @@ class Client:
             await run_here(work, self._concurrency)
         tally = work.tally
         journal.close()
+        tally = work.tally
         self.cache.flush()
         if tally.judged != len(numbers):
             raise AssertionError(f"{tally.judged} of {len(numbers)} judged: {tally.unjudged}")

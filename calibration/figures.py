@@ -92,10 +92,9 @@ class _Counts:
         code, k = {label: i for i, label in enumerate(scale)}, len(scale)
         pairs = zip(truth, given, strict=True)
         codes = np.array([code[t] * k + code[g] for t, g in pairs], np.int64)
-        places, n = sample.topic_of * k * k + codes, sample.n_topics
-        by_topic = np.bincount(places, minlength=n * k * k).astype(np.float64).reshape(n, k, k)
-        self.whole: Floats = by_topic.sum(axis=0)
-        self.without: Floats = self.whole - by_topic
+        by_topic = sample.counts_by_topic(codes, k * k)
+        self.whole: Floats = by_topic.sum(axis=0).reshape(k, k)
+        self.without: Floats = self.whole - by_topic.reshape(-1, k, k)
         self._samples: Floats = sample.counts(codes, k * k).reshape(-1, k, k)
         self._sample = sample
 

@@ -1,16 +1,39 @@
-"""`judge agree`: a judge against people, and people against each other."""
+"""`judge agree`: a judge against people, and people against each other; at most 100 columns."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from .conditions import where_of
-from .terminal import shown
+from .options import AsJson, Level, Resamples, Seed, Where, where_of
+from .stopping import list_problems
+from .tables import estimate, figure, shown, write_objects
+
+_NAME = 30  # columns of a figure's name
+_CELL = 22  # columns of a figure with its interval
+
+# Figures that only labels with an order have.
+_BY_DISTANCE = (
+    "Cohen kappa, linear",
+    "Cohen kappa, quadratic",
+    "Krippendorff alpha, ordinal",
+    "Krippendorff alpha, interval",
+)
+_COEFFICIENTS = {
+    "tau_b": "Kendall tau-b",
+    "tau_ap": "tau_ap",
+    "spearman": "Spearman",
+    "tau_top_5": "tau-b, top 5",
+    "tau_top_10": "tau-b, top 10",
+    "tau_top_15": "tau-b, top 15",
+    "tau_top_20": "tau-b, top 20",
+}
+_LEVELS = {"run_level": "runs", "topic_mean": "per topic", "pooled": "all cells"}
 
 
 class Form(StrEnum):
@@ -33,12 +56,7 @@ def agree(
             "without it the annotators of HUMAN are compared.",
         ),
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="FIELD=VALUE that rows of HUMAN must have; of one field repeated, either."
-        ),
-    ] = None,
+    where: Where = None,
     kind: Annotated[
         str | None,
         typer.Option(
@@ -46,19 +64,21 @@ def agree(
             "scores."
         ),
     ] = None,
-    resamples: Annotated[
-        int, typer.Option(min=0, help="Samples of topics behind the intervals; 0: no intervals.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 0,
-    level: Annotated[
-        float, typer.Option(min=0.5, max=0.9999, help="Of the intervals: 0.95 for 95%.")
-    ] = 0.95,
+    resamples: Resamples = 1000,
+    seed: Seed = 0,
+    level: Level = 0.95,
     plots: Annotated[
         Path | None,
-        typer.Option(file_okay=False, help="Draw a confusion matrix, or scores, into this folder."),
+        typer.Option(
+            file_okay=False,
+            help="Draw a confusion matrix, or scores, into this folder.",
+            rich_help_panel="Output",
+        ),
     ] = None,
-    plot_format: Annotated[Form, typer.Option(help="How plots are written.")] = Form.svg,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    plot_format: Annotated[
+        Form, typer.Option(help="How plots are written.", rich_help_panel="Output")
+    ] = Form.svg,
+    as_json: AsJson = False,
 ) -> None:
     """Compare two files of labels cell by cell, two files of scores by rank, or annotators.
 
@@ -67,8 +87,6 @@ def agree(
     from ..programs.analysis.agree import agree as compare
     from ..programs.analysis.agree_plots import write_plots
     from ..records.reading.problems import Problems
-    from .agree_text import annotators_text, labels_text, scores_text
-    from .score import list_problems
 
     problems = Problems()
     found = compare(
@@ -83,8 +101,6 @@ def agree(
     )
     written = [] if plots is None else write_plots(found, plots, plot_format.value)
     if as_json:
-        from .tables import write_objects
-
         write_objects([found])
     elif judged is None:
         sys.stdout.write(shown(annotators_text(found)))
@@ -95,3 +111,119 @@ def agree(
     for path in written:
         sys.stderr.write(f"{shown(str(path))}\n")
     list_problems(problems)
+
+
+def labels_text(found: Mapping[str, Any]) -> str:
+    """Two files of labels: agreement, the annotators' beside it, confusion, and each label."""
+    scale, intervals, annotators = found["scale"], found["intervals"], found["annotators"]
+    counted = f"n {found['n']:,}"
+    if found["n_topics"]:
+        counted += f" on {found['n_topics']:,} topics"
+    only = f"only human {found['n_human_only']:,}, only judged {found['n_judged_only']:,}"
+    lines = [f"{counted}  ({only}, unjudged {found['n_judged_unlabelled']:,})", ""]
+    columns: dict[str, Mapping[str, Any]] = {"judge": _flat(intervals)}
+    if annotators:
+        judge, among = annotators["judge"]["intervals"], annotators["among"]["intervals"]
+        columns = {
+            "judge, majority": columns["judge"],
+            "judge, each": _kappas(judge),
+            "annotators": _flat(among),
+        }
+    lines += _table(columns, intervals["accuracy"], found["is_ordered"])
+    if annotators:
+        lines += ["", *_who(annotators)]
+    width = max(*map(len, scale), 9) + 2
+    lines += [
+        "",
+        "human \\ judged".ljust(width + 6) + "".join(label.rjust(width) for label in scale),
+    ]
+    for label, row in zip(scale, found["confusion"], strict=True):
+        lines.append(label.ljust(width + 6) + "".join(f"{n:,}".rjust(width) for n in row))
+    lines += ["", "label".ljust(width + 6) + "precision  recall  kappa against the rest"]
+    for label in scale:
+        one, two = (figure(found[name][label]) for name in ("precision", "recall"))
+        kappa = estimate(intervals["one_vs_rest"][label])
+        lines.append(f"{label.ljust(width + 6)}{one:>9}{two:>8}   {kappa}")
+    return "\n".join([*lines, *_aliases(found)]) + "\n"
+
+
+def annotators_text(found: Mapping[str, Any]) -> str:
+    """One file of labels: the agreement among its annotators."""
+    annotators = found["annotators"]
+    intervals = annotators["among"]["intervals"]
+    columns = {"annotators": _flat(intervals)}
+    table = _table(columns, intervals["observed"], found["is_ordered"])
+    return "\n".join([*_who(annotators), "", *table]) + "\n"
+
+
+def scores_text(found: Mapping[str, Any]) -> str:
+    """Two files of scores: a block of coefficients for each measure."""
+    blocks = [_measure(name, values) for name, values in found["measures"].items()]
+    lines = [line for block in blocks for line in (*block, "")][:-1]
+    return "\n".join([*lines, *_aliases(found)]) + "\n"
+
+
+def _measure(measure: str, values: Mapping[str, Any]) -> list[str]:
+    lines = [_row("", [f"{name} (n)" for name in _LEVELS.values()])]
+    for key, name in _COEFFICIENTS.items():
+        levels = {
+            level: found[key] for level, found in values["coefficients"].items() if key in found
+        }
+        cells = [
+            f"{estimate(values['intervals'][level][key])} ({found['n']:,})"
+            for level, found in levels.items()
+        ]
+        if not key.startswith("tau_top_") or any(found["n"] for found in levels.values()):
+            lines.append(_row(name, cells))
+    return [measure, *lines]
+
+
+def _row(name: str, cells: Sequence[str]) -> str:
+    return (name.ljust(14) + "".join(cell.ljust(29) for cell in cells)).rstrip()
+
+
+def _who(annotators: Mapping[str, Any]) -> list[str]:
+    among = annotators["among"]
+    return [
+        f"{among['n_annotators']} annotators, {among['n_items']:,} items on "
+        f"{annotators['n_topics']:,} topics, {among['n_labels']:,} labels; "
+        f"{among['n_pairable']:,} items with 2 or more labels,",
+        f"{among['n_evenly']:,} with {among['labels_each']} (Fleiss, Randolph); "
+        f"{among['pairwise_kappa']['n_pairs']} pairs of annotators with a Cohen kappa",
+    ]
+
+
+def _flat(intervals: Mapping[str, Any]) -> dict[str, Any]:
+    """Figures by the names they are printed under."""
+    share = intervals.get("accuracy") or intervals["observed"]
+    flat = {"share of equal labels": share}
+    if "macro_f1" in intervals:
+        flat["macro F1"] = intervals["macro_f1"]
+    flat |= _kappas(intervals.get("cohen_kappa") or intervals["pairwise_kappa"])
+    flat |= {f"Krippendorff alpha, {k}": found for k, found in intervals["alpha"].items()}
+    for key, name in (("fleiss_kappa", "Fleiss"), ("randolph_kappa", "Randolph")):
+        flat[f"{name} kappa"] = intervals[key]
+    return flat | {"Gwet AC1": intervals["ac1"]}
+
+
+def _kappas(intervals: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"Cohen kappa, {name}": found for name, found in intervals.items()}
+
+
+def _table(
+    columns: Mapping[str, Mapping[str, Any]], one: Mapping[str, Any], is_ordered: bool
+) -> list[str]:
+    names = [
+        name for name in next(iter(columns.values())) if is_ordered or name not in _BY_DISTANCE
+    ]
+    title = "" if one["low"] is None else f"[{100 * one['level']:g}% interval, by topic]"
+    lines = [(title.ljust(_NAME) + "".join(name.ljust(_CELL) for name in columns)).rstrip()]
+    for name in names:
+        cells = [estimate(c[name]) if name in c else "" for c in columns.values()]
+        lines.append((name.ljust(_NAME) + "".join(c.ljust(_CELL) for c in cells)).rstrip())
+    return lines
+
+
+def _aliases(found: Mapping[str, Any]) -> Sequence[str]:
+    n = len(found["run_aliases"])
+    return ["", f"{n} run names were matched without their team prefix."] if n else []

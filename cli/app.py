@@ -1,51 +1,106 @@
-"""The list of commands, and how the process ends."""
+"""The list of commands, and how the process ends; a command's module is loaded when it is used."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
 import traceback
 from types import FrameType
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from . import agree, cache, calibrate, compare, configs, doctor, run, score
-from .build import build
-from .coverage import coverage
-from .exits import INPUT, INTERNAL, INTERRUPTED, TERMINATED
-from .generate import generate
-from .next import next_
-from .probe import probe
-from .retrieve import index, retrieve
-from .stopping import Terminated
-from .terminal import shown
+from .stopping import INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
+from .tables import shown
+
+# Where each command is, and what `judge --help` says of it.
+COMMANDS = {
+    "run": ("run", "Judge runs and print a leaderboard."),
+    "score": ("score", "Score stored judgements again, and correct them with labels."),
+    "agree": ("agree", "Compare labels or scores with people's, or annotators."),
+    "calibrate": ("calibrate", "Fit a judge to human labels, and see whether it helped."),
+    "compare": ("compare", "Test runs against each other, or two judges."),
+    "next": ("next", "Choose cells for people to label next."),
+    "probe": ("probe", "Change one thing about a judge and show what moves."),
+    "coverage": ("coverage", "Tables of context measures by eta and size, and a map."),
+    "index": ("retrieve", "Make the indexes that pipelines search."),
+    "retrieve": ("retrieve", "Find passages for topics, as TREC runs."),
+    "generate": ("generate", "Write answers with citations from retrieval runs."),
+    "build": ("build", "Make a collection to evaluate with."),
+    "doctor": ("doctor", "Check key, endpoint, schema and log-probabilities."),
+    "cache": ("cache", "Show or clear the kept replies and vectors."),
+    "init": ("configs", "Write a folder to start from."),
+    "schema": ("configs", "Print the JSON Schema of config files."),
+    "export-config": ("configs", "Print a complete config, of a run or a file."),
+}
+
+
+class Commands(TyperGroup):
+    """The commands of `judge`, each imported when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """See click."""
+        return [*COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """See click."""
+        if name not in COMMANDS:
+            return super().get_command(ctx, name)
+        module = importlib.import_module(f".{COMMANDS[name][0]}", __package__)
+        found = getattr(module, name.replace("-", "_"))
+        if not isinstance(found, typer.Typer):
+            found = one_command(found)
+        command = typer.main.get_command(found)
+        command.name = name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """See click; no command is loaded for its line."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def one_command(function: Any) -> typer.Typer:
+    """A command of its own, with the options under their panels."""
+    from .options import Command
+
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(cls=Command)(function)
+    return alone
+
 
 app = typer.Typer(
+    cls=Commands,
     name="judge",
-    help="LLM judges for long-form RAG: nuggets, coverage, key points, support and relevance.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
-app.command(cls=run.RunCommand)(run.run)
-app.command()(score.score)
-app.command()(agree.agree)
-app.command()(calibrate.calibrate)
-app.command()(compare.compare)
-app.command("next")(next_)
-app.command()(probe)
-app.command()(coverage)
-app.command()(index)
-app.command()(retrieve)
-app.command()(generate)
-app.add_typer(build, name="build")
-app.command()(doctor.doctor)
-app.command()(cache.cache)
-app.command()(configs.init)
-app.command()(configs.schema)
-app.command("export-config")(configs.export_config)
+
+
+def _version(is_asked: bool) -> None:
+    if is_asked:
+        from .. import __version__
+
+        sys.stdout.write(f"judge {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def judge(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """LLM judges for long-form RAG: nuggets, coverage, key points, support and relevance."""
 
 
 def main() -> None:
@@ -63,11 +118,11 @@ def main() -> None:
         if isinstance(end.__context__, BrokenPipeError):
             _end_quietly()
         raise
-    except OSError as error:
-        sys.stderr.write(f"judge: {shown(str(error))}\n")
-        sys.exit(INPUT)
     except Exception as error:
-        if type(error).__name__ not in ("InputError", "EndpointUnusable"):
+        from ..backends.errors import EndpointUnusable
+        from ..records.reading.problems import InputError
+
+        if not isinstance(error, OSError | InputError | EndpointUnusable):
             sys.stderr.write(shown(traceback.format_exc()))
             sys.exit(INTERNAL)
         sys.stderr.write(f"judge: {shown(str(error))}\n")

@@ -8,58 +8,26 @@ from typing import Annotated, Any
 
 import typer
 
-from .exits import INCOMPLETE
-from .options import (
-    AsJson,
-    ConfigFile,
-    DryRun,
-    Limit,
-    MaxCalls,
-    MaxCost,
-    MaxTokens,
-    Model,
-    Offline,
-    Out,
-    Quiet,
-    Sets,
-    config_with,
-    planned,
-    run_flags,
-)
-from .stopping import unless_stopped
-from .terminal import shown
+from .flags import Given, settings
+from .options import AsJson, Command, DryRun, Quiet, planned
+from .stopping import INCOMPLETE, is_whole, report_end, unless_stopped
+from .tables import aligned, shown, write_objects
 
 build = typer.Typer(
     help="Make a collection to evaluate with.", no_args_is_help=True, rich_markup_mode=None
 )
 SHOWN = 10  # topics that were left out, on stderr
+SPENDING = "run.limit run.max_cost run.max_calls run.max_tokens run.offline run.out"
 
 
-@build.command()
+@build.command(cls=Command)
+@settings(f"coverage.n coverage.eta coverage.tokenizer {SPENDING}")
 def crux(
+    given: Given,
     summaries: Annotated[
         Path,
         typer.Argument(exists=True, dir_okay=False, help="JSONL: id, documents (a list), summary."),
     ],
-    out: Out = None,
-    model: Model = None,
-    n_questions: Annotated[
-        int | None, typer.Option(help="Sub-questions a topic; default: 15.")
-    ] = None,
-    eta: Annotated[
-        int | None, typer.Option(help="Rating, 1-5, from which a text answers; default: 3.")
-    ] = None,
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(help="What counts tokens: words, tiktoken:NAME or a tokenizers file."),
-    ] = None,
-    config: ConfigFile = None,
-    sets: Sets = None,
-    limit: Limit = None,
-    max_cost: MaxCost = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    offline: Offline = False,
     dry_run: DryRun = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -79,35 +47,24 @@ def crux(
     from ..programs.build.crux_statistics import reference_coverage, statistics_table
     from ..programs.engine.rehearsal import ASSUMED
 
-    flags: dict[str, Any] = {
-        **run_flags(
-            out=out,
-            limit=limit,
-            max_cost=max_cost,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-            offline=offline,
-        ),
-        "coverage.n": n_questions,
-        "coverage.eta": eta,
-        "coverage.tokenizer": tokenizer,
-    }
-    resolved = config_with(config, flags, sets, model)
-    if planned(plan_build(summaries, resolved), ASSUMED, dry_run=dry_run, as_json=as_json):
+    config = given.config()
+    if planned(plan_build(summaries, config), ASSUMED, dry_run=dry_run, as_json=as_json):
         return
     manifest = unless_stopped(
-        lambda: build_crux(summaries, resolved, quiet=quiet), out=resolved.run.out
+        lambda: build_crux(summaries, config, quiet=quiet), out=config.run.out
     )
     found = manifest["statistics"]
     covered = f"Coverage of the reference reports: {reference_coverage(found)}\n"
-    _tell(found, statistics_table(found), covered, as_json=as_json)
+    _print(found, statistics_table(found), covered, as_json=as_json)
     missing = found["ratings"]["missing"]
     what = f"{missing:,} ratings are missing: -1 (unreadable) or -2 in ratings.jsonl"
-    _end(manifest, resolved.run.out, resolved.run.allow_missing, [what] if missing else [])
+    _report(manifest, config, [what] if missing else [])
 
 
-@build.command()
+@build.command(cls=Command)
+@settings(f"long2rag.evolve long2rag.least {SPENDING}")
 def long2rag(
+    given: Given,
     topics: Annotated[
         Path,
         typer.Argument(
@@ -118,31 +75,21 @@ def long2rag(
     documents: Annotated[
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, help="JSONL: topic_id, docid, text; without: questions."
+            exists=True,
+            dir_okay=False,
+            help="JSONL: topic_id, docid, text; without: questions.",
+            rich_help_panel="Data",
         ),
-    ] = None,
-    out: Out = None,
-    model: Model = None,
-    evolve: Annotated[
-        int | None,
-        typer.Option(help="New questions of each seed, in depth and in width; default: 0."),
-    ] = None,
-    least: Annotated[
-        int | None, typer.Option(help="Score, 1-5, a seed needs on each criterion; default: 3.")
     ] = None,
     verified: Annotated[
         list[Path] | None,
         typer.Option(
-            exists=True, dir_okay=False, help="A sheet that people filled in; may be repeated."
+            exists=True,
+            dir_okay=False,
+            help="A sheet that people filled in; may be repeated.",
+            rich_help_panel="Data",
         ),
     ] = None,
-    config: ConfigFile = None,
-    sets: Sets = None,
-    limit: Limit = None,
-    max_cost: MaxCost = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    offline: Offline = False,
     dry_run: DryRun = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -164,44 +111,31 @@ def long2rag(
     from ..programs.engine.rehearsal import ASSUMED
 
     if verified:
-        others = (documents, out, model, evolve, least, config, sets, limit, max_cost, max_calls)
-        if any(value is not None for value in (*others, max_tokens)) or offline or dry_run:
+        if documents is not None or dry_run or not given.is_empty:
             raise typer.BadParameter("--verified goes with the folder, --json and --quiet alone")
         _verify(topics, verified, as_json=as_json)
         return
     if topics.is_dir():
         raise typer.BadParameter(f"{topics} is a folder: name seed questions, or --verified")
-    flags: dict[str, Any] = {
-        **run_flags(
-            out=out,
-            limit=limit,
-            max_cost=max_cost,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-            offline=offline,
-        ),
-        "long2rag.evolve": evolve,
-        "long2rag.least": least,
-    }
-    resolved = config_with(config, flags, sets, model)
-    plan = plan_long2rag(topics, documents, resolved)
+    config = given.config()
+    plan = plan_long2rag(topics, documents, config)
     if planned(plan, ASSUMED, dry_run=dry_run, as_json=as_json):
         return
     manifest = unless_stopped(
-        lambda: build_long2rag(topics, documents, resolved, quiet=quiet), out=resolved.run.out
+        lambda: build_long2rag(topics, documents, config, quiet=quiet), out=config.run.out
     )
-    folder = resolved.run.out
+    folder = config.run.out
     if documents is None:
         note = "No documents, so no key points yet: the same command with --documents goes on.\n"
-        note += f"What to search for is in {folder}/subquestions.jsonl.\n"
-    else:
+        note += f"What to search for is in {folder}/subquestions.jsonl."
+    elif (folder / "verification.csv").is_file():
         note = f"For people: {folder}/verification.csv, then judge build long2rag {folder} "
-        note += "--verified SHEET\n"
-        if not (folder / "verification.csv").is_file():
-            note = "No key points, so nothing for people to verify.\n"
+        note += "--verified SHEET"
+    else:
+        note = "No key points, so nothing for people to verify."
     found = manifest["statistics"]
-    _tell(found, statistics_table(found), "", as_json=as_json)
-    _end(manifest, folder, resolved.run.allow_missing, [note.rstrip()])
+    _print(found, statistics_table(found), "", as_json=as_json)
+    _report(manifest, config, [note])
 
 
 def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
@@ -212,7 +146,7 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
         raise typer.BadParameter(f"--verified: {folder} is no folder, name the collection")
     found = verify_long2rag(folder, sheets)["statistics"]["verification"]
     agreed = "".join(f"{line}\n" for line in agreement_lines(found))
-    _tell(found, retention_table(found), agreed, as_json=as_json)
+    _print(found, retention_table(found), agreed, as_json=as_json)
     if n_open := found["all"]["open"]:
         what = f"{n_open:,} key points have no verdict on both tasks that most people gave; kept"
         first = [" ".join(cell) for cell in found["open_key_points"][:SHOWN]]
@@ -220,42 +154,25 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
         raise typer.Exit(INCOMPLETE)
 
 
-def _tell(statistics: dict[str, Any], table: list[list[str]], more: str, *, as_json: bool) -> None:
-    from .tables import aligned, write_objects
-
+def _print(statistics: dict[str, Any], table: list[list[str]], more: str, *, as_json: bool) -> None:
     if as_json:
         write_objects([statistics])
     else:
         sys.stdout.write(aligned(table) + shown(more))
 
 
-def _end(manifest: dict[str, Any], folder: Path, allow_missing: float, notes: list[str]) -> None:
+def _report(manifest: dict[str, Any], config: Any, notes: list[str]) -> None:
     """Say what is missing and what it took; ends with 3 if the collection is not complete."""
-    sys.stderr.write(shown(_summary(manifest, folder, notes)))
-    too_few = manifest["share_missing"] > allow_missing
-    if manifest["left_out"] or too_few or manifest["limit_reached"]:
-        raise typer.Exit(INCOMPLETE)
-
-
-def _summary(manifest: dict[str, Any], folder: Path, notes: list[str]) -> str:
-    from .tables import spent_line
-
-    left_out = manifest["left_out"]
-    lines = []
-    if left_out:
-        lines.append(f"{len(left_out):,} topics were left out:")
-        lines += [
-            f"  {row['topic_id']}: {row['stage']} not made ({row['reason']})"
-            for row in left_out[:SHOWN]
-        ]
-    lines += notes
-    for what, n in {**manifest["problems"], **manifest["counts"]}.items():
-        lines.append(f"  {n:>7,} {what}")
-    spent = manifest["this_time"]
-    lines.append(f"{spent_line(spent)}, {spent['seconds']:.1f} s")
-    if manifest["limit_reached"]:
-        lines.append(f"Stopped at {manifest['limit_reached']}: the collection is partial.")
-    if manifest["unjudged"].keys():
-        lines.append(f"Why is in {folder}/unjudged.jsonl; the same command asks again.")
-    lines.append(f"Collection: {folder}")
-    return "\n".join(lines) + "\n"
+    folder, left_out = config.run.out, manifest["left_out"]
+    lines = [f"{len(left_out):,} topics were left out:"] if left_out else []
+    for row in left_out[:SHOWN]:
+        lines.append(f"  {row['topic_id']}: {row['stage']} not made ({row['reason']})")
+    why = f"Why is in {folder}/unjudged.jsonl; the same command asks again."
+    report_end(
+        manifest,
+        first=[*lines, *notes],
+        counted={**manifest["problems"], **manifest["counts"]},
+        partial="the collection is partial",
+        last=[*([why] if manifest["unjudged"] else []), f"Collection: {folder}"],
+        is_complete=not left_out and is_whole(manifest, config.run.allow_missing),
+    )

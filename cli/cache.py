@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .terminal import cell
+from .tables import cell
 
 
 def cache(

@@ -3,21 +3,47 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .conditions import fields_of, where_of
-from .exits import INCOMPLETE
-from .options import DryRun, MaxCalls, MaxCost, MaxTokens, Model, Offline, config_with, run_flags
-from .terminal import shown
+from .flags import Given, settings
+from .options import (
+    AsJson,
+    DryRun,
+    Fields,
+    Resamples,
+    Seed,
+    Where,
+    fields_of,
+    planned,
+    where_of,
+)
+from .stopping import INCOMPLETE, list_problems
+from .tables import estimate, figure, shown, write_objects
 
-File = Path | None
+FEW_TOPICS = 5  # below which draws of topics are too much alike
+_DROPPED = (
+    "The correction of the judge's state is dropped: it was fitted to scores of the old prompt.\n"
+    "Fit another to those of the new one, with this file as state."
+)
+NAMES = {
+    "kappa": "Cohen kappa",
+    "linear": "linear kappa",
+    "quadratic": "quadratic kappa",
+    "accuracy": "accuracy",
+    "macro_f1": "macro F1",
+}
 
 
+@settings(
+    "data.topics data.runs data.passages data.nuggets run.max_cost run.max_calls run.max_tokens "
+    "run.offline"
+)
 def calibrate(
+    given: Given,
     labels: Annotated[
         Path,
         typer.Argument(
@@ -37,27 +63,12 @@ def calibrate(
             "few-shot, bootstrap, mipro, simba, gepa (prompts)."
         ),
     ],
-    model: Model = None,
-    out: Annotated[File, typer.Option(help="Judge file to write, for judges.NAME.state.")] = None,
-    config: Annotated[
-        File, typer.Option(exists=True, help="Config file with models: and judges:.")
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Judge file to write, for judges.NAME.state.", rich_help_panel="Output"),
     ] = None,
-    topics: Annotated[File, typer.Option(help="Topics, if the labels lack questions.")] = None,
-    runs: Annotated[
-        list[str] | None, typer.Option(help="Run files, if the labels lack answers.")
-    ] = None,
-    passages: Annotated[
-        list[Path] | None, typer.Option(help="Passage texts, if the labels lack them.")
-    ] = None,
-    nuggets: Annotated[File, typer.Option(help="A nugget bank, if the labels lack them.")] = None,
-    field: Annotated[
-        list[str] | None,
-        typer.Option(help="OURS=THEIRS: another name for a field, e.g. sentence=claim."),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(help="FIELD=VALUE that rows must have; of one field repeated, either."),
-    ] = None,
+    field: Fields = None,
+    where: Where = None,
     scale: Annotated[
         str | None,
         typer.Option(help="Labels of people, worst to best, e.g. 0=none,1=none,2=full."),
@@ -79,30 +90,28 @@ def calibrate(
     weigh_words: Annotated[
         bool, typer.Option(help="Weigh the lexical score's words by how rare they are.")
     ] = True,
-    limit: Annotated[
+    sample: Annotated[
         int | None, typer.Option(min=1, help="Use so many labels, even over topics.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the split, and of all that draws.")] = 0,
-    resamples: Annotated[int, typer.Option(min=0, help="Draws of topics for intervals.")] = 1000,
+    limit: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+    seed: Seed = 0,
+    resamples: Resamples = 1000,
     level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     option: Annotated[
         list[str] | None, typer.Option(help="NAME=VALUE for the prompt method.")
     ] = None,
     prompt_model: Annotated[
-        str | None, typer.Option(help="Entry of models: that writes instructions.")
+        str | None,
+        typer.Option(help="Entry of models: that writes instructions.", rich_help_panel="Models"),
     ] = None,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    max_tokens: MaxTokens = None,
-    offline: Offline = False,
     dry_run: DryRun = False,
-    sets: Annotated[
-        list[str] | None, typer.Option("--set", help="NAME=VALUE for any setting.")
-    ] = None,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Show the new prompt against the default.")
+        bool,
+        typer.Option(
+            "--diff", help="Show the new prompt against the default.", rich_help_panel="Output"
+        ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The report as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Fit a judge to human labels on some topics and measure on others whether it helped.
 
@@ -117,20 +126,10 @@ def calibrate(
     from ..calibration.settings import Settings
     from ..records.judgements import Reason
     from ..records.reading.problems import Problems
-    from .calibrate_text import report_text
-    from .score import list_problems
-    from .tables import plan_table, write_objects
 
-    flags: dict[str, Any] = {
-        "data.topics": topics,
-        "data.runs": runs,
-        "data.passages": passages,
-        "data.nuggets": nuggets,
-        **run_flags(max_cost=max_cost, max_calls=max_calls, max_tokens=max_tokens, offline=offline),
-    }
-    resolved = config_with(config, flags, sets, model)
+    config = given.config()
     problems = Problems()
-    settings = Settings(
+    how = Settings(
         method=method,
         objective=objective,
         folds=folds,
@@ -139,26 +138,22 @@ def calibrate(
         seed=seed,
         resamples=resamples,
         level=level,
-        concurrency=resolved.run.concurrency,
+        concurrency=config.run.concurrency,
         options=options_of(option or ()),
     )
     source: dict[str, Any] = {
         "fields": fields_of(field or ()),
         "where": where_of(where or ()),
         "scale": scale_of(scale.split(",") if scale is not None else ()),
-        "limit": limit,
+        "limit": sample or limit,
         "problems": problems,
     }
     if dry_run:
-        plan = plan_file(labels, judge, resolved, settings, **source)
-        if as_json:
-            write_objects(asdict(estimate) for estimate in plan)
-        else:
-            sys.stdout.write(plan_table(plan))
+        planned(plan_file(labels, judge, config, how, **source), as_json=as_json)
         return
     try:
         found = calibrate_file(
-            labels, judge, resolved, settings, out=out, prompt_model=prompt_model, **source
+            labels, judge, config, how, out=out, prompt_model=prompt_model, **source
         )
     except JudgeError as error:
         if error.reason is not Reason.BUDGET:
@@ -168,9 +163,103 @@ def calibrate(
     if as_json:
         write_objects([found.report])
     else:
-        sys.stdout.write(shown(report_text(found.report, out)))
+        sys.stdout.write(shown(_report_text(found.report, out)))
         if diff:
             sys.stdout.write(shown(found.diff or "The prompt is as it was.\n"))
     list_problems(problems)
     if found.report["n_unjudged"]:
         raise typer.Exit(INCOMPLETE)
+
+
+def _report_text(report: Mapping[str, Any], out: Path | None) -> str:
+    """What was fitted, on what, and whether it helped."""
+    lines = [
+        f"{report['judge']} by {report['model'] or 'DSPy'}, method {report['method']}, "
+        f"chosen by {report['objective']}",
+        _topics(report),
+        "",
+        "test".ljust(24) + "before".rjust(24) + "after".rjust(24) + "difference".rjust(24),
+    ]
+    best = f"kappa {report['scale'][-1]} or not"
+    names = {**NAMES, "best_vs_rest": best}
+    for name, row in report["figures"].items():
+        lines.append(_row(names[name], row))
+    if "without_topic_labels" in report:
+        n = report["topic_labels"]
+        lines += ["", f"without the labels of the test topics, {n} of each at most"]
+        for name, row in report["without_topic_labels"].items():
+            lines.append(_row(names[name], row))
+    for side, scores in report.get("probabilities", {}).items():
+        lines += ["", _chances(side, scores)]
+    if "optimiser" in report:
+        lines += ["", _optimiser(report["optimiser"])]
+    lines += ["", _verdict(report, names)]
+    has_intervals = report["figures"][report["main_figure"]]["after"]["low"] is not None
+    if has_intervals and report["n_test_topics"] < FEW_TOPICS:
+        n, n_all = report["n_test_topics"], len(_topics_of(report))
+        more = f"; --folds {n_all} tests all {n_all}" if n < n_all else ""
+        lines.append(f"Intervals before and after, drawn over {n} topics, are too narrow{more}.")
+    if report["n_unjudged"]:
+        why = ", ".join(f"{reason} {n:,}" for reason, n in report["unjudged"].items())
+        lines.append(f"{report['n_unjudged']:,} items were not judged and are left out: {why}.")
+    if out is not None:
+        lines.append(f"Judge file: {out}")
+    return "\n".join(lines) + "\n"
+
+
+def _topics(report: Mapping[str, Any]) -> str:
+    splits = report["topics"]
+    n = f"{report['n_labels']:,} labels; tested on {report['n_test']:,} of "
+    n += f"{report['n_test_topics']} topics"
+    if len(splits) > 1:
+        return f"{n}, each topic by a fit to the other {len(splits) - 1} of {len(splits)} folds"
+    parts = ", ".join(f"{name} {len(splits[0][name])}" for name in ("train", "dev", "test"))
+    return f"{n} (topics: {parts})"
+
+
+def _topics_of(report: Mapping[str, Any]) -> set[str]:
+    return {topic for part in report["topics"][0].values() for topic in part}
+
+
+def _row(name: str, row: Mapping[str, Any]) -> str:
+    columns = (estimate(row[side]) for side in ("before", "after", "difference"))
+    return f"  {name}".ljust(24) + "".join(column.rjust(24) for column in columns)
+
+
+def _chances(side: str, scores: Mapping[str, Any]) -> str:
+    width = max(22, *(len(row["label"]) for row in scores["reliability"])) + 2
+    lines = [
+        f"probabilities {side}: Brier {scores['brier']:.3f}, log loss {scores['log_loss']:.3f}, "
+        f"ECE {scores['ece']:.3f} (n {scores['n']:,})",
+        "  label".ljust(width) + "foretold".rjust(10) + "share".rjust(10) + "n".rjust(8),
+    ]
+    for row in scores["reliability"]:
+        told, share = f"{row['mean_probability']:.3f}", f"{row['share']:.3f}"
+        lines.append(f"  {row['label']}".ljust(width) + f"{told:>10}{share:>10}{row['n']:>8,}")
+    return "\n".join(lines)
+
+
+def _optimiser(found: Mapping[str, Any]) -> str:
+    text = f"{found['n_candidates']} candidates, {found['calls']:,} calls; mean gain on dev "
+    gains = (found["dev_gain_before"], found["dev_gain_after"])
+    text += " -> ".join(map(figure, gains))
+    if found["stopped_by"]:
+        text += f"; stopped by the {found['stopped_by']}"
+    if found["correction_dropped"]:
+        text += f"\n{_DROPPED}"
+    return text
+
+
+def _verdict(report: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    name = names[report["main_figure"]]
+    main = report["figures"][report["main_figure"]]
+    if main["before"] is None:
+        return f"The judge's own labels are of another scale, so {name} has nothing before it."
+    if (main["difference"] or {}).get("low") is None:
+        return f"There is no telling whether it helped: {name} has no interval on these topics."
+    return {
+        "better": f"It helped: {name} is higher on topics that the fit never saw.",
+        "worse": f"It did not help: {name} is lower on topics that the fit never saw.",
+        "unclear": f"It is not clear that it helped: the interval of the difference in {name} "
+        "holds 0.",
+    }[report["verdict"]]

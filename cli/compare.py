@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import cell, shown
+from .options import AsJson, Kind, Seed
+from .stopping import list_problems
+from .tables import cell, figure, interval, shown, write_objects
 
 SHOWN_FLIPS = 3  # the others are in the file of --flips
 _FLIP_CHARS = 200  # of each text of a flip that is printed
@@ -29,21 +31,19 @@ def compare(
     measure: Annotated[
         list[str] | None, typer.Option(help="Measure to compare by; may be repeated.")
     ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            help="Judgements of folders: nuggets, support, relevance, ratings or keypoints."
-        ),
-    ] = None,
+    kind: Kind = None,
     flips: Annotated[
-        Path | None, typer.Option(help="JSONL file to write the labels that differ to.")
+        Path | None,
+        typer.Option(
+            help="JSONL file to write the labels that differ to.", rich_help_panel="Output"
+        ),
     ] = None,
     resamples: Annotated[
         int, typer.Option(min=1, help="Samples drawn for p and interval.")
     ] = 10000,
-    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn.")] = 0,
+    seed: Seed = 0,
     level: Annotated[float, typer.Option(help="Of intervals; p counts below 1 - level.")] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Test runs against each other by topic, or show where two judges differ.
 
@@ -52,7 +52,6 @@ def compare(
     """
     from ..programs.analysis.compare import compare as compare_files
     from ..records.reading.problems import InputError, Problems
-    from .score import list_problems
 
     if flips is not None and flips.exists():
         raise InputError(f"{flips}: is there already; name another file")
@@ -74,8 +73,6 @@ def compare(
             raise InputError(f"--flips {flips}: runs are compared, wanted two judges")
         _write_flips(flips, found["flips"])
     if as_json:
-        from .tables import write_objects
-
         write_objects([found])
     elif found["compared"] == "judges":
         sys.stdout.write(shown(_judges_text(found, flips)))
@@ -111,11 +108,11 @@ def _pair_text(pairs: list[tuple[str, dict[str, Any]]], level: float) -> str:
     ]
     for name, given in pairs:
         (row,), (one, other) = given["pairs"], given["runs"]
-        interval = f"[{_f(row['low'], '+')} {_f(row['high'], '+')}]"
+        bounds = interval(row["low"], row["high"], 4, "+", "[- -]")
         lines.append(
-            f"{cell(name):<25}{_f(one['mean']):>8} {_f(other['mean']):>7}"
-            f"{_f(row['difference'], '+'):>12}{interval:>22}{_p(row['p']):>8}"
-            f"{_f(row['effect_size'], '+', 2):>8}  {row['wins']}/{row['ties']}/{row['losses']}"
+            f"{cell(name):<25}{figure(one['mean'], 4):>8} {figure(other['mean'], 4):>7}"
+            f"{figure(row['difference'], 4, '+'):>12}{bounds:>22}{_p(row['p']):>8}"
+            f"{figure(row['effect_size'], 2, '+'):>8}  {row['wins']}/{row['ties']}/{row['losses']}"
         )
     return "\n".join(lines) + "\n"
 
@@ -130,12 +127,12 @@ def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
         f"{'run':<{width}}{'mean':>8}   less the next{'interval':>19}{'p':>8}{'Holm':>8}{'HSD':>8}",
     ]
     for run in runs:
-        text = f"{cell(run['run_id']):<{width}}{_f(run['mean']):>8}"
+        text = f"{cell(run['run_id']):<{width}}{figure(run['mean'], 4):>8}"
         if row := next_of.get(run["run_id"]):
-            interval = f"[{_f(row['low'], '+')} {_f(row['high'], '+')}]"
+            bounds = interval(row["low"], row["high"], 4, "+", "[- -]")
             mark = {True: "", False: "  =", None: "  ?"}[row["is_told_apart"]]
             text += (
-                f"{_f(row['difference'], '+'):>16}{interval:>19}{_p(row['p']):>8}"
+                f"{figure(row['difference'], 4, '+'):>16}{bounds:>19}{_p(row['p']):>8}"
                 f"{_p(row['p_holm']):>8}{_p(row['p_hsd']):>8}{mark}"
             )
         lines.append(text)
@@ -162,13 +159,16 @@ def _judges_text(found: dict[str, Any], flips: Path | None) -> str:
     intervals = agreement["intervals"]
     kappas = {f"kappa, {name}": row for name, row in intervals["cohen_kappa"].items()}
     for name, row in ({"accuracy": intervals["accuracy"]} | kappas).items():
-        drawn = f"[{_f(row['low'])} {_f(row['high'])}], {row['n_topics']} topics"
-        lines.append(f"{name:<25}{_f(row['value']):>7} {drawn}")
+        drawn = interval(row["low"], row["high"], 4, none="[- -]")
+        lines.append(f"{name:<25}{figure(row['value'], 4):>7} {drawn}, {row['n_topics']} topics")
     lines.append("")
     for row in found["flip_counts"]:
         lines.append(f"{row['n']:>8,}  {cell(row['label'])} -> {cell(row['other_label'])}")
     for row in found["flips"][:SHOWN_FLIPS]:
-        lines += ["", *(f"  {name}: {_short(value)}" for name, value in row.items())]
+        lines += [
+            "",
+            *(f"  {name}: {cell(str(value), _FLIP_CHARS)}" for name, value in row.items()),
+        ]
     if found["n_flips"] > SHOWN_FLIPS:
         where = f"all in {flips}" if flips else "--flips FILE writes all"
         lines += ["", f"... and {found['n_flips'] - SHOWN_FLIPS:,} more; {where}"]
@@ -184,7 +184,7 @@ def _ranking_lines(ranking: dict[str, Any] | None) -> list[str]:
         swaps = ", ".join(f"{cell(a)} / {cell(b)}" for a, b in row["swaps"][:SHOWN_FLIPS])
         more = len(row["swaps"]) - SHOWN_FLIPS
         swaps = (swaps + (f" and {more} more" if more > 0 else "")) or "none"
-        lines.append(f"{cell(name):<25}{_f(row['tau_b']):>7}{row['n_runs']:>6}   {swaps}")
+        lines.append(f"{cell(name):<25}{figure(row['tau_b'], 4):>7}{row['n_runs']:>6}   {swaps}")
     return lines
 
 
@@ -194,7 +194,7 @@ def _cost_lines(cost: dict[str, Any] | None) -> list[str]:
     lines = ["", f"{'cost':<25}{'one':>14}{'other':>14}   ratio a judgement"]
     for name, ratio in cost["ratio_per_judgement"].items():
         one, other = (_amount(cost[side][name], name) for side in ("one", "other"))
-        lines.append(f"{name:<25}{one:>14}{other:>14}   {_f(ratio, digits=2)}")
+        lines.append(f"{name:<25}{one:>14}{other:>14}   {figure(ratio, 2)}")
     return lines
 
 
@@ -204,16 +204,5 @@ def _amount(value: float | None, name: str) -> str:
     return f"${value:.4f}" if name == "dollars" else f"{value:,}"
 
 
-def _short(value: object) -> str:
-    text = cell(str(value))
-    return text if len(text) <= _FLIP_CHARS else text[: _FLIP_CHARS - 3] + "..."
-
-
-def _f(value: float | None, sign: str = "", digits: int = 4) -> str:
-    return "-" if value is None else f"{value:{sign}.{digits}f}"
-
-
 def _p(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return "<.0001" if value < 0.0001 else f"{value:.4f}"
+    return "<.0001" if value is not None and value < 0.0001 else figure(value, 4)

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from .flags import Given, settings
+
 
 def init(
     folder: Annotated[Path, typer.Argument(help="A folder that is not there yet, or is empty.")],
@@ -42,13 +44,14 @@ def schema(
     sys.stdout.write(text.decode() + "\n")
 
 
+@settings()
 def export_config(
+    given: Given,
     what: Annotated[
-        str, typer.Argument(help="A results folder, a config file, or programs to start from.")
-    ],
-    model: Annotated[str | None, typer.Option(help="Model of the exported config.")] = None,
-    sets: Annotated[
-        list[str] | None, typer.Option("--set", help="NAME=VALUE for any setting.")
+        str | None,
+        typer.Argument(
+            help="A results folder, a config file, or programs to start from.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Print a complete config, as YAML: of a finished run, or of a config with its defaults.
@@ -61,13 +64,14 @@ def export_config(
 
     from ..programs.engine.manifest import config_of
     from ..records.reading.problems import InputError
-    from .run import resolve
 
-    if not Path(what).is_dir():
-        config = resolve(what, {}, sets, model)
-    elif model is None and not sets:
+    if what is None or not Path(what).is_dir():
+        config = given.config_of(what)
+    elif given.is_empty:
         config = config_of(Path(what))
     else:
-        raise InputError(f"{what}: is a finished run, which --model and --set cannot change")
+        raise InputError(
+            f"{what}: is a finished run, which --config, --model and --set cannot change"
+        )
     data = config.model_dump(mode="json", by_alias=True)
     sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .terminal import shown
+from .options import AsJson, Resamples, Seed
+from .stopping import list_problems
+from .tables import aligned, figure, interval, shown, write_objects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,14 +35,15 @@ def coverage(
     map_file: Annotated[
         Path | None,
         typer.Option(
-            "--map", dir_okay=False, help="Draw the ratings of --topic: .png, .svg, .pdf."
+            "--map",
+            dir_okay=False,
+            help="Draw the ratings of --topic: .png, .svg, .pdf.",
+            rich_help_panel="Output",
         ),
     ] = None,
-    resamples: Annotated[
-        int, typer.Option(min=0, help="Samples of topics behind the intervals; 0: no intervals.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    resamples: Resamples = 1000,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Which measures of contexts order runs as their reports do, by eta and by context size.
 
@@ -51,7 +54,6 @@ def coverage(
     from ..programs.protocols.coverage.files import read_coverage
     from ..programs.protocols.program import Folder
     from ..records.reading.problems import InputError, Problems
-    from .score import list_problems
 
     if (topic is None) != (map_file is None):
         raise InputError("--topic and --map are used together: which topic, drawn where")
@@ -64,8 +66,6 @@ def coverage(
         taus = measure_taus(data, settings, resamples=resamples, seed=seed)
         of_eta, of_k = by_eta(data, settings, etas), by_k(data, settings, ks)
         if as_json:
-            from .tables import write_objects
-
             write_objects([_as_object(settings, taus, of_eta, of_k)])
         else:
             sys.stdout.write(shown(_text(settings, taus, of_eta, of_k)))
@@ -154,14 +154,19 @@ def _text(
 
 def _taus_text(taus: Mapping[str, RunTau]) -> str:
     from ..programs.analysis.coverage_tables import LEAST_RUNS
-    from .tables import aligned
 
     title = "Kendall tau-b of runs, measures of contexts against report_coverage (Figure 5)\n"
     n_runs = max((found.n_runs for found in taus.values()), default=0)
     if n_runs < LEAST_RUNS:
         return f"{title}none: {_few(n_runs)} a context and a report, wanted {LEAST_RUNS}\n"
     rows = [
-        [name, _tau(found), _bounds(found), f"{found.n_runs}", f"{found.n_unjudged:,}"]
+        [
+            name,
+            _tau(found),
+            interval(found.tau.low, found.tau.high),
+            f"{found.n_runs}",
+            f"{found.n_unjudged:,}",
+        ]
         for name, found in taus.items()
     ]
     return title + aligned([["measure", "tau-b", "95% by topic", "runs", "unjudged"], *rows])
@@ -169,7 +174,6 @@ def _taus_text(taus: Mapping[str, RunTau]) -> str:
 
 def _variants_text(title: str, variants: Sequence[tuple[str, Variant]], base: str) -> str:
     from ..programs.analysis.coverage_tables import LEAST_RUNS
-    from .tables import aligned
 
     first = variants[0][1].contexts
     if not first:
@@ -195,17 +199,9 @@ def _few(n_runs: int) -> str:
 
 
 def _mean(row: ScoreRow) -> str:
-    value = "-" if row.value is None else f"{row.value:.4f}"
-    if row.n_unjudged and row.low is not None and row.high is not None:
-        return f"{value} [{row.low:.4f} {row.high:.4f}]"
-    return value
+    bounds = interval(row.low, row.high, 4, none="") if row.n_unjudged else ""
+    return f"{figure(row.value, 4)} {bounds}".rstrip()
 
 
 def _tau(found: RunTau) -> str:
-    return "-" if found.tau.value is None else f"{found.tau.value:.3f}"
-
-
-def _bounds(found: RunTau) -> str:
-    if found.tau.low is None or found.tau.high is None:
-        return "-"
-    return f"[{found.tau.low:.3f} {found.tau.high:.3f}]"
+    return figure(found.tau.value)

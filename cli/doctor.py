@@ -7,19 +7,19 @@ from typing import Annotated
 
 import typer
 
-from .exits import INCOMPLETE
-from .terminal import shown
+from .flags import Given, settings
+from .options import AsJson
+from .stopping import INCOMPLETE
+from .tables import shown, write_objects
 
 
+@settings()
 def doctor(
+    given: Given,
     what: Annotated[
         str | None, typer.Argument(help="A config file; without one, name --model.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="A model, or a name under models:.")] = None,
-    sets: Annotated[
-        list[str] | None, typer.Option("--set", help="NAME=VALUE for any setting.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a model.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check key, endpoint, reply schema and log-probabilities of each model, with the cost.
 
@@ -28,11 +28,9 @@ def doctor(
     other settings than the config has.
     """
     from ..programs.doctor import examine_all
-    from .run import resolve
-    from .tables import write_objects
 
-    config = resolve(what or "support", {}, sets, model)
-    reports = examine_all(config)
+    is_bare = what is None and given.path is None
+    reports = examine_all(given.config_of("support" if is_bare else what))
     if as_json:
         write_objects(report.as_dict() for report in reports)
     else:

@@ -8,32 +8,32 @@ from typing import Annotated
 
 import typer
 
-from .terminal import cell, shown
+from .options import Kind, Seed
+from .stopping import list_problems
+from .tables import cell, shown
 
 
-def next_(
+def next(
     results: Annotated[
         list[Path],
         typer.Argument(exists=True, help="Results folders or label files, one a judge."),
     ],
-    out: Annotated[Path, typer.Option(help="File to fill in: .csv or .jsonl.")],
+    out: Annotated[
+        Path,
+        typer.Option(help="File to fill in: .csv or .jsonl.", rich_help_panel="Output"),
+    ],
     n: Annotated[int, typer.Option("--n", min=1, help="Cells to label.")] = 100,
     labels: Annotated[
         Path | None, typer.Option(exists=True, help="What people labelled already; left out.")
     ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            help="Judgements of folders: nuggets, support, relevance, ratings or keypoints."
-        ),
-    ] = None,
+    kind: Kind = None,
     random_share: Annotated[
         float, typer.Option(help="Share of them drawn at random, for corrected scores.")
     ] = 0.5,
     show_labels: Annotated[
         bool, typer.Option("--show-labels", help="Add the judges' labels; people follow them.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Choose cells for people to label and write them as a label file to fill in.
 
@@ -42,7 +42,6 @@ def next_(
     from ..programs.analysis.next_labels import next_labels
     from ..programs.engine.label_sheet import write_sheet
     from ..records.reading.problems import Problems
-    from .score import list_problems
 
     problems = Problems()
     sheet = next_labels(

@@ -1,76 +1,143 @@
-"""Options that several commands take, and what they come to."""
+"""Options of several commands that are no settings, and commands whose help has panels."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-Out = Annotated[
-    Path | None, typer.Option(help="Folder of the collection; default: run.out of the config.")
-]
-Model = Annotated[str | None, typer.Option(help="What answers, as in judge run; default: lexical.")]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(exists=True, dir_okay=False, help="Config file: models, judges, run."),
+from .tables import plan_table, shown, write_objects
+
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="What answers: lexical, openai/NAME, hosted_vllm/NAME, a LiteLLM name, or a name "
+        "under models: in the config; default: lexical.",
+        rich_help_panel="Models",
+    ),
 ]
 Sets = Annotated[
     list[str] | None,
-    typer.Option("--set", help="NAME=VALUE for any setting, e.g. judges.answerability.window=15."),
+    typer.Option(
+        "--set",
+        help="NAME=VALUE for any setting, e.g. models.default.api_base=http://127.0.0.1:8000/v1.",
+        rich_help_panel="Models",
+    ),
 ]
-Limit = Annotated[int | None, typer.Option(min=1, help="Take the first topics only.")]
-MaxCost = Annotated[float | None, typer.Option(help="Dollars to spend at most.")]
-MaxCalls = Annotated[int | None, typer.Option(help="Requests to send at most.")]
-MaxTokens = Annotated[int | None, typer.Option(help="Tokens to use at most.")]
-Offline = Annotated[bool, typer.Option("--offline", help="Answer from the reply cache alone.")]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Print calls, tokens and cost; ask nothing.")
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print calls, tokens and cost; ask nothing.",
+        rich_help_panel="Spending",
+    ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
-AsJson = Annotated[bool, typer.Option("--json", help="The statistics as one JSON object.")]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="No progress on stderr.", rich_help_panel="Output"),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", help="JSON, one object a line, for machines.", rich_help_panel="Output"),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of what is drawn at random.")]
+Level = Annotated[float, typer.Option(min=0.5, max=0.9999, help="Of the intervals: 0.95 for 95%.")]
+Resamples = Annotated[
+    int, typer.Option(min=0, help="Samples of topics behind the intervals; 0: no intervals.")
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="FIELD=VALUE that rows of people's labels must have; of one field repeated, either."
+    ),
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option("--field", help="OURS=THEIRS: another name for a field, e.g. sentence=claim."),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(help="Judgements of folders: nuggets, support, relevance, ratings or keypoints."),
+]
+PANELS = ("Arguments", "Data", "Options", "", "Models", "Spending", "Workers", "Output", "Help")
 
 
-def run_flags(
+class Command(TyperCommand):
+    """A command whose options stand under panels, and which knows what shells do to patterns."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options by panel, in plain text: rich alone takes as long as all of this."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            panel = getattr(parameter, "rich_help_panel", None)
+            panel = panel or {"argument": "Arguments"}.get(parameter.param_type_name, "Options")
+            if record := parameter.get_help_record(ctx):
+                panel = "Help" if parameter.name == "help" else panel
+                panels.setdefault(panel, []).append(record)
+        for panel in sorted(panels, key=lambda name: PANELS.index(name if name in PANELS else "")):
+            with formatter.section(panel):
+                formatter.write_dl(panels[panel])
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See click. Raises: its usage error, with a hint where a shell made files of a pattern."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            text = str(getattr(error, "message", ""))
+            takes_runs = any("--runs" in parameter.opts for parameter in self.params)
+            if "unexpected extra argument" in text and takes_runs:
+                hint = "Quote patterns (--runs 'runs/*') or repeat --runs for each file."
+                error.message = f"{shown(text)}. {hint}"  # type: ignore[attr-defined]
+            raise
+
+
+def fields_of(texts: Sequence[str]) -> dict[str, str]:
+    """`--field OURS=THEIRS`, repeated, as a map. Raises: InputError for another form."""
+    from ..records.reading.problems import InputError
+
+    found: dict[str, str] = {}
+    for text in texts:
+        ours, _, theirs = text.partition("=")
+        if not (ours and theirs):
+            raise InputError(f"--field {text}: wanted OURS=THEIRS, such as claim=sentence")
+        if ours in found:
+            raise InputError(f"--field {text}: {ours} is {found[ours]} before, wanted it once")
+        found[ours] = theirs
+    return found
+
+
+def where_of(texts: Sequence[str]) -> dict[str, list[str]]:
+    """`--where FIELD=VALUE`, repeated, as the values wanted of each field.
+
+    Raises: InputError for another form.
+    """
+    from ..records.reading.problems import InputError
+
+    wanted: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise InputError(f"--where {text}: wanted FIELD=VALUE")
+        wanted.setdefault(name, []).append(value)
+    return wanted
+
+
+def planned(
+    plan: Iterable[Any],
+    assumed: str = "",
     *,
-    max_cost: float | None,
-    max_calls: int | None,
-    max_tokens: int | None,
-    offline: bool,
-    limit: int | None = None,
-    out: Path | None = None,
-) -> dict[str, Any]:
-    """The settings of `run` that these flags name; None where one was not given."""
-    return {
-        "run.out": out,
-        "run.limit": limit,
-        "run.max_cost": max_cost,
-        "run.max_calls": max_calls,
-        "run.max_tokens": max_tokens,
-        "run.offline": offline or None,
-    }
-
-
-def config_with(
-    config: Path | None, flags: Mapping[str, Any], sets: Sequence[str] | None, model: str | None
-) -> Any:
-    """The config under the flags that were given, the others being None. Raises: InputError."""
-    from ..programs.config.reading import load_config
-
-    given = {name: value for name, value in flags.items() if value is not None}
-    return load_config(config, given, sets or (), model)
-
-
-def planned(plan: Iterable[Any], assumed: str, *, dry_run: bool, as_json: bool) -> bool:
-    """Tell what the command will take; whether that was all that is wanted."""
-    from .tables import plan_table, write_objects
-
+    dry_run: bool = True,
+    as_json: bool,
+    gpus: int | None = None,
+) -> bool:
+    """Print what the command will take; whether that was all that is wanted."""
     estimates = list(plan)
     if dry_run and as_json:
         write_objects(vars(estimate) for estimate in estimates)
         return True
-    told = sys.stdout if dry_run else sys.stderr
-    told.write(plan_table(estimates) + assumed)
+    stream = sys.stdout if dry_run else sys.stderr
+    stream.write(plan_table(estimates, gpus) + assumed)
     return dry_run

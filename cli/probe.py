@@ -8,13 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from .conditions import fields_of
-from .exits import INCOMPLETE
-from .options import DryRun, MaxCalls, MaxCost, MaxTokens, Offline, Quiet, config_with, run_flags
-from .terminal import cell, shown
+from .flags import Given, settings
+from .options import AsJson, DryRun, Fields, Quiet, Seed, fields_of, planned
+from .stopping import INCOMPLETE, list_problems
+from .tables import cell, figure, interval, shown, spent_line, write_objects
+
+ITEMS = 200  # that are judged again, at most
 
 
+@settings("run.max_cost run.max_calls run.max_tokens run.offline run.cache")
 def probe(
+    given: Given,
     source: Annotated[
         Path,
         typer.Argument(
@@ -29,40 +33,28 @@ def probe(
             help="assigner, support, relevance, answerability, entailment, or a YAML file.",
         ),
     ],
-    model: Annotated[
-        str | None, typer.Option(help="A model, or a name under models:; else the folder's.")
-    ] = None,
-    config: Annotated[
-        Path | None, typer.Option(exists=True, help="A config file with the judge and its model.")
-    ] = None,
-    sets: Annotated[
-        list[str] | None, typer.Option("--set", help="NAME=VALUE for any setting.")
-    ] = None,
     conditions: Annotated[
         str | None,
         typer.Option(help="Of batch,order,labels,input,replicates,schema; else all."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Items at most, drawn by topic.")] = 200,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Items at most, drawn by topic; default: 200.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
     repeats: Annotated[
         int, typer.Option(min=1, help="Orders of items, orders of labels, and replicates.")
     ] = 3,
-    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn.")] = 0,
-    fields: Annotated[
-        list[str] | None, typer.Option("--field", help="OURS=THEIRS, the name of a field in rows.")
-    ] = None,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    max_tokens: MaxTokens = None,
-    cache: Annotated[Path | None, typer.Option(help="Folder of the reply cache.")] = None,
-    offline: Offline = False,
+    seed: Seed = 0,
+    fields: Fields = None,
     dry_run: DryRun = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the rows, and for the labels by condition.")
+        Path | None,
+        typer.Option(
+            help="Folder for the rows, and for the labels by condition.", rich_help_panel="Output"
+        ),
     ] = None,
     quiet: Quiet = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Rows, one JSON object a condition.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Judge the same items again with one thing about the judge changed, and show what moves.
 
@@ -75,17 +67,12 @@ def probe(
     from ..programs.analysis.probe.probe import probe as ask
     from ..programs.engine.writing import check_writable, writing
     from ..records.reading.problems import Problems
-    from .score import list_problems
-    from .tables import plan_table, write_objects
 
-    flags = {
-        "run.cache": str(cache) if cache is not None else None,
-        **run_flags(max_cost=max_cost, max_calls=max_calls, max_tokens=max_tokens, offline=offline),
-    }
-    resolved = _config(source, judge, config, flags, sets, model)
+    resolved = _config(given, source, judge)
+    most = sample or limit or ITEMS
     options = Options(
         kinds=_kinds(conditions),
-        limit=limit,
+        limit=most,
         seed=seed,
         repeats=repeats,
         fields=fields_of(fields or ()),
@@ -93,10 +80,7 @@ def probe(
     problems = Problems()
     if dry_run:
         estimates, skipped = plan_probe(source, judge, resolved, problems, options)
-        if as_json:
-            write_objects(vars(estimate) for estimate in estimates)
-        else:
-            sys.stdout.write(plan_table(estimates) + _skipped_text(skipped))
+        planned(estimates, _skipped_text(skipped), as_json=as_json)
         list_problems(problems)
         return
     if out is not None:
@@ -111,7 +95,7 @@ def probe(
 
     found = ask(source, judge, resolved, problems, options, told=told)
     if out is not None:
-        asked = {"source": str(source), "conditions": options.kinds, "limit": limit}
+        asked = {"source": str(source), "conditions": options.kinds, "limit": most}
         with writing(out):
             write_probe(out, found, asked | {"seed": seed, "repeats": repeats})
     if as_json:
@@ -124,25 +108,19 @@ def probe(
         raise typer.Exit(INCOMPLETE)
 
 
-def _config(
-    source: Path,
-    judge: str,
-    config: Path | None,
-    flags: dict[str, Any],
-    sets: list[str] | None,
-    model: str | None,
-) -> Any:
+def _config(given: Given, source: Path, judge: str) -> Any:
     """The config file, or what a results folder was judged with, under the flags."""
     from ..judges.table import item_judges
     from ..programs.engine.manifest import config_of
 
     name: Any = judge if judge in item_judges() else "item"
-    if config is None and source.is_dir():
+    under = {}
+    if given.path is None and source.is_dir():
         known = config_of(source).model_dump(mode="json", by_alias=True)
         own = {name: known["judges"][name]} if name in known["judges"] else {}
-        flags = {"models": known["models"], "judges": own, **flags}
-    resolved = config_with(config, flags, sets, model)
-    if model is not None and name in resolved.judges:  # the one that is named now answers
+        under = {"models": known["models"], "judges": own}
+    resolved = given.config(under=under)
+    if given.model is not None and name in resolved.judges:  # the one that is named now answers
         section = resolved.judges[name].model_copy(update={"model": "default"})
         judges = {**resolved.judges, name: section}
         resolved = resolved.model_copy(update={"judges": judges})
@@ -179,19 +157,19 @@ def probe_text(found: Any) -> str:
         kappa, runs = row["kappa"], row["runs"] or {}
         agreed, linear, shift = kappa["unweighted"], kappa.get("linear", {}), row["best"] or {}
         lines.append(
-            f"{_short(row['condition'], 16):<16}{row['n']:>5}{row['n_unjudged']:>5}"
-            f"{_f(row['changed']['value']):>8}{_f(agreed['value']):>7}{_interval(agreed):>15}"
-            f"{_f(linear.get('value')):>7}{_f(shift.get('value'), '+'):>8}"
-            f"{_interval(shift, '+'):>16}{_f(runs.get('largest')):>7}"
-            f"{_f(runs.get('tau_b'), digits=2):>6}"
+            f"{cell(row['condition'], 16):<16}{row['n']:>5}{row['n_unjudged']:>5}"
+            f"{figure(row['changed']['value']):>8}{figure(agreed['value']):>7}{_bounds(agreed):>15}"
+            f"{figure(linear.get('value')):>7}{figure(shift.get('value'), sign='+'):>8}"
+            f"{_bounds(shift, '+'):>16}{figure(runs.get('largest')):>7}"
+            f"{figure(runs.get('tau_b'), 2):>6}"
         )
     lines += ["", f"{'condition':<16}{'calls':>8}{'x base':>8}{'tokens':>12}{'x base':>8}  what"]
     for row in found.rows:
         if cost := row["cost"]:
             lines.append(
-                f"{_short(row['condition'], 16):<16}{cost['calls']:>8,}"
+                f"{cell(row['condition'], 16):<16}{cost['calls']:>8,}"
                 f"{cost['calls_of_base']:>8.2f}{cost['tokens']:>12,}"
-                f"{cost['tokens_of_base']:>8.2f}  {_short(row['what'], 46)}"
+                f"{cost['tokens_of_base']:>8.2f}  {cell(row['what'], 46)}"
             )
     return shown("\n".join(lines) + "\n") + _skipped_text(found.skipped)
 
@@ -201,8 +179,6 @@ def _skipped_text(skipped: Any) -> str:
 
 
 def _spent_text(found: Any, out: Path | None) -> str:
-    from .tables import spent_line
-
     usages = found.spent.values()
     spent: dict[str, Any] = {
         name: sum(getattr(usage, name) for usage in usages)
@@ -218,16 +194,5 @@ def _spent_text(found: Any, out: Path | None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _interval(row: dict[str, Any], sign: str = "") -> str:
-    if row.get("low") is None:
-        return "-"
-    return f"[{_f(row['low'], sign)} {_f(row['high'], sign)}]"
-
-
-def _f(value: float | None, sign: str = "", digits: int = 3) -> str:
-    return "-" if value is None else f"{value:{sign}.{digits}f}"
-
-
-def _short(text: str, most: int) -> str:
-    plain = cell(text)
-    return plain if len(plain) <= most else plain[: most - 3] + "..."
+def _bounds(row: dict[str, Any], sign: str = "") -> str:
+    return interval(row.get("low"), row.get("high"), sign=sign)

@@ -9,45 +9,25 @@ from typing import Annotated, Any
 
 import typer
 
-from .exits import INCOMPLETE
-from .options import (
-    AsJson,
-    ConfigFile,
-    DryRun,
-    Limit,
-    MaxCalls,
-    MaxCost,
-    MaxTokens,
-    Model,
-    Offline,
-    Quiet,
-    Sets,
-    config_with,
-    planned,
-    run_flags,
-)
-from .stopping import unless_stopped
-from .terminal import shown
+from .flags import Given, settings
+from .options import AsJson, DryRun, Quiet, planned
+from .stopping import is_whole, report_end, unless_stopped
+from .tables import aligned, shown, spent_line, write_objects
 
-Passages = Annotated[
-    list[Path] | None,
-    typer.Option(exists=True, dir_okay=False, help="Passages, JSONL; may be repeated."),
-]
 Steps = Annotated[
     str | None,
     typer.Option(help="Steps, as 'bm25 100, rrf, mmr 10', or a YAML file with retrieve:."),
 ]
-KEPT = "Replies are kept: the same command with a higher limit goes on."
+KEPT = "Replies are kept: the same command with a higher limit goes on"
 SHOWN = 5  # topics without passages, on stderr
-MOST = 1_000_000  # passages or tokens of a context, as programs.steps has it
+MOST = 1_000_000  # passages or tokens of a context, as programs.config.steps has it
 
 
+@settings("data.passages", model=False)
 def index(
-    out: Annotated[Path, typer.Option(help="Folder of the indexes.")],
-    passages: Passages = None,
+    given: Given,
+    out: Annotated[Path, typer.Option(help="Folder of the indexes.", rich_help_panel="Output")],
     pipeline: Steps = None,
-    config: ConfigFile = None,
-    sets: Sets = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -62,19 +42,16 @@ def index(
     from ..programs.pipelines.indexing import make_indexes
     from ..programs.pipelines.retrieve import pipelines_of
     from ..records.reading.problems import InputError
-    from .tables import write_objects
 
-    if pipeline is None and config is None:
+    if pipeline is None and given.path is None:
         pipeline = "bm25"
-    resolved = _config(pipeline, config, {"data.passages": passages}, sets, None)
-    if not resolved.data.passages:
+    config = _config(pipeline, given)
+    if not config.data.passages:
         raise InputError("no passages: name files of them (--passages, data.passages)")
-    steps = [step for steps in pipelines_of(resolved).values() for step in steps]
+    steps = [step for steps in pipelines_of(config).values() for step in steps]
     first = list(dict.fromkeys(step for step in steps if isinstance(step, FirstStage)))
     found = unless_stopped(
-        lambda: make_indexes(
-            first, resolved.data.passages, out, cache=resolved.run.cache, quiet=quiet
-        ),
+        lambda: make_indexes(first, config.data.passages, out, cache=config.run.cache, quiet=quiet),
         "Indexes that were finished are kept",
     )
     if as_json:
@@ -86,17 +63,18 @@ def index(
     sys.stderr.write(shown(f"Indexes: {out}\n"))
 
 
+@settings(
+    "data.topics data.passages data.index data.questions data.ratings run.limit run.max_cost "
+    "run.max_calls run.max_tokens run.offline"
+)
 def retrieve(
+    given: Given,
     out: Annotated[
-        Path, typer.Option(help="A TREC run (.run, .trec, .txt), or a folder of several.")
+        Path,
+        typer.Option(
+            help="A TREC run (.run, .trec, .txt), or a folder of several.", rich_help_panel="Output"
+        ),
     ],
-    topics: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="Topics, TSV or JSONL.")
-    ] = None,
-    passages: Passages = None,
-    index: Annotated[
-        Path | None, typer.Option(exists=True, file_okay=False, help="What judge index made.")
-    ] = None,
     pipeline: Steps = None,
     hits: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Passages a topic, at most.")
@@ -107,22 +85,6 @@ def retrieve(
     tokens: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Tokens of a topic's passages, at most.")
     ] = None,
-    questions: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="Sub-questions, for coverage and Z*."),
-    ] = None,
-    ratings: Annotated[
-        list[Path] | None,
-        typer.Option(exists=True, dir_okay=False, help="Ratings of them; may be repeated."),
-    ] = None,
-    model: Model = None,
-    config: ConfigFile = None,
-    sets: Sets = None,
-    limit: Limit = None,
-    max_cost: MaxCost = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    offline: Offline = False,
     dry_run: DryRun = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -142,59 +104,36 @@ def retrieve(
 
     if context not in (None, "required"):
         raise typer.BadParameter("--context takes required; for a number of passages: --hits")
-    flags = {
-        "data.topics": topics,
-        "data.passages": passages,
-        "data.index": index,
-        "data.questions": questions,
-        "data.ratings": ratings,
-        **run_flags(
-            limit=limit,
-            max_cost=max_cost,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-            offline=offline,
-        ),
-    }
-    resolved = _config(pipeline, config, flags, sets, model)
 
     def cut(steps: Any) -> Any:
         return cut_to(steps, hits, tokens, required=context is not None)
 
-    resolved = resolved.with_steps(cut)
+    config = _config(pipeline, given).with_steps(cut)
     if dry_run:
-        if asks_by_itself(resolved):
+        if asks_by_itself(config):
             sys.stderr.write(NOT_COUNTED)
-        planned(plan_retrieve(resolved), ASSUMED, dry_run=True, as_json=as_json)
+        planned(plan_retrieve(config), ASSUMED, as_json=as_json)
         return
-    manifest = unless_stopped(lambda: run(resolved, out, quiet=quiet), "Replies are kept")
-    _tell(manifest["runs"], as_json=as_json)
-    _end(manifest, resolved.run.allow_missing)
+    manifest = unless_stopped(lambda: run(config, out, quiet=quiet), "Replies are kept")
+    _print(manifest["runs"], as_json=as_json)
+    _report(manifest, config.run.allow_missing)
 
 
-def _config(
-    pipeline: str | None,
-    config: Path | None,
-    flags: dict[str, Any],
-    sets: list[str] | None,
-    model: str | None,
-) -> Any:
+def _config(pipeline: str | None, given: Given) -> Any:
+    """The config with the pipeline of the flag, which names steps or a config file."""
     from ..records.reading.problems import InputError
 
-    if pipeline is not None:
-        path = Path(pipeline)
-        if path.suffix not in (".yaml", ".yml") and os.sep not in pipeline:
-            flags = {**flags, "retrieve": pipeline, "pipelines": {}}
-        elif config is not None:
-            raise InputError(f"--pipeline {pipeline} is a config as --config is, wanted one")
-        else:
-            config = path
-    return config_with(config, flags, sets, model)
+    if pipeline is None:
+        return given.config()
+    path = Path(pipeline)
+    if path.suffix not in (".yaml", ".yml") and os.sep not in pipeline:
+        return given.config(under={"retrieve": pipeline, "pipelines": {}})
+    if given.path is not None:
+        raise InputError(f"--pipeline {pipeline} is a config as --config is, wanted one")
+    return given.config(path)
 
 
-def _tell(runs: dict[str, Any], *, as_json: bool) -> None:
-    from .tables import aligned, write_objects
-
+def _print(runs: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         write_objects({"run_id": name, **about} for name, about in runs.items())
         return
@@ -205,34 +144,29 @@ def _tell(runs: dict[str, Any], *, as_json: bool) -> None:
     sys.stdout.write(aligned(table))
 
 
-def _end(manifest: dict[str, Any], allow_missing: float) -> None:
+def _report(manifest: dict[str, Any], allow_missing: float) -> None:
     """Say what a reader of the runs should know; ends with 3 if something is missing."""
-    from .tables import spent_line
-
     lines = []
-    is_complete = True
     for name, about in manifest["runs"].items():
         if empty := about["topics_without_passages"]:
-            is_complete = False
             lines.append(f"{name}: {_topics(empty, 'found nothing')}")
         if empty := about["topics_cut_to_nothing"]:
             lines.append(f"{name}: {_topics(empty, 'were cut to nothing')}")
     for what, n in manifest["failed"].items():
         asked = manifest["asked"][what]
         lines.append(f"  {n:>7,} of {asked:,} calls for {what} gave nothing; the order was kept")
-    lines += [f"  {n:>7,} {what}" for what, n in manifest["counts"].items()]
-    lines += [f"  {n:>7,} {what}" for what, n in manifest["problems"].items()]
     spent = manifest["this_time"]
-    if manifest["asked"]:
-        lines.append(spent_line(spent))
     steps = ", ".join(f"{step} {s:.1f} s" for step, s in spent["seconds_by_step"].items())
-    lines.append(f"{spent['seconds']:.1f} s: {steps}")
-    if manifest["limit_reached"]:
-        stays = "nothing was written, and what was there before stays"
-        lines.append(f"Stopped at {manifest['limit_reached']}: {stays}.\n{KEPT}")
-    sys.stderr.write(shown("\n".join(lines) + "\n"))
-    if not is_complete or manifest["share_missing"] > allow_missing or manifest["limit_reached"]:
-        raise typer.Exit(INCOMPLETE)
+    took = [spent_line(spent)] if manifest["asked"] else []
+    is_found = not any(about["topics_without_passages"] for about in manifest["runs"].values())
+    report_end(
+        manifest,
+        first=lines,
+        counted={**manifest["counts"], **manifest["problems"]},
+        took="\n".join([*took, f"{spent['seconds']:.1f} s: {steps}"]),
+        partial=f"nothing was written, and what was there before stays.\n{KEPT}",
+        is_complete=is_found and is_whole(manifest, allow_missing),
+    )
 
 
 def _topics(topics: list[str], what: str) -> str:

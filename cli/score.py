@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .conditions import where_of
-from .terminal import shown
+from .options import AsJson, Level, Where, where_of
+from .stopping import list_problems
+from .tables import aligned, cell, figure, interval, leaderboard, write_objects, write_rows
+
+if TYPE_CHECKING:
+    from ..programs.scoring.corrected_rows import (
+        CorrectedDifference,
+        CorrectedScore,
+        CorrectedScores,
+        Figure,
+    )
+
+_HEADER = ("topics like these", "these topics")
 
 
 def score(
@@ -29,12 +42,7 @@ def score(
             exists=True, help="Human labels of a random part of the items: also correct the scores."
         ),
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="FIELD=VALUE that rows of --labels must have; of one field repeated, either."
-        ),
-    ] = None,
+    where: Where = None,
     measure: Annotated[
         list[str] | None, typer.Option(help="Measure to correct; may be repeated; else all.")
     ] = None,
@@ -52,12 +60,8 @@ def score(
             help="Leave out labels of topics or items that were not judged, and count them.",
         ),
     ] = False,
-    level: Annotated[
-        float, typer.Option(min=0.5, max=0.9999, help="Of the intervals: 0.95 for 95%.")
-    ] = 0.95,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Score rows, one JSON object a line.")
-    ] = False,
+    level: Level = 0.95,
+    as_json: AsJson = False,
 ) -> None:
     """Score stored judgements again, without a model, and correct the scores with human labels.
 
@@ -66,7 +70,6 @@ def score(
     """
     from ..programs.scoring.score import score_path
     from ..records.reading.problems import InputError, Problems
-    from .tables import leaderboard, write_objects, write_rows
 
     of_labels = {
         "--where": where,
@@ -86,7 +89,6 @@ def score(
             sys.stdout.write(leaderboard(rows))
     else:
         from ..programs.scoring.corrected import corrected_scores
-        from .corrected_text import corrected_rows, corrected_text
 
         found = corrected_scores(
             path,
@@ -102,18 +104,93 @@ def score(
         )
         if as_json:
             write_rows(found.plain)
-            write_objects(corrected_rows(found))
+            write_objects(_corrected_rows(found))
         else:
             sys.stdout.write(leaderboard(found.plain) + "\n" * bool(found.plain))
-            sys.stdout.write(corrected_text(found))
+            sys.stdout.write(_corrected_text(found))
     list_problems(problems)
 
 
-def list_problems(problems: object) -> None:
-    """Tell on stderr what the readers left out or doubted, by kind, with the first place."""
-    from ..records.reading.problems import Problems
+def _corrected_rows(found: CorrectedScores) -> Iterator[dict[str, Any]]:
+    """Every row as an object; `row` says whether it is a score or a difference."""
+    for score in found.scores:
+        yield {"row": "corrected", "level": found.level, **score.as_dict()}
+    for minus in found.differences:
+        yield {"row": "difference", "level": found.level, **minus.as_dict()}
 
-    assert isinstance(problems, Problems)
-    for kind, n in problems.counts().items():
-        first = next(row for row in problems if row.kind == kind)
-        sys.stderr.write(f"{n:>7,} {kind} ({first.action}), first at {shown(str(first))}\n")
+
+def _corrected_text(found: CorrectedScores) -> str:
+    """A table of scores and one of differences for each measure, with what to beware of."""
+    blocks = []
+    for measure, group in groupby(found.scores, key=lambda score: score.measure):
+        scores = sorted(group, key=_best_first)
+        blocks.append(_scores(measure, scores, found))
+        minus = [row for row in found.differences if row.measure == measure]
+        if minus:
+            blocks.append(_differences(minus))
+        notes = [
+            cell(f"{score.run_id}: {note}")
+            for score in scores
+            for note in (*([score.reason] if score.reason else []), *score.warnings)
+        ]
+        if notes:
+            blocks.append("".join(f"  {note}\n" for note in notes))
+    return "\n".join(blocks)
+
+
+def _best_first(score: CorrectedScore) -> tuple[float, str]:
+    return (1.0 if score.corrected is None else -score.corrected.value, score.run_id)
+
+
+def _scores(measure: str, scores: list[CorrectedScore], found: CorrectedScores) -> str:
+    first = scores[0]
+    title = f"{cell(measure)}, {found.level:.0%} intervals"
+    if first.rho is not None and first.lam is not None and first.label_saving is not None:
+        title += f"; judge and people correlate {first.rho:.2f}, the judge weighs {first.lam:.2f}"
+        title += f" and saves {first.label_saving:.0%} of the labels"
+    header = ["run", "judged", "corrected", *_HEADER, "error rates", "labels alone", *_HEADER]
+    header += ["labels", "items", "topics"]
+    if found.half_width is not None:
+        header += [f"labels for +-{found.half_width:g}: {_HEADER[0]}", _HEADER[1]]
+    if any(score.expected is not None for score in scores):
+        header.insert(2, "expected")
+    table = [header]
+    for score in scores:
+        row = [
+            score.run_id,
+            figure(score.judged),
+            *_estimate(score.corrected),
+            figure(score.plug_in),
+        ]
+        row += [*_estimate(score.human_only), f"{score.n_labels:,}", f"{score.n_items:,}"]
+        row.append(f"{score.n_labelled_topics} of {score.n_topics}")
+        if found.half_width is not None:
+            row += _needed(score)
+        if "expected" in header:
+            row.insert(2, figure(score.expected))
+        table.append(row)
+    return f"{title}\n{aligned(table)}"
+
+
+def _differences(rows: list[CorrectedDifference]) -> str:
+    first = rows[0]
+    header = [f"minus {first.against}", "judged", "corrected", *_HEADER]
+    table = [[row.run_id, figure(row.judged), *_estimate(row.corrected)] for row in rows]
+    return aligned([header, *table])
+
+
+def _needed(score: CorrectedScore) -> list[str]:
+    if score.needed is None:
+        return ["-", "-"]
+    if score.needed.like_these is None:
+        like = f"none: the topics alone +-{score.needed.least_half_width:.3f}"
+    else:
+        like = f"{score.needed.like_these:,}"
+    return [like, f"{score.needed.of_these:,}"]
+
+
+def _estimate(given: Figure | None) -> list[str]:
+    if given is None:
+        return ["-", "-", "-"]
+    bounds = (given.like_these, given.of_these)
+    return [figure(given.value), *(interval(each.low, each.high) for each in bounds)]

@@ -1,16 +1,23 @@
-"""How a command ends that is stopped before it is done."""
+"""How a command ends: done, not complete, stopped; the exit codes are the same for every one."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import typer
 
-from .exits import INTERRUPTED, TERMINATED
-from .terminal import shown
+from .tables import shown, spent_line
+
+COMPLETE = 0
+GATE_FAILED = 1
+INPUT = 2
+INCOMPLETE = 3
+INTERNAL = 70  # an error of this program, with its traceback
+INTERRUPTED = 130
+TERMINATED = 143
 
 T = TypeVar("T")
 
@@ -34,6 +41,48 @@ def unless_stopped(
         how = "Terminated" if is_term else "Interrupted"
         sys.stderr.write(f"\n{how}. {kept}: the same command goes on.\n{_batches(out)}")
         raise typer.Exit(TERMINATED if is_term else INTERRUPTED) from None
+
+
+def report_end(
+    manifest: Mapping[str, Any],
+    *,
+    first: Iterable[str] = (),
+    counted: Mapping[str, int],
+    took: str | None = None,
+    partial: str,
+    last: Iterable[str] = (),
+    is_complete: bool,
+) -> None:
+    """Say on stderr what is missing and what it took; exit with 3 if it is not complete.
+
+    Args:
+        manifest: of what was made; its `limit_reached` and `this_time` are told.
+        first: lines on what was left out, and notes.
+        counted: what readers and programs counted, by its name.
+        took: instead of requests, tokens, cost and seconds.
+        partial: what a limit that was reached means, to go on "Stopped at max_cost: ".
+        last: lines on where things are.
+    """
+    spent = manifest["this_time"]
+    lines = [*first, *(f"  {n:>7,} {what}" for what, n in counted.items())]
+    lines.append(f"{spent_line(spent)}, {spent['seconds']:.1f} s" if took is None else took)
+    if manifest["limit_reached"]:
+        lines.append(f"Stopped at {manifest['limit_reached']}: {partial}.")
+    sys.stderr.write(shown("\n".join([*lines, *last]) + "\n"))
+    if not is_complete:
+        raise typer.Exit(INCOMPLETE)
+
+
+def is_whole(manifest: Mapping[str, Any], allow_missing: float) -> bool:
+    """Whether no limit ended it, and no more than the allowed share is missing."""
+    return manifest["share_missing"] <= allow_missing and not manifest["limit_reached"]
+
+
+def list_problems(problems: Any) -> None:
+    """Say on stderr what the readers left out or doubted, by kind, with the first of each."""
+    for kind, n in problems.counts().items():
+        first = next(row for row in problems if row.kind == kind)
+        sys.stderr.write(f"{n:>7,} {kind} ({first.action}), first at {shown(str(first))}\n")
 
 
 def _batches(out: Path | None) -> str:

@@ -1,16 +1,13 @@
-"""Tables for people and rows for machines."""
+"""Tables for people, rows for machines, and text that cannot steer a terminal."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from ..records.rows import ScoreRow
-from ..records.scores import score_row
-from .terminal import cell
+if TYPE_CHECKING:
+    from ..records.rows import ScoreRow
 
 # What a leaderboard shows, in this order, of what there is; it is sorted by the first of them.
 SHOWN = (
@@ -23,6 +20,64 @@ COVERAGE = (  # with the cut-off of a ranking behind an @
     *("coverage", "alpha_ndcg", "alpha_ndcg_required", "density", "redundancy"),
     *("report_coverage", "report_density"),
 )
+
+
+def shown(text: str) -> str:
+    """The text with control characters, bidi marks and half characters as escapes, lines kept.
+
+    >>> shown("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+
+
+def cell(text: str, most: int | None = None) -> str:
+    """As `shown`, on one line, of at most so many characters.
+
+    >>> cell("one\\ntwo"), cell("abcdef", 5)
+    ('one\\\\ntwo', 'ab...')
+    """
+    plain = shown(text).replace("\n", "\\n")
+    return plain if most is None or len(plain) <= most else plain[: most - 3] + "..."
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def figure(value: float | None, digits: int = 3, sign: str = "") -> str:
+    """A number, or - where there is none.
+
+    >>> figure(0.25), figure(0.25, 2, "+"), figure(None)
+    ('0.250', '+0.25', '-')
+    """
+    return "-" if value is None else f"{value:{sign}.{digits}f}"
+
+
+def interval(
+    low: float | None, high: float | None, digits: int = 3, sign: str = "", none: str = "-"
+) -> str:
+    """The bounds of a number in brackets, or `none` where there are none.
+
+    >>> interval(0.1, 0.25), interval(None, None)
+    ('[0.100 0.250]', '-')
+    """
+    if low is None or high is None:
+        return none
+    return f"[{figure(low, digits, sign)} {figure(high, digits, sign)}]"
+
+
+def estimate(row: Mapping[str, Any] | None) -> str:
+    """A value with its bounds behind it, of a row with `value`, `low` and `high`.
+
+    >>> estimate({"value": 0.5, "low": 0.4, "high": 0.625})
+    '0.500 [0.400, 0.625]'
+    """
+    if row is None or row["value"] is None or row["low"] is None:
+        return figure(None if row is None else row["value"])
+    return f"{figure(row['value'])} [{figure(row['low'])}, {figure(row['high'])}]"
 
 
 def leaderboard(rows: Sequence[ScoreRow]) -> str:
@@ -88,11 +143,15 @@ def spent_line(spent: Mapping[str, Any]) -> str:
 
 def write_rows(rows: Iterable[ScoreRow]) -> None:
     """Score rows to stdout, one JSON object a line."""
+    from ..records.scores import score_row
+
     write_objects(score_row(row) for row in rows)
 
 
 def write_objects(objects: Iterable[Any]) -> None:
     """Objects to stdout, one a line."""
+    import orjson
+
     for row in objects:
         sys.stdout.write(orjson.dumps(row).decode() + "\n")
 
@@ -122,9 +181,8 @@ def _cells(run: str, measures: Sequence[str], cells: dict[tuple[str, str], Score
 def _shown(row: ScoreRow | None) -> str:
     if row is None:
         return "-"
-    bounds = ""
-    if row.n_unjudged and row.low is not None and row.high is not None:
-        bounds = f" [{row.low:.3f} {row.high:.3f}]"
+    bounds = interval(row.low, row.high, none="") if row.n_unjudged else ""
+    bounds = f" {bounds}" if bounds else ""
     if row.value is None or (row.n_unjudged and not row.n):  # nothing arrived: not even a 0
         return f"-{bounds}"
     return f"{row.value:.0f}" if row.measure == "length" else f"{row.value:.4f}{bounds}"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RESAMPLES = 1000
-MOST_RESAMPLES = 100_000  # all are held at once
+MOST_RESAMPLES = 100_000  # all are in memory at once
 LEVEL = 0.95
 
 
@@ -43,7 +43,7 @@ class Resampling:
     """Items by topic, and how often each topic is drawn.
 
     Attributes:
-        topic_of: (n_items,) the place of each item's topic among the topics in sorted order.
+        topic_of: (n_items,) the number of each item's topic among the topics in sorted order.
         n_topics: how many topics there are; 0: not known, so that nothing is drawn.
         draws: (resamples, max(n_topics, 1)) counts, see `topic_draws`.
         level: of the intervals, in (0, 1).
@@ -54,11 +54,15 @@ class Resampling:
     draws: NDArray[np.int64] = field(repr=False)
     level: float = LEVEL
 
-    def counts(self, codes: NDArray[np.int64], n_codes: int) -> NDArray[np.float64]:
-        """How often each code occurs in each sample: (n_items,) codes -> (resamples, n_codes)."""
+    def counts_by_topic(self, codes: NDArray[np.int64], n_codes: int) -> NDArray[np.float64]:
+        """How often each code occurs in each topic: (n_items,) codes -> (n_topics, n_codes)."""
         n_topics = self.draws.shape[1]
         found = np.bincount(self.topic_of * n_codes + codes, minlength=n_topics * n_codes)
-        return self.draws.astype(np.float64) @ found.reshape(n_topics, n_codes)
+        return found.reshape(n_topics, n_codes).astype(np.float64)
+
+    def counts(self, codes: NDArray[np.int64], n_codes: int) -> NDArray[np.float64]:
+        """The same of each sample: (n_items,) codes -> (resamples, n_codes)."""
+        return self.draws.astype(np.float64) @ self.counts_by_topic(codes, n_codes)
 
     def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums over the items of each sample: (n_items, ...) -> (resamples, ...)."""

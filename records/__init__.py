@@ -1,4 +1,6 @@
-"""The data: frozen typed rows, and a checked reader and writer for every file format.
+"""The data: frozen typed rows, and a checked reader for every file format, with its writer.
+
+Imports no other folder of ours; every folder but metrics may import it.
 
 Readers take a `Problems`, in which they note what is wrong by file and line; a caller ends with
 `problems.raise_errors()`. They raise `InputError` only for a file that cannot be read at all.
@@ -13,29 +15,33 @@ from .assignments import (
     assignment_row,
     read_assignments,
 )
-from .candidates import CandidatePool, pool_rows, read_candidates, write_segment_pool
-from .claims import Claim, ClaimLabel, ClaimSet, claims_row, read_claims
-from .documents import TopicDocuments, read_topic_documents
-from .entailments import (
+from .candidates import CandidatePool, read_candidates
+from .documents import Summary, TopicDocuments, read_reports, read_summaries, read_topic_documents
+from .judgements import Judged, Outcome, Provenance, Reason, Unjudged
+from .key_points import (
     ENTAILMENT_LABELS,
+    Claim,
+    ClaimLabel,
+    ClaimSet,
     Entailment,
     EntailmentLabel,
+    claims_row,
     entailment_row,
+    key_point_set_row,
+    read_claims,
     read_entailments,
+    read_key_point_sets,
 )
-from .judgements import Judged, Outcome, Provenance, Reason, Unjudged
-from .key_points import key_point_set_row, read_key_point_sets
 from .labels.cells import LabelFile
 from .labels.kinds import FileKind, file_kind
 from .labels.labels import read_labels
 from .nuggets import bank_row, nugget_row, read_nugget_banks
 from .passages import natural_order, read_passages
-from .qrels import read_diversity_qrels, read_qrels, write_diversity_qrels, write_qrels
+from .qrels import read_qrels, write_diversity_qrels, write_qrels
 from .questions import question_set_row, read_question_sets
 from .ratings import Ratings, answer_id, rating_row, read_ratings, reference_id
 from .reading.problems import InputError, Problem, Problems
 from .relevance import RelevanceLabel, read_relevance, relevance_row
-from .reports import read_reports
 from .rows import (
     Answer,
     Citation,
@@ -56,17 +62,14 @@ from .rows import (
     nugget_ids,
 )
 from .runs import read_trec_run, write_trec_run
-from .scores import read_scores, score_row, write_ir_measures, write_scores, write_scores_jsonl
-from .summaries import Summary, read_summaries
+from .scores import read_scores, score_row, write_scores
 from .support import (
     SUPPORT_WEIGHTS,
     SupportCitation,
     SupportLabel,
     SupportLabels,
     SupportSentence,
-    ragdoll_row,
     read_support,
-    support_rows,
 )
 from .topics import read_topics
 
@@ -128,15 +131,12 @@ __all__ = [
     "natural_order",
     "nugget_ids",
     "nugget_row",
-    "pool_rows",
     "question_set_row",
-    "ragdoll_row",
     "rating_row",
     "read_answers",
     "read_assignments",
     "read_candidates",
     "read_claims",
-    "read_diversity_qrels",
     "read_documents",
     "read_entailments",
     "read_key_point_sets",
@@ -157,12 +157,8 @@ __all__ = [
     "reference_id",
     "relevance_row",
     "score_row",
-    "support_rows",
     "write_diversity_qrels",
-    "write_ir_measures",
     "write_qrels",
     "write_scores",
-    "write_scores_jsonl",
-    "write_segment_pool",
     "write_trec_run",
 ]

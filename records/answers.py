@@ -11,12 +11,12 @@ from typing import Any
 
 from .citations import (
     References,
+    heading_sign,
     inline_documents,
     plain_citations,
     read_citations,
     read_references,
 )
-from .headings import heading_sign
 from .passages import add_passage, passage_of
 from .reading.fields import Line, as_id, as_int, read_lines, show, stem
 from .reading.problems import Problems

@@ -106,14 +106,10 @@ def assignment_row(assignment: Assignment) -> dict[str, Any]:
 
 
 def _label(item: Line) -> AssignmentLabel | None:
-    written = item.row.get("assignment")
-    normal = written.strip().lower() if isinstance(written, str) else None
-    label = next((label for label in ASSIGNMENT_LABELS if label == normal), None)
-    if label is None and not ("assignment" in item.row and written is None):
-        got = show(written) if "assignment" in item.row else "missing"
-        what = f"{item.name('assignment')} is {got}, wanted {', '.join(ASSIGNMENT_LABELS)}"
-        item.keep("label", f"{what}; not judged")
-    return label
+    if "assignment" not in item.row:
+        wanted = ", ".join(ASSIGNMENT_LABELS)
+        item.keep("label", f"{item.name('assignment')} is missing, wanted {wanted}; not judged")
+    return item.label("assignment", ASSIGNMENT_LABELS)
 
 
 def _length(line: Line, text: str) -> int | None:

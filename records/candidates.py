@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from .passages import TEXT_FIELDS, add_passage, passage_of
 from .reading.fields import Line, as_id, as_int, read_lines, show, stem
@@ -52,31 +48,6 @@ def read_candidates(path: Path, problems: Problems) -> CandidatePool:
     if not pool.rankings:
         problems.error(path, 1, "empty_file", "no candidates, wanted those of at least one topic")
     return pool
-
-
-def pool_rows(pool: CandidatePool) -> Iterator[dict[str, Any]]:
-    """The pool as castorini requests, one per topic; the run's name has no place in them."""
-    for topic_id, ranking in pool.rankings.items():
-        topic = pool.topics.get(topic_id)
-        grades = pool.qrels.get(topic_id, {})
-        candidates = []
-        for place, passage_id in enumerate(ranking.passage_ids):
-            row: dict[str, Any] = {"docid": passage_id}
-            if ranking.scores:
-                row["score"] = ranking.scores[place]
-            if passage_id in grades:
-                row["judgment"] = grades[passage_id]
-            if (passage := pool.passages.get(passage_id)) is not None:
-                title = {"title": passage.title} if passage.title else {}
-                row["doc"] = {**title, "segment": passage.text}
-            candidates.append(row)
-        text = topic.text if topic else ""
-        yield {"query": {"qid": topic_id, "text": text}, "candidates": candidates}
-
-
-def write_segment_pool(path: Path, pool: CandidatePool) -> None:
-    """Write `pool_rows` as JSONL."""
-    path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in pool_rows(pool)))
 
 
 def _add_list(pool: CandidatePool, line: Line) -> None:

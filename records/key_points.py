@@ -1,14 +1,50 @@
-"""Key points: what an answer should take from the documents of its topic."""
+"""Key points, which an answer should take from documents, and whether it states them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS
 from .reading.fields import Line, as_id, read_lines, show
 from .reading.problems import Problems
-from .rows import KeyPoint, KeyPointSet, key_point_ids
+from .rows import KeyPoint, KeyPointSet, Leaning, Row, key_point_ids
+
+EntailmentLabel = Literal["no", "neutral", "yes"]
+ENTAILMENT_LABELS: tuple[EntailmentLabel, ...] = get_args(EntailmentLabel)  # arXiv:2410.23000
+ClaimLabel = Literal["no", "yes"]
+CLAIM_LABELS: tuple[ClaimLabel, ...] = get_args(ClaimLabel)
+
+
+class Entailment(Leaning):
+    """Whether an answer entails a key point; `label` None: not judged.
+
+    `evidence` is what the judge quoted from the answer, "" for nothing; `is_quoted` says whether
+    it stands there word for word, None where there is no evidence or nobody looked.
+    """
+
+    run_id: str
+    topic_id: str
+    key_point_id: str
+    label: EntailmentLabel | None
+    evidence: str = ""
+    is_quoted: bool | None = None
+
+
+class Claim(Row):
+    """A claim; `label` says whether it states at least one key point, None: not judged."""
+
+    text: str
+    label: ClaimLabel | None
+
+
+class ClaimSet(Row):
+    """The claims of an answer, in its order; None: nobody could say what it claims."""
+
+    run_id: str
+    topic_id: str
+    claims: tuple[Claim, ...] | None
 
 
 def read_key_point_sets(path: Path, problems: Problems) -> dict[str, KeyPointSet]:
@@ -51,6 +87,98 @@ def key_point_set_row(points: KeyPointSet) -> dict[str, Any]:
             row["sources"] = list(point.sources)
         rows.append(row)
     return {"query": points.query, "qid": points.topic_id, "key_points": rows}
+
+
+def read_entailments(path: Path, problems: Problems) -> Iterator[Entailment]:
+    """Read `entailments.jsonl`, a line per topic, run and key point, lazily.
+
+    A label that is none of yes, neutral and no becomes None (not judged, never no) and is
+    listed as `label`; null, as we write what is not judged, becomes None too. An `is_quoted`
+    that is neither true nor false is not used, and listed.
+
+    Errors noted: an id or the label missing, a key point twice for an answer with two labels.
+    With the same label it is read once and mentioned.
+    """
+    for _, entailment in placed_entailments(read_lines(path, problems)):
+        yield entailment
+
+
+def placed_entailments(lines: Iterable[Line]) -> Iterator[tuple[Line, Entailment]]:
+    """The entailments in these objects, as `read_entailments`, each with its object."""
+    seen: dict[tuple[str, str, str], EntailmentLabel | None] = {}
+    for line in lines:
+        topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
+        key_point_id = line.id("key_point_id")
+        if "label" not in line.row:
+            line.missing("label")
+        elif topic_id is not None and run_id is not None and key_point_id is not None:
+            label, cell = line.label("label", ENTAILMENT_LABELS), (topic_id, run_id, key_point_id)
+            if cell not in seen:
+                seen[cell] = label
+                yield (
+                    line,
+                    Entailment(
+                        run_id=run_id,
+                        topic_id=topic_id,
+                        key_point_id=key_point_id,
+                        label=label,
+                        evidence=line.optional_text("evidence"),
+                        is_quoted=_is_quoted(line),
+                        **line.leaning(),
+                    ),
+                )
+                continue
+            what = f"key point {key_point_id!r} of run {run_id!r}, topic {topic_id!r}"
+            if seen[cell] == label:
+                line.keep("duplicate_entailment", f"{what} occurs twice with one label")
+            else:
+                got = f"has {show(label)} here and {show(seen[cell])} before"
+                line.error("duplicate_entailment", f"{what} {got}, wanted one label")
+
+
+def entailment_row(entailment: Entailment) -> dict[str, Any]:
+    """A line of `entailments.jsonl`; a null label is not judged."""
+    return {
+        "topic_id": entailment.topic_id,
+        "run_id": entailment.run_id,
+        "key_point_id": entailment.key_point_id,
+        "label": entailment.label,
+        "evidence": entailment.evidence,
+        "is_quoted": entailment.is_quoted,
+        **entailment.known(),
+    }
+
+
+def read_claims(path: Path, problems: Problems) -> Iterator[ClaimSet]:
+    """Read `claims.jsonl`, a line per topic and run, lazily: `claims`, or null.
+
+    A claim is a text, not judged, or an object with `text` and `label`. A label other than yes
+    and no becomes None (not judged, never no) and is listed as `label`; null becomes None too.
+    An empty claim is skipped.
+
+    Errors noted: no topic or run, `claims` missing or no list, a topic and run twice.
+    """
+    seen: dict[tuple[str, str], int] = {}
+    for line in read_lines(path, problems):
+        topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
+        is_extracted = "claims" not in line.row or line.row["claims"] is not None
+        items = line.objects("claims", text_as="text") if is_extracted else None
+        if topic_id is None or run_id is None or (is_extracted and items is None):
+            continue
+        if (first := seen.get((topic_id, run_id))) is not None:
+            what = f"the claims of run {run_id!r}, topic {topic_id!r} are in line {first} already"
+            line.error("duplicate_claims", f"{what}, wanted them once")
+            continue
+        seen[topic_id, run_id] = line.number
+        claims = None if items is None else tuple(_claims(items))
+        yield ClaimSet(run_id=run_id, topic_id=topic_id, claims=claims)
+
+
+def claims_row(found: ClaimSet) -> dict[str, Any]:
+    """A line of `claims.jsonl`: null claims were not extracted, a null label is not judged."""
+    claims = found.claims
+    rows = claims if claims is None else [claim.model_dump() for claim in claims]
+    return {"topic_id": found.topic_id, "run_id": found.run_id, "claims": rows}
 
 
 def _key_points(items: list[Line]) -> list[KeyPoint]:
@@ -103,3 +231,21 @@ def _listed(item: Line, field: str) -> list[object]:
         return written or []
     item.keep(f"bad_{field}", f"{item.name(field)} is {show(written)}, wanted a list; left out")
     return []
+
+
+def _is_quoted(line: Line) -> bool | None:
+    written = line.row.get("is_quoted")
+    if written is None or isinstance(written, bool):
+        return written
+    what = f"{line.name('is_quoted')} is {show(written)}, wanted true, false or null"
+    line.keep("is_quoted", f"{what}; not used")
+    return None
+
+
+def _claims(items: list[Line]) -> Iterator[Claim]:
+    for item in items:
+        text = item.text("text", "claim")
+        if text is not None and text.strip():
+            yield Claim(text=text, label=item.label("label", CLAIM_LABELS))
+        elif text is not None:
+            item.skip("empty_claim", f"{item.name('text')} is empty, wanted a claim")

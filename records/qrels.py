@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from .passages import natural_order
 from .reading.fields import as_int
@@ -23,24 +23,28 @@ def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
     Errors noted: other than 4 columns, other grades, one pair with two grades.
     """
     qrels: dict[str, dict[str, int]] = {}
-    for line in _lines(path, problems):
-        _add(qrels.setdefault(line.topic_id, {}), line, path, problems)
-    return qrels
-
-
-def read_diversity_qrels(path: Path, problems: Problems) -> dict[str, dict[str, dict[str, int]]]:
-    """Read 0 or 1 by topic, sub-question (in the place of the iteration) and passage.
-
-    Errors noted: as `read_qrels`, and a grade that is not 0 or 1.
-    """
-    qrels: dict[str, dict[str, dict[str, int]]] = {}
-    for line in _lines(path, problems):
-        if line.grade not in (0, 1):
-            what = f"grade {line.grade}, wanted 1 where the passage answers the question, else 0"
-            problems.error(path, line.number, "bad_grade", what)
+    for number, line in text_lines(path):
+        columns = line.split()
+        if len(columns) != 4:
+            what = f"{len(columns)} columns, wanted 4: topic iteration document grade"
+            problems.error(path, number, "bad_qrels", what)
             continue
-        of_question = qrels.setdefault(line.topic_id, {}).setdefault(line.iteration, {})
-        _add(of_question, line, path, problems)
+        topic_id, _, passage_id, written = columns
+        grade = _TRUTH.get(written.lower(), as_int(written))
+        if grade is None:
+            what = f"grade {written[:40]!r}, wanted a whole number, True or False"
+            problems.error(path, number, "bad_grade", what)
+            continue
+        grades = qrels.setdefault(topic_id, {})
+        pair, known = f"{passage_id!r} of topic {topic_id!r}", grades.get(passage_id)
+        if known is None:
+            grades[passage_id] = grade
+        elif known == grade:
+            what = f"{pair} occurs twice with grade {grade}"
+            problems.keep(path, number, "duplicate_grade", what)
+        else:
+            what = f"{pair} has grade {grade} here and {known} before, wanted one"
+            problems.error(path, number, "duplicate_grade", what)
     return qrels
 
 
@@ -77,43 +81,6 @@ def write_diversity_qrels(
                     raise ValueError(f"topic {topic_id!r}: {what}, wanted 0 or 1")
                 lines.append(_written(topic_id, question_id, passage_id, grade))
     path.write_text("".join(lines), encoding="utf-8")
-
-
-class _Line(NamedTuple):
-    number: int
-    topic_id: str
-    iteration: str
-    passage_id: str
-    grade: int
-
-
-def _lines(path: Path, problems: Problems) -> Iterator[_Line]:
-    for number, line in text_lines(path):
-        columns = line.split()
-        if len(columns) != 4:
-            what = f"{len(columns)} columns, wanted 4: topic iteration document grade"
-            problems.error(path, number, "bad_qrels", what)
-            continue
-        topic_id, iteration, passage_id, written = columns
-        grade = _TRUTH.get(written.lower(), as_int(written))
-        if grade is None:
-            what = f"grade {written[:40]!r}, wanted a whole number, True or False"
-            problems.error(path, number, "bad_grade", what)
-            continue
-        yield _Line(number, topic_id, iteration, passage_id, grade)
-
-
-def _add(grades: dict[str, int], line: _Line, path: Path, problems: Problems) -> None:
-    known = grades.get(line.passage_id)
-    place = f"{line.passage_id!r} of topic {line.topic_id!r}"
-    if known is None:
-        grades[line.passage_id] = line.grade
-    elif known == line.grade:
-        what = f"{place} occurs twice with grade {line.grade}"
-        problems.keep(path, line.number, "duplicate_grade", what)
-    else:
-        what = f"{place} has grade {line.grade} here and {known} before, wanted one"
-        problems.error(path, line.number, "duplicate_grade", what)
 
 
 def _sorted(by_id: Mapping[str, Of]) -> list[tuple[str, Of]]:

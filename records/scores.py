@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import orjson
 
@@ -15,7 +15,6 @@ from .reading.problems import Problems
 from .rows import ScoreRow
 
 Layout = Literal["jsonl", "ir_measures", "tot", "trec_eval", "rag4reports", "ranking"]
-LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 # The order of the columns; "-" is not read. trec_eval names its run in no column.
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -59,21 +58,21 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
 
 
 def write_scores(jsonl: Path, ir_measures: Path, rows: Iterable[ScoreRow]) -> None:
-    """Write both files in one pass, so that the rows, which are many, are never all held.
+    """Write both layouts in one pass, so that the rows, which are many, are never all held.
 
-    Raises: as `write_ir_measures`; then neither file is written.
+    `scores.jsonl` has an object a row; the columns for ir_measures and auto-judge tools are
+    `run topic measure value`, tab-separated. Columns cannot say "no value", and their readers
+    average what is there: a row whose value is None stands in `scores.jsonl` alone.
+
+    Raises: ValueError if a name is empty or has white space, which the columns cannot carry; then
+        neither file is written.
     """
     objects, columns = [], []
     for row in rows:
-        objects.append(_json_line(row))
+        objects.append(orjson.dumps(score_row(row)) + b"\n")  # orjson's own bytes take 1 KB more
         columns.append(_ir_measures_line(row))
     jsonl.write_bytes(b"".join(objects))
     ir_measures.write_text("".join(columns), encoding="utf-8")
-
-
-def write_scores_jsonl(path: Path, rows: Iterable[ScoreRow]) -> None:
-    """Write `scores.jsonl`: an object a row; `n_topics` only on the rows that have it."""
-    path.write_bytes(b"".join(map(_json_line, rows)))
 
 
 def score_row(row: ScoreRow) -> dict[str, Any]:
@@ -82,21 +81,6 @@ def score_row(row: ScoreRow) -> dict[str, Any]:
     if fields["n_topics"] is None:
         del fields["n_topics"]
     return fields
-
-
-def write_ir_measures(path: Path, rows: Iterable[ScoreRow]) -> None:
-    """Write `run topic measure value`, tab-separated, for ir_measures and auto-judge tools.
-
-    The layout has no way to say "no value", and its readers average what they find: a row
-    whose value is None stands in `scores.jsonl` alone.
-
-    Raises: ValueError if a name is empty or has white space, which the columns cannot carry.
-    """
-    path.write_text("".join(map(_ir_measures_line, rows)), encoding="utf-8")
-
-
-def _json_line(row: ScoreRow) -> bytes:
-    return orjson.dumps(score_row(row)) + b"\n"  # orjson's own bytes take 1 KB and more each
 
 
 def _ir_measures_line(row: ScoreRow) -> str:

@@ -15,13 +15,6 @@ SupportLabel = Literal["full", "partial", "none"]
 
 # Credit of a label: arXiv:2504.15205, weighted precision and recall.
 SUPPORT_WEIGHTS: dict[SupportLabel, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
-RAGDOLL_CODES: dict[SupportLabel | None, str] = {
-    "full": "2",
-    "partial": "1",
-    "none": "0",
-    None: "-1",
-}
-
 _SPELLINGS: dict[str, SupportLabel | None] = {
     "2": "full",
     "full": "full",
@@ -107,26 +100,6 @@ def placed_support(lines: Iterable[Line]) -> Iterator[tuple[Line, SupportLabels]
         yield group.first, group.labels()
 
 
-def support_rows(labels: SupportLabels) -> Iterator[dict[str, Any]]:
-    """Our `support.jsonl`: a line per citation, and one for each sentence without citations.
-
-    `weight` is what the label earns: 1, 0.5, 0, or null when not judged. Sentence texts, and
-    answers without sentences, have no place in this layout.
-    """
-    for sentence in labels.sentences:
-        place = (labels.run_id, labels.topic_id, sentence.id)
-        if not sentence.citations:
-            yield support_row(*place, citation=None, rank=None, label="none")
-        for cited in sentence.citations:
-            yield support_row(
-                *place,
-                citation=cited.passage_id,
-                rank=cited.rank,
-                label=cited.label,
-                leaning=cited.known(),
-            )
-
-
 def support_row(
     run_id: str,
     topic_id: str,
@@ -137,7 +110,10 @@ def support_row(
     label: SupportLabel | None,
     leaning: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """A line of `support.jsonl`; a sentence without citations has neither one nor a rank."""
+    """A line of `support.jsonl`; a sentence without citations has neither one nor a rank.
+
+    `weight` is what the label earns: 1, 0.5, 0, or null when not judged.
+    """
     return {
         "run_id": run_id,
         "topic_id": topic_id,
@@ -147,30 +123,6 @@ def support_row(
         "label": label,
         "weight": None if label is None else SUPPORT_WEIGHTS[label],
         **leaning,
-    }
-
-
-def ragdoll_row(labels: SupportLabels) -> dict[str, Any]:
-    """An answer in the layout of RAGDoll's `support_assignments.jsonl`; "-1" is not judged."""
-    return {
-        "topic_id": labels.topic_id,
-        "narrative_id": labels.topic_id,
-        "run_id": labels.run_id,
-        "sentences": [
-            {
-                "sentenceID": sentence.id,
-                "text": sentence.text,
-                "citations": [
-                    {
-                        "citationID": citation.rank,
-                        "reference": citation.passage_id,
-                        "support": RAGDOLL_CODES[citation.label],
-                    }
-                    for citation in sentence.citations
-                ],
-            }
-            for sentence in labels.sentences
-        ],
     }
 
 

@@ -1,9 +1,8 @@
-"""BM25 without Java: bm25s holds the scores, terms are made as Lucene makes them."""
+"""BM25 without Java: bm25s computes the scores, from terms that are made as Lucene makes them."""
 
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,12 @@ import numpy as np
 from ..records.reading.problems import InputError
 from ..records.rows import Passage
 from .corpus import passage_text
+from .defaults import K1, B
 from .english import ANALYSIS, terms
 from .index_files import new_index, open_index, read_ids, write_ids
 from .scored import Ranked, Scored, check_queries
 
 KIND = "bm25"
-K1, B = 0.9, 0.4  # Anserini's defaults, those of the TREC baselines
 
 
 class Bm25:
@@ -34,8 +33,8 @@ class Bm25:
 
     >>> passages = [Passage(id="a", text="A ship in harbour."), Passage(id="b", text="Rain.")]
     >>> bm25 = Bm25.build(passages)
-    >>> bm25.search(["harbours"], 10)
-    [[Scored(passage_id='a', score=0.3431...)]]
+    >>> [(hit.passage_id, round(hit.score, 4)) for hit in bm25.search(["harbours"], 10)[0]]
+    [('a', 0.3431)]
     """
 
     def __init__(self, model: Any, passage_ids: Sequence[str]) -> None:
@@ -45,9 +44,10 @@ class Bm25:
 
     @classmethod
     def build(cls, passages: Iterable[Passage], *, k1: float = K1, b: float = B) -> Bm25:
-        """Count the terms of the passages, each of which is read once and not kept.
+        """Count the terms of the passages, each of which is read once and its text not kept.
 
-        Memory: 16 bytes for each different term of each passage at the peak, and the ids.
+        Memory: 4 bytes for each term of each passage and, at the peak, 28 for each different one;
+        the ids, and the vocabulary.
 
         Args:
             k1: how slowly more occurrences of a term stop to count, 0 or more.
@@ -59,11 +59,10 @@ class Bm25:
 
         if not (0 <= k1 < np.inf and 0 <= b <= 1):
             raise ValueError(f"k1 must be 0 or more and b from 0 to 1, got {k1} and {b}")
-        passage_ids, vocabulary, counts = _count(passages)
-        model = bm25s.BM25(k1=k1, b=b, method="lucene")
-        model.vocab_dict = vocabulary
-        model.nonoccurrence_array = None  # of other variants
-        model.scores = _weigh(counts, k1, b)
+        passage_ids, numbers, vocabulary = _in_numbers(passages)
+        model = bm25s.BM25(k1=k1, b=b, method="lucene", csc_backend="scipy")
+        with np.errstate(invalid="ignore"):  # 0 / 0 where no passage has a term
+            model.index((numbers, vocabulary), create_empty_token=False, show_progress=False)
         return cls(model, passage_ids)
 
     def save(self, folder: Path) -> None:
@@ -108,7 +107,7 @@ class Bm25:
 
         A query of stop words and unknown words finds nothing.
 
-        Raises: ValueError for a blank query, with its place, or hits < 1.
+        Raises: ValueError for a blank query, with its position, or hits < 1.
         """
         check_queries(queries, hits)
         return [self._search(query, hits) for query in queries]
@@ -123,43 +122,19 @@ class Bm25:
             least = np.partition(scores[found], -hits)[-hits]
             found = found[scores[found] >= least]
         best = found[np.argsort(-scores[found], kind="stable")[:hits]]
-        return [Scored(self._passage_ids[place], float(scores[place])) for place in best]
+        return [Scored(self._passage_ids[position], float(scores[position])) for position in best]
 
 
-def _count(passages: Iterable[Passage]) -> tuple[list[str], dict[str, int], Any]:
-    """Ids of the passages, numbers of the terms, and a CSC matrix of counts (passages, terms)."""
-    from scipy.sparse import csr_matrix
-
+def _in_numbers(passages: Iterable[Passage]) -> tuple[list[str], list[array[int]], dict[str, int]]:
+    """Ids of the passages, the numbers of the terms of each, and the number of each term."""
     passage_ids: list[str] = []
+    # bm25s takes lists of terms too, and then holds a Python object for each term of each passage.
+    numbers: list[array[int]] = []
     vocabulary: dict[str, int] = {}
-    # bm25s would take all terms as lists of int and need twice the memory.
-    term_ids, counts, ends = array("i"), array("f"), array("q", [0])
     for passage in passages:
-        found = Counter(terms(passage_text(passage)))
-        term_ids.extend(vocabulary.setdefault(term, len(vocabulary)) for term in found)
-        counts.extend(found.values())
-        ends.append(len(term_ids))
+        found = terms(passage_text(passage))
+        numbers.append(array("i", (vocabulary.setdefault(t, len(vocabulary)) for t in found)))
         passage_ids.append(passage.id)
     if not passage_ids:
         raise ValueError("no passages, wanted one or more")
-    rows = np.frombuffer(counts, "f4"), np.frombuffer(term_ids, "i4"), np.frombuffer(ends, "i8")
-    by_passage = csr_matrix(rows, shape=(len(passage_ids), len(vocabulary)))
-    return passage_ids, vocabulary, by_passage.tocsc()
-
-
-def _weigh(counts: Any, k1: float, b: float) -> dict[str, Any]:
-    """What each term adds to each passage, in the form in which bm25s keeps it."""
-    n_passages = counts.shape[0]
-    lengths = np.asarray(counts.sum(axis=1)).ravel()
-    damping = k1 * (1 - b + b * lengths / (lengths.mean() or 1))
-    n_holding = np.diff(counts.indptr)
-    rarity = np.log1p((n_passages - n_holding + 0.5) / (n_holding + 0.5))
-    weights = counts.data
-    weights /= weights + damping.astype("f4")[counts.indices]
-    weights *= np.repeat(rarity.astype("f4"), n_holding)
-    return {
-        "data": weights,
-        "indices": counts.indices,
-        "indptr": counts.indptr,
-        "num_docs": n_passages,
-    }
+    return passage_ids, numbers, vocabulary

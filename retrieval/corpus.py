@@ -29,8 +29,12 @@ def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passa
 
     Raises: InputError at the end of a file with errors, or if there is no passage in any file.
 
-    >>> problems = Problems()
-    >>> bm25 = Bm25.build(stream_passages([Path("passages.jsonl")], problems))
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "passages.jsonl")
+    ...     n_characters = path.write_text('{"docid": "a", "text": "Ebb."}')
+    ...     list(stream_passages([path], Problems()))
+    [Passage(id='a', text='Ebb.', title='')]
     """
     seen: dict[str, int] = {}
     for path in paths:

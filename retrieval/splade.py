@@ -88,12 +88,13 @@ class Splade:
     Search is exact and reads all weights from disk, once for every 64 queries; equal scores in
     the order of the collection.
 
-    >>> encoder = SpladeEncoder("naver/splade-v3")
-    >>> splade = Splade.build(stream_passages([Path("p.jsonl")], problems), encoder, Path("index"))
-    >>> splade = Splade.open(Path("index"), encoder)  # another time
-    >>> [ranked] = splade.search(["why do cats purr?"], 10)
-
     Source: Formal, Piwowarski and Clinchant (SIGIR 2021), arXiv:2107.05720.
+
+    Example:
+        encoder = SpladeEncoder("naver/splade-v3")
+        splade = Splade.build(stream_passages([Path("p.jsonl")], problems), encoder, Path("index"))
+        splade = Splade.open(Path("index"), encoder)  # another time
+        [ranked] = splade.search(["why do cats purr?"], 10)
     """
 
     def __init__(self, encoder: SparseEncoder, passage_ids: Sequence[str], matrix: Any) -> None:

@@ -3,52 +3,43 @@
 import os
 import re
 import shlex
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+from benchmarks.pages.__main__ import COMMANDS
+from benchmarks.pages.shown import with_commands
+from processes import JUDGE, run
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def commands_of(page: str) -> list[tuple[str, str]]:
-    """The commands in the page's fenced blocks, and what stands below each."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8").replace("\\\n", " ")
-    blocks = re.findall(r"^```\w*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    parts = [part for block in blocks for part in re.split("^[$] ", block, flags=re.MULTILINE)]
-    pairs = [part.partition("\n") for part in parts]
-    return [(command, shown) for command, _, shown in pairs if command.startswith("judge ")]
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder that has the examples and nothing else."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    return tmp_path
 
 
-def printed(command: str, cwd: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "nuggetjudge", *shlex.split(command)[1:]],
-        cwd=cwd,
-        env={**os.environ, "HOME": str(cwd), "XDG_CACHE_HOME": str(cwd / "cache")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
+def printed(folder: Path, command: str) -> str:
+    env = {**os.environ, "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
+    return run(*JUDGE, *shlex.split(command)[1:], cwd=folder, env=env, check=True).stdout
 
 
 @pytest.mark.parametrize(
-    ("page", "n", "only"),
-    [("generate.md", 4, ""), ("making-collections.md", 5, ""), ("backends.md", 1, "--dry-run")],
+    ("page", "n"), [("generate.md", 4), ("making-collections.md", 5), ("backends.md", 1)]
 )
-def test_the_commands_of_a_page_print_what_stands_below_them(page, n, only, tmp_path):
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    commands = [(command, shown) for command, shown in commands_of(page) if only in command]
-    assert len(commands) == n
-    for command, shown in commands:
-        assert printed(command, tmp_path) == shown, command
+def test_the_commands_of_a_page_print_what_stands_below_them(page, n, home):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    found = with_commands(text, partial(printed, home), COMMANDS[page])
+    assert found == (text, n), "`make pages` renews it"
 
 
-def test_ratings_in_windows_cost_what_the_page_says(tmp_path):
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    page = "making-collections.md"
-    command, shown = next(pair for pair in commands_of(page) if "--dry-run" in pair[0])
-    less = printed(f"{command} --set judges.answerability.window=15", tmp_path)
-    costs = [re.search("^answerability .* ([$][0-9.]+)$", text, re.M)[1] for text in (less, shown)]
-    assert f"({costs[0]} instead of {costs[1]} above)" in (ROOT / "docs" / page).read_text("utf-8")
+def test_ratings_in_windows_cost_what_the_page_says(home):
+    page = (ROOT / "docs" / "making-collections.md").read_text(encoding="utf-8")
+    command = re.search(r"^[$] (judge (?:.*\\\n)*.*--dry-run.*)", page, re.MULTILINE)[1]
+    command = command.replace("\\\n", " ")
+    windows = "--set judges.answerability.window=15"
+    outputs = [printed(home, f"{command} {more}") for more in (windows, "")]
+    costs = [re.search("^answerability .* ([$][0-9.]+)$", text, re.M)[1] for text in outputs]
+    assert f"({costs[0]} instead of {costs[1]} above)" in page

@@ -1,2 +1,2 @@
 """What fitting leaves behind: judge files, and corrections of labels. Imports `judges.verdicts` and
-records; judges, panels and calibration use it."""
+`records`; judges, programs and calibration use it."""

@@ -1,22 +1,74 @@
 """Coefficients of agreement from counts, for many drawn samples at once.
 
 Every function takes arrays whose leading axes (...) run over samples and returns an array of
-those axes, nan where the figure is undefined (0/0). They serve the intervals; the point values
-come from scikit-learn, statsmodels and krippendorff, and the tests show that both are equal.
+those axes, nan where the figure is undefined (0/0). All figures come from here: an interval is
+that of the drawn samples, and the value is that of the one sample that holds each topic once.
+Tests compare with scikit-learn, statsmodels and krippendorff.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from ..ratio import Array, ratio
+from .counts import LabelSums, sums_of_pairs
+
 Weights = Literal["unweighted", "linear", "quadratic"]
 Level = Literal["nominal", "ordinal", "interval"]
 WEIGHTS: tuple[Weights, ...] = ("unweighted", "linear", "quadratic")
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
+
+
+def of_pairs(confusion: Array, scale: Sequence[str]) -> dict[str, Any]:
+    """The figures of `Agreement`, from (..., k, k) counts; a dict where it has one."""
+    right = np.diagonal(confusion, axis1=-2, axis2=-1)
+    by_label = {
+        "precision": ratio(right, confusion.sum(-2)),
+        "recall": ratio(right, confusion.sum(-1)),
+        "one_vs_rest": one_vs_rest_kappa(confusion),
+    }
+    of_annotators = of_items(sums_of_pairs(confusion))
+    of_annotators.pop("observed")
+    return {
+        "accuracy": accuracy(confusion),
+        "macro_f1": macro_f1(confusion),
+        "cohen_kappa": {weights: cohen_kappa(confusion, weights) for weights in WEIGHTS},
+        **{
+            name: {label: figures[..., i] for i, label in enumerate(scale)}
+            for name, figures in by_label.items()
+        },
+        **of_annotators,
+    }
+
+
+def of_items(sums: LabelSums) -> dict[str, Any]:
+    """observed, alpha (by level), fleiss_kappa, randolph_kappa and ac1 of `Reliability`."""
+    n_labels = sums.shares.shape[-1]
+    return {
+        "observed": ratio(sums.agreeing, sums.n_pairable),
+        "alpha": {level: krippendorff_alpha(sums.coincidences, level) for level in LEVELS},
+        "fleiss_kappa": fleiss_kappa(sums.even_labels, sums.agreeing_even, sums.n_even),
+        "randolph_kappa": randolph_kappa(sums.agreeing_even, sums.n_even, n_labels),
+        "ac1": gwet_ac1(sums.shares, sums.n_items, sums.agreeing, sums.n_pairable),
+    }
+
+
+def of_several_pairs(confusions: Iterable[Array]) -> tuple[dict[str, Array], Array]:
+    """The mean of Cohen's kappa over the pairs that have one, by weights; and how many have.
+
+    Args:
+        confusions: (..., k, k) counts of each pair of annotators.
+    """
+    sums, n_defined = dict.fromkeys(WEIGHTS, np.zeros(())), np.zeros(())
+    for confusion in confusions:
+        kappas = {weights: cohen_kappa(confusion, weights) for weights in WEIGHTS}
+        n_defined = n_defined + ~np.isnan(kappas["unweighted"])
+        sums = {weights: sums[weights] + np.nan_to_num(kappas[weights]) for weights in WEIGHTS}
+    return {weights: ratio(total, n_defined) for weights, total in sums.items()}, n_defined
 
 
 def accuracy(confusion: Array) -> Array:
@@ -40,12 +92,12 @@ def cohen_kappa(confusion: Array, weights: Weights = "unweighted") -> Array:
     >>> float(cohen_kappa(np.array([[15.0, 10.0], [5.0, 20.0]])).round(3))
     0.4
     """
-    places = np.arange(confusion.shape[-1])
-    apart = np.abs(places[:, None] - places).astype(np.float64)
+    positions = np.arange(confusion.shape[-1])
+    apart = np.abs(positions[:, None] - positions).astype(np.float64)
     distance = {"unweighted": (apart > 0) * 1.0, "linear": apart, "quadratic": apart**2}[weights]
     rows, columns = confusion.sum(-1), confusion.sum(-2)
     observed = (confusion * distance).sum((-2, -1)) * confusion.sum((-2, -1))
-    expected = ((rows @ distance) * columns).sum(-1)
+    expected = ((rows @ distance) * columns).sum(-1)  # whole numbers, so that ties are exact
     return 1 - ratio(observed, expected)
 
 
@@ -74,9 +126,10 @@ def krippendorff_alpha(coincidences: Array, level: Level) -> Array:
     if level == "nominal":
         distance = (distance > 0) * 1.0
     # A label's distance to itself is 0, so its pairs with itself need not be taken out.
-    expected = (totals[..., :, None] * totals[..., None, :] * distance).sum((-2, -1))
+    pairs = totals[..., :, None] * totals[..., None, :]
+    by_chance = ratio(pairs, totals.sum(-1)[..., None, None] - 1)
     observed = (coincidences * distance).sum((-2, -1))
-    return 1 - ratio(observed * (totals.sum(-1) - 1), expected)
+    return 1 - ratio(observed, (by_chance * distance).sum((-2, -1)))
 
 
 def fleiss_kappa(totals: Array, agreeing: ArrayLike, n_items: ArrayLike) -> Array:
@@ -123,12 +176,3 @@ def gwet_ac1(
 def beyond_chance(observed: Array, by_chance: Array) -> Array:
     """(observed - chance) / (1 - chance)."""
     return ratio(observed - by_chance, 1 - by_chance)
-
-
-def ratio(above: ArrayLike, below: ArrayLike) -> Array:
-    """Their quotient, nan where `below` is 0 (to rounding: counts are whole, shares in [0, 1])."""
-    one, other = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
-    found: Array = np.divide(
-        one, other, out=np.full(other.shape, np.nan), where=np.abs(other) > 1e-12
-    )
-    return found

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -66,7 +64,7 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
     Raises: ValueError if the lengths differ, the scale repeats a label or has fewer than 2, or a
         label is not on it; it names the index.
     Source: Cohen, "A coefficient of agreement for nominal scales" (1960); "Weighted kappa" (1968).
-        Computed by scikit-learn; the last four as in `reliability`.
+        The last four as in `reliability`.
 
     >>> result = agreement(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"], ["no", "yes"])
     >>> result.confusion, result.accuracy, result.cohen_kappa["unweighted"]
@@ -74,105 +72,33 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
     >>> result.recall, agreement(["no"], ["no"], ["no", "yes"]).recall
     ({'no': 1.0, 'yes': 0.5}, {'no': 1.0, 'yes': None})
     """
-    from .annotators import chance_corrected
+    from ..ratio import values_of
+    from .coefficients import of_pairs
+    from .counts import confusion_of
 
-    code, cells = _cells(truth, judged, scale)
-    codes = range(len(scale))
-    confusion = tuple(tuple(cells[row, column] for column in codes) for row in codes)
-    n = len(truth)
-    precision, recall, f1 = _per_label(cells, codes)
-    defined_f1 = [value for value in f1 if value is not None]
+    counts = confusion_of(truth, judged, scale, may_miss=False)
+    of_truth, of_judged = (counts.sum(axis).astype(int).tolist() for axis in (1, 0))
     return Agreement(
-        n=n,
+        n=len(truth),
         scale=tuple(scale),
-        truth_counts={label: sum(confusion[i]) for label, i in code.items()},
-        judged_counts={label: sum(row[i] for row in confusion) for label, i in code.items()},
-        confusion=confusion,
-        accuracy=sum(confusion[i][i] for i in codes) / n if n else None,
-        cohen_kappa=_kappas(cells, codes),
-        macro_f1=sum(defined_f1) / len(defined_f1) if defined_f1 else None,
-        precision=dict(zip(scale, precision, strict=True)),
-        recall=dict(zip(scale, recall, strict=True)),
-        one_vs_rest={label: _kappa(_against_rest(cells, i), (0, 1)) for label, i in code.items()},
-        **chance_corrected([truth, judged], scale),
+        truth_counts=dict(zip(scale, of_truth, strict=True)),
+        judged_counts=dict(zip(scale, of_judged, strict=True)),
+        confusion=tuple(map(tuple, counts.astype(int).tolist())),
+        **values_of(of_pairs(counts, scale)),
     )
 
 
 def cohen_kappas(
-    first: Sequence[str], second: Sequence[str], scale: Sequence[str]
+    one: Sequence[str | None], other: Sequence[str | None], scale: Sequence[str]
 ) -> dict[str, float | None]:
-    """Cohen's kappa of n pairs of labels: unweighted, linear, quadratic; as in `Agreement`.
+    """Cohen's kappa of the items that both labelled: unweighted, linear, quadratic.
 
-    >>> cohen_kappas(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"], ["no", "yes"])
+    >>> one, other = ["yes", "yes", "no", "no", None], ["yes", "no", "no", "no", "no"]
+    >>> cohen_kappas(one, other, ["no", "yes"])
     {'unweighted': 0.5, 'linear': 0.5, 'quadratic': 0.5}
     """
-    _, cells = _cells(first, second, scale)
-    return _kappas(cells, range(len(scale)))
+    from ..ratio import values_of
+    from .coefficients import of_several_pairs
+    from .counts import confusion_of
 
-
-def _cells(
-    truth: Sequence[str], judged: Sequence[str], scale: Sequence[str]
-) -> tuple[dict[str, int], _Cells]:
-    """The place of each label on the scale, and how often each pair of places occurs."""
-    _check(truth, judged, scale)
-    code = {label: i for i, label in enumerate(scale)}
-    return code, Counter((code[t], code[j]) for t, j in zip(truth, judged, strict=True))
-
-
-_Cells = Mapping[tuple[int, int], int]  # (truth code, judged code) -> how many pairs
-
-
-def _kappas(cells: _Cells, codes: Collection[int]) -> dict[str, float | None]:
-    weights = {"unweighted": None, "linear": "linear", "quadratic": "quadratic"}
-    return {name: _kappa(cells, codes, weight) for name, weight in weights.items()}
-
-
-def _kappa(cells: _Cells, codes: Collection[int], weights: str | None = None) -> float | None:
-    from sklearn.metrics import cohen_kappa_score
-
-    occurring = [cell for cell, count in cells.items() if count]
-    if not occurring or (len(occurring) == 1 and occurring[0][0] == occurring[0][1]):
-        return None
-    rows, columns, counts = _columns(cells)
-    kappa = cohen_kappa_score(
-        rows, columns, labels=list(codes), weights=weights, sample_weight=counts
-    )
-    return max(-1.0, min(1.0, float(kappa)))  # rounding may step over the ends by one bit
-
-
-def _per_label(cells: _Cells, codes: Collection[int]) -> tuple[list[float | None], ...]:
-    """Precision, recall and F1 of each code, None where 0/0."""
-    from sklearn.metrics import precision_recall_fscore_support
-
-    if not cells:
-        return tuple([None for _ in codes] for _ in ("precision", "recall", "f1"))
-    rows, columns, counts = _columns(cells)
-    scores = precision_recall_fscore_support(
-        rows, columns, labels=list(codes), sample_weight=counts, zero_division=math.nan
-    )
-    return tuple([None if math.isnan(x) else float(x) for x in column] for column in scores[:3])
-
-
-def _columns(cells: _Cells) -> tuple[list[int], list[int], list[int]]:
-    occurring = [(row, column, count) for (row, column), count in sorted(cells.items()) if count]
-    rows, columns, counts = zip(*occurring, strict=True)
-    return list(rows), list(columns), list(counts)
-
-
-def _against_rest(cells: _Cells, code: int) -> _Cells:
-    binary: Counter[tuple[int, int]] = Counter()
-    for (row, column), count in cells.items():
-        binary[int(row == code), int(column == code)] += count
-    return binary
-
-
-def _check(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str]) -> None:
-    if len(set(scale)) != len(scale) or len(scale) < 2:
-        raise ValueError(f"wanted a scale of 2 or more different labels, got {list(scale)}")
-    if len(truth) != len(judged):
-        raise ValueError(f"{len(truth)} true labels for {len(judged)} judged ones")
-    on_scale = set(scale)
-    for name, labels in (("truth", truth), ("judged", judged)):
-        for i, label in enumerate(labels):
-            if label not in on_scale:
-                raise ValueError(f"{name}[{i}] is {label!r}, which is not on {list(scale)}")
+    return values_of(of_several_pairs([confusion_of(one, other, scale)])[0])

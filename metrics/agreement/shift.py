@@ -11,8 +11,8 @@ import numpy as np
 
 from ..bootstrap import LEVEL, RESAMPLES, Interval, resampling
 from ..order.correlation import kendall_tau
+from ..ratio import ratio
 from .annotators import pairwise_kappa
-from .coefficients import ratio
 from .intervals import pairwise_intervals
 
 Labels = Sequence[str | None]  # (n_items,) None: no judgement

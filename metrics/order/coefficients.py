@@ -4,24 +4,26 @@ For items i and j, s_ij = sign(x_j - x_i) in truth and t_ij = sign(y_j - y_i) as
 sum(s t) / sqrt(sum(s^2) sum(t^2)). tau_ap is the mean over i of the mean, over the j with
 t_ij = 1, of 1 where s_ij = 1 and else -1. Spearman's is the correlation of the ranks, which are
 row sums of s and t. With items drawn more than once the sums are weighted, and the copies of one
-item are tied.
+item are tied. The value of a coefficient is that of the one sample that holds each item once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..agreement.coefficients import Array, ratio
-from .taus import TOP_K
+from ..ratio import Array, ratio
 
-_AT_ONCE = 4_000_000  # numbers held at a time
+_AT_ONCE = 4_000_000  # numbers in memory at a time
 
 
-def of_samples(truth: Array, judged: Array) -> dict[str, Array]:
+def of_samples(truth: Array, judged: Array, top: Sequence[int] = ()) -> dict[str, Array]:
     """The coefficients of each sample: (resamples, n_runs) scores, twice -> name -> (resamples,).
+
+    Args:
+        top: also tau-b of the k items that are highest in truth, for each of these k.
 
     A sample in which a run has no score (nan) has no coefficient.
 
@@ -29,23 +31,25 @@ def of_samples(truth: Array, judged: Array) -> dict[str, Array]:
     >>> {name: values.round(3).tolist() for name, values in found.items()}["tau_b"]
     [0.333]
     """
-    parts = [_of_samples(truth[at], judged[at]) for at in _slices(len(truth), truth.shape[1] ** 2)]
+    parts = [
+        _of_samples(truth[at], judged[at], top) for at in _slices(len(truth), truth.shape[1] ** 2)
+    ]
     names = parts[0] if parts else {}
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def _of_samples(truth: Array, judged: Array) -> dict[str, Array]:
+def _of_samples(truth: Array, judged: Array, top: Sequence[int]) -> dict[str, Array]:
     s, t = (np.sign(x[:, None, :] - x[:, :, None]) for x in (truth, judged))
     is_above = t > 0
     right, n_above = (_right(s) * is_above).sum(2), is_above.sum(2)
     one, other = s.sum(2), t.sum(2)
     found = {
         "tau_b": _tau_b((s * t).sum((1, 2)), (s**2).sum((1, 2)), (t**2).sum((1, 2))),
-        "tau_ap": ratio(np.nan_to_num(ratio(right, n_above)).sum(1), (n_above > 0).sum(1)),
-        "spearman": _tau_b((one * other).sum(1), (one**2).sum(1), (other**2).sum(1)),
+        "tau_ap": _tau_ap(right, n_above, np.ones(1)),
+        "spearman": _spearman(one, other, np.ones(one.shape[1])),
     }
     descending = -np.sort(-truth, axis=1)
-    for k in TOP_K:
+    for k in top:
         if truth.shape[1] < k:
             found[f"tau_top_{k}"] = np.full(len(truth), np.nan)
             continue
@@ -63,36 +67,28 @@ def of_drawn_cells(
 
     Args:
         truth, judged: (n_cells,) scores, sorted by topic.
-        topic_of: (n_cells,) the place of each cell's topic, ascending; every topic has a cell.
+        topic_of: (n_cells,) the number of each cell's topic, ascending; every topic has a cell.
         draws: (resamples, n_topics).
 
     Time grows with n_cells squared: about 2 s of CPU for 10,000 cells.
     """
     starts = np.searchsorted(topic_of, np.arange(draws.shape[1]))
     blocks = [_of_block(truth, judged, at, starts) for at in _slices(len(truth), len(truth))]
-    both, s2, t2, s, t, right, n_above = (
-        np.concatenate(part) for part in zip(*blocks, strict=True)
-    )
+    both, s2, t2, right, n_above = (np.concatenate(part) for part in zip(*blocks, strict=True))
     weights = draws.astype(float)
-    found = {
-        "tau_b": _tau_b(*(_quadratic(np.add.reduceat(m, starts), weights) for m in (both, s2, t2)))
-    }
-    parts: dict[str, list[Array]] = {"tau_ap": [], "spearman": []}
-    for at in _slices(len(draws), len(truth)):
-        chosen = weights[at]
-        of_cell = chosen[:, topic_of]
-        above = chosen @ n_above.T
-        parts["tau_ap"].append(
-            ratio(
-                (of_cell * np.nan_to_num(ratio(chosen @ right.T, above))).sum(1),
-                (of_cell * (above > 0)).sum(1),
-            )
-        )
-        one, other = chosen @ s.T, chosen @ t.T
-        sums = [(of_cell * z).sum(1) for z in (one * other, one**2, other**2)]
-        parts["spearman"].append(_tau_b(*sums))
-    found |= {name: np.concatenate(part) for name, part in parts.items()}
-    return {name: np.where(np.isnan(found["tau_b"]), np.nan, v) for name, v in found.items()}
+    tau_b = _tau_b(*(_quadratic(np.add.reduceat(m, starts), weights) for m in (both, s2, t2)))
+    tau_ap = [
+        _tau_ap(chosen @ right.T, chosen @ n_above.T, chosen[:, topic_of])
+        for chosen in _rows(weights, len(truth))
+    ]
+    rho = [spearman(truth, judged, chosen[:, topic_of]) for chosen in _rows(weights, len(truth))]
+    found = {"tau_b": tau_b, "tau_ap": np.concatenate(tau_ap), "spearman": np.concatenate(rho)}
+    return {name: np.where(np.isnan(tau_b), np.nan, values) for name, values in found.items()}
+
+
+def spearman(truth: Array, judged: Array, weights: Array) -> Array:
+    """Spearman's correlation of (n,) scores, where items count as often as (..., n) weights say."""
+    return _spearman(_rank_sums(truth, weights), _rank_sums(judged, weights), weights)
 
 
 def _of_block(
@@ -101,8 +97,43 @@ def _of_block(
     """Sums over the other cells, by their topic, of the signs of some: (n, n_topics) each."""
     s, t = (np.sign(x[None, :] - x[at, None]) for x in (truth, judged))
     is_above = (t > 0).astype(float)
-    products = (s * t, s**2, t**2, s, t, _right(s) * is_above, is_above)
+    products = (s * t, s**2, t**2, _right(s) * is_above, is_above)
     return tuple(np.add.reduceat(z, starts, axis=1) for z in products)
+
+
+def _rank_sums(x: Array, weights: Array) -> Array:
+    """sum_j w_j sign(x_j - x_i): (n,) scores, (..., n) weights -> (..., n), by one sort."""
+    _, group, sizes = np.unique(x, return_inverse=True, return_counts=True)
+    sorted_weights = weights[..., np.argsort(group, kind="stable")]
+    mass = np.add.reduceat(sorted_weights, np.cumsum(sizes) - sizes, axis=-1)
+    up_to = np.cumsum(mass, axis=-1)
+    sums: Array = (up_to[..., -1:] + mass - 2 * up_to)[..., group]
+    return sums
+
+
+def _tau_b(both: Array, one: Array, other: Array) -> Array:
+    """From sums over ordered pairs, of which each unordered pair is two. In scipy's order of
+    operations, as `_spearman` in numpy's: the last bit is theirs too."""
+    return _bounded(ratio(ratio(both / 2, np.sqrt(one / 2)), np.sqrt(other / 2)))
+
+
+def _spearman(one: Array, other: Array, weights: Array) -> Array:
+    """From (..., n) rank sums, which are twice the ranks less their mean."""
+    share = ratio(1, weights.sum(-1) - 1)
+    both, of_one, of_other = (
+        share * (weights * products / 4).sum(-1) for products in (one * other, one**2, other**2)
+    )
+    return _bounded(ratio(ratio(both, np.sqrt(of_other)), np.sqrt(of_one)))
+
+
+def _bounded(values: Array) -> Array:
+    return np.clip(values, -1.0, 1.0)  # rounding may step over the ends by one bit
+
+
+def _tau_ap(right: Array, n_above: Array, weights: Array) -> Array:
+    """The mean over items of `right`, sums of +1 and -1 over those above, by how many they are."""
+    mean = np.nan_to_num(ratio(right, n_above))
+    return ratio((weights * mean).sum(-1), (weights * (n_above > 0)).sum(-1))
 
 
 def _right(signs: Array) -> Array:
@@ -115,8 +146,9 @@ def _quadratic(matrix: Array, weights: Array) -> Array:
     return total
 
 
-def _tau_b(both: Array, one: Array, other: Array) -> Array:
-    return ratio(both, np.sqrt(one * other))
+def _rows(array: Array, size: int) -> Iterator[Array]:
+    """All rows, some at a time, of which each takes `size` numbers."""
+    return (array[at] for at in _slices(len(array), size))
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:

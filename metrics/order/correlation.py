@@ -4,6 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..ratio import Array
+
+
+def orders(truth: Sequence[float], judged: Sequence[float]) -> dict[str, float | None]:
+    """tau_b, tau_ap and spearman of two lists of scores: the three functions below at once.
+
+    Returns, raises: as `kendall_tau`.
+
+    >>> {name: round(value, 3) for name, value in orders([1, 2, 3, 4], [1, 2, 4, 3]).items()}
+    {'tau_b': 0.667, 'tau_ap': 0.333, 'spearman': 0.8}
+    """
+    import numpy as np
+
+    from ..ratio import values_of
+    from .coefficients import of_drawn_cells
+
+    x, y = _checked(truth, judged)
+    if not len(x):
+        return dict.fromkeys(("tau_b", "tau_ap", "spearman"))
+    found = of_drawn_cells(x, y, np.zeros(len(x), np.int64), np.ones((1, 1), np.int64))
+    return values_of({name: values[0] for name, values in found.items()})
 
 
 def kendall_tau(truth: Sequence[float], judged: Sequence[float]) -> float | None:
@@ -16,18 +40,14 @@ def kendall_tau(truth: Sequence[float], judged: Sequence[float]) -> float | None
 
     Returns: tau, or None when it is undefined: fewer than 2 items, or one side all equal.
     Raises: ValueError if the lengths differ or a score is not finite; it names the index.
-    Source: Kendall, "The treatment of ties in ranking problems" (1945). Computed by scipy.
+    Source: Kendall, "The treatment of ties in ranking problems" (1945).
 
     >>> round(kendall_tau([1, 2, 3, 4], [1, 2, 4, 3]), 4)
     0.6667
     >>> kendall_tau([1, 2], [5, 5]) is None
     True
     """
-    if not _has_order(truth, judged):
-        return None
-    from scipy.stats import kendalltau
-
-    return _bounded(kendalltau(truth, judged).statistic)
+    return orders(truth, judged)["tau_b"]
 
 
 def top_k_tau(truth: Sequence[float], judged: Sequence[float], k: int) -> float | None:
@@ -42,7 +62,7 @@ def top_k_tau(truth: Sequence[float], judged: Sequence[float], k: int) -> float 
     >>> top_k_tau([4, 3, 2, 1], [3, 4, 1, 2], k=2)
     -1.0
     """
-    _has_order(truth, judged)
+    _checked(truth, judged)
     chosen = _top(truth, k)
     return kendall_tau([truth[i] for i in chosen], [judged[i] for i in chosen]) if chosen else None
 
@@ -75,42 +95,37 @@ def tau_ap(truth: Sequence[float], judged: Sequence[float]) -> float | None:
     >>> tau_ap([4, 3, 2, 1], [4, 3, 1, 2]) > tau_ap([4, 3, 2, 1], [3, 4, 2, 1])
     True
     """
-    if not _has_order(truth, judged):
-        return None
-    import numpy as np
-
-    x, y = np.asarray(truth, np.float64), np.asarray(judged, np.float64)
-    is_above = y[None, :] > y[:, None]
-    n_above = is_above.sum(axis=1)
-    n_right = (is_above & (x[None, :] > x[:, None])).sum(axis=1)
-    below_first = n_above > 0
-    return float(np.mean(2 * n_right[below_first] / n_above[below_first] - 1))
+    return orders(truth, judged)["tau_ap"]
 
 
 def spearman(truth: Sequence[float], judged: Sequence[float]) -> float | None:
     """Spearman's rank correlation, in [-1, 1]; tied items share the mean of their ranks.
 
-    Returns, raises: as `kendall_tau`. Computed by scipy.
+    Returns, raises: as `kendall_tau`.
 
     >>> spearman([1, 2, 3], [10, 30, 20])
     0.5
     """
-    if not _has_order(truth, judged):
-        return None
-    from scipy.stats import spearmanr
+    import numpy as np
 
-    return _bounded(spearmanr(truth, judged).statistic)
+    from ..ratio import value_of
+    from . import coefficients as of
+
+    x, y = _checked(truth, judged)
+    return value_of(of.spearman(x, y, np.ones(len(x)))) if len(x) else None
 
 
-def _has_order(truth: Sequence[float], judged: Sequence[float]) -> bool:
-    """Whether both sides tell some items apart."""
+def _checked(truth: Sequence[float], judged: Sequence[float]) -> tuple[Array, Array]:
+    """The scores as arrays. Raises: ValueError as `kendall_tau` says."""
+    import numpy as np
+
     if len(truth) != len(judged):
         raise ValueError(f"{len(truth)} true scores for {len(judged)} judged ones")
     for name, scores in (("truth", truth), ("judged", judged)):
         for i, score in enumerate(scores):
             if not math.isfinite(score):
                 raise ValueError(f"{name}[{i}] is {score!r}, wanted a finite number")
-    return len(set(truth)) > 1 and len(set(judged)) > 1
+    return np.asarray(truth, np.float64), np.asarray(judged, np.float64)
 
 
 def _top(truth: Sequence[float], k: int) -> list[int]:
@@ -120,7 +135,3 @@ def _top(truth: Sequence[float], k: int) -> list[int]:
         return []
     least = sorted(truth, reverse=True)[k - 1]
     return [i for i, score in enumerate(truth) if score >= least]
-
-
-def _bounded(value: float) -> float:
-    return max(-1.0, min(1.0, float(value)))  # rounding may step over the ends by one bit

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..agreement.coefficients import Array, ratio
 from ..bootstrap import LEVEL, RESAMPLES, Interval, Resampling, resampling
+from ..ratio import Array, ratio
 from .coefficients import of_drawn_cells, of_samples
-from .taus import Scores, Taus, defined
+from .taus import TOP_K, Scores, Taus, defined
 
 _DIGITS = 12  # of a drawn mean, so that equal means are tied however they were added up
 _CLOSE = 1e-3  # a run's score and its mean over topics, which may have been printed to 4 digits
@@ -77,7 +77,8 @@ def _run_level(
     ]
     if not len(sample.draws) or not all(side.is_mean for side in sides):
         return {name: Interval(value, None, None, 0, level) for name, value in values.items()}
-    drawn = of_samples(*(side.means(sample.draws.astype(float)) for side in sides))
+    of_truth, of_judged = (side.means(sample.draws.astype(float)) for side in sides)
+    drawn = of_samples(of_truth, of_judged, TOP_K)
     return {name: sample.interval(value, drawn[name]) for name, value in values.items()}
 
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
-from .correlation import kendall_tau, n_top, spearman, tau_ap, top_k_tau
+from .correlation import n_top, orders, top_k_tau
 
 _Key = TypeVar("_Key", str, tuple[str, str])
 Scores = Mapping[tuple[str, str], float | None]  # (run id, topic id) -> score
 
 TOP_K = (5, 10, 15, 20)
-_ORDERS: dict[str, Callable[[Sequence[float], Sequence[float]], float | None]] = {
-    "tau_b": kendall_tau,
-    "tau_ap": tau_ap,
-    "spearman": spearman,
-}
+_ORDERS = ("tau_b", "tau_ap", "spearman")
 _TOPS = {f"tau_top_{k}": k for k in TOP_K}
 _NAMES = (*_ORDERS, *_TOPS)
 
@@ -130,8 +126,7 @@ def defined(scores: Scores) -> dict[tuple[str, str], float]:
 
 
 def _values(truth: Sequence[float], judged: Sequence[float]) -> dict[str, float | None]:
-    orders = {name: order(truth, judged) for name, order in _ORDERS.items()}
-    return orders | {name: top_k_tau(truth, judged, k) for name, k in _TOPS.items()}
+    return orders(truth, judged) | {name: top_k_tau(truth, judged, k) for name, k in _TOPS.items()}
 
 
 def _of_runs(truth: Sequence[float], judged: Sequence[float]) -> dict[str, Coefficient]:
@@ -140,7 +135,7 @@ def _of_runs(truth: Sequence[float], judged: Sequence[float]) -> dict[str, Coeff
 
 
 def _of_cells(truth: Sequence[float], judged: Sequence[float]) -> dict[str, Coefficient]:
-    return {name: Coefficient(order(truth, judged), len(truth)) for name, order in _ORDERS.items()}
+    return {name: Coefficient(v, len(truth)) for name, v in orders(truth, judged).items()}
 
 
 def _mean(values: Sequence[float | None]) -> Coefficient:

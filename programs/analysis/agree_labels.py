@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from ...metrics import agreement, pairwise_kappa, reliability
-from ...metrics.agreement.annotators import in_common
 from ...metrics.agreement.intervals import (
     agreement_intervals,
     pairwise_intervals,
@@ -124,7 +123,7 @@ def _annotators(
         verdicts = [judged[cell] for cell in items]
         pairs = [(verdicts, labels_of_one) for labels_of_one in ratings]
         with_each = pairwise_kappa(pairs, scale)
-        by_annotator = [cohen_kappas(*in_common(*pair), scale) for pair in pairs]
+        by_annotator = [cohen_kappas(*pair, scale) for pair in pairs]
         found["judge"] = {
             **asdict(with_each),
             "by_annotator": dict(zip(names, by_annotator, strict=True)),

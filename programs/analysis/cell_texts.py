@@ -28,13 +28,6 @@ TEXTS = {
     "passage": ("passage",),
     "context": ("context",),
 }
-SHOWN = {
-    "nuggets": ("question", "answer_text", "nugget"),
-    "support": ("question", "sentence", "passage"),
-    "relevance": ("question", "passage"),
-    "ratings": ("question", "context"),
-    "keypoints": ("key_point", "response"),
-}
 # What a judge or a person wrote beside a label.
 REMARKS = {
     "rationale": ("rationale", "reasoning"),
@@ -76,7 +69,9 @@ def cell_texts(
 
 def _wanted(path: Path, kind: LabelKind) -> tuple[str, ...]:
     about = about_items(path)
-    return tuple(about["inputs"]) if about is not None else SHOWN.get(kind, ())
+    if about is not None:
+        return tuple(about["inputs"])
+    return next((program.read for program in programs() if program.kind == kind), ())
 
 
 def _of_file(path: Path) -> Iterator[tuple[Cell, Texts]]:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...records.documents import Summary
 from ...records.judgements import Provenance
 from ...records.ratings import Ratings, reference_id
 from ...records.reading.problems import Problems
 from ...records.rows import QuestionSet
-from ...records.summaries import Summary
 from ..config.sections import Config
 from ..engine.estimates import Estimate
 from ..engine.making import Build, run_build

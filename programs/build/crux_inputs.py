@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...records.documents import Summary, read_summaries
 from ...records.reading.problems import Problems
-from ...records.summaries import Summary, read_summaries
 from ..config.names import JudgeName
 from ..config.sections import Config, DataConfig
 from ..engine.making import check_build_folder

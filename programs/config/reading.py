@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import glob
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from ...judges.table import kind_of
+from ...backends.config_paths import texts_of_file
 from ...records.reading.problems import InputError
 from ...records.reading.yaml_text import Keys, NotYaml, plain_error, read_yaml, unfit_values
 from .sections import Config
 
-_PATHS = (
-    *("topics", "candidates", "qrels", "nuggets", "items"),
-    *("questions", "reference", "pool", "keypoints", "documents", "index"),
-)
+# Settings that earlier versions had, and why there are none now.
+REMOVED: Mapping[Keys, str] = {("run", "seed"): "was removed: nothing that a run does is random"}
 _OF_ONE_MODEL = ("price", "recording", "engine")  # what another model does not take over
 
 
@@ -27,6 +23,7 @@ def load_config(
     overrides: Mapping[str, Any],
     sets: Sequence[str] = (),
     model: str | None = None,
+    spelled: Mapping[str, str] | None = None,
 ) -> Config:
     """The config of a run.
 
@@ -36,6 +33,7 @@ def load_config(
             as they are.
         model: what answers by default: the name of an entry under `models:`, or else of a model.
         sets: `a.b=value` pairs, the value read as YAML; they win over everything.
+        spelled: how the user gave an override, by its dotted name, as `--k 3`.
 
     Raises: InputError with file and line (or the flag) for each thing that is wrong.
     """
@@ -43,11 +41,11 @@ def load_config(
     lines: dict[Keys, int] = {}
     if path is not None:
         data, lines = _read(path)
-        _resolve_paths(data, path.parent)
+        data = texts_of_file(data, path.parent)
     flags: dict[Keys, str] = {}
     for name, value in overrides.items():
         _put(data, name, value)
-        flags[tuple(name.split("."))] = name
+        flags[tuple(name.split("."))] = (spelled or {}).get(name, name)
     if model is not None:
         _put_model(data, model)
         flags["models", "default"] = f"--model {model}"
@@ -62,8 +60,9 @@ def load_config(
         except InputError as error:
             raise InputError(f"--set {pair}: {error}") from None
         flags[tuple(name.split("."))] = f"--set {pair}"
-    if unfit := [_told(at, what, path, lines, flags) for at, what in unfit_values(data)]:
-        raise InputError("\n".join(unfit))
+    wrong = [*unfit_values(data), *((at, REMOVED[at]) for at in _removed(data))]
+    if wrong:
+        raise InputError("\n".join(_told(at, what, path, lines, flags) for at, what in wrong))
     try:
         return Config.model_validate(data)
     except ValidationError as error:
@@ -85,58 +84,21 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[Keys, int]]:
     return data or {}, lines
 
 
-def _resolve_paths(data: dict[str, Any], base: Path) -> None:
-    section = data.get("data")
-    if isinstance(section, dict):
-        for name in _PATHS:
-            if isinstance(section.get(name), str):
-                section[name] = str(base / section[name])
-        for name in ("runs", "passages", "ratings", "retrieval"):
-            value = section.get(name)
-            if isinstance(value, str):
-                section[name] = [_pattern(base, value)]
-            elif isinstance(value, list):
-                section[name] = [_pattern(base, v) if isinstance(v, str) else v for v in value]
-    items = data.get("items")
-    if isinstance(items, dict) and isinstance(judge := items.get("judge"), str):
-        items["judge"] = judge if kind_of(judge) else str(base / judge)
-    pipelines = data.get("pipelines")
-    several = pipelines.values() if isinstance(pipelines, dict) else ()
-    for steps in (data.get("retrieve"), *several):
-        for step in steps if isinstance(steps, list) else ():
-            _resolve_step(step, base)
-    generate = data.get("generate")
-    if isinstance(generate, dict) and isinstance(generate.get("instructions"), str):
-        generate["instructions"] = str(base / generate["instructions"])
-    judges = data.get("judges")
-    for entry in judges.values() if isinstance(judges, dict) else ():
-        if isinstance(entry, dict) and isinstance(entry.get("state"), str):
-            entry["state"] = str(base / entry["state"])
-    models = data.get("models")
-    for entry in models.values() if isinstance(models, dict) else ():
-        if isinstance(entry, dict) and isinstance(entry.get("recording"), str):
-            entry["recording"] = str(base / entry["recording"])
+def config_before(data: dict[str, Any]) -> Config:
+    """The config that a manifest holds, without what this version has no more.
+
+    Raises: pydantic's ValidationError.
+    """
+    for section, name in list(_removed(data)):
+        data = {**data, section: {k: v for k, v in data[section].items() if k != name}}
+    return Config.model_validate(data)
 
 
-def _resolve_step(step: Any, base: Path) -> None:
-    """Paths in a step: of a run, and of a Lucene index, which may be a name instead."""
-    if not isinstance(step, dict):
-        return
-    inner = next(iter(step.values()), None)
-    settings = inner if len(step) == 1 and isinstance(inner, dict) else step
-    if isinstance(path := settings.get("path"), str):
-        settings["path"] = str(base / path)
-    if isinstance(index := settings.get("index"), str) and (base / index).exists():
-        settings["index"] = str(base / index)
-
-
-def _pattern(base: Path, name: str) -> str:
-    """A name or pattern within a folder, whose own name is no pattern whatever it holds."""
-    plain = base / name
-    with suppress(OSError):
-        if plain.exists():
-            return str(plain)
-    return str(Path(glob.escape(str(base))) / name)
+def _removed(data: Mapping[str, Any]) -> Iterator[Keys]:
+    for section, name in REMOVED:
+        inner = data.get(section)
+        if isinstance(inner, dict) and name in inner:
+            yield section, name
 
 
 def _put(data: dict[str, Any], name: str, value: Any) -> None:

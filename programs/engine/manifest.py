@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from ...backends.budget import Budget, Usage
 from ...records.reading.problems import InputError, Problems
+from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
 from .results import ALWAYS, MANIFEST, Results
@@ -117,7 +118,7 @@ def read_manifest(folder: Path, program: str | None = None) -> dict[str, Any]:
 def config_of(folder: Path) -> Config:
     """The config of a finished run. Raises: InputError if this version cannot read it."""
     try:
-        return Config.model_validate(read_manifest(folder)["config"])
+        return config_before(read_manifest(folder)["config"])
     except ValidationError:
         raise InputError(f"{folder / MANIFEST}: its config is not of this version") from None
 

@@ -6,12 +6,12 @@ from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...records.documents import read_reports
 from ...records.qrels import read_qrels
 from ...records.questions import read_question_sets
 from ...records.ratings import Ratings, is_own, read_ratings, topics_of
 from ...records.reading.fields import Line
 from ...records.reading.problems import InputError, Problems
-from ...records.reports import read_reports
 from ...records.rows import Answer, QuestionSet, Topic
 from ...records.runs import read_trec_run
 from ..config.sections import CoverageConfig, DataConfig

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..engine.session import Session
 
 Texts = dict[str, str]
+Named = Callable[[str], str]
 
 
 @dataclass
@@ -123,6 +124,7 @@ class Program(ABC):
         notes: keys of the manifest that scores need, with what stands there if nothing does.
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
         file_kind: of `judged` where it comes alone, see `file_kind`; "": none of its own.
+        read: the texts that a person needs to judge one thing, see `analysis.cell_texts.TEXTS`.
         is_scored_alone: whether `score` can read that file without its folder.
     """
 
@@ -136,6 +138,7 @@ class Program(ABC):
     shown: ClassVar[tuple[str, ...]] = ()
     file_kind: ClassVar[str] = ""
     is_scored_alone: ClassVar[bool] = False
+    read: ClassVar[tuple[str, ...]] = ()
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """The judges that a run with this config may ask."""
@@ -143,7 +146,8 @@ class Program(ABC):
 
     def load(self, config: Config) -> Collection:
         """The data that is judged. Raises: InputError with all that is wrong with it."""
-        return load_collection(config.data, config.run.limit)
+        coverage = config.coverage if "coverage" in config.program else None
+        return load_collection(config.data, config.run.limit, coverage)
 
     def check(self, config: Config, collection: Collection) -> None:
         """Note what will be left out. Raises: InputError if this data cannot be judged."""
@@ -156,6 +160,18 @@ class Program(ABC):
     @abstractmethod
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """Put the values of all answers on the board, from files and notes alone."""
+
+    def relabelled(
+        self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
+    ) -> bool:
+        """Put on the board what its file would score under other labels; False: it cannot.
+
+        Args:
+            path: a file of its `file_kind`.
+            labels: by cell, those of the topics that count; a cell without one is not judged.
+            named: the name of a run in those cells.
+        """
+        return False
 
     def left_out(self, measure: str, folder: Folder) -> Names[str]:
         """The topics on which one of its measures means nothing for any run."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..assignments import ASSIGNMENT_LABELS
-from ..entailments import ENTAILMENT_LABELS
+from ..key_points import ENTAILMENT_LABELS
 from ..reading.fields import show
 from ..reading.problems import Problems
 from ..support import SUPPORT_WEIGHTS

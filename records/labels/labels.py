@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ..assignments import placed_assignments
-from ..entailments import placed_entailments
+from ..key_points import placed_entailments
 from ..qrels import read_qrels
 from ..ratings import placed_ratings
 from ..reading.fields import Line, Where, read_lines

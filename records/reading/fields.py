@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from .lines import json_records
 from .problems import Problems
+
+L = TypeVar("L", bound=str)
 
 Where = Mapping[str, Sequence[str]]  # field -> the values of which a row must have one
 
@@ -117,6 +119,16 @@ class Line:
             self.bad(field, value, "an object")
             return None
         return replace(self, row=value, prefix=f"{self.name(field)}.")
+
+    def label(self, field: str, labels: tuple[L, ...]) -> L | None:
+        """The label in this field, one of these in any case; any other is noted, and not judged."""
+        written = self.row.get(field)
+        normal = written.strip().lower() if isinstance(written, str) else None
+        label = next((label for label in labels if label == normal), None)
+        if label is None and written is not None:
+            what = f"{self.name(field)} is {show(written)}, wanted {', '.join(labels)}"
+            self.keep("label", f"{what}; not judged")
+        return label
 
     def leaning(self) -> dict[str, Any]:
         """A judge's `score` and `probabilities`, if there; what is no such thing is not used."""

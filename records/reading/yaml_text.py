@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-Keys = tuple[str, ...]  # of a value, from the root; places in a list as text
+Keys = tuple[str, ...]  # of a value, from the root; positions in a list as text
 
 DEEPEST = 50  # levels; the deepest setting of ours has six
 _TAG = "tag:yaml.org,2002:"
@@ -23,7 +23,7 @@ _PLAINLY = {  # what pydantic says in the terms of its own types
     "int_parsing": "wanted a whole number",
     "int_type": "wanted a whole number",
 }
-_INNER = ("literal[", "constrained-", "[key]")  # steps that pydantic adds to a place
+_INNER = ("literal[", "constrained-", "[key]")  # steps that pydantic adds to a location
 
 
 class NotYaml(Exception):
@@ -34,7 +34,42 @@ class NotYaml(Exception):
         self.line = line
 
 
-class _Words(yaml.SafeLoader):
+class _Plain(yaml.SafeLoader):
+    """Refuses, by line, what a few lines can make endless, and values that cannot be read."""
+
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent):
+            what = f"*{event.anchor} repeats another value; anchors are not taken, write it out"
+            raise NotYaml(line, what)
+        if event.tag not in (None, "!", *_TAGS):
+            raise NotYaml(line, f"not YAML of plain values (tag {event.tag.replace(_TAG, '!!')})")
+        nested = isinstance(event, yaml.CollectionStartEvent)
+        self.depth += nested
+        if self.depth > DEEPEST:
+            raise NotYaml(line, f"nested deeper than {DEEPEST} levels")
+        node = super().compose_node(parent, index)
+        self.depth -= nested
+        return node
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Leave `<<`, which would merge another section, without a reader, as any odd tag."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (yaml.YAMLError, NotYaml):
+            raise
+        except Exception:  # a day 99, a number of 5,000 digits: whatever Python makes of it
+            shown = node.value if len(node.value) <= 40 else f"{node.value[:40]}..."
+            what = f"not YAML ({shown!r} cannot be read as {node.tag.removeprefix(_TAG)})"
+            raise NotYaml(node.start_mark.line + 1, what) from None
+
+
+class _Words(_Plain):
     """Takes true and false alone for truth values, as YAML 1.2 does."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012  as in PyYAML
@@ -54,15 +89,12 @@ def read_yaml(text: str, *, words: bool = False) -> tuple[Any, dict[Keys, int]]:
 
     Raises: NotYaml.
     """
-    loader = _Words if words else yaml.SafeLoader
-    lines: dict[Keys, int] = {}
     try:
-        _check_events(text)
-        node = yaml.compose(text, Loader=loader)
-        if node is None:
-            return None, lines
-        _note_lines(node, (), lines, loader(""))
-        return yaml.load(text, Loader=loader), lines
+        loader = (_Words if words else _Plain)(text)
+        if (node := loader.get_single_node()) is None:
+            return None, {}
+        lines = dict(_lines(node))
+        return loader.construct_document(node), lines
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise NotYaml(line, f"not YAML ({error.reason})") from None
@@ -127,26 +159,8 @@ def _unfit_text(text: str) -> str:
     return ""
 
 
-def _check_events(text: str) -> None:
-    """Refuse what must not even be composed; the parser yields events without recursion."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        line = event.start_mark.line + 1 if event.start_mark else 1
-        if isinstance(event, yaml.AliasEvent):
-            what = f"*{event.anchor} repeats another value; anchors are not taken, write it out"
-            raise NotYaml(line, what)
-        tag = getattr(event, "tag", None)
-        if tag is not None and tag not in (*_TAGS, "!"):
-            raise NotYaml(line, f"not YAML of plain values (tag {tag.replace(_TAG, '!!')})")
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > DEEPEST:
-                raise NotYaml(line, f"nested deeper than {DEEPEST} levels")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-
-
-def _note_lines(node: yaml.Node, at: Keys, lines: dict[Keys, int], loader: yaml.SafeLoader) -> None:
+def _lines(node: yaml.Node, at: Keys = ()) -> Iterator[tuple[Keys, int]]:
+    """The line of each setting. Raises: NotYaml for one that is set twice, or has no name."""
     if isinstance(node, yaml.MappingNode):
         seen = set()
         for key, value in node.value:
@@ -156,25 +170,9 @@ def _note_lines(node: yaml.Node, at: Keys, lines: dict[Keys, int], loader: yaml.
             if key.value in seen:
                 raise NotYaml(line, f"{key.value!r} stands here twice")
             seen.add(key.value)
-            lines[(*at, key.value)] = line
-            _note_lines(key, at, lines, loader)
-            _note_lines(value, (*at, key.value), lines, loader)
+            yield (*at, key.value), line
+            yield from _lines(value, (*at, key.value))
     elif isinstance(node, yaml.SequenceNode):
         for i, value in enumerate(node.value):
-            lines[(*at, str(i))] = value.start_mark.line + 1
-            _note_lines(value, (*at, str(i)), lines, loader)
-    else:
-        _check_scalar(node, loader)
-
-
-def _check_scalar(node: yaml.Node, loader: yaml.SafeLoader) -> None:
-    """Read one value alone, so that one that cannot be read has its line."""
-    try:
-        loader.construct_object(node)
-    except yaml.YAMLError:
-        raise
-    except Exception:  # a day 99, a number of 5,000 digits: whatever Python makes of it
-        shown = node.value if len(node.value) <= 40 else f"{node.value[:40]}..."
-        kind = node.tag.removeprefix(_TAG)
-        line = node.start_mark.line + 1
-        raise NotYaml(line, f"not YAML ({shown!r} cannot be read as {kind})") from None
+            yield (*at, str(i)), value.start_mark.line + 1
+            yield from _lines(value, (*at, str(i)))

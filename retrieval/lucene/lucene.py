@@ -10,7 +10,7 @@ from ...records.reading.problems import InputError
 from ...records.rows import Passage
 from ..corpus import passage_text
 from ..scored import Ranked, check_queries
-from .anserini import java_told, open_searcher, ranked_hits, write_index
+from .anserini import java_errors, open_searcher, ranked_hits, write_index
 from .java import start_java
 
 KIND = "lucene"
@@ -88,9 +88,12 @@ class Lucene:
     Raises: InputError if Pyserini, Java or the index is missing or corrupt, or the index has no
         document vectors and feedback is on; ValueError for k1 < 0, b outside [0, 1], or both.
 
-    >>> build_lucene([Passage(id="a", text="red fox"), Passage(id="b", text="dog")], Path("index"))
-    >>> Lucene(Path("index")).search(["foxes"], hits=10)
-    [[Scored(passage_id='a', score=0.3276000022888184)]]
+    >>> from tempfile import TemporaryDirectory
+    >>> passages = [Passage(id="a", text="red fox"), Passage(id="b", text="dog")]
+    >>> with TemporaryDirectory() as folder:
+    ...     build_lucene(passages, Path(folder, "index"))
+    ...     Lucene(Path(folder, "index")).search(["foxes"], hits=10)
+    [[Scored(passage_id='a', score=0.34310001134872437)]]
     """
 
     def __init__(
@@ -119,7 +122,7 @@ class Lucene:
         Raises: ValueError for a blank query or hits < 1; InputError if the index is corrupt.
         """
         check_queries(queries, hits)
-        with java_told(self._folder):
+        with java_errors(self._folder):
             return [ranked_hits(self._searcher.search(query, hits)) for query in queries]
 
     def _feed_back(self, how: Rm3 | Rocchio) -> None:

@@ -32,6 +32,7 @@ class Mmr:
     Raises: ValueError for a weight, hits or relevance that there is not.
     Source: Carbonell and Goldstein (SIGIR 1998), doi:10.1145/290941.291025.
 
+    >>> from nuggetjudge.retrieval import HashingEncoder
     >>> ranked = [Scored("a", 3.0), Scored("b", 2.9), Scored("c", 2.0)]
     >>> texts = {"a": "a cat sat", "b": "the cat sat", "c": "dogs bark"}
     >>> [one.passage_id for one in Mmr(HashingEncoder()).rerank("pets", ranked, texts)]
@@ -63,9 +64,9 @@ class Mmr:
         Raises: ValueError for a passage twice, without text or with a score that is not finite.
         """
         check_ranked(ranked)
-        for place, (name, _) in enumerate(ranked):
+        for position, (name, _) in enumerate(ranked):
             if name not in texts:
-                raise ValueError(f"ranked[{place}]: no text of passage {name!r}")
+                raise ValueError(f"ranked[{position}]: no text of passage {name!r}")
         if not ranked:
             return []
         vectors = _of_length_one(self.encoder.passages([texts[one.passage_id] for one in ranked]))

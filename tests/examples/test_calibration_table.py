@@ -1,29 +1,24 @@
 """The script behind a table of docs/calibration.md prints what the page shows."""
 
-import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.pages import calibration as table
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "examples" / "calibration_table.py"
 PAGE = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
+SLOW = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def table():
-    """The script as a module."""
-    spec = importlib.util.spec_from_file_location("calibration_table", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize("name", ["rag24_nuggets", "rag24_support", "crux_duc", "attributionbench"])
-def test_the_page_shows_what_the_first_fit_of_each_set_gives(table, shared_data, name):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rag24_support",
+        "crux_duc",
+        *(pytest.param(n, marks=SLOW) for n in ("rag24_nuggets", "attributionbench")),
+    ],
+)
+def test_the_page_shows_what_the_first_fit_of_each_set_gives(shared_data, name):
     labels = next(labels for labels in table.TABLE if labels.folder == name)
     report = table.measure(labels, shared_data, table.SPLIT)
     if report is None:
@@ -34,9 +29,8 @@ def test_the_page_shows_what_the_first_fit_of_each_set_gives(table, shared_data,
     assert " | ".join(cells) in row
 
 
-def test_missing_data_is_named_and_left_out(tmp_path):
-    ran = subprocess.run(
-        [sys.executable, str(SCRIPT), str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert len(ran.stdout.splitlines()) == 2  # the head of the table
-    assert "crux_duc: not found" in ran.stderr
+def test_missing_data_is_named_and_left_out(tmp_path, capsys):
+    table.main([str(tmp_path)])
+    ran = capsys.readouterr()
+    assert len(ran.out.splitlines()) == 2  # the head of the table
+    assert "crux_duc: not found" in ran.err

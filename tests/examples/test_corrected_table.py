@@ -1,28 +1,12 @@
 """Corrected scores of recorded LLM judges and TREC nuggets, held against all human labels."""
 
-import importlib.util
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "corrected_table.py"
-
-
-@pytest.fixture(scope="module")
-def table():
-    """The script behind docs/corrected.md."""
-    spec = importlib.util.spec_from_file_location("corrected_table", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+from benchmarks.pages import corrected as table
 
 
 @pytest.fixture(scope="module")
-def graded(table, shared_data):
+def graded(shared_data):
     """(judges from best to worst kappa, outcomes by judge and measure), 10% of the labels."""
     pairs = table.read_graded(shared_data)
     if pairs is None:
@@ -32,7 +16,7 @@ def graded(table, shared_data):
 
 
 @pytest.fixture(scope="module")
-def assigned(table, shared_data):
+def assigned(shared_data):
     """The vital nuggets of TREC 2024 by people and by the lexical judge."""
     nuggets = table.read_assigned(shared_data)
     if nuggets is None:
@@ -40,7 +24,8 @@ def assigned(table, shared_data):
     return nuggets
 
 
-def test_intervals_from_a_tenth_of_the_labels_hold_the_score_by_all_of_them(table, graded):
+@pytest.mark.slow
+def test_intervals_from_a_tenth_of_the_labels_hold_the_score_by_all_of_them(graded):
     _, found = graded
     outcomes = [one for of_judge in found.values() for one in of_judge]
     assert len(outcomes) == 11 * 4 * 150
@@ -49,7 +34,8 @@ def test_intervals_from_a_tenth_of_the_labels_hold_the_score_by_all_of_them(tabl
     assert table.mean(outcomes, "holds_like") >= 0.95
 
 
-def test_a_better_judge_makes_shorter_intervals(table, graded):
+@pytest.mark.slow
+def test_a_better_judge_makes_shorter_intervals(graded):
     ranked, found = graded
     widths = [table.mean(found[judge, "mean_gain"], "width_these") for judge in ranked]
     assert np.mean(widths[:4]) < 0.88
@@ -57,7 +43,7 @@ def test_a_better_judge_makes_shorter_intervals(table, graded):
     assert max(widths) < 1.01
 
 
-def test_half_of_the_labels_move_v_strict_towards_the_scores_of_assessors(table, assigned):
+def test_half_of_the_labels_move_v_strict_towards_the_scores_of_assessors(assigned):
     found = table.assigned_outcomes(assigned, share=0.5, draws=10)
     judged = table.mean(found, "judged_error")
     corrected = table.mean(found, "corrected_error")
@@ -67,10 +53,9 @@ def test_half_of_the_labels_move_v_strict_towards_the_scores_of_assessors(table,
     assert table.mean(found, "width_these") < 0.9
 
 
-def test_the_script_says_which_data_it_did_not_find(tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == ""
-    assert "dl23_llmjudge: not found" in done.stderr
-    assert "rag24_nuggets: not found" in done.stderr
+def test_the_script_says_which_data_it_did_not_find(tmp_path, capsys):
+    table.main([str(tmp_path)])
+    done = capsys.readouterr()
+    assert done.out == ""
+    assert "dl23_llmjudge: not found" in done.err
+    assert "rag24_nuggets: not found" in done.err

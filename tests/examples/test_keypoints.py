@@ -3,11 +3,10 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
+import processes
 import pytest
 from mock_server import MockServer
 from sennick_brain import careful, rows
@@ -24,17 +23,15 @@ from nuggetjudge.metrics import (
 )
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.answers import read_answers
-from nuggetjudge.records.claims import read_claims
 from nuggetjudge.records.documents import read_topic_documents
-from nuggetjudge.records.entailments import read_entailments
-from nuggetjudge.records.key_points import read_key_point_sets
+from nuggetjudge.records.key_points import read_claims, read_entailments, read_key_point_sets
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.topics import read_topics
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "keypoints"
 README = (FOLDER / "README.md").read_text("utf-8")
-DOCS = (ROOT / "docs" / "keypoints.md").read_text("utf-8")
+DOCS = (ROOT / "docs" / "protocols" / "keypoints.md").read_text("utf-8")
 
 PROBLEMS = Problems()
 TOPICS = read_topics(FOLDER / "topics.jsonl", PROBLEMS)
@@ -227,8 +224,8 @@ def printed(tmp_path_factory):
     home = {**os.environ, "HOME": str(cwd), "XDG_CACHE_HOME": str(cwd / "cache")}
     found = {}
     for command in block.replace("\\\n", " ").splitlines():
-        words = [sys.executable, "-m", "nuggetjudge", *command.split()[1:]]
-        done = subprocess.run(words, cwd=cwd, env=home, capture_output=True, text=True, check=True)
+        words = [*processes.JUDGE, *command.split()[1:]]
+        done = processes.run(*words, cwd=cwd, env=home, check=True)
         found[" ".join(command.split())] = done.stdout
     return cwd, found
 

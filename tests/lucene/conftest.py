@@ -1,25 +1,10 @@
-"""Two hundred passages that Lucene has indexed, and the example that BM25 is compared by."""
+"""Two hundred passages that Lucene has indexed."""
 
-import importlib.util
 import random
-import sys
-from pathlib import Path
 
 import pytest
 
 from nuggetjudge.records.rows import Passage
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-
-
-@pytest.fixture(scope="session")
-def bm25_table():
-    """The script examples/bm25_table.py as a module."""
-    for name in ("crux_duc", "bm25_table"):
-        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules["bm25_table"]
 
 
 @pytest.fixture(scope="session")

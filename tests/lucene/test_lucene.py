@@ -5,6 +5,7 @@ import random
 
 import orjson
 import pytest
+from benchmarks.pages import bm25 as table
 
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import Passage
@@ -58,22 +59,20 @@ def test_k1_and_b_count(harbour):
     )
 
 
-def test_every_score_follows_the_formula_with_the_lengths_that_lucene_keeps(
-    passages, index, bm25_table
-):
+def test_every_score_follows_the_formula_with_the_lengths_that_lucene_keeps(passages, index):
     queries = queries_of(passages)
-    expected = bm25_table.RoundedBm25(passages).search(queries, 1000)
+    expected = table.RoundedBm25(passages).search(queries, 1000)
     for found, wanted in zip(Lucene(index).search(queries, 1000), expected, strict=True):
         scores, known = dict(found), dict(wanted)
         assert scores
         assert scores == pytest.approx(known, abs=1.1e-4)  # both round; equal ones are moved
 
 
-def test_the_length_kept_is_that_of_lucenes_own_byte(bm25_table):
+def test_the_length_kept_is_that_of_lucenes_own_byte():
     kept = start_java().autoclass("org.apache.lucene.util.SmallFloat")
     for length in [*range(600), 5000, 70_001]:
         wanted = kept.byte4ToInt(kept.intToByte4(length))
-        assert bm25_table.kept_length(length) == wanted
+        assert table.kept_length(length) == wanted
 
 
 @pytest.mark.parametrize("feedback", ["none", "rm3", "rocchio"])

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
+from statsmodels.stats.multitest import multipletests
 
 from nuggetjudge.metrics.significance import holm, paired_tests, randomised_hsd
 
@@ -110,6 +111,12 @@ def test_bad_arguments_are_refused(rows, more, message):
 def test_holm_multiplies_by_how_many_are_left():
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_that_of_statsmodels(p_values):
+    expected = multipletests(p_values, method="holm")[1].tolist()
+    assert holm(p_values) == pytest.approx(expected, abs=1e-12)
 
 
 # Three runs with 0, 1, 2 on two topics: the best and the worst mean are 2 apart only where both

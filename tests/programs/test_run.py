@@ -149,7 +149,7 @@ def test_a_folder_with_files_of_ones_own_is_not_written_to(server, run, tmp_path
 
 def test_two_runs_never_write_one_folder_at_the_same_time(run, tmp_path):
     with (
-        Results(tmp_path / "out") as results,
+        Results(tmp_path / "out", ()) as results,
         pytest.raises(InputError, match="another run is writing there"),
     ):
         run(["support"])

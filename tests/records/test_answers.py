@@ -108,6 +108,12 @@ def test_a_claim_does_not_escape_judgement_by_looking_like_a_heading(unit, write
     assert not one(write(rag_2026(unit)), problems).sentences[0].is_heading
 
 
+@pytest.mark.parametrize(("n_words", "is_heading"), [(12, True), (13, False)])
+def test_a_heading_has_12_words_at_most(n_words, is_heading, write, problems):
+    unit = {"text": f"**{' '.join(['tide'] * n_words)}**"}
+    assert one(write(rag_2026(unit)), problems).sentences[0].is_heading == is_heading
+
+
 def test_earlier_tracks_have_no_headings_because_assessors_judged_them(write, problems):
     row = {
         **RAG_2024,

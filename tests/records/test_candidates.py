@@ -1,3 +1,5 @@
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,7 +10,6 @@ from nuggetjudge.records import (
     Ranking,
     Topic,
     read_candidates,
-    write_segment_pool,
 )
 
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
@@ -31,10 +32,25 @@ def pools(draw):
     return pool
 
 
+def request(pool, topic_id):
+    """A topic of the pool as castorini's tools write it."""
+    ranking, grades = pool.rankings[topic_id], pool.qrels.get(topic_id, {})
+    candidates = [{"docid": name} for name in ranking.passage_ids]
+    for position, candidate in enumerate(candidates):
+        passage = pool.passages[candidate["docid"]]
+        candidate["doc"] = {"title": passage.title, "segment": passage.text}
+        if ranking.scores:
+            candidate["score"] = ranking.scores[position]
+        if passage.id in grades:
+            candidate["judgment"] = grades[passage.id]
+    query = {"qid": topic_id, "text": pool.topics[topic_id].text}
+    return {"query": query, "candidates": candidates}
+
+
 @given(pool=pools())
-def test_a_segment_pool_is_read_as_it_was_written(pool, tmp_path_factory):
+def test_requests_are_read_as_they_were_written(pool, tmp_path_factory):
     path = tmp_path_factory.mktemp("pools") / "pool.jsonl"
-    write_segment_pool(path, pool)
+    path.write_text("\n".join(json.dumps(request(pool, name)) for name in pool.rankings))
     problems = Problems()
     assert read_candidates(path, problems) == pool
     assert len(problems) == 0

@@ -2,7 +2,14 @@ import re
 
 import pytest
 
-from nuggetjudge.records import InputError, Passage, read_topic_documents
+from nuggetjudge.records import (
+    InputError,
+    Passage,
+    Summary,
+    read_reports,
+    read_summaries,
+    read_topic_documents,
+)
 
 EBB, SILT = Passage(id="d1", text="Ebb.", title="Tides"), Passage(id="d2", text="Silt.")
 
@@ -84,3 +91,90 @@ def test_real_documents_are_read_with_their_topics(shared_data, problems):
     assert len(found) == 30
     assert all(name.startswith(f"{topic}:") for topic in found for name in found[topic])
     assert len(problems) == 0
+
+
+@pytest.mark.parametrize("topic_field", ["id", "example_id", "qid", "topic_id"])
+@pytest.mark.parametrize("text_field", ["report", "summary", "reference_summary"])
+def test_every_spelling_of_the_fields_of_a_report_is_read(topic_field, text_field, write, problems):
+    path = write({topic_field: 7, "request": "Write.", text_field: "Dockers struck."})
+    assert read_reports(path, problems) == {"7": "Dockers struck."}
+    assert len(problems) == 0
+
+
+def test_the_same_report_again_is_mentioned_and_another_is_an_error(write, problems, kinds):
+    rows = [{"id": "7", "report": text} for text in ("A.", "A.", "B.")]
+    assert read_reports(write(*rows), problems) == {"7": "A."}
+    assert kinds() == [(2, "duplicate_report", "kept"), (3, "duplicate_report", "error")]
+
+
+def test_what_is_no_report_is_an_error_with_its_place(write, problems, kinds):
+    path = write(
+        {"report": "A."}, {"id": "7"}, {"id": "7", "report": 3}, {"id": "7", "report": " "}
+    )
+    assert read_reports(path, problems) == {}
+    assert kinds() == [
+        (1, "missing_field", "error"),
+        (2, "missing_field", "error"),
+        (3, "bad_field", "error"),
+        (4, "empty_report", "error"),
+        (1, "empty_file", "error"),
+    ]
+
+
+def test_real_reference_summaries_are_read_whole(shared_data, problems):
+    found = read_reports(shared_data / "crux_duc/queries.jsonl", problems)
+    assert len(found) == 30
+    assert found["duc04-testb-0"].startswith("Dr. Barnett Slepian, the mainstay")
+    assert len(problems) == 0
+
+
+SUMMARY = {"id": "harbour", "documents": ["Dockers struck.", "It rained."], "summary": "A strike."}
+
+
+def test_a_summarised_document_is_a_text_or_an_object_with_a_title_before_it(write, problems):
+    documents = ["One.", {"text": "Two."}, {"contents": "Three.", "title": " News ", "url": "u"}]
+    found = read_summaries(write({**SUMMARY, "documents": documents}), problems)
+    texts = ("One.", "Two.", "News\n\nThree.")
+    assert found == [Summary(id="harbour", documents=texts, summary="A strike.")]
+    assert len(problems) == 0
+
+
+def test_summaries_keep_the_order_of_the_file(write, problems):
+    found = read_summaries(write(*({**SUMMARY, "id": name} for name in "zab")), problems)
+    assert [summary.id for summary in found] == ["z", "a", "b"]
+
+
+def test_an_empty_document_of_a_summary_is_skipped_and_listed(write, problems, kinds):
+    path = write({**SUMMARY, "documents": ["One.", " ", {"text": ""}, "Two."]})
+    assert read_summaries(path, problems)[0].documents == ("One.", "Two.")
+    assert kinds() == [(1, "empty_document", "skipped")] * 2
+    assert "documents[1].text is empty" in str(problems.rows[0])
+
+
+@pytest.mark.parametrize("name", ["a b", "a:b", "a#1", "all", "a\tb"])
+def test_an_id_that_cannot_begin_the_ids_of_passages_is_an_error(name, write, problems, kinds):
+    assert read_summaries(write({**SUMMARY, "id": name}), problems) == []
+    assert kinds() == [(1, "bad_id", "error"), (1, "empty_file", "error")]
+
+
+@pytest.mark.parametrize(
+    ("row", "kind"),
+    [
+        ({**SUMMARY, "id": None}, "missing_field"),
+        ({**SUMMARY, "summary": "  "}, "empty_summary"),
+        ({**SUMMARY, "summary": ["A strike."]}, "bad_field"),
+        ({**SUMMARY, "documents": []}, "no_documents"),
+        ({**SUMMARY, "documents": "Dockers struck."}, "bad_field"),
+        ({**SUMMARY, "documents": ["One.", 2]}, "bad_field"),
+        ({**SUMMARY, "documents": ["One.", {"title": "Two"}]}, "missing_field"),
+        ({"id": "harbour", "summary": "A strike."}, "missing_field"),
+    ],
+)
+def test_what_is_no_summary_of_documents_is_an_error(row, kind, write, problems, kinds):
+    read_summaries(write({**SUMMARY, "id": "good"}, row), problems)
+    assert kinds() == [(2, kind, "error")]
+
+
+def test_a_summary_id_twice_is_an_error_even_with_the_same_texts(write, problems, kinds):
+    assert len(read_summaries(write(SUMMARY, SUMMARY), problems)) == 1
+    assert kinds() == [(2, "duplicate_id", "error")]

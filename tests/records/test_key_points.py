@@ -6,12 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.records import (
+    Claim,
+    ClaimSet,
+    Entailment,
     KeyPoint,
     KeyPointSet,
     Problems,
+    claims_row,
+    entailment_row,
     key_point_ids,
     key_point_set_row,
     nugget_ids,
+    read_claims,
+    read_entailments,
     read_key_point_sets,
 )
 
@@ -137,3 +144,152 @@ def test_key_points_are_read_as_they_were_written(sets, tmp_path_factory):
     problems = Problems()
     assert read_key_point_sets(path, problems) == given_sets
     problems.raise_errors()
+
+
+CELL = {"topic_id": "1", "run_id": "r", "key_point_id": "k"}
+
+
+@pytest.mark.parametrize(
+    ("written", "label"),
+    [("yes", "yes"), (" Neutral ", "neutral"), ("NO", "no"), (None, None)],
+)
+def test_labels_of_entailments_are_read_in_any_case_and_null_is_not_judged(
+    written, label, write, problems
+):
+    (found,) = read_entailments(write({**CELL, "label": written}), problems)
+    assert found == Entailment(**CELL, label=label)
+    assert len(problems) == 0
+
+
+@pytest.mark.parametrize("written", ["partly", "", 1, True, ["yes"]])
+def test_any_other_label_of_an_entailment_is_not_judged_and_never_no(
+    written, write, problems, kinds
+):
+    (found,) = read_entailments(write({**CELL, "label": written}), problems)
+    assert found.label is None
+    assert kinds() == [(1, "label", "kept")]
+    assert "wanted no, neutral, yes; not judged" in str(problems.rows[0])
+
+
+def test_an_answer_to_the_question_whether_it_is_quoted_is_true_or_false(write, problems, kinds):
+    rows = [
+        {**CELL, "key_point_id": i, "label": "yes", "evidence": "Ebb.", "is_quoted": written}
+        for i, written in enumerate((True, False, None, "yes"))
+    ]
+    found = list(read_entailments(write(*rows), problems))
+    assert [one.is_quoted for one in found] == [True, False, None, None]
+    assert {one.evidence for one in found} == {"Ebb."}
+    assert kinds() == [(4, "is_quoted", "kept")]
+
+
+def test_a_key_point_again_is_mentioned_and_with_another_label_an_error(write, problems, kinds):
+    rows = [{**CELL, "label": label} for label in ("yes", "yes", "no")]
+    rows += [{**CELL, "run_id": "other", "label": "no"}]
+    found = list(read_entailments(write(*rows), problems))
+    assert [(one.run_id, one.label) for one in found] == [("r", "yes"), ("other", "no")]
+    assert kinds() == [(2, "duplicate_entailment", "kept"), (3, "duplicate_entailment", "error")]
+    assert "has 'no' here and 'yes' before, wanted one label" in str(problems.rows[1])
+
+
+@pytest.mark.parametrize("field", [*CELL, "label"])
+def test_an_entailment_without_a_field_is_an_error_and_the_line_is_not_read(field, write, problems):
+    row = {name: value for name, value in {**CELL, "label": "yes"}.items() if name != field}
+    assert list(read_entailments(write(row), problems)) == []
+    assert re.search(rf":1: field '.*{field}.* is missing", str(problems.rows[0]))
+
+
+SHARES = st.none() | st.floats(0, 1)
+ENTAILMENTS = st.builds(
+    Entailment,
+    run_id=st.text("ab7-", min_size=1),
+    topic_id=st.text("ab7-", min_size=1),
+    key_point_id=st.text("k7-", min_size=1),
+    label=st.sampled_from(["yes", "neutral", "no", None]),
+    evidence=st.text(st.characters(exclude_categories=["Cs"])),
+    is_quoted=st.sampled_from([True, False, None]),
+    score=SHARES,
+    probabilities=st.none() | st.dictionaries(st.sampled_from(["yes", "no"]), st.floats(0, 1)),
+)
+
+
+@given(
+    found=st.lists(ENTAILMENTS, unique_by=lambda one: (one.run_id, one.topic_id, one.key_point_id))
+)
+def test_entailments_are_read_as_they_were_written(found, tmp_path_factory):
+    path = tmp_path_factory.mktemp("entailments") / "entailments.jsonl"
+    path.write_bytes(b"".join(orjson.dumps(entailment_row(one)) + b"\n" for one in found))
+    problems = Problems()
+    assert list(read_entailments(path, problems)) == found
+    assert len(problems) == 0
+
+
+ANSWER = {"topic_id": "1", "run_id": "r"}
+
+
+def test_claims_are_texts_or_objects_with_a_label(write, problems):
+    claims = ["Ebb.", {"text": "Flow.", "label": "Yes"}, {"claim": "Silt.", "label": None}]
+    (found,) = read_claims(write({**ANSWER, "claims": claims}), problems)
+    assert found.claims == (
+        Claim(text="Ebb.", label=None),
+        Claim(text="Flow.", label="yes"),
+        Claim(text="Silt.", label=None),
+    )
+    assert len(problems) == 0
+
+
+def test_claims_that_nobody_extracted_are_not_an_answer_without_claims(write, problems):
+    rows = [{**ANSWER, "claims": None}, {**ANSWER, "run_id": "s", "claims": []}]
+    assert [found.claims for found in read_claims(write(*rows), problems)] == [None, ()]
+    assert len(problems) == 0
+
+
+def test_any_other_label_of_a_claim_is_not_judged_and_an_empty_claim_left_out(
+    write, problems, kinds
+):
+    claims = [{"text": "Ebb.", "label": "neutral"}, {"text": " ", "label": "yes"}]
+    (found,) = read_claims(write({**ANSWER, "claims": claims}), problems)
+    assert found.claims == (Claim(text="Ebb.", label=None),)
+    assert kinds() == [(1, "label", "kept"), (1, "empty_claim", "skipped")]
+    assert "claims[0].label is 'neutral', wanted no, yes; not judged" in str(problems.rows[0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"run_id": "r", "claims": []}], ":1: field .*'topic_id' is missing"),
+        ([{"topic_id": "1", "claims": []}], ":1: field 'run_id' is missing"),
+        ([ANSWER], ":1: field 'claims' is missing"),
+        ([{**ANSWER, "claims": "Ebb."}], ":1: field 'claims' is 'Ebb.', wanted a list"),
+        ([{**ANSWER, "claims": [1]}], r":1: field 'claims\[0\]' is 1, wanted text or an object"),
+        ([{**ANSWER, "claims": None}] * 2, ":2: the claims of run 'r', topic '1' are in line 1"),
+    ],
+)
+def test_what_is_no_set_of_claims_is_an_error_with_its_place(rows, message, write, problems):
+    list(read_claims(write(*rows), problems))
+    errors = [str(problem) for problem in problems if problem.action == "error"]
+    assert re.search(message, errors[0])
+
+
+CLAIMS = st.builds(
+    Claim,
+    text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip),
+    label=st.sampled_from(["yes", "no", None]),
+)
+
+
+@given(
+    by_answer=st.dictionaries(
+        st.tuples(st.text("ab7-", min_size=1), st.text("ab7-", min_size=1)),
+        st.none() | st.lists(CLAIMS, max_size=3).map(tuple),
+    )
+)
+def test_claims_are_read_as_they_were_written(by_answer, tmp_path_factory):
+    found = [
+        ClaimSet(run_id=run_id, topic_id=topic_id, claims=claims)
+        for (run_id, topic_id), claims in by_answer.items()
+    ]
+    path = tmp_path_factory.mktemp("claims") / "claims.jsonl"
+    path.write_bytes(b"".join(orjson.dumps(claims_row(one)) + b"\n" for one in found))
+    problems = Problems()
+    assert list(read_claims(path, problems)) == found
+    assert len(problems) == 0

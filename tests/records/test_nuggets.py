@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -125,3 +126,17 @@ def test_a_real_model_made_bank_has_importances_of_its_own(shared_data, problems
     assert len(banks) == 180
     assert problems.counts() == {"importance": n_odd}
     assert n_odd > 0
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "\uff46\uff49\uff56\uff45 of 25 m2",  # full width
+        "\ufb01ve of 25 m\u00b2",  # a ligature and a superscript
+        "five\u00a0of\u2003 25  m2\n",
+    ],
+)
+def test_texts_that_differ_in_compatible_characters_or_white_space_have_one_id(spelled):
+    assert nugget_ids([spelled]) == nugget_ids(["five of 25 m2"])
+    assert nugget_ids([spelled, "five of 25 m2"])[1].endswith("-2")
+    assert nugget_ids([spelled]) != nugget_ids(["five of 25 m3"])

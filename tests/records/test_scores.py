@@ -6,9 +6,7 @@ from nuggetjudge.records import (
     Problems,
     ScoreRow,
     read_scores,
-    write_ir_measures,
     write_scores,
-    write_scores_jsonl,
 )
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
@@ -23,8 +21,7 @@ def row(run="sys2", topic="all", measure="V_strict", value=0.5, **counts):
 def test_both_layouts_are_read_as_they_were_written(cells, tmp_path_factory):
     rows = [row(*names, value, n=3, n_unjudged=0, low=0.1) for names, value in cells.items()]
     folder = tmp_path_factory.mktemp("scores")
-    write_scores_jsonl(folder / "scores.jsonl", rows)
-    write_ir_measures(folder / "scores.eval.txt", rows)
+    write_scores(folder / "scores.jsonl", folder / "scores.eval.txt", iter(rows))
     problems = Problems()
     assert read_scores(folder / "scores.jsonl", problems, "jsonl") == rows
     columns = read_scores(folder / "scores.eval.txt", problems, "ir_measures")
@@ -83,21 +80,6 @@ def test_json_rows_of_other_tools_need_four_fields(write, problems, kinds):
     ]
 
 
-def test_a_name_with_a_space_cannot_be_written_in_columns(tmp_path):
-    with pytest.raises(ValueError, match="white space"):
-        write_ir_measures(tmp_path / "s.txt", [row(run="my run")])
-
-
-def test_both_layouts_in_one_pass_over_the_rows_are_those_written_apart(tmp_path):
-    rows = [row(topic="1", value=None), row(n_topics=12)]
-    write_scores_jsonl(tmp_path / "a.jsonl", rows)
-    write_ir_measures(tmp_path / "a.txt", rows)
-    write_scores(tmp_path / "b.jsonl", tmp_path / "b.txt", iter(rows))
-    for suffix in ("jsonl", "txt"):
-        one, other = ((tmp_path / f"{name}.{suffix}").read_bytes() for name in "ab")
-        assert one == other
-
-
 def test_a_name_with_a_space_leaves_neither_layout_half_written(tmp_path):
     with pytest.raises(ValueError, match="white space"):
         write_scores(tmp_path / "s.jsonl", tmp_path / "s.txt", [row(), row(run="my run")])
@@ -106,14 +88,14 @@ def test_a_name_with_a_space_leaves_neither_layout_half_written(tmp_path):
 
 def test_only_mean_rows_say_over_how_many_topics(tmp_path):
     path = tmp_path / "scores.jsonl"
-    write_scores_jsonl(path, [row(topic="1"), row(n_topics=12)])
+    write_scores(path, tmp_path / "s.txt", [row(topic="1"), row(n_topics=12)])
     assert ["n_topics" in line for line in path.read_text().splitlines()] == [False, True]
 
 
 def test_values_survive_columns_to_the_last_bit(tmp_path, problems):
     values = [0.1 + 0.2, 1 / 3, 1e-17]
-    rows = [row(topic=str(place), value=value) for place, value in enumerate(values)]
-    write_ir_measures(tmp_path / "s.txt", rows)
+    rows = [row(topic=str(position), value=value) for position, value in enumerate(values)]
+    write_scores(tmp_path / "s.jsonl", tmp_path / "s.txt", rows)
     assert [found.value for found in read_scores(tmp_path / "s.txt", problems)] == values
 
 

@@ -10,10 +10,9 @@ from nuggetjudge.records import (
     SupportCitation,
     SupportLabels,
     SupportSentence,
-    ragdoll_row,
     read_support,
-    support_rows,
 )
+from nuggetjudge.records.support import support_row
 
 LABELS = st.sampled_from(["full", "partial", "none", None])
 
@@ -30,6 +29,33 @@ def labelled_answers(draw):
     return tuple(sentences)
 
 
+def ragdoll(answer):
+    """An answer as RAGDoll writes it; "-1" is not judged."""
+    codes = {"full": "2", "partial": "1", "none": "0", None: "-1"}
+    sentences = [
+        {
+            "sentenceID": sentence.id,
+            "text": sentence.text,
+            "citations": [
+                {"citationID": c.rank, "reference": c.passage_id, "support": codes[c.label]}
+                for c in sentence.citations
+            ],
+        }
+        for sentence in answer.sentences
+    ]
+    return {"topic_id": answer.topic_id, "run_id": answer.run_id, "sentences": sentences}
+
+
+def rows_of(answer):
+    """Its rows as a run writes them."""
+    for sentence in answer.sentences:
+        key = (answer.run_id, answer.topic_id, sentence.id)
+        if not sentence.citations:
+            yield support_row(*key, citation=None, rank=None, label="none")
+        for cited in sentence.citations:
+            yield support_row(*key, citation=cited.passage_id, rank=cited.rank, label=cited.label)
+
+
 @given(answers=st.lists(labelled_answers(), min_size=1, max_size=3))
 def test_both_layouts_are_read_as_they_were_written(answers, tmp_path_factory):
     written = [
@@ -37,18 +63,18 @@ def test_both_layouts_are_read_as_they_were_written(answers, tmp_path_factory):
         for n, sentences in enumerate(answers)
     ]
     folder = tmp_path_factory.mktemp("support")
-    (folder / "ragdoll.jsonl").write_text("\n".join(json.dumps(ragdoll_row(a)) for a in written))
-    rows = [row for answer in written for row in support_rows(answer)]
+    (folder / "ragdoll.jsonl").write_text("\n".join(json.dumps(ragdoll(a)) for a in written))
+    rows = [row for answer in written for row in rows_of(answer)]
     (folder / "ours.jsonl").write_text("\n".join(map(json.dumps, rows)))
     problems = Problems()
     assert list(read_support(folder / "ragdoll.jsonl", problems)) == written
     ours = list(read_support(folder / "ours.jsonl", problems))
-    assert [list(support_rows(a)) for a in ours] == [list(support_rows(a)) for a in written]
+    assert [list(rows_of(a)) for a in ours] == [list(rows_of(a)) for a in written]
     assert len(problems) == 0
 
 
 def test_the_published_examples_are_read(write, problems):
-    ragdoll = {
+    published = {
         "topic_id": "14",
         "narrative_id": "14",
         "run_id": "sys2",
@@ -69,11 +95,10 @@ def test_the_published_examples_are_read(write, problems):
         "label": "partial",
         "weight": 0.5,
     }
-    first, second = read_support(write(ragdoll, ours), problems)
+    first, second = read_support(write(published, ours), problems)
     assert first.sentences[0].citations == (SupportCitation(passage_id="s1", rank=0, label="full"),)
     assert second.sentences[0].citations[0].label == "partial"
-    assert list(support_rows(second)) == [ours]
-    assert ragdoll_row(first) == ragdoll
+    assert list(rows_of(second)) == [ours]
     assert len(problems) == 0
 
 
@@ -132,6 +157,26 @@ def test_lines_of_one_answer_that_stand_apart_and_other_malformed_lines_are_erro
         (8, "duplicate_support", "error"),
         (9, "missing_field", "error"),
     ]
+
+
+@pytest.mark.parametrize("field", ["sentenceID", "sentence_id"])
+def test_a_sentence_id_that_is_repeated_or_no_number_is_an_error(field, write, problems, kinds):
+    sentences = [{field: number, "text": text} for number, text in ((0, "a"), (2, "b"), ("0", "c"))]
+    row = {"run_id": "r", "topic_id": "t", "sentences": [*sentences, {field: "x", "text": "d"}]}
+    (found,) = read_support(write(row), problems)
+    assert [(sentence.id, sentence.text) for sentence in found.sentences] == [(0, "a"), (2, "b")]
+    assert kinds() == [(1, "duplicate_sentence", "error"), (1, "bad_field", "error")]
+    assert f"sentences[2].{field} is 0, as of a sentence before it" in str(problems.rows[0])
+
+
+def test_sentences_without_ids_are_numbered_and_one_with_the_id_of_another_is_an_error(
+    write, problems, kinds
+):
+    sentences = [{"text": "a"}, {"sentence_id": 0, "text": "b"}]
+    row = {"run_id": "r", "topic_id": "t", "sentences": sentences}
+    (found,) = read_support(write(row), problems)
+    assert [sentence.text for sentence in found.sentences] == ["a"]
+    assert kinds() == [(1, "duplicate_sentence", "error")]
 
 
 def test_the_nist_labels_give_the_published_precision_and_recall(shared_data, problems):

@@ -78,7 +78,7 @@ def sample_items(
                 chosen += group
     if not chosen:
         least = min(map(len, groups))
-        raise InputError(f"--limit {limit}: the items of an answer stay together, {least} or more")
+        raise InputError(f"--sample {limit}: the items of an answer stay together, {least} or more")
     return [items[i] for i in sorted(chosen)]
 
 

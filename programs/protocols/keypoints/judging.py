@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ....metrics import count_words
-from ....records.claims import Claim, ClaimSet, claims_row
-from ....records.entailments import Entailment, entailment_row
 from ....records.judgements import Judged
+from ....records.key_points import Claim, ClaimSet, Entailment, claims_row, entailment_row
 from ....records.rows import Answer, KeyPoint, KeyPointSet
 from ...engine.stage import Item, labels, makes, rows_of
 from ..program import Run

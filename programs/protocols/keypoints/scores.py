@@ -15,8 +15,7 @@ from ....metrics.key_points import (
     key_point_recall,
     micro_recall,
 )
-from ....records.claims import ClaimSet, read_claims
-from ....records.entailments import read_entailments
+from ....records.key_points import ClaimSet, read_claims, read_entailments
 from ....records.rows import Topic
 from ..program import Folder
 from ..scoreboard import OF_ANSWERED

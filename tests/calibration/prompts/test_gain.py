@@ -7,6 +7,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from nuggetjudge.calibration.prompts.gain import kappa_gains
 
+ROUNDING = 1e-9  # labels that are worth the same may differ by the last bits
 SCALE = ("none", "partial", "full")
 labels = st.lists(st.sampled_from(SCALE), min_size=2, max_size=30).filter(lambda x: len(set(x)) > 1)
 
@@ -45,8 +46,8 @@ def test_the_truth_is_the_best_answer_to_every_item_and_gains_stay_in_0_1(truths
     gains = kappa_gains(truths, SCALE, is_ordered=is_ordered)
     for truth in SCALE:
         row = gains.table[truth]
-        assert all(0 <= value <= 1 for value in row.values())
-        assert row[truth] == max(row.values())
+        assert all(-ROUNDING <= value <= 1 + ROUNDING for value in row.values())
+        assert row[truth] >= max(row.values()) - ROUNDING
     assert gains.perfect > gains.chance
     assert mean_gain(gains, truths, truths) == pytest.approx(gains.perfect)
 

@@ -16,7 +16,7 @@ from stamped_judge import judge_file, labels_of, search, support_judge
 from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.calibration.prompts.optimisers import METHODS
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 LONG_S = 60.0
 
 # Judges one item with a judge file, where nothing can be unpickled.
@@ -32,7 +32,7 @@ pickle.Unpickler = pickle._Unpickler = Blocked
 import cloudpickle
 cloudpickle.load = cloudpickle.loads = blocked
 from pathlib import Path
-from nuggetjudge.judges.files import read_judge_file
+from nuggetjudge.judges.fitted.files import read_judge_file
 from stamped_judge import labels_of, support_judge
 judge = support_judge(sys.argv[1])
 print(*labels_of(judge.fitted(read_judge_file(Path(sys.argv[2])))))
@@ -47,12 +47,21 @@ def server():
 
 def environment(seed):
     """The modules of the tests, and an order of sets that differs from process to process."""
-    return os.environ | {"PYTHONPATH": str(TESTS), "PYTHONHASHSEED": str(seed)}
+    return os.environ | {
+        "PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS / 'mocks'}",
+        "PYTHONHASHSEED": str(seed),
+    }
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method",
+    [
+        method if method == "bootstrap" else pytest.param(method, marks=pytest.mark.slow)
+        for method in METHODS
+    ],
+)
 def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
-    method, server, tmp_path
+    method, server, tmp_path, capfd
 ):
     cache = ReplyCache(tmp_path / "whole")
     judge = support_judge(server.base_url, cache=cache)
@@ -78,12 +87,16 @@ def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
     assert process.wait() == -9
     assert server.n_finished == n_done
 
-    again = subprocess.run(command, env=environment(2), capture_output=True, check=True)
-    assert json.loads(again.stdout) == whole.calls - n_done
-    assert again.stderr == b""
+    cache = ReplyCache(tmp_path / "replies")
+    judge = support_judge(server.base_url, cache=cache)
+    capfd.readouterr()
+    again = search(judge, method, log=tmp_path / "log.jsonl")
+    cache.close()
+    assert capfd.readouterr() == ("", "")
+    assert again.calls == whole.calls - n_done
     finished = (request.body for request in server.requests if request.finished)
     assert Counter(json.dumps(body, sort_keys=True) for body in finished) == asked
-    assert (tmp_path / "judge.json").read_text() == judge_file(judge, whole).text()
+    assert judge_file(judge, again).text() == judge_file(judge, whole).text()
 
     def told(path):
         rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -92,7 +105,7 @@ def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
     assert told(tmp_path / "log.jsonl") == told(tmp_path / "whole.jsonl")
 
 
-@pytest.mark.parametrize("method", ["bootstrap", "simba"])
+@pytest.mark.parametrize("method", [pytest.param("bootstrap", marks=pytest.mark.slow), "simba"])
 def test_a_judge_file_judges_as_found_in_a_process_that_cannot_unpickle(method, server, tmp_path):
     judge = support_judge(server.base_url)
     file = judge_file(judge, search(judge, method))

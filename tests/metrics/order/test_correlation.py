@@ -1,12 +1,14 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kendalltau, spearmanr
 
 from nuggetjudge.metrics import kendall_tau, spearman, tau_ap, top_k_tau
-from nuggetjudge.metrics.order.correlation import n_top
+from nuggetjudge.metrics.order.correlation import n_top, orders
 
 scores = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 1.0])
 score_pairs = st.lists(st.tuples(scores, scores), max_size=12)
@@ -204,3 +206,29 @@ def test_bad_scores_are_named_by_all(order):
         order([1.0, 2.0], [1.0, math.nan])
     with pytest.raises(ValueError, match="2 true scores for 1"):
         order([1.0, 2.0], [1.0])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_tau_b_and_spearman_are_scipys_and_undefined_where_scipy_has_no_number(seed):
+    rng = np.random.default_rng(seed)
+    n, n_levels = int(rng.choice([0, 1, 2, 3, 8, 40, 300])), int(rng.choice([1, 2, 5, 1000]))
+    truth = rng.integers(0, n_levels, n) / 7
+    judged = np.where(rng.random(n) < 0.5, truth, rng.integers(0, n_levels, n) / 7)
+    for name, order in (("tau_b", kendall_tau), ("spearman", spearman), ("tau_ap", tau_ap)):
+        value = order(truth.tolist(), judged.tolist())
+        assert value == orders(truth.tolist(), judged.tolist())[name]
+        if n < 2 or np.ptp(truth) == 0 or np.ptp(judged) == 0:
+            assert value is None
+        elif name == "tau_ap":
+            assert value == pytest.approx(tau_ap_by_definition(truth, judged), abs=1e-9)
+        else:
+            scipys = kendalltau if name == "tau_b" else spearmanr
+            assert value == pytest.approx(scipys(truth, judged).statistic, abs=1e-9)
+
+
+def test_lists_that_do_not_fit_at_once_give_the_same(monkeypatch):
+    rng = np.random.default_rng(0)
+    truth, judged = (rng.integers(0, 9, 50).tolist() for _ in range(2))
+    whole = orders(truth, judged)
+    monkeypatch.setattr("nuggetjudge.metrics.order.coefficients._AT_ONCE", 120)
+    assert orders(truth, judged) == pytest.approx(whole)

@@ -11,6 +11,7 @@ from nuggetjudge.metrics import kendall_tau, spearman, tau_ap, taus, top_k_tau
 from nuggetjudge.metrics.bootstrap import topic_draws
 from nuggetjudge.metrics.order.coefficients import of_drawn_cells, of_samples
 from nuggetjudge.metrics.order.intervals import tau_intervals
+from nuggetjudge.metrics.order.taus import TOP_K
 
 ORDERS = {"tau_b": kendall_tau, "tau_ap": tau_ap, "spearman": spearman}
 SCORES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 1.0])
@@ -26,11 +27,11 @@ def same(drawn, value):
 @given(st.lists(st.tuples(SCORES, SCORES), max_size=22))
 def test_the_coefficients_of_a_sample_of_runs_are_those_of_its_scores(pairs):
     truth, judged = [t for t, _ in pairs], [j for _, j in pairs]
-    found = of_samples(np.array([truth] * 2), np.array([judged] * 2))
+    found = of_samples(np.array([truth] * 2), np.array([judged] * 2), TOP_K)
     for i in range(2):
         for name, order in ORDERS.items():
             same(found[name][i], order(truth, judged))
-        for k in (5, 10, 15, 20):
+        for k in TOP_K:
             same(found[f"tau_top_{k}"][i], top_k_tau(truth, judged, k))
 
 

@@ -43,6 +43,19 @@ def test_a_judge_that_cannot_tell_labels_apart_gives_nothing():
     assert true_shares(np.array([0.5, 0.5]), ErrorRates(np.array([[0.6, 0.4]] * 2), n=9)) is None
 
 
+@pytest.mark.parametrize(("found", "false"), [(0.55, 0.5), (0.6, 0.53)])
+def test_a_judge_that_hardly_tells_labels_apart_gives_nothing(found, false):
+    """Of labels that differ by .05 or .07, undoing the errors multiplies chance by 14 and more."""
+    table = np.array([[1 - false, false], [1 - found, found]])
+    assert true_shares(np.array([0.5, 0.5]), ErrorRates(table, n=1000)) is None
+
+
+def test_a_judge_that_tells_them_apart_by_an_eighth_is_undone():
+    table = np.array([[0.5, 0.5], [0.375, 0.625]])
+    found = true_shares(np.array([0.45, 0.55]), ErrorRates(table, n=1000))
+    assert found == pytest.approx([0.6, 0.4], abs=1e-6)
+
+
 def test_a_label_that_people_never_gave_has_no_rate_and_no_share():
     rates = error_rates(np.array([0, 0, 1, 1]), np.array([0, 2, 1, 1]), np.ones(4), 3)
     assert np.isnan(rates.table[2]).all()

@@ -170,7 +170,7 @@ def test_what_cannot_be_chosen_from_is_refused(tmp_path):
     with pytest.raises(InputError, match="wanted n >= 1 and 0 to 1"):
         next_labels([judged], 1, Problems(), random_share=1.5)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"has none of assignments\.jsonl"):
+    with pytest.raises(InputError, match=r"has none of relevance\.jsonl, assignments\.jsonl"):
         next_labels([tmp_path / "empty"], 1, Problems())
 
 

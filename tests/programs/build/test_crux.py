@@ -5,18 +5,17 @@ import json
 import pytest
 from crux_brain import crux_brain, write_summaries
 from mock_server import MockServer, Prose, Refusal, input_of
-from nuggetjudge.programs.build.crux_plan import plan_build
 
 from nuggetjudge.programs.build.built import BUILT_FILES
-from nuggetjudge.programs.build.crux import build_crux
+from nuggetjudge.programs.build.crux import build_crux, plan_build
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.results import MANIFEST
+from nuggetjudge.records.documents import read_reports
 from nuggetjudge.records.passages import read_passages
-from nuggetjudge.records.qrels import read_diversity_qrels, read_qrels
+from nuggetjudge.records.qrels import read_qrels
 from nuggetjudge.records.questions import read_question_sets
 from nuggetjudge.records.ratings import read_ratings
 from nuggetjudge.records.reading.problems import InputError, Problems
-from nuggetjudge.records.reports import read_reports
 from nuggetjudge.records.topics import read_topics
 
 # Of four questions of `tide` three are answered by a passage; the first passage answers two of
@@ -113,9 +112,11 @@ def test_every_file_is_read_back_without_a_problem(built, summaries, tmp_path):
     ratings = read_ratings(out / "ratings.jsonl", problems, questions)
     reports = read_reports(out / "reports.jsonl", problems)
     qrels = read_qrels(out / "qrels.txt", problems)
-    answers = read_diversity_qrels(out / "diversity_qrels.txt", problems)
     assert not len(problems)
-    assert answers["tide"]["1"] == dict.fromkeys(qrels["tide"], 0) | {"tide:0#0": 1}
+    answers = [line.split() for line in lines(out / "diversity_qrels.txt")]
+    of_question = {passage: int(grade) for *question, passage, grade in answers
+                   if question == ["tide", "1"]}  # fmt: skip
+    assert of_question == dict.fromkeys(qrels["tide"], 0) | {"tide:0#0": 1}
     assert list(topics) == list(questions) == list(ratings) == list(reports) == ["tide", "kelp"]
     assert reports["tide"] == TIDE[0]
     assert documents["tide:1"].text == TIDE[1][1]

@@ -6,9 +6,8 @@ import json
 import pytest
 from long2rag_brain import long2rag_brain, write_documents, write_rows, write_seeds
 from mock_server import MockServer, Prose, Refusal, input_of
-from nuggetjudge.programs.build.long2rag_plan import plan_long2rag
 
-from nuggetjudge.programs.build.long2rag import build_long2rag
+from nuggetjudge.programs.build.long2rag import build_long2rag, plan_long2rag
 from nuggetjudge.programs.build.long2rag_files import FILES
 from nuggetjudge.programs.build.verification import SHEET, UNVERIFIED
 from nuggetjudge.programs.build.verify_long2rag import verify_long2rag

@@ -1,10 +1,17 @@
 """A wrong config is told by file and line, and each setting can be overridden."""
 
+import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
+import yaml
+from pydantic import BaseModel
 
-from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.programs.config.reading import config_before, load_config
+from nuggetjudge.programs.config.sections import Config, JudgeConfig
+from nuggetjudge.programs.config.steps import AnyStep
 from nuggetjudge.programs.inputs.collection import expand_runs
 from nuggetjudge.records.reading.problems import InputError
 
@@ -38,7 +45,7 @@ def written(tmp_path):
 WRONG = {
     "unknown key": ("run:\n  concurency: 3\n", 2, "run.concurency: no such setting"),
     "unknown section": ("program: nuggets\nruns: {}\n", 2, "runs: no such setting"),
-    "wrong type": ("run:\n  seed: 0\n  concurrency: many\n", 3, "whole number, got 'many'"),
+    "wrong type": ("run:\n  out: a\n  concurrency: many\n", 3, "whole number, got 'many'"),
     "out of range": ("run:\n\n  concurrency: 0\n", 3, "greater than or equal to 1, got 0"),
     "unknown program": ("program: [nuggets, suport]\n", 1, "got 'suport'"),
     "unknown judge": ("judges:\n  asigner: {}\n", 2, "judges.asigner"),
@@ -49,8 +56,8 @@ WRONG = {
         5,
         "judges.support.model: no model 'local'; there is default",
     ),
-    "duplicate key": ("run:\n  seed: 1\n  out: a\n  seed: 2\n", 4, "'seed' stands here twice"),
-    "broken YAML": ("run:\n  seed: [1\ndata: {}\n", 3, "not YAML"),
+    "duplicate key": ("run:\n  limit: 1\n  out: a\n  limit: 2\n", 4, "'limit' stands here twice"),
+    "broken YAML": ("run:\n  limit: [1\ndata: {}\n", 3, "not YAML"),
     "a tag that would run code": ("run: !!python/object/apply:os.system [ls]\n", 1, "not YAML"),
     "a list as a name": ("run: {}\n? [a, b]\n: 3\n", 2, "wanted a name"),
     "no sections": ("- program\n", 1, "wanted sections"),
@@ -77,14 +84,14 @@ WRONG = {
     "half a character": ('run:\n  out: "a\\ud800"\n', 2, "lone surrogate"),
     "half a character in a name": ('models:\n  "\\ud800": {}\n', 1, "lone surrogate"),
     "NUL": ('run:\n  out: "a\\0b"\n', 2, "NUL"),
-    "65 bits": (f"run:\n  seed: {2**63}\n", 2, "64 bits"),
-    "65 bits below zero": (f"run:\n  seed: {-(2**63) - 1}\n", 2, "64 bits"),
+    "65 bits": (f"run:\n  limit: {2**63}\n", 2, "64 bits"),
+    "65 bits below zero": (f"run:\n  limit: {-(2**63) - 1}\n", 2, "64 bits"),
     "65 bits for a model": (
         f"models:\n  m:\n    model: lexical\n    seed: {2**70}\n",
         4,
         "64 bits",
     ),
-    "5,000 digits": ("run:\n  seed: " + "9" * 5000 + "\n", 2, "cannot be read as int"),
+    "5,000 digits": ("run:\n  limit: " + "9" * 5000 + "\n", 2, "cannot be read as int"),
     "a day that is none": ("run:\n  out: 2024-99-99\n", 2, "cannot be read as timestamp"),
     "infinity": ("run:\n  max_cost: .inf\n", 2, "finite"),
     "not a number": ("run:\n  allow_missing: .nan\n", 2, "finite"),
@@ -92,6 +99,7 @@ WRONG = {
     "a name too long": ("run:\n  out: " + "x" * 256 + "\n", 2, "longer than 255 bytes"),
     "a path too long": ("run:\n  out: " + "x/" * 3000 + "\n", 2, "the path is longer"),
     "control character": ("run: {}\n# \x01\n", 2, "special characters"),
+    "a setting of before": ("run:\n  out: a\n  seed: 0\n", 3, "run.seed: was removed"),
     "citations of no kind": ("support:\n  citations: second\n", 2, "'first' or 'all'"),
 }
 
@@ -124,6 +132,66 @@ def test_paths_are_relative_to_the_config_file(written, tmp_path):
     assert config.data.topics == tmp_path / "topics.tsv"
     assert config.data.runs == (str(tmp_path / "runs/*.jsonl"),)
     assert config.run.out == Path("results/demo")  # of the working directory
+
+
+EVERYWHERE = """\
+data: {topics: a, candidates: a, qrels: a, nuggets: a, items: a, questions: a, reference: a,
+       keypoints: a, documents: a, index: a, pool: a, runs: a, retrieval: [a], passages: a,
+       ratings: [a]}
+judges: {support: {state: a}}
+models: {default: {model: lexical, recording: a}}
+generate: {instructions: a}
+items: {judge: a}
+retrieve: [{run: {path: a}}, {step: run, path: a}, rrf]
+pipelines: {one: [{lucene: {index: there}}], two: [{lucene: {index: a}}]}
+"""
+
+
+def paths_in(value):
+    """Every path, or text that may be one, of a config."""
+    if isinstance(value, BaseModel):
+        return [
+            path for name in type(value).model_fields for path in paths_in(getattr(value, name))
+        ]
+    if isinstance(value, dict | tuple):
+        parts = value.values() if isinstance(value, dict) else value
+        return [path for each in parts for path in paths_in(each)]
+    return [str(value)] if Path(str(value)).name in ("a", "there") else []
+
+
+def test_every_path_of_a_file_stands_beside_it(written, tmp_path):
+    (tmp_path / "there").touch()
+    found = paths_in(load_config(written(EVERYWHERE), {}))
+    found.remove("a")  # a name that Lucene may know, where there is no such path
+    assert sorted(found) == [*[str(tmp_path / "a")] * 21, str(tmp_path / "there")]
+
+
+def test_no_path_of_a_setting_is_left_where_one_works(written):
+    """Those that are said to be of the working directory excepted: a new one has to choose."""
+    left = {"run.out", "run.cache"}
+    kinds = [Config, ModelConfig, JudgeConfig, *get_args(get_args(AnyStep)[0])]
+    sections = [field.annotation for field in Config.model_fields.values()]
+    kinds += [kind for kind in sections if isinstance(kind, type) and issubclass(kind, BaseModel)]
+    for kind in kinds:
+        for name, field in kind.model_fields.items():
+            if "pathlib.Path" in repr(field) and "beside" not in repr(field):
+                assert {f"run.{name}"} <= left, (kind, name)
+
+
+def test_a_manifest_of_before_is_read_without_what_is_gone():
+    data = Config().model_dump(mode="json", by_alias=True)
+    data["run"] |= {"seed": 7, "limit": 3}
+    assert config_before(data).run.limit == 3
+    assert data["run"]["seed"] == 7
+    with pytest.raises(InputError, match=r"^--set run\.seed=1: run\.seed: was removed"):
+        load_config(None, {}, ["run.seed=1"])
+
+
+def test_texts_that_go_on_to_an_endpoint_are_plain_json(written):
+    text = "models: {default: {model: openai/x, extra_body: {a: [b]}}}\n"
+    config = load_config(written(text), {})
+    assert json.dumps(config.models["default"].extra_body) == '{"a": ["b"]}'
+    assert "a" in yaml.safe_dump(config.model_dump(mode="json"))
 
 
 def test_paths_in_flags_and_sets_stand_as_they_are(written):
@@ -212,5 +280,5 @@ def test_a_setting_is_named_once():
 
 @pytest.mark.parametrize("value", ["*a", "!!binary aGk=", "9" * 5000, "[" * 3000, str(2**64)])
 def test_a_set_is_read_as_carefully_as_a_file(value):
-    with pytest.raises(InputError, match=r"^--set run\.seed="):
-        load_config(None, {}, [f"run.seed={value}"])
+    with pytest.raises(InputError, match=r"^--set run\.limit="):
+        load_config(None, {}, [f"run.limit={value}"])

@@ -1,20 +1,19 @@
 """The engine holds few items at once, reads them lazily, and keeps what is finished."""
 
 import asyncio
+import hashlib
 import itertools
 
 import pytest
 
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
 from nuggetjudge.programs.engine.journal import Journal
-from nuggetjudge.programs.engine.stage import Item, run_stage
+from nuggetjudge.programs.engine.stage import Item, Stage, Work, run_here
 from nuggetjudge.records.judgements import Judged, Reason, Unjudged
 
 
 class Counted:
-    """A stage of n items that notes how many are held at once, and judges as it is told to."""
-
-    name = "counted"
+    """n items; it notes how many are held at once, and judges them as it is asked to."""
 
     def __init__(self, n, judging=None):
         self.n, self.judging = n, judging
@@ -25,16 +24,13 @@ class Counted:
             self.taken += 1
             self.held += 1
             self.most_held = max(self.most_held, self.held)
-            yield Item((str(i),), (f"text {i}",))
+            yield Item({"number": str(i)}, (f"text {i}",))
 
-    def total(self):
-        return self.n
-
-    async def judge(self, item):
+    async def ask(self, item):
         try:
-            await (self.judging(int(item.ids[0])) if self.judging else asyncio.sleep(0))
+            await (self.judging(int(item.ids["number"])) if self.judging else asyncio.sleep(0))
             self.judged += 1
-            return Judged({"label": item.ids[0]})
+            return Judged({"label": item.ids["number"]})
         finally:
             self.held -= 1
 
@@ -46,8 +42,14 @@ def journal(tmp_path):
     kept.close()
 
 
-def run(stage, journal, concurrency=4):
-    return asyncio.run(run_stage(stage, journal, concurrency=concurrency))
+async def judged(counted, journal, concurrency=4):
+    work = Work(Stage("counted", (), counted.items, counted.ask), journal)
+    await run_here(work, concurrency)
+    return work.tally
+
+
+def run(counted, journal, concurrency=4):
+    return asyncio.run(judged(counted, journal, concurrency))
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 64])
@@ -119,7 +121,7 @@ def test_cancelling_keeps_what_is_finished(journal):
         async def slow(i):
             await asyncio.sleep(0 if i < 5 else 60)
 
-        task = asyncio.create_task(run_stage(Counted(50, slow), journal, concurrency=2))
+        task = asyncio.create_task(judged(Counted(50, slow), journal, concurrency=2))
         while isinstance(journal.outcome(4), Unjudged):
             await asyncio.sleep(0.01)
         task.cancel()
@@ -137,15 +139,29 @@ def test_judgements_without_waiting_leave_room_for_cancelling(journal):
 
         endless = Counted(10**9, at_once)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(run_stage(endless, journal, concurrency=8), 0.2)
+            await asyncio.wait_for(judged(endless, journal, concurrency=8), 0.2)
         return endless.judged
 
     assert asyncio.run(main()) > 0
 
 
 def test_the_digest_of_an_item_tells_ids_and_texts_apart():
-    items = [Item((a, b), (c, d)) for a, b, c, d in itertools.product(("", "x", "x, x"), repeat=4)]
+    several = itertools.product(("", "x", "x, x"), repeat=4)
+    items = [Item({"topic_id": a, "run_id": b}, (c, d)) for a, b, c, d in several]
     assert len({item.digest() for item in items}) == len(items)
-    assert Item(("\ud800",), ()).digest() == Item(("\ud800",), ()).digest()
-    # The same in every process: a constant of this version, or journals would not be found again.
-    assert Item(("t", "r"), ("text",)).digest() == Item(("t", "r"), ("text",)).digest() < 2**64
+    odd = Item({"topic_id": "\ud800"}, ())
+    assert odd.digest() == Item({"topic_id": "\ud800"}, ()).digest()
+    # The same in every process, or journals would not be found again: SHA-256, by hand.
+    text = b'[{"topic_id":"t"},["text"]]'
+    digest = int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
+    assert Item({"topic_id": "t"}, ("text",)).digest() == digest < 2**64
+
+
+def test_an_item_without_its_text_is_not_asked_about(journal):
+    counted = Counted(3)
+    items = [Item({"number": "0"}, None, missing="passage p"), *counted.items()]
+    work = Work(Stage("counted", (), lambda: iter(items), counted.ask), journal)
+    asyncio.run(run_here(work, 2))
+    assert (work.tally.items, counted.judged) == (3, 3)
+    assert isinstance(journal.outcome(0), Unjudged)
+    assert journal.outcome(1) == Judged({"label": "0"})

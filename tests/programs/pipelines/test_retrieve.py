@@ -9,8 +9,7 @@ from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.steps import Bm25Step
 from nuggetjudge.programs.pipelines.indexing import make_indexes, name_of_index
-from nuggetjudge.programs.pipelines.rehearsal import plan_retrieve
-from nuggetjudge.programs.pipelines.retrieve import retrieve
+from nuggetjudge.programs.pipelines.retrieve import plan_retrieve, retrieve
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.runs import read_trec_run
 

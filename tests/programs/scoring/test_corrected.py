@@ -196,6 +196,7 @@ def test_the_difference_from_the_judges_best_run_is_the_difference_of_the_scores
     assert {d.against for d in against.differences} == {"two"}
 
 
+@pytest.mark.slow
 def test_differences_of_near_equal_runs_hold_the_truth_as_often_as_they_say(tmp_path):
     rng = random.Random(5)
     runs, topics = [f"r{i}" for i in range(6)], [f"t{i}" for i in range(8)]
@@ -428,6 +429,19 @@ def test_labels_of_some_topics_speak_for_topics_like_these_alone(tmp_path):
     assert score.corrected.of_these.low is None
 
 
+def test_labels_of_five_topics_are_enough_to_speak_for_topics_like_these(tmp_path):
+    judged, labels, _ = relevance(tmp_path)
+    rows = [line for line in labels.read_text().splitlines(True) if line[1] in "01234"]
+    labels.write_text("".join(rows))
+    score = corrected_scores(judged, labels, Problems()).scores[0]
+    assert (score.n_topics, score.n_labelled_topics, score.reason) == (8, 5, None)
+    assert score.corrected.like_these.low < score.corrected.like_these.high
+    four = [line for line in rows if line[1] in "0123"]
+    labels.write_text("".join(four))
+    with pytest.raises(InputError, match="labels of 4 topics, wanted 5 or more"):
+        corrected_scores(judged, labels, Problems())
+
+
 def test_a_run_that_errs_in_its_own_way_has_a_warning(nuggets, tmp_path):
     for row in nuggets.judged:
         if row["run_id"] == "three":
@@ -590,3 +604,20 @@ def test_labels_of_what_the_judge_liked_are_seen_not_to_be_a_random_draw(tmp_pat
     problems = Problems()
     corrected_scores(judged, labels, problems, measures=["at_least_2"])
     assert "higher in at_least_2 than all" in str(list(problems)[-1])
+
+
+# Every third of the pairs that the judge liked, on top of a random draw of each sixth or third.
+@pytest.mark.parametrize(
+    ("share", "gap", "is_noticed"), [(6, 5.2, True), (4, 4.3, True), (3, 3.6, False)]
+)
+def test_a_draw_is_doubted_from_four_standard_errors_on(tmp_path, share, gap, is_noticed):
+    judged, labels, _ = relevance(tmp_path, n=60, share=1.0)
+    liked = {tuple(line.split()[:3]) for line in judged.read_text().splitlines() if line[-1] > "1"}
+    rows = labels.read_text().splitlines(True)
+    chosen = [row for row in rows if tuple(row.split()[:3]) in liked]
+    labels.write_text("".join(dict.fromkeys(chosen[::3] + rows[::share])))
+    problems = Problems()
+    corrected_scores(judged, labels, problems, measures=["at_least_2"])
+    said = [str(problem) for problem in problems if "standard errors" in str(problem)]
+    assert len(said) == is_noticed
+    assert all(f"by {gap} standard errors" in what for what in said)

@@ -14,7 +14,6 @@ from nuggetjudge.records import (
     read_assignments,
     read_candidates,
     read_claims,
-    read_diversity_qrels,
     read_documents,
     read_entailments,
     read_key_point_sets,
@@ -68,7 +67,7 @@ READERS = [
     read_answers, read_assignments, read_candidates, read_documents, read_labels,
     read_nugget_banks, read_passages, read_qrels, read_relevance, read_scores, read_support,
     read_topics, read_trec_run, read_question_sets, read_ratings, read_reports, read_summaries,
-    read_diversity_qrels, read_key_point_sets, read_entailments, read_claims, read_topic_documents,
+    read_key_point_sets, read_entailments, read_claims, read_topic_documents,
 ]  # fmt: skip
 
 

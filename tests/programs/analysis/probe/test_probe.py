@@ -223,7 +223,7 @@ def test_a_sample_has_whole_answers_of_all_topics_and_is_the_same_again(nuggets,
         other = probe(
             nuggets, "assigner", config_for(server), Problems(), Options(kinds=(), limit=25, seed=7)
         )
-        with pytest.raises(InputError, match=r"--limit 9: .* stay together, 10 or more"):
+        with pytest.raises(InputError, match=r"--sample 9: .* stay together, 10 or more"):
             probe(nuggets, "assigner", config_for(server), Problems(), Options(limit=9))
     assert len(one.items) == 20
     assert {item.ids["topic_id"] for item in one.items} == {"t1", "t2"}

@@ -4,14 +4,13 @@ Expected values are counted here in plain Python, come from ir_measures, or stan
 the data.
 """
 
-import importlib.util
 import json
-import subprocess
-import sys
 from math import fsum
 from pathlib import Path
 
+import processes
 import pytest
+from benchmarks.pages import crux
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k, measure_taus
@@ -19,23 +18,8 @@ from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.protocols.coverage.scores import coverage_rows
 
 ROOT = Path(__file__).resolve().parents[4]
-PAGE = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "protocols" / "coverage.md").read_text(encoding="utf-8")
 K = 10
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # the second script imports the first by its name
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def crux():
-    """The functions behind examples/crux_table.py, of its two files."""
-    load("crux_duc")
-    return load("crux_table")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +31,7 @@ def folder(shared_data):
 
 
 @pytest.fixture(scope="module")
-def duc(crux, folder):
+def duc(folder):
     return crux.read_duc(folder)
 
 
@@ -103,7 +87,7 @@ def counted(folder):
     return Counted(folder)
 
 
-def test_reference_summaries_answer_their_questions(crux, duc, counted):
+def test_reference_summaries_answer_their_questions(duc, counted):
     found = crux.reference_coverage(duc)
     ratings = {t: row["llm_rating_of_reference_summary"] for t, row in counted.queries.items()}
     for name, wanted in (("all", counted.columns), ("answerable", counted.answerable)):
@@ -116,7 +100,7 @@ def test_reference_summaries_answer_their_questions(crux, duc, counted):
 
 
 @pytest.mark.parametrize("own_only", [False, True])
-def test_coverage_of_the_runs_is_what_plain_counting_gives(crux, duc, counted, own_only):
+def test_coverage_of_the_runs_is_what_plain_counting_gives(duc, counted, own_only):
     scores = crux.run_scores(duc, CoverageConfig(own_only=own_only))
     assert len(counted.runs) == 3
     for run in counted.runs:
@@ -126,7 +110,7 @@ def test_coverage_of_the_runs_is_what_plain_counting_gives(crux, duc, counted, o
 
 
 @pytest.mark.parametrize("own_only", [False, True])
-def test_alpha_ndcg_of_the_runs_is_that_of_ir_measures(crux, duc, counted, own_only):
+def test_alpha_ndcg_of_the_runs_is_that_of_ir_measures(duc, counted, own_only):
     # Of the answerable questions alone. ir_measures breaks ties of the greedy ideal by passage
     # name, which moves a few topics.
     import ir_measures
@@ -154,7 +138,7 @@ def test_alpha_ndcg_of_the_runs_is_that_of_ir_measures(crux, duc, counted, own_o
         assert max(differences) < 0.01
 
 
-def test_the_oracle_context_is_the_bound_of_the_runs(crux, duc):
+def test_the_oracle_context_is_the_bound_of_the_runs(duc):
     scores = crux.run_scores(duc, crux.SETTINGS)
     oracle = scores.pop("Z*")
     assert oracle["coverage"].value == 1
@@ -166,7 +150,7 @@ def test_the_oracle_context_is_the_bound_of_the_runs(crux, duc):
         assert of["redundancy"].value > oracle["redundancy"].value
 
 
-def test_every_difference_from_the_published_required_passages_has_a_cause(crux, duc, counted):
+def test_every_difference_from_the_published_required_passages_has_a_cause(duc, counted):
     found = {topic: crux.replay(duc, topic) for topic in duc.queries}
     for topic, one in found.items():
         assert one.theirs == tuple(counted.queries[topic]["oracle_docids_k3"])
@@ -188,7 +172,7 @@ def test_every_difference_from_the_published_required_passages_has_a_cause(crux,
         assert one.covered == pytest.approx(1 - len(left) / len(counted.answerable[topic]))
 
 
-def test_ours_are_the_greedy_choice_on_these_ratings(crux, duc, counted):
+def test_ours_are_the_greedy_choice_on_these_ratings(duc, counted):
     def place(name):
         document, passage = name.rsplit(":", 1)[1].split("#")
         return int(document), int(passage)
@@ -202,7 +186,7 @@ def test_ours_are_the_greedy_choice_on_these_ratings(crux, duc, counted):
         assert crux.replay(duc, topic).ours == tuple(taken)
 
 
-def test_one_topic_has_the_published_required_passages(crux, duc):
+def test_one_topic_has_the_published_required_passages(duc):
     equal = [topic for topic in duc.queries if crux.replay(duc, topic).then == "equal"]
     assert equal == ["duc04-testb-18"]
     # Where all of the published ones are rated, the rest is either ties or other ratings: ties
@@ -211,13 +195,13 @@ def test_one_topic_has_the_published_required_passages(crux, duc):
     assert ends.count("left") > 0
 
 
-def test_ties_of_the_published_ones_are_broken_in_natural_order_more_than_by_chance(crux, duc):
+def test_ties_of_the_published_ones_are_broken_in_natural_order_more_than_by_chance(duc):
     n, n_first, by_chance = crux.ties(crux.replay(duc, topic) for topic in duc.queries)
     assert n_first > 2 * by_chance
     assert n_first <= n
 
 
-def test_questions_that_the_authors_removed_are_not_answerable(crux, duc):
+def test_questions_that_the_authors_removed_are_not_answerable(duc):
     # The README of the data: no own passage answers them, all own ratings are below 3.
     removed = crux.removed_questions(duc)
     assert removed
@@ -225,7 +209,7 @@ def test_questions_that_the_authors_removed_are_not_answerable(crux, duc):
 
 
 def test_passages_that_answer_nothing_are_graded_0_by_ours_and_higher_by_the_authors_tool(
-    crux, duc, counted
+    duc, counted
 ):
     counts = crux.grade_counts(duc)
     n = sum(len(counted.own(topic)) for topic in counted.queries)
@@ -238,12 +222,12 @@ def test_passages_that_answer_nothing_are_graded_0_by_ours_and_higher_by_the_aut
     assert counts["ours"][3] == counts["the authors' tool"][3]
 
 
-def test_all_rankings_are_rated_to_their_ends(crux, duc):
+def test_all_rankings_are_rated_to_their_ends(duc):
     for variant in by_k(duc.data, crux.SETTINGS, (5, 100), is_cut=False):
         assert all(row.n_unjudged == 0 for row in variant.contexts.values())
 
 
-def test_annotators_agree_as_the_readme_says(crux, duc, folder):
+def test_annotators_agree_as_the_readme_says(duc, folder):
     among = crux.annotators(duc)
     assert (among.n_items, among.n_annotators) == (264, 3)
     assert among.fleiss_kappa == pytest.approx(0.5533, abs=5e-5)
@@ -256,7 +240,7 @@ def test_annotators_agree_as_the_readme_says(crux, duc, folder):
             assert share == pytest.approx(sum(given) / len(given))
 
 
-def test_lexical_coverage_orders_reports_much_as_people_do(crux, duc):
+def test_lexical_coverage_orders_reports_much_as_people_do(duc):
     from scipy.stats import spearmanr
 
     found, people, ours = crux.spearmans(duc), crux.human_coverage(duc), crux.lexical_coverage(duc)
@@ -267,7 +251,7 @@ def test_lexical_coverage_orders_reports_much_as_people_do(crux, duc):
         assert rho > 0.6
 
 
-def test_labelled_runs_are_in_the_order_of_their_contexts(crux, duc, counted, folder):
+def test_labelled_runs_are_in_the_order_of_their_contexts(duc, counted, folder):
     data = crux.labelled_runs(duc)
     found = measure_taus(data, crux.SETTINGS, resamples=0)["coverage"]
     assert (found.tau.value, found.n_runs) == (1.0, 3)
@@ -289,9 +273,7 @@ def test_labelled_runs_are_in_the_order_of_their_contexts(crux, duc, counted, fo
         assert row.n_topics == len(shares) == 6
 
 
-def test_the_program_gives_the_same_numbers_from_the_files_and_asks_no_model(
-    crux, duc, folder, tmp_path
-):
+def test_the_program_gives_the_same_numbers_from_the_files_and_asks_no_model(duc, folder, tmp_path):
     result = nj.run(
         program="coverage",
         model="lexical",
@@ -309,16 +291,14 @@ def test_the_program_gives_the_same_numbers_from_the_files_and_asks_no_model(
     for run, tag in {**tags, "Z*": "Z*"}.items():
         for measure in crux.MEASURES:
             assert result.score(tag, measure) == pytest.approx(scores[run][measure].value)
-    command = [sys.executable, "-m", "nuggetjudge", "coverage", str(result.folder)]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    printed = processes.run(*processes.JUDGE, "coverage", result.folder, check=True).stdout
     assert f"$ judge coverage results/duc\n{printed}```\n" in PAGE
 
 
-def test_the_script_prints_what_the_page_shows(crux, folder, tmp_path, monkeypatch, capsys):
+def test_the_script_prints_what_the_page_shows(folder, tmp_path, capsys):
     picture = tmp_path / "map.svg"
-    command = ["crux_table.py", str(folder.parent), "--topic", "duc04-testb-7", "--map", picture]
-    monkeypatch.setattr(sys, "argv", list(map(str, command)))
-    crux.main()
+    command = [str(folder.parent), "--topic", "duc04-testb-7", "--map", str(picture)]
+    crux.main(command)
     printed = capsys.readouterr().out.splitlines()
     section = PAGE.split("## On CRUX-DUC\n")[1].split("\n## ")[0]
     blocks = section.split("```\n")[1::2]
@@ -330,9 +310,8 @@ def test_the_script_prints_what_the_page_shows(crux, folder, tmp_path, monkeypat
     assert "duc04-testb-7: 14 passages" in picture.read_text()
 
 
-def test_the_script_says_that_it_did_not_find_the_data(crux, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["crux_table.py", str(tmp_path)])
-    crux.main()
+def test_the_script_says_that_it_did_not_find_the_data(tmp_path, capsys):
+    crux.main([str(tmp_path)])
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith("crux_duc: not found in ")

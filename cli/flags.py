@@ -1,0 +1,191 @@
+"""Options made of the settings: their names, types, defaults and help are those of the config."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+from pydantic import BeforeValidator
+from pydantic.fields import FieldInfo
+
+from ..programs.config.names import program_names
+from ..programs.config.sections import Config, Flag
+from .options import Model, Sets, fields_of
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True, dir_okay=False, help="Config file, under the flags.", rich_help_panel="Models"
+    ),
+]
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_TYPES = {bool: "", int: "int", float: "float", Path: "path", str: "text"}  # as --help has them
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a command line says of the settings.
+
+    Attributes:
+        flags: values by the dotted names of their settings, of the flags that were given.
+        spelled: what the user typed for each of them.
+        path: the file of --config.
+    """
+
+    flags: Mapping[str, Any]
+    spelled: Mapping[str, str]
+    sets: Sequence[str]
+    model: str | None
+    path: Path | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.flags or self.sets or self.model or self.path)
+
+    def config(self, path: Path | None = None, under: Mapping[str, Any] | None = None) -> Config:
+        """The config of a file, else that of --config, under `under` and the flags.
+
+        Raises: InputError.
+        """
+        from ..programs.config.reading import load_config
+
+        flags = {**(under or {}), **self.flags}
+        return load_config(path or self.path, flags, self.sets, self.model, self.spelled)
+
+    def config_of(self, what: str | None) -> Config:
+        """The config that an argument names: a file, or programs; None: that of --config.
+
+        Raises: InputError.
+        """
+        from ..records.reading.problems import InputError
+
+        if what is None:
+            if self.path is None:
+                raise InputError("nothing to do: name a config file, or programs")
+            return self.config()
+        path = Path(what)
+        if path.suffix in (".yaml", ".yml") or path.is_file():
+            if self.path is not None:
+                raise InputError(f"--config {self.path}: {what} is a config too, wanted one")
+            return self.config(path)
+        names, known = what.split(","), program_names()
+        if unknown := [name for name in names if name not in known]:
+            programs = ", ".join(known)
+            raise InputError(f"{unknown[0]!r} is neither a config file nor one of {programs}")
+        return self.config(under={"program": names})
+
+
+def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., None]], Any]:
+    """Give a command the options of these settings, with --config, --set and --model.
+
+    The command takes what they say as its argument `given`, a `Given`.
+
+    Args:
+        names: dotted, with spaces between them, as `data.topics run.out`.
+        model: whether it takes --model.
+    """
+    made = {_parameter(name): name for name in names.split()}
+    hints: dict[str, Any] = {each: _annotation(name) for each, name in made.items()}
+    hints |= {"model": Model} if model else {}
+    hints |= {"config": ConfigFile, "sets": Sets}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = dict(inspect.signature(command, eval_str=True).parameters)
+        del own["given"]
+
+        @functools.wraps(command)
+        def run(**values: Any) -> None:
+            said = {name: values.pop(each) for each, name in made.items()}
+            flags = {name: value for name, value in said.items() if value is not None}
+            spelled = {name: _spelled(name, value) for name, value in flags.items()}
+            if "items.fields" in flags:
+                flags["items.fields"] = fields_of(flags["items.fields"])
+            sets, path = values.pop("sets") or (), values.pop("config")
+            asked = values.pop("model") if model else None
+            command(given=Given(flags, spelled, sets, asked, path), **values)
+
+        parameters = [
+            *(
+                inspect.Parameter(name, _KEYWORD, default=None, annotation=hints[name])
+                for name in hints
+            ),
+            *(each.replace(kind=_KEYWORD) for each in own.values()),
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
+
+
+def _field(name: str) -> FieldInfo:
+    section, _, last = name.partition(".")
+    kind = Config.model_fields[section].annotation
+    field: FieldInfo = kind.model_fields[last]  # type: ignore[union-attr]
+    return field
+
+
+def _flag(name: str) -> Flag:
+    """The name and the panel of a setting's option."""
+    section, _, last = name.partition(".")
+    said = next((each for each in _field(name).metadata if isinstance(each, Flag)), Flag())
+    return Flag(said.name or f"--{last.replace('_', '-')}", said.panel or section.capitalize())
+
+
+def _parameter(name: str) -> str:
+    return _flag(name).name.lstrip("-").replace("-", "_")
+
+
+def _spelled(name: str, value: Any) -> str:
+    flag = _flag(name).name
+    several = value if isinstance(value, list) else [value]
+    return flag if value is True else " ".join(f"{flag} {each}" for each in several)
+
+
+def _annotation(name: str) -> Any:
+    """What typer is told of a setting's option; the range of a value is the config's to check."""
+    field, flag = _field(name), _flag(name)
+    several = get_origin(field.annotation) in (tuple, dict)
+    leaves = _leaves(get_args(field.annotation)[0] if several else field.annotation)
+    is_text = len(leaves) > 1 or any(isinstance(each, BeforeValidator) for each in field.metadata)
+    kind: Any = leaves[0] if (several or not is_text) and leaves[0] in _TYPES else str
+    named = [_named(leaf, is_file=get_origin(field.annotation) is tuple) for leaf in leaves]
+    option = typer.Option(
+        flag.name,
+        help=_help(field, several=several),
+        metavar=None if kind is bool else f"<{'|'.join(filter(None, named))}>",
+        rich_help_panel=flag.panel,
+    )
+    return Annotated[(list[kind] if several else kind) | None, option]
+
+
+def _leaves(kind: Any) -> list[Any]:
+    """The types that a value may have, without None and without checks."""
+    if get_origin(kind) is Annotated:
+        return _leaves(get_args(kind)[0])
+    if get_origin(kind) in (Union, types.UnionType):
+        return [leaf for each in get_args(kind) for leaf in _leaves(each)]
+    return [] if kind is type(None) else [kind]
+
+
+def _named(kind: Any, *, is_file: bool) -> str:
+    """What --help calls a type; all settings of several texts are files and patterns of them."""
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    return _TYPES[Path if is_file and kind is str else kind]
+
+
+def _help(field: FieldInfo, *, several: bool) -> str:
+    text = field.description or ""
+    if several:
+        text += "; may be repeated"
+    elif not isinstance(default := field.get_default(), bool) and default is not None:
+        text += f"; default: {default:g}" if isinstance(default, float) else f"; default: {default}"
+    return f"{text[:1].upper()}{text[1:]}."

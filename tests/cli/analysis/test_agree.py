@@ -1,0 +1,150 @@
+"""`judge agree` as a user runs it: readable in 100 columns, quick, and as the page shows it."""
+
+import json
+import re
+import resource
+from pathlib import Path
+
+import pytest
+from benchmarks.pages import agreement
+from benchmarks.pages.shown import with_tables
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDER = ROOT / "examples" / "collection"
+PAGE = (ROOT / "docs" / "agreement.md").read_text(encoding="utf-8")
+CPU_S = 3.0
+
+
+def commands_of_the_page():
+    """(arguments, what it shows) of each `$ judge …` in the page's blocks."""
+    for block in re.findall(r"^```\n(\$ judge .*?)^```", PAGE, re.DOTALL | re.MULTILINE):
+        for part in re.split(r"^\$ judge ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            yield command.split(), shown
+
+
+def rows_of(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def annotated(tmp_path):
+    items = [(t, q) for t in range(4) for q in range(6)]
+    label = {"a": lambda t, q: q % 3, "b": lambda t, q: (q + (t == q)) % 3, "c": lambda t, q: 1}
+    rows = [
+        {"topic_id": t, "passage_id": q, "annotator": name, "label": of(t, q)}
+        for t, q in items
+        for name, of in label.items()
+    ]
+    judged = [{"topic_id": t, "passage_id": q, "label": (q * t) % 3} for t, q in items]
+    rows_of(tmp_path / "judged.jsonl", judged)
+    return rows_of(tmp_path / "human.jsonl", rows)
+
+
+def test_the_page_shows_what_the_commands_print(judge, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    n_shown = 0
+    for arguments, shown in commands_of_the_page():
+        into = arguments.index(">") if ">" in arguments else len(arguments)
+        ran = judge(*arguments[:into])
+        assert ran.code == 0, ran.err
+        if into < len(arguments):
+            (tmp_path / arguments[into + 1]).write_text(ran.out)
+        else:
+            head, dots, _ = shown.partition("...\n")
+            assert ran.out.startswith(head) if dots else ran.out == shown
+            n_shown += 1
+    assert n_shown >= 2
+
+
+def test_annotators_stand_in_columns_beside_the_judge(judge, annotated):
+    ran = judge("agree", annotated, "judged.jsonl")
+    assert ran.code == 0, ran.err
+    assert max(map(len, ran.out.splitlines())) <= 100
+    assert "judge, majority" in ran.out
+    (found,) = judge("agree", annotated, "judged.jsonl", "--json").rows
+    line = next(line for line in ran.out.splitlines() if line.startswith("Cohen kappa, linear"))
+    columns = re.findall(r"(-?\d\.\d{3}) \[", line)
+    people = found["annotators"]
+    figures = found["cohen_kappa"]["linear"], people["judge"]["linear"]
+    assert columns == [f"{x:.3f}" for x in (*figures, people["among"]["pairwise_kappa"]["linear"])]
+
+
+def test_one_file_shows_its_annotators(judge, annotated):
+    ran = judge("agree", annotated)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("3 annotators, 24 items on 4 topics, 72 labels")
+    assert "Fleiss kappa" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 100
+    alone = judge("agree", "judged.jsonl")
+    assert alone.code == 2
+    assert "several annotators" in alone.err
+
+
+def test_labels_without_an_order_show_no_figure_of_distance(judge, tmp_path):
+    words = ["good", "poor", "average"]
+    rows = [
+        {"topic_id": t, "passage_id": q, "label": words[(t + q) % 3]}
+        for t in range(4)
+        for q in range(5)
+    ]
+    human = rows_of(tmp_path / "human.jsonl", rows)
+    rows_of(tmp_path / "judged.jsonl", [{**row, "label": "good"} for row in rows[:9]] + rows[9:])
+    ran = judge("agree", human, "judged.jsonl")
+    assert ran.code == 0, ran.err
+    assert "Cohen kappa, unweighted" in ran.out
+    assert "Krippendorff alpha, nominal" in ran.out
+    for name in ("linear", "quadratic", "ordinal", "interval  "):
+        assert name not in ran.out
+    two = [{**row, "annotator": name} for row in rows for name in "ab"]
+    ran = judge("agree", rows_of(tmp_path / "two.jsonl", two))
+    assert "alpha, nominal" in ran.out
+    assert "alpha, ordinal" not in ran.out
+
+
+def test_scores_fit_in_100_columns_and_are_drawn(judge, tmp_path):
+    pytest.importorskip("matplotlib")
+    rows = [
+        {"run_id": f"r{r}", "topic_id": t, "measure": "V", "value": (r * 7 + t * 3 + r * t) % 11}
+        for r in range(25)
+        for t in range(5)
+    ]
+    human = rows_of(tmp_path / "human.jsonl", rows)
+    judged = [{**row, "value": (row["value"] * 5) % 11} for row in rows]
+    rows_of(tmp_path / "judged.jsonl", judged)
+    ran = judge("agree", human, "judged.jsonl", "--plots", "plots", "--plot-format", "png")
+    assert ran.code == 0, ran.err
+    assert max(map(len, ran.out.splitlines())) <= 100
+    assert "tau-b, top 20" in ran.out
+    assert (tmp_path / "plots" / "scores-V.png").is_file()
+    assert "plots/scores-V.png" in ran.err
+
+
+def test_options_of_the_intervals(judge, annotated):
+    narrow = judge("agree", annotated, "judged.jsonl", "--level", "0.5", "--seed", "3")
+    assert narrow.out != judge("agree", annotated, "judged.jsonl").out
+    assert "[50% interval, by topic]" in narrow.out
+    none = judge("agree", annotated, "judged.jsonl", "--resamples", "0")
+    assert "[" not in none.out
+    for wrong in (("--level", "1.5"), ("--resamples", "-1"), ("--plot-format", "gif")):
+        assert judge("agree", annotated, "judged.jsonl", *wrong).code == 2
+
+
+def test_seven_thousand_labels_take_under_three_cpu_seconds(judge, shared_data):
+    labels = shared_data / "rag24_nuggets" / "nugget_assignments.jsonl"
+    if not labels.is_file():
+        pytest.skip(f"{labels} is absent")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ran = judge("agree", labels, labels)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert "n 7,468 on 12 topics" in ran.out
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < CPU_S
+
+
+def test_the_tables_of_the_page_are_those_of_the_script(shared_data, capsys):
+    agreement.main([str(shared_data)])
+    printed = capsys.readouterr().out
+    if "willia" not in printed or "Fleiss" not in printed or "Table 6" not in printed:
+        pytest.skip("some of the data is absent")
+    assert with_tables(PAGE, printed) == (PAGE, 10)

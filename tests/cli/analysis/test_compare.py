@@ -1,0 +1,85 @@
+"""What `judge compare` prints of two runs, of a leaderboard and of two judges."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def judged(judge, tmp_path):
+    """The demo collection with its own nuggets, judged without a model."""
+    assert judge("init", "demo").code == 0
+    data = ["--nuggets", "demo/nuggets.jsonl", "--out", "judged", "--quiet"]
+    ran = judge("run", "demo/judge.yaml", *data)
+    assert ran.code == 0, ran.err
+    return tmp_path / "judged"
+
+
+def test_two_runs_are_tested_in_the_order_they_are_named(judge, judged):
+    ran = judge("compare", "judged", "--runs", "complete,thin", "--measure", "V_strict", "--json")
+    (found,) = ran.rows
+    (pair,) = found["measures"]["V_strict"]["pairs"]
+    assert (pair["run_id"], pair["other_run_id"], pair["n_topics"]) == ("complete", "thin", 5)
+    assert pair["p"] == 2 / 2**5  # better on all five topics
+    means = [run["mean"] for run in found["measures"]["V_strict"]["runs"]]
+    assert pair["difference"] == pytest.approx(means[0] - means[1])
+    scores = [json.loads(line) for line in (judged / "scores.jsonl").read_text().splitlines()]
+    by_run = {
+        row["run_id"]: row["value"]
+        for row in scores
+        if (row["topic_id"], row["measure"]) == ("all", "V_strict")
+    }
+    assert means == pytest.approx([by_run["complete"], by_run["thin"]])
+    text = judge("compare", "judged", "--runs", "complete,thin").out
+    assert text.startswith("complete less thin, by topic, 95% intervals")
+    assert "5/0/0" in text
+
+
+def test_a_leaderboard_marks_neighbours_that_are_not_told_apart(judge, judged):
+    text = judge("compare", "judged").out
+    assert "V_strict: 4 runs, 5 topics" in text
+    assert "5 topics are too few for Holm's correction" in text
+    line = next(line for line in text.splitlines() if line.startswith("complete"))
+    assert line.endswith("=")
+
+
+def test_two_judges_show_their_flips_and_write_all_of_them(judge, judged, rows_of):
+    human = "demo/labels/nuggets.jsonl"
+    ran = judge("compare", human, "judged", "--flips", "flips.jsonl")
+    assert ran.code == 0, ran.err
+    flips = rows_of(judged.parent / "flips.jsonl")
+    (agreed,) = judge("agree", human, "judged", "--json").rows
+    n_equal = sum(row[i] for i, row in enumerate(agreed["confusion"]))
+    assert len(flips) == agreed["n"] - n_equal > 3
+    assert f"{agreed['n']} cells with both labels, {len(flips)} differ" in ran.out
+    assert f"{len(flips) - 3} more; all in flips.jsonl" in ran.out
+    assert all(row["label"] != row["other_label"] and row["nugget"] for row in flips)
+    again = judge("compare", human, "judged", "--flips", "flips.jsonl")
+    assert (again.code, "is there already" in again.err) == (2, True)
+
+
+def test_names_cannot_steer_the_terminal(judge, tmp_path):
+    rows = [
+        {"run_id": run, "topic_id": "t", "measure": "A", "value": 0.5} for run in ("a\x1b[2J", "b")
+    ]
+    path = tmp_path / "scores.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = judge("compare", "scores.jsonl")
+    assert ran.out.startswith("a\\x1b[2J less b")
+
+
+def test_what_cannot_be_compared_ends_with_2_and_the_reason(judge, judged):
+    for more, reason in (
+        (["--runs", "complete,thinn"], "no run 'thinn'; there is complete, factdump"),
+        (["--flips", "f.jsonl"], "runs are compared, wanted two judges"),
+        (["--level", "2"], "wanted 0 < level < 1"),
+    ):
+        ran = judge("compare", "judged", *more)
+        assert (ran.code, reason in ran.err) == (2, True), ran.err
+
+
+def test_the_page_shows_what_is_printed(judge, judged):
+    page = (Path(__file__).parents[3] / "docs" / "compare.md").read_text()
+    shown = page.split("$ judge compare results/lexical --measure V_strict\n")[1].split("```")[0]
+    assert judge("compare", "judged", "--measure", "V_strict").out == shown

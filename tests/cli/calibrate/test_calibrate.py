@@ -1,0 +1,283 @@
+"""`judge calibrate` as a user runs it: what it prints, how it ends, and what the page shows."""
+
+import json
+import re
+import signal
+import time
+from pathlib import Path
+from subprocess import PIPE
+
+import pytest
+from graded_labels import support_rows, write_csv, write_jsonl
+from mock_faults import Refusal
+from mock_server import MockServer, input_of
+from processes import JUDGE, run, start
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
+ROWS = support_rows()
+THRESHOLD = ("--judge", "support", "--method", "threshold", "--resamples", 50)
+
+
+@pytest.fixture
+def labels(tmp_path):
+    return write_jsonl(tmp_path / "labels.jsonl", ROWS)
+
+
+@pytest.fixture
+def server():
+    """A model that finds half of what is there, too strict by far."""
+
+    def brain(body):
+        asked = input_of(body)
+        words = asked["sentence"].split()
+        share = sum(word in asked["passage"].split() for word in words) / len(words)
+        return {"verdict": "partial" if share >= 0.7 else "none"}
+
+    with MockServer(brain=brain) as running:
+        yield running
+
+
+def model_of(server):
+    return ("--model", "hosted_vllm/mock", "--set", f"models.default.api_base={server.base_url}")
+
+
+def test_a_table_tells_before_after_and_whether_it_helped(judge, labels, tmp_path):
+    ran = judge("calibrate", labels, *THRESHOLD, "--out", "fitted/j.json")
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert lines[0] == "support by lexical, method threshold, chosen by linear"
+    assert lines[1] == "72 labels; tested on 24 of 2 topics (topics: train 3, dev 1, test 2)"
+    assert lines[3].split() == ["test", "before", "after", "difference"]
+    assert [line[2:24].strip() for line in lines[4:10]] == [
+        "Cohen kappa", "linear kappa", "quadratic kappa", "kappa full or not", "accuracy",
+        "macro F1",
+    ]  # fmt: skip
+    assert lines[11:] == [
+        "It is not clear that it helped: the interval of the difference in linear kappa holds 0.",
+        "Intervals before and after, drawn over 2 topics, are too narrow; --folds 6 tests all 6.",
+        "Judge file: fitted/j.json",
+    ]
+    assert max(map(len, lines)) <= 100
+    (report,) = judge("calibrate", labels, *THRESHOLD, "--json").rows
+    linear = report["figures"]["linear"]
+    row = lines[5]
+    for side in ("before", "after", "difference"):
+        found = linear[side]
+        assert f"{found['value']:.3f} [{found['low']:.3f}, {found['high']:.3f}]" in row
+    assert (
+        json.loads((tmp_path / "fitted/j.json").read_text())["fitted"]["figures"]["linear"]
+        == linear
+    )
+
+
+@pytest.mark.parametrize(
+    ("lean", "told"),
+    [
+        (0.0, "It helped: linear kappa is higher on topics that the fit never saw."),
+        (-0.3, "It did not help: linear kappa is lower on topics"),
+    ],
+)
+def test_it_says_plainly_whether_it_helped(judge, tmp_path, lean, told):
+    """Where it did not, people are far more lenient with the topics to fit on."""
+    rows = support_rows(20, 10)
+    path = write_jsonl(tmp_path / "labels.jsonl", rows)
+    (report,) = judge("calibrate", path, *THRESHOLD, "--json").rows
+    test = set(report["topics"][0]["test"])
+    others = {row["topic_id"]: lean for row in rows if row["topic_id"] not in test}
+    rows = support_rows(20, 10, lean=others)
+    ran = judge("calibrate", write_jsonl(path, rows), *THRESHOLD)
+    assert told in ran.out
+    assert "too narrow" not in ran.out
+
+
+def test_one_test_topic_gives_no_interval_and_no_verdict(judge, tmp_path):
+    rows = [row for row in ROWS if row["topic_id"] in ("t00", "t01")]
+    ran = judge("calibrate", write_jsonl(tmp_path / "two.jsonl", rows), *THRESHOLD)
+    assert "There is no telling whether it helped: linear kappa has no interval" in ran.out
+    assert "too narrow" not in ran.out
+
+
+@pytest.mark.parametrize("out", ["notes.txt/j.json", "full/j.json"])
+def test_a_place_that_cannot_be_written_is_one_line(judge, labels, tmp_path, out):
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "full" / "j.json.part").mkdir(parents=True)  # found when it comes to writing
+    ran = judge("calibrate", labels, *THRESHOLD, "--out", out)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"judge: {out}: cannot be written")
+    assert ran.err.count("\n") == 1
+
+
+def test_a_fitted_file_loads_in_a_run(judge, labels, tmp_path):
+    assert judge("calibrate", labels, *THRESHOLD, "--out", "j.json").code == 0
+    (tmp_path / "topics.tsv").write_text("".join(f"t{i:02}\twhy\n" for i in range(6)))
+    passages = [{"docid": f"p{n}", "text": row["passage"]} for n, row in enumerate(ROWS)]
+    write_jsonl(tmp_path / "passages.jsonl", passages)
+    answers = {}
+    for n, row in enumerate(ROWS):
+        answers.setdefault(row["topic_id"], []).append((row["sentence"], f"p{n}"))
+    runs = [
+        {"run_id": "r", "topic_id": topic, "topic": "why", "references": [p for _, p in said],
+         "response_length": 9,
+         "answer": [{"text": text, "citations": [i]} for i, (text, _) in enumerate(said)]}
+        for topic, said in answers.items()
+    ]  # fmt: skip
+    write_jsonl(tmp_path / "r.jsonl", runs)
+    data = ["--runs", "r.jsonl", "--topics", "topics.tsv", "--passages", "passages.jsonl"]
+    ran = judge("run", "support", *data, "--out", "res", "--set", "judges.support.state=j.json")
+    assert ran.code == 0, ran.err
+    found = [json.loads(line) for line in (tmp_path / "res/support.jsonl").read_text().splitlines()]
+    truth = {(row["topic_id"], row["sentence_id"]): row["label"] for row in ROWS}
+    right = sum(truth[row["topic_id"], row["sentence"]] == row["label"] for row in found)
+    assert right / len(found) > 0.85
+
+
+def test_each_item_is_asked_once_and_offline_gives_the_same_bytes(judge, labels, server, tmp_path):
+    given = ("calibrate", labels, *THRESHOLD, *model_of(server), "--out", "j.json")
+    first = judge(*given)
+    assert first.code == 0, first.err
+    assert len(server.requests) == 72
+    said = [input_of(request.body)["sentence"] for request in server.requests]
+    assert len(set(said)) == 72
+    written = (tmp_path / "j.json").read_bytes()
+    (tmp_path / "j.json").unlink()
+    again = judge(*given, "--offline")
+    assert (again.code, again.out) == (0, first.out)
+    assert (tmp_path / "j.json").read_bytes() == written
+    assert len(server.requests) == 72
+
+
+def test_a_limit_on_calls_ends_with_3_and_says_how_many_are_missing(judge, labels, server):
+    given = ("calibrate", labels, *THRESHOLD, *model_of(server))
+    ran = judge(*given, "--max-calls", 60)
+    assert ran.code == 3
+    assert len(server.requests) == 60
+    assert "12 items were not judged and are left out: budget 12." in ran.out
+    assert judge(*given, "--max-calls", 12).code == 0  # the others came from the cache
+    assert len(server.requests) == 72
+
+
+def test_failed_judgements_are_left_out_counted_and_asked_again(judge, labels, server):
+    bad = {row["sentence"] for row in ROWS[::8]}
+    server.faults = lambda _, body: Refusal() if input_of(body)["sentence"] in bad else None
+    given = ("calibrate", labels, *THRESHOLD, *model_of(server), "--folds", 6)
+    ran = judge(*given)
+    assert ran.code == 3
+    assert "tested on 63 of 6 topics" in ran.out
+    assert "9 items were not judged and are left out: refused 9." in ran.out
+    server.faults = None
+    ran = judge(*given)
+    assert ran.code == 0
+    assert "tested on 72 of 6 topics" in ran.out
+
+
+def test_ctrl_c_ends_with_130_and_what_was_answered_is_not_asked_again(
+    labels, server, environment, tmp_path
+):
+    server.latency_s = lambda index, body: 0.0 if index < 40 else 60.0
+    given = [*THRESHOLD, *model_of(server), "--out", "j.json"]
+    command = [*JUDGE, "calibrate", labels, *given]
+    process = start(*command, env=environment, cwd=tmp_path, stderr=PIPE)
+    for _ in range(600):
+        if server.n_finished >= 40 and len(server.requests) > 40:
+            break
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == 130, told
+    assert "Traceback" not in told
+    assert not (tmp_path / "j.json").exists()
+    server.latency_s = 0.0
+    server.clear()
+    ran = run(*command, env=environment, cwd=tmp_path)
+    assert ran.returncode == 0
+    assert len(server.requests) == 32
+
+
+REFUSED = {
+    "no method": (["--judge", "support"], "Missing option '--method'"),
+    "an unknown judge": (["--judge", "nope", "--method", "threshold"], "judge 'nope': wanted"),
+    "a field no row has": ([*THRESHOLD, "--field", "sentence=claim"], "no row of labels.jsonl"),
+    "a field twice": ([*THRESHOLD, "--field", "label=a", "--field", "label=b"], "wanted it once"),
+    "a field without a name": ([*THRESHOLD, "--field", "sentence"], "wanted OURS=THEIRS"),
+    "an empty scale": ([*THRESHOLD, "--scale", ""], "wanted LABEL or LABEL=OURS"),
+    "a scale with a hole": ([*THRESHOLD, "--scale", "none,,full"], "wanted LABEL or LABEL=OURS"),
+    "a scale that lacks a label": (
+        [*THRESHOLD, "--scale", "none,full"], "labels.jsonl:3: field 'label' is 'partial'"
+    ),
+    "one fold": ([*THRESHOLD, "--folds", "1"], "--folds"),
+    "too many folds": ([*THRESHOLD, "--folds", "7"], "wanted 2 to 6 folds"),
+    "a level": ([*THRESHOLD, "--level", "95"], "0 < level < 1"),
+    "a file that is no judge file": ([*THRESHOLD, "--out", "labels.jsonl"], "and no judge file"),
+    "no such config": ([*THRESHOLD, "--config", "none.yaml"], "does not exist"),
+    "no such texts": ([*THRESHOLD, "--passages", "none.jsonl"], "none.jsonl: cannot be read"),
+    "a state of another judge": (
+        [*THRESHOLD, "--set", "judges.support.state=other.json"], "not a judge file, wanted format"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "what"), REFUSED.values(), ids=REFUSED)
+def test_wrong_use_ends_with_2_one_message_and_nothing_written(
+    judge, labels, tmp_path, given, what
+):
+    (tmp_path / "other.json").write_text("{}")
+    before = sorted(tmp_path.rglob("*"))
+    out = [] if "--out" in given else ["--out", "new/j.json"]
+    ran = judge("calibrate", labels.name, *given, *out)
+    assert (ran.code, ran.out) == (2, "")
+    assert what in ran.err
+    assert "Traceback" not in ran.err
+    assert sorted(path for path in tmp_path.rglob("*") if "cache" not in str(path)) == before
+
+
+def test_a_semicolon_file_is_refused_by_its_first_line(judge, tmp_path):
+    write_csv(tmp_path / "labels.csv", ROWS, delimiter=";")
+    ran = judge("calibrate", "labels.csv", *THRESHOLD)
+    assert ran.code == 2
+    assert "labels.csv:1: the columns are separated by ';', wanted commas" in ran.err
+
+
+# A study on the same data reached .535 and .565; about .42 without labels of the topic.
+@pytest.mark.parametrize(
+    ("n_labels", "low", "high"), [(0, 0.39, 0.46), (10, 0.52, 1), (40, 0.54, 1)]
+)
+def test_labels_of_the_topic_raise_kappa_on_nist_support(judge, shared_data, n_labels, low, high):
+    folder = shared_data / "rag24_support"
+    if not folder.is_dir():
+        pytest.skip(f"rag24_support not found in {shared_data}")
+    ran = judge(
+        "calibrate", folder / "pairs.jsonl", "--passages", folder / "passages.jsonl",
+        "--judge", "support", "--method", "topic", "--scale", "0=none,1=none,2=full",
+        "--where", "condition=from_scratch", "--folds", 12, "--topic-labels", n_labels,
+        "--resamples", 0, "--json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    (report,) = ran.rows
+    kappa = report["figures"]["kappa"]["after"]["value"]
+    assert low <= kappa <= high
+    assert report["n_test"] == report["n_labels"] - 12 * n_labels
+    if n_labels:
+        assert 0.39 <= report["without_topic_labels"]["kappa"]["after"]["value"] <= 0.46
+
+
+def commands_of_the_page():
+    """(arguments, what it shows) of each `$ judge calibrate …` in the page's blocks."""
+    for block in re.findall(r"^```\n(\$ judge .*?)^```", PAGE, re.DOTALL | re.MULTILINE):
+        command, _, shown = block.removeprefix("$ judge ").partition("\n\n")
+        yield command.replace("\\\n", " ").split(), shown
+
+
+def test_the_page_shows_what_the_commands_print(judge, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    n_shown = 0
+    for arguments, shown in commands_of_the_page():
+        ran = judge(*arguments)
+        assert ran.code == 0, ran.err
+        head, dots, end = shown.partition("...\n")
+        if shown:
+            assert ran.out.startswith(head) if dots else ran.out == shown
+            assert ran.out.endswith(end)
+            n_shown += 1
+    assert n_shown >= 2

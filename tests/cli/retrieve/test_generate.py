@@ -1,0 +1,210 @@
+"""`judge generate`: from retrieval runs to answers that `judge run` evaluates."""
+
+import json
+import re
+import shlex
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from subprocess import DEVNULL
+
+import pytest
+from mock_server import MockServer, Refusal, input_of
+from processes import JUDGE, run, start
+
+ROOT = Path(__file__).resolve().parents[3]
+TOPICS = {f"t{n}": f"what is known of wave {n}" for n in range(8)}
+PASSAGES = {f"p{n}": f"Wave {n} breaks on the outer reef." for n in range(8)}
+IN_FLIGHT_S = 0.3  # a reply written so long before a kill has surely reached the judge
+
+
+def echo(body):
+    """Says every passage, citing it."""
+    told = input_of(body)["passages"].items()
+    return {"answer": [{"text": text, "citations": [int(number)]} for number, text in told]}
+
+
+@pytest.fixture
+def data(tmp_path):
+    """The options that name eight topics, their passages and a retrieval run of two for each."""
+    lines = [f"{name}\t{text}\n" for name, text in TOPICS.items()]
+    (tmp_path / "topics.tsv").write_text("".join(lines))
+    rows = [json.dumps({"docid": name, "text": text}) + "\n" for name, text in PASSAGES.items()]
+    (tmp_path / "passages.jsonl").write_text("".join(rows))
+    ranked = [
+        f"{topic} Q0 p{(n + i) % 8} {i + 1} {9 - i} bm25\n"
+        for n, topic in enumerate(TOPICS)
+        for i in range(2)
+    ]
+    (tmp_path / "bm25.run").write_text("".join(ranked))
+    files = ["--topics", tmp_path / "topics.tsv", "--passages", tmp_path / "passages.jsonl"]
+    return [*files, "--retrieval", tmp_path / "bm25.run"]
+
+
+def model_at(server):
+    url = f"models.default.api_base={server.base_url}"
+    return ["--model", "hosted_vllm/mock", "--set", url]
+
+
+def test_retrieval_runs_become_answers_that_can_be_judged(judge, data, tmp_path, rows_of):
+    ran = judge("generate", *data, "--out", "g")
+    assert ran.code == 0, ran.err
+    header, row = ran.out.splitlines()
+    assert header.split()[:2] == ["run", "answers"]
+    assert row.split()[:4] == ["bm25", "8", "of", "8"]
+    assert "Answers: g/answers" in ran.err
+    answers = rows_of(tmp_path / "g" / "answers" / "bm25.jsonl")
+    assert [answer["topic_id"] for answer in answers] == list(TOPICS)
+    assert answers[3]["references"] == ["p3", "p4"]
+    files = data[:4]
+    ran = judge("run", "support", *files, "--runs", "g/answers", "--out", "judged", "--json")
+    assert ran.code == 0, ran.err
+    means = {row["measure"]: row["value"] for row in ran.rows if row["topic_id"] == "all"}
+    assert means["support_precision"] == 1.0  # whole sentences of what they cite
+
+
+def test_every_flag_reaches_its_setting(judge, data, tmp_path, rows_of):
+    (tmp_path / "own.txt").write_text("Answer in rhymes.")
+    flags = ["--k", 1, "--words", 90, "--citations", 2, "--layout", "rag25", "--limit", 3]
+    flags += ["--instructions", tmp_path / "own.txt", "--run-id", "mine", "--out", "g"]
+    with MockServer(brain=echo) as server:
+        ran = judge("generate", *data, *model_at(server), *flags, "--json")
+        assert ran.code == 0, ran.err
+        asked = [input_of(request.body) for request in server.requests]
+        systems = {request.body["messages"][0]["content"] for request in server.requests}
+    assert ran.rows[0]["runs"]["mine"]["answers"] == len(asked) == 3
+    assert {(len(a["passages"]), a["words"], a["citations"]) for a in asked} == {(1, 90, 2)}
+    assert [text.startswith("Answer in rhymes.") for text in systems] == [True]
+    (first, *_) = rows_of(tmp_path / "g" / "answers" / "mine.jsonl")
+    assert first["metadata"]["narrative_id"] == "t0"
+
+
+def test_a_config_file_says_it_too(judge, data, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "own.txt").write_text("Answer in rhymes.")
+    config = tmp_path / "sub" / "c.yaml"
+    config.write_text(
+        "data: {topics: ../topics.tsv, passages: ../passages.jsonl, retrieval: ../bm25.run,"
+        " runs: generated/answers/*.jsonl}\n"  # what is judged then, and is not there yet
+        "generate: {k: 1, instructions: own.txt}\n"
+    )
+    ran = judge("generate", "--config", config, "--out", "g", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.rows[0]["runs"]["bm25"]["passages"] == 8
+    assert ran.rows[0]["runs"]["bm25"]["answers"] == 8
+
+
+def test_a_dry_run_tells_the_cost_and_leaves_nothing(judge, data, tmp_path):
+    with MockServer(brain=echo) as server:
+        priced = ["--set", "models.default.price={input: 2.0, output: 8.0}", "--dry-run"]
+        ran = judge("generate", *data, *model_at(server), *priced, "--out", "g")
+        assert ran.code == 0, ran.err
+        assert "Assumed" in ran.out
+        (row,) = judge("generate", *data, *model_at(server), *priced, "--json").rows
+        assert not server.requests
+    assert (row["judge"], row["calls"]) == ("answer_writer", 8)
+    dollars = (2.0 * row["prompt_tokens"] + 8.0 * row["completion_tokens"]) / 1e6
+    assert row["cost"] == pytest.approx(dollars)
+    assert not (tmp_path / "g").exists()
+
+
+def test_missing_answers_are_told_and_end_with_3(judge, data, tmp_path, rows_of):
+    def not_the_third(index, body):
+        return Refusal() if input_of(body)["question"] == TOPICS["t3"] else None
+
+    with MockServer(brain=echo, faults=not_the_third) as server:
+        ran = judge("generate", *data, *model_at(server), "--out", "g")
+        assert ran.code == 3
+        assert "1 answers were not written (refused 1)" in ran.err
+        assert "g/unjudged.jsonl" in ran.err
+        assert ran.out.splitlines()[1].split()[:4] == ["bm25", "7", "of", "8"]
+        answers = rows_of(tmp_path / "g" / "answers" / "bm25.jsonl")
+        assert [answer["topic_id"] for answer in answers] == [t for t in TOPICS if t != "t3"]
+        lenient = ["--set", "run.allow_missing=0.2", "--offline"]
+        assert judge("generate", *data, *model_at(server), *lenient, "--out", "g").code == 0
+        server.faults = None
+        assert judge("generate", *data, *model_at(server), "--out", "g").code == 0
+
+
+def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, data):
+    with MockServer(brain=echo) as server:
+        few = ["--max-calls", 5, "--set", "run.allow_missing=1"]
+        ran = judge("generate", *data, *model_at(server), *few, "--out", "g")
+        assert ran.code == 3
+        assert "Stopped at max_calls" in ran.err
+        assert len(server.requests) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "no topics: name a file (data.topics, --topics)"),
+        (["--layout", "rag99"], "generate.layout"),
+        (["--k", "21"], "generate.k: 21, wanted 20 at most (TREC RAG 2024)"),
+        (["--instructions", "nothing.txt"], "nothing.txt"),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_a_line(judge, data, arguments, told):
+    ran = judge("generate", *(data if arguments else []), *arguments)
+    assert ran.code == 2
+    assert told in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_kills_repeat_no_finished_request_and_change_no_byte(data, environment, tmp_path, files_of):
+    concurrency = 1
+    with MockServer(brain=echo, latency_s=0.1) as server:
+        command = [*JUDGE, "generate", *data, "--quiet"]
+        command += model_at(server)
+
+        def begin(out, home=environment):
+            more = ["--set", f"run.concurrency={concurrency}", "--out", out]
+            return start(*command, *more, env=home, cwd=tmp_path, stdout=DEVNULL, stderr=DEVNULL)
+
+        other = environment | {"XDG_CACHE_HOME": str(tmp_path / "other")}
+        assert begin("whole", other).wait(timeout=60) == 0
+        server.clear()
+
+        process, deadline = begin("killed"), time.monotonic() + 30
+        while server.n_finished < 6:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.kill()
+        killed_s = time.monotonic()
+        assert process.wait() == -signal.SIGKILL
+        assert not list((tmp_path / "killed" / "answers").glob("*.jsonl"))
+        assert begin("killed").wait(timeout=60) == 0
+
+        done = [json.dumps(r.body) for r in server.requests if r.finished]
+        early = {
+            json.dumps(r.body)
+            for r in server.requests
+            if r.finished and r.finished_s < killed_s - IN_FLIGHT_S
+        }
+        assert early
+        assert len(set(done)) == len(TOPICS)
+        assert not [body for body, n in Counter(done).items() if n > 1 and body in early]
+        assert len(done) - len(TOPICS) <= concurrency
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+    for name in ("killed", "whole"):
+        assert not list((tmp_path / name / "answers").glob("*.part"))
+    answers = [(tmp_path / name / "answers" / "bm25.jsonl") for name in ("killed", "whole")]
+    assert answers[0].read_bytes() == answers[1].read_bytes()
+
+
+def test_the_page_shows_what_its_commands_print(judge, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "results").mkdir()
+    page = (ROOT / "docs" / "generate.md").read_text()
+    first, program, printed = re.findall(r"^```\w*\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    _, *commands = first.split("$ judge ")
+    for shown in commands:
+        command, _, output = shown.partition("\n")
+        ran = judge(*shlex.split(command), "--quiet")
+        assert ran.code == 0, ran.err
+        assert ran.out == output
+    ran = run("-c", program)
+    assert ran.stdout == printed
+    assert len(commands) == 4

@@ -1,0 +1,223 @@
+"""The packaged collection through every command: the leaderboard, and what else is printed."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+FOLDER = Path(__file__).resolve().parents[3] / "examples" / "collection"
+DEMO = FOLDER / "judge.yaml"
+BANK = ["--nuggets", FOLDER / "nuggets.jsonl"]
+
+
+def means(rows, measure):
+    return {
+        row["run_id"]: row["value"]
+        for row in rows
+        if row["topic_id"] == "all" and row["measure"] == measure
+    }
+
+
+@pytest.fixture
+def demo(judge, tmp_path):
+    """The finished demo, judged on the hand-made nuggets."""
+    ran = judge("run", DEMO, *BANK, "--json", "--quiet")
+    assert ran.code == 0, ran.err
+    return ran
+
+
+def test_the_four_systems_come_out_as_they_were_built_to(demo):
+    v_strict = means(demo.rows, "V_strict")
+    assert max(v_strict, key=v_strict.get) == "complete"
+    assert min(v_strict, key=v_strict.get) == "thin"
+    precision, recall = (means(demo.rows, f"support_{name}") for name in ("precision", "recall"))
+    assert min(precision, key=precision.get) == "miscited"
+    assert sorted(recall, key=recall.get, reverse=True) == [
+        "complete",
+        "thin",
+        "miscited",
+        "factdump",
+    ]
+
+
+def test_nuggets_made_from_the_passages_rank_the_same_systems_first_and_last(judge):
+    ran = judge("run", DEMO, "--json", "--quiet")
+    assert ran.code == 0, ran.err
+    v_strict = means(ran.rows, "V_strict")
+    assert max(v_strict, key=v_strict.get) == "complete"
+    assert min(v_strict, key=v_strict.get) == "thin"
+
+
+def test_a_topic_that_a_run_did_not_answer_counts_zero(demo):
+    cells = {r["topic_id"]: r["value"] for r in demo.rows
+             if r["run_id"] == "thin" and r["measure"] == "A"}  # fmt: skip
+    mean = cells.pop("all")
+    assert "demo-tides" not in cells
+    assert len(cells) == 4
+    assert mean == pytest.approx(sum(cells.values()) / 5)
+    lengths = {r["topic_id"]: r["value"] for r in demo.rows
+               if r["run_id"] == "thin" and r["measure"] == "length"}  # fmt: skip
+    assert lengths.pop("all") == pytest.approx(sum(lengths.values()) / 4)
+
+
+def test_judge_score_gives_the_rows_of_the_run(demo, judge):
+    again = judge("score", "results/demo", "--json")
+    assert again.code == 0, again.err
+    assert again.rows == demo.rows
+
+
+# The table of the collection's README, counted there from the hand labels.
+HAND = {
+    "complete": (0.942, 0.865, 0.978, 0.957),
+    "miscited": (0.855, 0.846, 0.160, 0.160),
+    "factdump": (0.626, 0.684, 0.800, 0.085),
+    "thin": (0.095, 0.118, 0.800, 0.800),
+}
+
+
+def test_scores_of_the_hand_labels_are_those_of_the_readme(judge):
+    topics = ["--topics", FOLDER / "topics.tsv", "--json"]
+    nuggets = judge("score", FOLDER / "labels" / "nuggets.jsonl", *topics).rows
+    support = judge("score", FOLDER / "labels" / "support.jsonl", *topics).rows
+    columns = [means(nuggets, "V_strict"), means(nuggets, "A")]
+    columns += [means(support, "support_precision"), means(support, "support_recall")]
+    for run_id, expected in HAND.items():
+        assert [column[run_id] for column in columns] == pytest.approx(expected, abs=5e-4)
+
+
+def test_topics_of_a_score_are_those_that_runs_must_answer(judge, tmp_path):
+    labels = (FOLDER / "labels" / "nuggets.jsonl").read_text().splitlines(keepends=True)
+    thin = [line for line in labels if json.loads(line)["run_id"] == "thin"]
+    (tmp_path / "thin.jsonl").write_text("".join(thin))
+    alone = means(judge("score", "thin.jsonl", "--json").rows, "A")["thin"]
+    ran = judge("score", "thin.jsonl", "--topics", FOLDER / "topics.tsv", "--json")
+    assert means(ran.rows, "A")["thin"] == pytest.approx(0.118, abs=5e-4)
+    assert alone == pytest.approx(0.118 * 5 / 4, abs=1e-3)  # it answered four of the five
+
+
+def test_the_leaderboard_names_the_runs_best_first_and_the_folder(judge, tmp_path):
+    ran = judge("run", DEMO, *BANK)
+    assert ran.code == 0, ran.err
+    nuggets, support = ran.out.split("\n\n")
+    assert nuggets.split()[:2] == ["run", "V_strict"]
+    assert [line.split()[0] for line in nuggets.splitlines()[1:]][0::3] == ["complete", "thin"]
+    assert [line.split()[0] for line in support.splitlines()[1:]][-1] == "miscited"
+    assert "Results: results/demo" in ran.err
+    assert {p.name for p in (tmp_path / "results" / "demo").iterdir()} == {
+        "manifest.json", "nuggets.jsonl", "assignments.jsonl", "support.jsonl", "unjudged.jsonl",
+        "problems.jsonl", "scores.jsonl", "scores.eval.txt", "journal",
+    }  # fmt: skip
+
+
+def test_the_ir_measures_file_holds_the_same_values(demo, tmp_path):
+    lines = (tmp_path / "results/demo/scores.eval.txt").read_text().splitlines()
+    told = {tuple(line.split("\t")[:3]): float(line.split("\t")[3]) for line in lines}
+    rows = {
+        (r["run_id"], r["topic_id"], r["measure"]): r["value"]
+        for r in demo.rows
+        if r["value"] is not None
+    }
+    assert told == pytest.approx(rows)
+
+
+def test_limit_judges_the_first_topics(judge):
+    ran = judge("run", DEMO, *BANK, "--limit", 2, "--json", "--quiet")
+    assert ran.code == 0, ran.err
+    assert {r["topic_id"] for r in ran.rows} == {"demo-bridges", "demo-sourdough", "all"}
+    n_topics = {r["n_topics"] for r in ran.rows if r["topic_id"] == "all"}
+    assert n_topics == {2}
+
+
+def test_without_a_model_the_lexical_judge_answers_and_the_command_says_so(judge):
+    data = ["--topics", FOLDER / "topics.tsv", "--runs", FOLDER / "runs", *BANK]
+    ran = judge("run", "nuggets", *data, "--out", "out", "--json")
+    assert ran.code == 0, ran.err
+    assert "lexical" in ran.err
+    assert {r["run_id"] for r in ran.rows} == {"complete", "factdump", "miscited", "thin"}
+
+
+def test_programs_run_alone_or_together_give_the_same_scores(demo, judge):
+    alone = [
+        judge("run", DEMO, *BANK, "--set", f"program={name}", "--out", name, "--json", "-q").rows
+        for name in ("nuggets", "support")
+    ]
+
+    def key(row):
+        return (row["run_id"], row["topic_id"], row["measure"])
+
+    assert sorted([*alone[0], *alone[1]], key=key) == sorted(demo.rows, key=key)
+
+
+def test_relevance_grades_the_candidates_and_scores_their_ranking(judge, tmp_path, rows_of):
+    ran = judge("run", DEMO, "--set", "program=relevance", "--out", "out", "--json", "--quiet")
+    assert ran.code == 0, ran.err
+    grades = rows_of(tmp_path / "out" / "relevance.jsonl")
+    assert len(grades) == 50
+    assert {r["measure"] for r in ran.rows} == {"nDCG@10", "P(rel=2)@10", "AP(rel=2)"}
+    assert all(0 <= r["value"] <= 1 for r in ran.rows)
+    agreed = judge("agree", FOLDER / "qrels.txt", "out", "--json")
+    assert agreed.code == 0, agreed.err
+    assert agreed.rows[0]["n"] == 50
+
+
+def test_init_gives_a_folder_that_runs(judge, tmp_path):
+    assert judge("init", "mine").code == 0
+    ran = judge("run", "judge.yaml", "--json", "--quiet", cwd=tmp_path / "mine")
+    assert ran.code == 0, ran.err
+    assert len(means(ran.rows, "V_strict")) == 4
+    again = judge("init", "mine")
+    assert (again.code, again.err.count("\n")) == (2, 1)
+
+
+def test_the_exported_config_of_a_finished_run_gives_its_scores_again(demo, judge, tmp_path):
+    exported = judge("export-config", "results/demo")
+    assert exported.code == 0, exported.err
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "again.yaml").write_text(exported.out)
+    ran = judge("run", "again.yaml", "--json", "--quiet", cwd=tmp_path / "elsewhere")
+    assert ran.code == 0, ran.err
+    assert ran.rows == demo.rows
+
+
+def test_an_exported_config_has_every_setting(judge):
+    exported = judge("export-config", "nuggets", "--model", "openai/gpt-4o")
+    data = yaml.safe_load(exported.out)
+    assert data["program"] == ["nuggets"]
+    assert data["models"]["default"]["model"] == "openai/gpt-4o"
+    assert data["models"]["default"]["retries"] == 4
+    assert data["nuggets"] == {"min_grade": 1, "most": 30, "keep": 20}  # arXiv:2411.09607
+
+
+def test_an_exported_config_keeps_what_is_left_to_the_endpoint(judge, tmp_path):
+    sets = ["--set", "models.default.temperature=null", "--model", "openai/gpt-5"]
+    exported = judge("export-config", "support", *sets)
+    (tmp_path / "again.yaml").write_text(exported.out)
+    again = judge("export-config", "again.yaml")
+    assert again.out == exported.out
+    assert yaml.safe_load(again.out)["models"]["default"]["temperature"] is None
+
+
+def test_the_schema_takes_the_demo_config_and_closes_every_section(judge):
+    schema = json.loads(judge("schema").out)
+    assert set(yaml.safe_load(DEMO.read_text())) <= set(schema["properties"])
+    sections = [schema, *(d for d in schema["$defs"].values() if d.get("type") == "object")]
+    assert all(section["additionalProperties"] is False for section in sections)
+
+
+def test_agree_of_a_file_with_itself_is_perfect(judge):
+    labels = FOLDER / "labels" / "nuggets.jsonl"
+    (found,) = judge("agree", labels, labels, "--json").rows
+    assert found["n"] == 258  # the count in the collection's README
+    assert set(found["cohen_kappa"].values()) == {1.0}
+    assert found["n_human_only"] == found["n_judged_only"] == 0
+
+
+def test_cache_shows_and_clears_replies_by_model(judge, tide_server, run_tiny):
+    assert "no replies" in judge("cache").out
+    assert run_tiny(tide_server, "support", "--quiet").code == 0
+    assert "6  hosted_vllm/mock" in judge("cache").out
+    assert judge("cache", "--clear", "--model", "openai/other").out.startswith("0 ")
+    assert judge("cache", "--clear", "--model", "hosted_vllm/mock").out.startswith("6 ")
+    assert run_tiny(tide_server, "support", "--quiet", out="again").code == 0
+    assert len(tide_server.requests) == 12

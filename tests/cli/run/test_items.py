@@ -1,0 +1,91 @@
+"""`judge run items`, and what docs/protocols/own-judges.md shows of it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from mock_server import MockServer, input_of
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs" / "protocols" / "own-judges.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```\w*\n(.*?)```", PAGE, re.DOTALL)
+OWN = """\
+name: grounded
+question: Does the source state the claim?
+inputs: {claim: a statement, source: a text}
+labels: [no, yes]
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN)
+    return path
+
+
+@pytest.fixture
+def items(tmp_path):
+    path = tmp_path / "items.jsonl"
+    found = [
+        {"topic_id": "t1", "run_id": run, "sentence_id": i, "sentence": f"claim {i}", "source": "s"}
+        for run, i in (("one", 0), ("one", 1), ("two", 0))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in found))
+    return path
+
+
+def test_flags_name_items_judge_and_fields(judge, own, items):
+    with MockServer(brain=lambda body: {"label": "yes"}) as server:
+        model = ["--model", "hosted_vllm/mock", "--set"]
+        model += [f"models.default.api_base={server.base_url}"]
+        data = ["--items", items, "--judge", own, "--field", "claim=sentence"]
+        ran = judge("run", "items", *data, *model, "--out", "out", "--json")
+        asked = [input_of(request.body) for request in server.requests]
+    assert ran.code == 0, ran.err
+    assert {row["claim"] for row in asked} == {"claim 0", "claim 1"}
+    means = {
+        (row["run_id"], row["measure"]): row["value"]
+        for row in ran.rows
+        if row["topic_id"] == "all"
+    }
+    assert means["one", "mean_gain"] == means["two", "share_yes"] == 1.0
+
+
+def test_a_judge_without_a_twin_says_in_a_line_that_it_needs_a_model(judge, own, items):
+    data = ["--items", items, "--judge", own, "--field", "claim=sentence"]
+    ran = judge("run", "items", *data, "--model", "lexical")
+    assert ran.code == 2
+    (line,) = ran.err.splitlines()
+    assert line.endswith(
+        "it has no `lexical:` section, so it needs a model (--model, models.default)"
+    )
+
+
+def test_a_missing_label_ends_with_three_and_a_broken_file_with_two(judge, own, items):
+    data = ["--items", items, "--judge", own, "--field", "claim=sentence", "--quiet"]
+    with MockServer(brain=lambda body: {"label": "perhaps"}) as server:
+        model = ["--model", "hosted_vllm/mock", "--set"]
+        model += [f"models.default.api_base={server.base_url}"]
+        assert judge("run", "items", *data, *model, "--out", "out").code == 3
+    own.write_text(OWN.replace("[no, yes]", "[no, no]"))
+    ran = judge("run", "items", *data, "--model", "lexical")
+    assert (ran.code, "own.yaml:4: labels: " in ran.err) == (2, True)
+
+
+def test_the_schema_of_a_judge_is_printed(judge):
+    schema = json.loads(judge("schema", "--judge").out)
+    assert schema["required"] == ["name", "question", "inputs", "labels"]
+    assert "program" in json.loads(judge("schema").out)["properties"]
+
+
+def test_the_page_shows_the_demos_judge_and_what_the_commands_print(judge, tmp_path):
+    assert BLOCKS[0] == (ROOT / "examples" / "collection" / "grounded.yaml").read_text()
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    ran = judge(*BLOCKS[1].split()[1:], "--quiet")
+    assert ran.out.split("\n\n")[0].strip() == BLOCKS[2].strip()
+    command = next(b for b in BLOCKS if b.startswith("judge agree")).splitlines()[0]
+    printed = judge(*command.split()[1:]).out
+    shown = next(b for b in BLOCKS if b.startswith("share of equal labels"))
+    assert set(shown.splitlines()) < set(printed.splitlines())

@@ -1,0 +1,45 @@
+"""Judges of items: how many go into a call, and which inputs they share."""
+
+import asyncio
+
+import pytest
+
+from nuggetjudge.judges import NuggetAssigner, SupportJudge
+
+FACTS = ["Tides turn turbines.", "Silt wears them down.", "Kelp bends."]
+ANSWER = "Tides turn turbines."
+
+
+def items(*facts):
+    return [{"question": "why", "answer": ANSWER, "nugget": fact} for fact in facts]
+
+
+def test_a_call_takes_as_many_items_as_the_window_has_and_no_more():
+    judge = NuggetAssigner(model="lexical", window=2)
+    verdicts, _ = asyncio.run(judge.verdicts(items(*FACTS[:2])))
+    assert [verdict.label for verdict in verdicts] == ["support", "not_support"]
+    with pytest.raises(ValueError, match="wanted 1 to 2 items in a call, got 3"):
+        asyncio.run(judge.verdicts(items(*FACTS)))
+    with pytest.raises(ValueError, match="wanted 1 to 2 items in a call, got 0"):
+        asyncio.run(judge.verdicts([]))
+
+
+def test_a_judge_of_one_item_a_call_refuses_two():
+    pair = {"sentence": ANSWER, "passage": ANSWER}
+    with pytest.raises(ValueError, match="wanted 1 to 1 items in a call, got 2"):
+        asyncio.run(SupportJudge(model="lexical").verdicts([pair, pair]))
+
+
+def test_any_number_of_items_is_judged_window_by_window_in_order():
+    judge = NuggetAssigner(model="lexical", window=2)
+    verdicts = asyncio.run(judge.in_windows(items(FACTS[1], FACTS[0], FACTS[2], FACTS[0])))
+    assert [v.label for v in verdicts] == ["not_support", "support", "not_support", "support"]
+
+
+def test_the_items_of_a_call_share_all_inputs_but_the_numbered_one():
+    asked = NuggetAssigner(model="lexical").asked(items(*FACTS[:2]))
+    assert asked == {
+        "question": "why",
+        "answer": ANSWER,
+        "nuggets": {"1": FACTS[0], "2": FACTS[1]},
+    }
