@@ -59,7 +59,7 @@ def compare_judges(
     if kind == "scores":
         raise InputError(f"{one} and {other}: scores have no cells; judge agree compares them")
     # `agree` has read both and listed what is wrong with them.
-    scale = scale_of(one, other)
+    scale = scale_of(one, other, kind=kind)
     files = [read_labels(judged_file(path, kind), Problems(), scale=scale) for path in (one, other)]
     aliases = agreement["run_aliases"]
     truth, judged = files[0].cells, _renamed(files[1], aliases)

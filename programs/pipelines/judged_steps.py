@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ...backends.errors import JudgeError
-from ...backends.task_group import task_group
+from ...backends.loop import task_group
 from ...records.ratings import NOT_JUDGED, Ratings
 from ...records.rows import QuestionSet, Topic
 from ...retrieval.rerank.coverage_greedy import greedy_coverage

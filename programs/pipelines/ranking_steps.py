@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...backends.budget import Usage
 from ...backends.errors import JudgeError
-from ...backends.task_group import task_group
+from ...backends.loop import task_group
 from ...metrics.tokens import token_counter
 from ...records.passages import read_passages
 from ...records.reading.problems import InputError, Problems

@@ -17,6 +17,7 @@ from ..config.sections import Config
 from ..engine.manifest import data_of, read_manifest
 from ..engine.results import Results
 from ..inputs.collection import Collection, load_collection
+from .item_scores import ItemScale
 from .judged_items import JudgedItems
 from .scoreboard import Scoreboard
 
@@ -123,8 +124,8 @@ class Program(ABC):
         files: all files of judgements that it writes. derived: those that follow from them.
         notes: keys of the manifest that scores need, with what stands there if nothing does.
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
+        reads: the texts by which a person judges one of its cells, in order; see `texts`.
         file_kind: of `judged` where it comes alone, see `file_kind`; "": none of its own.
-        read: the texts that a person needs to judge one thing, see `analysis.cell_texts.TEXTS`.
         is_scored_alone: whether `score` can read that file without its folder.
     """
 
@@ -136,9 +137,9 @@ class Program(ABC):
     derived: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]] = {}
     shown: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[tuple[str, ...]] = ()
     file_kind: ClassVar[str] = ""
     is_scored_alone: ClassVar[bool] = False
-    read: ClassVar[tuple[str, ...]] = ()
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """The judges that a run with this config may ask."""
@@ -176,6 +177,10 @@ class Program(ABC):
     def left_out(self, measure: str, folder: Folder) -> Names[str]:
         """The topics on which one of its measures means nothing for any run."""
         return ()
+
+    def scale(self, folder: Path) -> ItemScale | None:
+        """What its labels in a results folder mean; None: what labels of its `kind` mean."""
+        return None
 
     def items(self, folder: Folder) -> JudgedItems | None:
         """Everything that was judged, with its weight in each measure; None: it cannot tell."""
