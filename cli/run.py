@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..programs.config.names import BUILT_IN
+from ..programs.config.names import program_names
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
 from .stopping import GATE_FAILED, report_end, unless_stopped
@@ -29,7 +29,7 @@ def run(
     what: Annotated[
         str | None,
         typer.Argument(
-            help=f"A config file, or programs: {', '.join(BUILT_IN)}.", show_default=False
+            help=f"A config file, or programs: {', '.join(program_names())}.", show_default=False
         ),
     ] = None,
     dry_run: DryRun = False,
@@ -68,6 +68,7 @@ def run(
     143 terminated, 70 an error of this program.
     """
     from ..programs.engine.estimates import with_speed
+    from ..programs.engine.rehearsal import ASSUMED
     from ..programs.run import judge_collection, plan
     from .tables import leaderboard, write_rows
 
@@ -76,7 +77,7 @@ def run(
     if dry_run:
         if tokens_per_s is not None:
             config = with_speed(config, _speed(tokens_per_s))
-        planned(plan(config), as_json=as_json, gpus=gpus)
+        planned(plan(config), ASSUMED, as_json=as_json, gpus=gpus)
         _note_uncounted(config)
         return
     if "default" not in config.models and not config.judges:
