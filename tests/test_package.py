@@ -3,7 +3,6 @@
 import os
 import re
 import resource
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("dspy", "litellm", "torch", "scipy", "sklearn", "numpy", "aiohttp")
-HELP_CPU_S = 0.3
+HELP_STARTS = 16
 
 
 def python(code, **options):
@@ -26,16 +25,20 @@ def loaded_after(code):
     return set(python(told).stderr.split()) & set(HEAVY)
 
 
-def test_judge_help_takes_less_than_three_tenths_of_a_cpu_second():
+def cpu_s(*arguments):
+    """The least CPU time of five starts of Python with these arguments."""
     spent = []
-    for _ in range(3):
+    for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [sys.executable, "-m", "nuggetjudge", "--help"]
-        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert "agree" in told
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert statistics.median(spent) < HELP_CPU_S
+    return min(spent)
+
+
+def test_judge_help_costs_a_few_bare_starts_of_python():
+    # A ratio, since a busy machine slows both; a bare start takes about 0.02 s.
+    assert cpu_s("-m", "nuggetjudge", "--help") < HELP_STARTS * cpu_s("-c", "pass")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["agree", "--help"]])

@@ -15,8 +15,8 @@ from ...backends.prompt import Twin
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import keypoints as lexical_keypoints
-from ..lexical.quotes import find_quote
-from ..segments import n_words, segments
+from ..lexical.segments import n_words, segments
+from ..quotes import find_quote
 
 ROUNDS = 2  # calls about one window, at most
 MOST_TOKENS, OVERLAP = 2000, 100  # words of a window, and of what it repeats

@@ -23,7 +23,7 @@ from nuggetjudge.records.rows import Topic
 from nuggetjudge.records.runs import read_trec_run
 from nuggetjudge.retrieval.bm25 import Bm25
 from nuggetjudge.retrieval.encoders import HashingEncoder
-from nuggetjudge.retrieval.scored import Scored, by_place
+from nuggetjudge.retrieval.scored import Scored, by_rank
 
 PASSAGES = {"a": "dam dam dam", "b": "dam dam clay", "c": "dam clay rock", "d": "bees sing"}
 BY_BM25 = ["a", "b", "c"]
@@ -200,7 +200,7 @@ class Library:
         if self.error:
             raise self.error
         self.counts.update(self.each_time)
-        return by_place(one.passage_id for one in reversed(ranked))
+        return by_rank(one.passage_id for one in reversed(ranked))
 
 
 # what each of two topics comes to; the ranking of t, calls, those that failed, those mended

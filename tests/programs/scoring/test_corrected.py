@@ -196,6 +196,7 @@ def test_the_difference_from_the_judges_best_run_is_the_difference_of_the_scores
     assert {d.against for d in against.differences} == {"two"}
 
 
+@pytest.mark.slow
 def test_differences_of_near_equal_runs_hold_the_truth_as_often_as_they_say(tmp_path):
     rng = random.Random(5)
     runs, topics = [f"r{i}" for i in range(6)], [f"t{i}" for i in range(8)]
