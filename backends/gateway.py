@@ -101,6 +101,10 @@ class Backend(Protocol):
         """
         ...
 
+    def varied(self, **settings: Any) -> Backend:
+        """The same, asked with other settings: fields of ModelConfig that go into a request."""
+        ...
+
     async def aclose(self) -> None:
         """Write what is pending and let go of connections."""
         ...

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from ..records.judgements import Provenance, Reason
 from .budget import Budget
@@ -12,7 +13,7 @@ from .errors import JudgeError
 from .gateway import Reply
 from .prompt import Prompt
 
-_WHERE = Provenance(model="lexical", finish_reason="stop")
+WHERE = Provenance(model="lexical", finish_reason="stop")
 
 
 class LexicalBackend:
@@ -27,7 +28,13 @@ class LexicalBackend:
         if prompt.twin is None:
             raise JudgeError(Reason.ABSTAINED, f"{prompt.name} has no lexical twin; name a model")
         scores = prompt.scorer(inputs) if prompt.scorer is not None else {}
-        return Reply(prompt.twin(inputs), _WHERE, scores)
+        return Reply(prompt.twin(inputs), WHERE, scores)
+
+    def varied(self, **settings: Any) -> Self:
+        """See Backend.varied; it answers as before."""
+        twin = copy.copy(self)
+        twin.config = self.config.model_copy(update=settings)
+        return twin
 
     async def aclose(self) -> None:
         """Nothing is open."""

@@ -79,7 +79,7 @@ def fitted_and_tested(
     """
     method = settings.method
     try:
-        splits = _splits(judge, examples, settings)
+        splits = splits_of(judge, examples, settings)
         if method in FIT_METHODS:
             return _Fitting(judge, examples, settings, splits).result()
         return _with_prompts(judge, examples, settings, splits, prompt_model, log)
@@ -89,7 +89,7 @@ def fitted_and_tested(
         raise InputError(f"{method}: {error}") from None
 
 
-def _splits(judge: ItemJudge, examples: Examples, settings: Settings) -> list[Split]:
+def splits_of(judge: ItemJudge, examples: Examples, settings: Settings) -> list[Split]:
     """Who is fitted and tested on what; all that can be refused is refused before anyone is asked.
 
     Raises: InputError, ValueError.
@@ -139,7 +139,7 @@ class _Fitting:
         self._splits = splits
         self._raw = judge.deepcopy()
         self._raw.correction = None
-        self._asked = _judged(self._raw, examples.items, settings)
+        self._asked = judged(self._raw, examples.items, settings)
 
     def result(self) -> Calibration:
         """The fit, tested."""
@@ -163,7 +163,7 @@ class _Fitting:
         if self._settings.weigh_words and self._judge.model_name == "lexical" and self._judge.held:
             words = word_weights(item.inputs[self._judge.held] for item in items)
             scorer = self._raw.fitted(_file(self._raw, words=words))
-            verdicts = _judged(scorer, self._examples.items, self._settings).verdicts
+            verdicts = judged(scorer, self._examples.items, self._settings).verdicts
         known = [item for item in items if item.cell in verdicts]
         if not known:
             why = f"none of the {len(items)} items to fit on was judged"
@@ -229,13 +229,13 @@ def _with_prompts(
     train, dev, test = (
         of_topics(examples.items, part) for part in (split.train, split.dev, split.test)
     )
-    before, unjudged, _ = _judged(judge, test, settings)
+    before, unjudged, _ = judged(judge, test, settings)
     n_kept = len(calls(judge, test))
     found = _searched(judge, train, dev, settings, prompt_model, log, n_kept)
     is_new = found.prompts[judge.predictor] != prompt_of(getattr(judge, judge.predictor))
     # Cuts that were fitted to the scores of one prompt say nothing of those of another.
     file = _file(judge, prompts=found.prompts, correction=None if is_new else judge.correction)
-    after, lost, _ = _judged(judge.fitted(file), test, settings)
+    after, lost, _ = judged(judge.fitted(file), test, settings)
     both = [item for item in test if item.cell in before and item.cell in after]
     tested = Tested(
         both,
@@ -282,7 +282,7 @@ def _searched(
     return found
 
 
-def _judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> _Asked:
+def judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> _Asked:
     """Ask the judge about each item."""
     found = run_sync(judge_items(judge, items, concurrency=settings.concurrency))
     verdicts, reasons, first = {}, Counter[str](), ""

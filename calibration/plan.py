@@ -1,36 +1,71 @@
-"""What `judge calibrate` will ask at most, before anything is asked."""
+"""What `judge calibrate` asks, in parts: all that it judges, and how long a search may take."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from ..judges import ItemJudge
 from ..judges.calls import calls
-from ..programs.engine.estimates import Estimate, estimate_items
-from .examples import Example, Examples, of_topics
+from ..programs.engine.estimates import Estimate
+from ..programs.engine.panel import Panel
+from ..records.reading.problems import InputError
+from .examples import Examples, of_topics
 from .fits import FIT_METHODS
+from .fitting import judged, splits_of
 from .settings import Settings
-from .split import split_topics
+
+ITEMS, TEST, SEARCH = "every item", "test, twice", "search, at most"
 
 
-def planned(judge: ItemJudge, examples: Examples, settings: Settings) -> list[Estimate]:
-    """Calls, tokens and money, as if nothing were in the cache and no reply had to be asked again.
+def ask_what_it_asks(
+    panel: Panel, judge: ItemJudge, examples: Examples, settings: Settings
+) -> float:
+    """Judge the items of a calibration, without a fit; how often those of a search are asked.
 
-    A method that fits numbers judges every item once. One that fits a prompt judges the test
-    items before and after, and searches; the search is the most it may take, at the length of the
-    prompt as it is (worked examples make it longer), with its proposals among the calls.
+    A method that fits numbers judges every item once. One that fits a prompt judges the test items
+    before and after, and searches, here once over train and dev. A search is not tried without a
+    model, as its course is made of what models write: it counts as the most it may take, at the
+    length of the prompt as it is (worked examples make it longer), with its proposals among the
+    calls.
+
+    Raises: InputError as `fitted_and_tested`, before anything is asked.
     """
+    try:
+        splits = splits_of(judge, examples, settings)
+    except ValueError as error:
+        raise InputError(f"{settings.method}: {error}") from None
     if settings.method in FIT_METHODS:
-        return [_estimate(judge, examples.items, "every item", 1)]
-    split = split_topics(examples.topics, shares=settings.shares, seed=settings.seed)
-    train, dev = (of_topics(examples.items, part) for part in (split.train, split.dev))
+        panel.part = ITEMS
+        judged(judge, examples.items, settings)
+        return 1.0
+    [split] = splits
+    train, dev, test = (
+        of_topics(examples.items, part) for part in (split.train, split.dev, split.test)
+    )
     t, d = (len(calls(judge, part)) for part in (train, dev))
-    most = search_calls(settings.method, settings.options, t, d)
-    test = _estimate(judge, of_topics(examples.items, split.test), "test, twice", 2)
-    one = _estimate(judge, [*train, *dev], "search, at most", 1)
-    return [test, _scaled(one, most / one.calls)]
+    most = _search_checked(judge, settings, t, d)
+    panel.part = TEST
+    judged(judge, test, settings)
+    judged(judge, test, settings)
+    panel.part = SEARCH
+    judged(judge, [*train, *dev], settings)
+    return most / (t + d)
+
+
+def _search_checked(judge: ItemJudge, settings: Settings, t: int, d: int) -> int:
+    """As `search_calls`. Raises: InputError for what the search itself would refuse."""
+    from .prompts.optimisers import NO_PROMPT, checked_options
+
+    method = settings.method
+    try:
+        if judge.model_name == "lexical":
+            raise ValueError(f"--method {method} {NO_PROMPT}")
+        checked_options(method, settings.options, t)
+    except (ValueError, ModuleNotFoundError) as error:
+        raise InputError(f"{method}: {error}") from None
+    return search_calls(method, settings.options, t, d)
 
 
 def search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int:
@@ -61,12 +96,9 @@ def search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int
     return most + most // int(o["reflection_minibatch_size"]) + 2 * d
 
 
-def _estimate(judge: ItemJudge, items: Sequence[Example], what: str, times: int) -> Estimate:
-    asked = [[items[i].inputs for i in places] for places in calls(judge, items)]
-    return _scaled(estimate_items(judge, f"{judge.name}: {what}", asked), times)
+def scaled(found: Estimate, times: float) -> Estimate:
+    """The same so often."""
 
-
-def _scaled(found: Estimate, times: float) -> Estimate:
     def more(number: float | None) -> float | None:
         return None if number is None else number * times
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..backends.budget import Budget
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import ItemJudge, JudgeFile
@@ -18,13 +17,14 @@ from ..judges.table import item_judges
 from ..programs.config.reading import load_config
 from ..programs.config.sections import Config, ItemsConfig
 from ..programs.engine.estimates import Estimate
-from ..programs.engine.panel import Panel, check_prices, open_cache
+from ..programs.engine.panel import Panel, budget_of, check_prices, open_cache
+from ..programs.engine.rehearsal import rehearse
 from ..programs.engine.writing import check_writable, writing
 from ..programs.run import dotted
 from ..records.reading.problems import InputError, Problems
 from .examples import Examples, read_examples
 from .fitting import Calibration, fitted_and_tested
-from .plan import planned
+from .plan import ask_what_it_asks, scaled
 from .settings import PROMPT_METHODS, Settings
 
 _SETTINGS = {field.name for field in dataclasses.fields(Settings)} - {"method"}
@@ -138,6 +138,7 @@ def plan_file(
     config: Config,
     settings: Settings,
     *,
+    out: Path | None = None,
     fields: Mapping[str, str] | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
     scale: Mapping[str, str] | None = None,
@@ -146,12 +147,18 @@ def plan_file(
 ) -> list[Estimate]:
     """What `calibrate_file` would ask, for `--dry-run`; asks nothing and writes nothing."""
     problems = problems if problems is not None else Problems()
-    quiet = config.run.model_copy(update={"offline": True, "cache": False})
-    config = config.model_copy(update={"run": quiet})
-    with _judge_and_labels(
-        labels, judge, config, settings, fields, where, scale, limit, problems
-    ) as (_, fitted, examples):
-        return planned(fitted, examples, settings)
+    _check_out(out)
+    often = 1.0  # how often what was asked for a search is asked
+
+    def ask(alone: Config, panel: Panel) -> None:
+        nonlocal often
+        with _judge_and_labels(
+            labels, judge, alone, settings, fields, where, scale, limit, problems, panel=panel
+        ) as (_, fitted, examples):
+            often = ask_what_it_asks(panel, fitted, examples, settings)
+
+    found = rehearse(config.here(), ask)
+    return [*found[:-1], scaled(found[-1], often)]
 
 
 @contextmanager
@@ -165,14 +172,20 @@ def _judge_and_labels(
     scale: Mapping[str, str] | None,
     limit: int | None,
     problems: Problems,
+    panel: Panel | None = None,
 ) -> Iterator[tuple[Panel, ItemJudge, Examples]]:
-    """The judge with its backend, and the labelled items, all checked; closed in the end."""
+    """The judge with its backend, and the labelled items, all checked; closed in the end.
+
+    Args:
+        panel: judges that are open already; None: those of the config.
+    """
     if judge not in item_judges() and not Path(judge).is_file():
         known = ", ".join(item_judges())
         raise InputError(f"judge {judge!r}: wanted {known}, or the YAML file of your own")
-    budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
-    cache = open_cache(config)
-    panel = Panel(config.here(), cache=cache, budget=budget)
+    cache = None
+    if panel is None:
+        cache = open_cache(config)
+        panel = Panel(config.here(), cache=cache, budget=budget_of(config))
     try:
         fitted = panel.item_judge(judge)
         if fitted.model_name == "lexical" and not fitted.twins:

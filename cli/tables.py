@@ -22,7 +22,11 @@ def shown(text: str) -> str:
 
 
 def cell(text: str, most: int | None = None) -> str:
-    """As `shown`, on one line, of at most so many characters."""
+    """As `shown`, on one line, of at most so many characters.
+
+    >>> cell("one\\ntwo"), cell("abcdef", 5)
+    ('one\\\\ntwo', 'ab...')
+    """
     plain = shown(text).replace("\n", "\\n")
     return plain if most is None or len(plain) <= most else plain[: most - 3] + "..."
 

@@ -78,6 +78,13 @@ class Judge(dspy.Module):  # type: ignore[misc]
             return self.backend.ask(self.prompt(name), inputs, self.replicate)
         return self._ask_dspy(name, inputs)
 
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """The reply of the lexical twin, with as much in it as a model may make or keep.
+
+        A dry run goes on from it, so that it does not count too few calls.
+        """
+        return reply
+
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """See the class; `judge(...)` calls this."""
         return run_sync(self.decide(**inputs))

@@ -113,6 +113,10 @@ class KeyPointFilter(ItemJudge):
         calls += (reply.provenance for reply in replies)
         return [self._given(share, "samples")], _together(calls)
 
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: the point is kept."""
+        return reply._replace(values={"verdict": YesNo.YES}, scores={"verdict": 1.0})
+
     def _given(
         self, score: float, method: Method, chances: dict[str, float] | None = None
     ) -> Verdict:

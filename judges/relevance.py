@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import dspy
 from annotated_types import Ge, Le
 
+from ..backends.gateway import Reply
 from ..backends.prompt import Scorer, Twin
 from ..records.labels.cells import RELEVANCE_KEY
 from .items import ItemJudge
@@ -57,6 +58,10 @@ class RelevanceJudge(ItemJudge):
             return {"grade": weighted_overlap(inputs["question"], inputs["passage"], words)}
 
         return score
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: the best grade, so that the passage is used."""
+        return reply._replace(values={"grade": int(self.scale[-1])}, scores={"grade": 1.0})
 
     async def decide(self, *, question: str, passage: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""

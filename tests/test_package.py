@@ -1,5 +1,6 @@
 """The package as a whole: light to import, layered, and free of this machine's traces."""
 
+import importlib
 import os
 import re
 import resource
@@ -94,6 +95,14 @@ else:
     raise AssertionError
 """
     python(code)
+
+
+@pytest.mark.parametrize("folder", ["judges", "retrieval"])
+def test_names_that_load_when_they_are_used_are_there(folder):
+    module = importlib.import_module(f"nuggetjudge.{folder}")
+    assert all(getattr(module, name) for name in module.__all__)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = module.nothing
 
 
 def test_folders_import_each_other_only_along_the_arrows():

@@ -42,6 +42,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 METHODS = tuple(OPTIONS)
 _MAY_BE_ZERO = ("max_demos", "max_labeled_demos")
+NO_PROMPT = "changes a prompt, which only a language model has"
 SIMBA_BATCH = 32  # calls, as in DSPy
 GEPA_ROUNDS = 5  # times all of train and dev
 
@@ -121,7 +122,7 @@ def optimise(
 
     backend, proposer = judge.backend, prompt_model or judge.backend
     if not isinstance(backend, Gateway) or not isinstance(proposer, Gateway):
-        raise ValueError(f"--method {method} changes a prompt, which only a language model has")
+        raise ValueError(f"--method {method} {NO_PROMPT}")
     if not train or not dev:
         raise ValueError(f"wanted items to train on and to choose on, got {len(train)}, {len(dev)}")
     if threads < 1:
@@ -129,7 +130,7 @@ def optimise(
     gains = kappa_gains([e.label for e in dev], judge.scale, is_ordered=judge.is_ordered)
     learnt, chosen_on = tasks(judge, train), tasks(judge, dev)
     random.Random(seed).shuffle(learnt)  # some of DSPy's samplers take no seed
-    settings = _options(method, options or {}, len(learnt))
+    settings = checked_options(method, options or {}, len(learnt))
     lm = Proposals(proposer, proposer.config.max_tokens if prompt_model else None).lm()
     budgets = {id(budget): budget for budget in (backend.budget, proposer.budget)}.values()
     asked_before = sum(budget.usage.requests for budget in budgets)
@@ -250,7 +251,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _options(method: str, given: Mapping[str, Any], n_train: int) -> dict[str, Any]:
+def checked_options(method: str, given: Mapping[str, Any], n_train: int) -> dict[str, Any]:
     """All options of a method, after everything that can be wrong before a call is made."""
     for name, value in given.items():
         if name not in OPTIONS[method]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import dspy
 from typing_extensions import TypedDict
 
 from ...backends.errors import JudgeError, JudgeOutputError
+from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.answers import count_words
 from ...records.judgements import Provenance, Reason
@@ -102,6 +104,17 @@ class AnswerWriter(Judge):
     ) -> dspy.Prediction:
         """One call, and its repairs."""
         return dspy.Prediction(sentences=(await self.write(question, passages))[0])
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: the sentences over and over, for as long as there are words left."""
+        written: list[CitedText] = list(reply.values["answer"])
+        sizes = [max(1, count_words(sentence["text"])) for sentence in written]
+        left = inputs["words"] - sum(sizes)
+        for sentence, size in cycle(zip(tuple(written), sizes, strict=True)):
+            if (left := left - size) < 0:
+                break
+            written.append(sentence)
+        return reply._replace(values={"answer": written})
 
     def asked(self, question: str, passages: Mapping[str, str]) -> dict[str, Any]:
         """The inputs of the first call."""

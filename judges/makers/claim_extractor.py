@@ -7,10 +7,13 @@ from typing import Any
 
 import dspy
 
+from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import keypoints as lexical_keypoints
+from ..lexical.filling import filled
+from ..lexical.segments import sentences
 
 
 class ExtractClaims(dspy.Signature):  # type: ignore[misc]
@@ -46,6 +49,11 @@ class ClaimExtractor(Judge):
     async def decide(self, *, answer: str) -> dspy.Prediction:  # type: ignore[override]
         """One call, or none."""
         return dspy.Prediction(claims=(await self.extract(answer))[0])
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: a claim for each sentence, at least."""
+        n = len(sentences(inputs["answer"]))
+        return reply._replace(values={"claims": filled(reply.values["claims"], n)})
 
     async def extract(self, answer: str) -> tuple[list[str], list[Provenance]]:
         """The claims, and the provenance of the call if there was one."""

@@ -9,10 +9,12 @@ from typing import Annotated, Any
 import dspy
 from pydantic import AfterValidator
 
+from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import writing as lexical_writing
+from ..lexical.filling import filled
 from ..lexical.segments import MOST_PASSAGES, MOST_TOKENS, n_words, segments
 
 
@@ -21,6 +23,9 @@ def _a_few(passages: list[str]) -> list[str]:
     if not 1 <= n <= MOST_PASSAGES:
         raise ValueError(f"{n} passages, wanted 1 to {MOST_PASSAGES}")
     return passages
+
+
+PASSAGES, WORDS = 3, 200  # asked for: passages of a part, unless it has so few words
 
 
 class WritePassages(dspy.Signature):  # type: ignore[misc]
@@ -74,6 +79,11 @@ class Decontextualizer(Judge):
     async def decide(self, *, document: str) -> dspy.Prediction:  # type: ignore[override]
         """All segments at once."""
         return dspy.Prediction(passages=(await self.split(document))[0])
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: as many passages as are asked for."""
+        n = PASSAGES if n_words(inputs["part"]) > WORDS else 1
+        return reply._replace(values={"passages": filled(reply.values["passages"], n)})
 
     async def split(self, document: str) -> tuple[list[str], list[Provenance]]:
         """The passages of all segments, in order, and one provenance per call."""

@@ -11,14 +11,17 @@ import dspy
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
+from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import keypoints as lexical_keypoints
+from ..lexical.filling import filled
+from ..lexical.quotes import find_quote
 from ..lexical.segments import n_words, segments
-from ..quotes import find_quote
 
 ROUNDS = 2  # calls about one window, at most
+POINTS, SPAN_CHARS = 8, 100  # of a window and of each, as a dry run assumes
 MOST_TOKENS, OVERLAP = 2000, 100  # words of a window, and of what it repeats
 
 
@@ -71,7 +74,7 @@ class KeyPointExtractor(Judge):
     is asked about in rounds; a round shows the points there are and asks for what was overlooked,
     and one that brings nothing new is the last. Points that differ in case, white space or the
     final full stop alone are one, with the spans of both; others that say the same are for
-    KeyPointMerger. Spans are looked for in the whole document (judges/quotes.py). A blank
+    KeyPointMerger. Spans are looked for in the whole document (judges/lexical/quotes.py). A blank
     document has no points, without a call.
 
     Args:
@@ -108,6 +111,15 @@ class KeyPointExtractor(Judge):
     async def decide(self, *, question: str, document: str) -> dspy.Prediction:  # type: ignore[override]
         """All windows at once, and their rounds in turn."""
         return dspy.Prediction(points=(await self.extract(question, document))[0])
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: so many points at first that a window has `POINTS` of them."""
+        points: list[QuotedPoint] = reply.values["points"]
+        texts = [point["text"] for point in points]
+        span = inputs["document"].strip()[:SPAN_CHARS]
+        made = filled(texts, 0 if inputs["known"] else POINTS)[len(texts) :]
+        more = [QuotedPoint(text=text, spans=[span]) for text in made]
+        return reply._replace(values={"points": [*points, *more]})
 
     async def extract(
         self, question: str, document: str

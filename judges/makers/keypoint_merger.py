@@ -13,6 +13,7 @@ from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from ...backends.errors import JudgeOutputError
+from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
@@ -101,6 +102,11 @@ class KeyPointMerger(Judge):
     async def decide(self, *, question: str, texts: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
         """One call, or one for every two blocks; and their repairs."""
         return dspy.Prediction(points=(await self.merge(question, texts))[0])
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: no two points are the same."""
+        alone = [{"text": text, "members": [int(n)]} for n, text in inputs["points"].items()]
+        return reply._replace(values={"merged": alone})
 
     async def merge(
         self, question: str, texts: Sequence[str]

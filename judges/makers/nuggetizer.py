@@ -7,10 +7,12 @@ from typing import Any
 
 import dspy
 
+from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import nuggets_and_citations as lexical
+from ..lexical.filling import filled
 
 WINDOW = 10  # passages in one call
 MOST_NUGGETS = 30  # length of the list while it grows; both arXiv:2411.09607
@@ -60,6 +62,10 @@ class Nuggetizer(Judge):
         """All windows, each with the list that the one before left."""
         nuggets, n_cut, _ = await self.create(question, passages)
         return dspy.Prediction(nuggets=nuggets, n_cut=n_cut)
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: the longest list."""
+        return reply._replace(values={"updated": filled(reply.values["updated"], inputs["limit"])})
 
     async def create(
         self, question: str, passages: Sequence[str]

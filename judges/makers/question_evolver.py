@@ -8,10 +8,12 @@ from typing import Any, Literal
 import dspy
 
 from ...backends.errors import JudgeOutputError
+from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import questions as lexical_questions
+from ..lexical.filling import filled
 
 Way = Literal["depth", "width"]
 
@@ -74,6 +76,11 @@ class QuestionEvolver(Judge):
     ) -> dspy.Prediction:
         """One call."""
         return dspy.Prediction(questions=(await self.evolve(question, way, n, domain, category))[0])
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: as many questions as are wanted."""
+        questions = filled(reply.values["questions"], inputs["wanted"])
+        return reply._replace(values={"questions": questions})
 
     async def evolve(
         self, question: str, way: Way, n: int = 1, domain: str = "", category: str = ""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import dspy
 from annotated_types import Ge, Le
 
+from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance
 from ..base import Judge
@@ -51,6 +52,10 @@ class QuestionScorer(Judge):
     async def decide(self, *, question: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""
         return dspy.Prediction(scores=(await self.scores(question))[0])
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: the best scores, so that the question is kept."""
+        return reply._replace(values=dict.fromkeys(CRITERIA, HIGHEST))
 
     async def scores(self, question: str) -> tuple[dict[str, int], list[Provenance]]:
         """The five scores in the order of CRITERIA, and the provenance of the call."""

@@ -9,10 +9,12 @@ import dspy
 from pydantic import AfterValidator
 
 from ...backends.errors import JudgeError, JudgeOutputError
+from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import writing as lexical_writing
+from ..lexical.filling import UNKNOWN
 
 FEWEST_WORDS, MOST_WORDS = 8, 120  # of a request; about 50 are asked for, arXiv:2506.20051
 
@@ -79,6 +81,10 @@ class RequestWriter(Judge):
     async def decide(self, *, report: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""
         return dspy.Prediction(request=(await self.write(report))[0])
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: some request."""
+        return reply._replace(values={"request": reply.values["request"] or UNKNOWN})
 
     async def write(self, report: str) -> tuple[str, Provenance]:
         """The request and the provenance of the call."""

@@ -8,10 +8,12 @@ from typing import Any
 import dspy
 
 from ...backends.errors import JudgeError, JudgeOutputError
+from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import writing as lexical_writing
+from ..lexical.filling import filled
 
 QUESTIONS = 15  # of one report; arXiv:2506.20051 has 15 for DUC'04 and 10 for Multi-News
 ROUNDS = 3  # most calls about one report
@@ -60,6 +62,11 @@ class SubQuestionGenerator(Judge):
     async def decide(self, *, report: str, n: int = QUESTIONS) -> dspy.Prediction:  # type: ignore[override]
         """One call, or up to `rounds`."""
         return dspy.Prediction(questions=(await self.generate(report, n))[0])
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: as many questions as are wanted."""
+        questions = filled(reply.values["questions"], inputs["wanted"])
+        return reply._replace(values={"questions": questions})
 
     async def generate(self, report: str, n: int = QUESTIONS) -> tuple[list[str], list[Provenance]]:
         """The questions, at most n (>= 1), and one provenance per call."""

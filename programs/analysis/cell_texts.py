@@ -71,8 +71,8 @@ def _wanted(path: Path, kind: LabelKind) -> tuple[str, ...]:
     if (scale := scale_in(path, kind=kind)) is not None:
         return scale.inputs
     program = judged_by(path, kind) if path.is_dir() else None
-    of_kind = (one.read for one in programs() if one.kind == kind)
-    return program.read if program is not None else next(of_kind, ())
+    of_kind = (one.reads for one in programs() if one.kind == kind)
+    return program.reads if program is not None else next(of_kind, ())
 
 
 def _of_file(path: Path) -> Iterator[tuple[Cell, Texts]]:

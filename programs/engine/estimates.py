@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-
-import orjson
 
 from ...backends.budget import CHARS_PER_TOKEN, cost_of, price_of
 from ...backends.config import ModelConfig, Speed
 from ...backends.prompt import Prompt
-from ...judges import ItemJudge
 from ..config.names import JudgeName
 from ..config.sections import Config
 
@@ -53,14 +51,14 @@ class Asked:
         fixed = sum(len(message["content"]) for message in prompt.fixed)
         self.calls += 1
         self.prompt_tokens += (fixed + len(user)) // CHARS_PER_TOKEN
-        self.reply_tokens += len(orjson.dumps(reply, default=str)) // CHARS_PER_TOKEN + 1
+        self.reply_tokens += len(_json(reply)) // CHARS_PER_TOKEN + 1
         if before is not None:
             self.cached_tokens += (fixed + _n_shared(user, before)) // CHARS_PER_TOKEN
         self._before[prompt] = user
 
 
-def estimated(config: Config, judge: JudgeName, asked: Asked) -> Estimate:
-    """What these calls take of the model that answers for a judge."""
+def estimated(config: Config, judge: JudgeName, asked: Asked, shown: str | None = None) -> Estimate:
+    """What these calls take of the model that answers for a judge, `shown` under another name."""
     alias, model = config.model_of(judge)
     tokens, cached, reply = asked.prompt_tokens, asked.cached_tokens, asked.reply_tokens
     cost = hours = None
@@ -70,8 +68,8 @@ def estimated(config: Config, judge: JudgeName, asked: Asked) -> Estimate:
         hours = 0.0
     elif (speed := model.tokens_per_s) is not None:
         hours = ((tokens - cached) / speed.prompt + reply / speed.reply) / 3600
-    shown = alias_of(alias, model)
-    return Estimate(judge, shown, asked.calls, tokens, reply, cost, cached, hours)
+    name = alias_of(alias, model)
+    return Estimate(shown or judge, name, asked.calls, tokens, reply, cost, cached, hours)
 
 
 def with_speed(config: Config, speed: Speed) -> Config:
@@ -88,6 +86,11 @@ def alias_of(alias: str, model: ModelConfig) -> str:
     return model.model if alias == "default" else f"{alias} ({model.model})"
 
 
+def _json(reply: object) -> str:
+    """As a model writes it: letters as they are, also those that UTF-8 cannot hold."""
+    return json.dumps(reply, ensure_ascii=False, default=str)
+
+
 def _n_shared(one: str, other: str) -> int:
     """Characters that both begin with."""
     same, end = 0, min(len(one), len(other)) + 1  # the first `same` are, the first `end` are not
@@ -98,18 +101,3 @@ def _n_shared(one: str, other: str) -> int:
         else:
             end = middle
     return same
-
-
-def estimate_items(
-    judge: ItemJudge, name: str, asked: Sequence[Sequence[Mapping[str, str]]]
-) -> Estimate:
-    """What these calls of a judge of items take: the inputs of the items of each."""
-    made = Asked()
-    for items in asked:
-        made.add(judge.prompt(judge.predictor), judge.asked(items), "x" * 24 * len(items))
-    model = None if judge.backend is None else judge.backend.config
-    tokens, cached, reply = made.prompt_tokens, made.cached_tokens, made.reply_tokens
-    cost = None
-    if model is not None and (price := price_of(model)) is not None:
-        cost = cost_of(price, tokens, cached, reply)
-    return Estimate(name, judge.model_name, made.calls, tokens, reply, cost, cached)

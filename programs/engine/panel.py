@@ -13,6 +13,7 @@ from ...backends import open_backend
 from ...backends.batch.ledger import Batches
 from ...backends.budget import Budget, price_of
 from ...backends.cache import ReplyCache
+from ...backends.config import ModelConfig
 from ...backends.gateway import Backend
 from ...judges import ItemJudge, read_judge_file
 from ...judges.base import Judge
@@ -55,7 +56,12 @@ class Panel:
 
     Args:
         asks: False where workers elsewhere do: here neither keys nor endpoints are needed.
+
+    Attributes:
+        part: of the work that is being done, where a rehearsal counts each part by itself.
     """
+
+    part = ""
 
     def __init__(
         self, config: Config, *, cache: ReplyCache | None, budget: Budget, asks: bool = True
@@ -99,16 +105,7 @@ class Panel:
         if alias not in self._backends:
             if alias != "default" and alias not in self._config.models:
                 raise InputError(f"no model {alias!r} under models:")
-            run, model = self._config.run, self._config.model(alias)
-            name = _short(f"{alias} {model.endpoint_id}")  # another endpoint has other batches
-            ledger = run.out / "journal" / f"batches-{name}.jsonl"
-            self._backends[alias] = open_backend(
-                model,
-                cache=self._cache,
-                budget=self._budget,
-                offline=run.offline or not self._asks,
-                batches=Batches(run.batch, ledger) if run.executor == "batch" else None,
-            )
+            self._backends[alias] = self._opened(alias, self._config.model(alias))
         return self._backends[alias]
 
     def identities(self) -> dict[str, Any]:
@@ -139,6 +136,18 @@ class Panel:
         """Let go of all connections."""
         for backend in self._backends.values():
             await backend.aclose()
+
+    def _opened(self, alias: str, model: ModelConfig) -> Backend:
+        run = self._config.run
+        name = _short(f"{alias} {model.endpoint_id}")  # another endpoint has other batches
+        ledger = run.out / "journal" / f"batches-{name}.jsonl"
+        return open_backend(
+            model,
+            cache=self._cache,
+            budget=self._budget,
+            offline=run.offline or not self._asks,
+            batches=Batches(run.batch, ledger) if run.executor == "batch" else None,
+        )
 
     def _built(self, name: JudgeName) -> Judge:
         kind, config = kind_of(name), self._config

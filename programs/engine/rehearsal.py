@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...backends import open_backend
 from ...backends.budget import Budget
 from ...backends.config import ModelConfig
-from ...backends.gateway import Reply
-from ...backends.lexical import LexicalBackend
+from ...backends.gateway import Backend, Reply
+from ...backends.lexical import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
 from ...judges.base import Judge
 from ..config.names import JudgeName
@@ -20,52 +22,69 @@ from .estimates import Asked, Estimate, estimated
 from .panel import Panel
 
 ASSUMED = (
-    "Assumed, since it is known only later: that models choose as the lexical judge does, which "
-    "was run to count the calls.\nWhat is in the cache is not asked again.\n"
+    "Assumed, since it is known only later: models make as much as they may (8 key points of a "
+    "window of\na document), keep it all, and else choose as the lexical judge does. What is "
+    "finished or in the cache\nis not asked again; a reply that is no judgement is.\n"
 )
 
 
 class Rehearsal(Panel):
-    """Judges without a model, which note how many tokens each prompt and reply would have."""
+    """Judges set up as for their models, each asking the lexical judge; what they ask is measured.
+
+    `counts` has it by judge and part of the work.
+    """
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, cache=None, budget=Budget())
-        self.asked: dict[JudgeName, Asked] = {}
+        self.counts: dict[tuple[JudgeName, str], Asked] = {}
+
+    def _opened(self, alias: str, model: ModelConfig) -> Backend:
+        if model.way == "recorded":
+            open_backend(model)  # raises what is wrong with the recording
+        return LexicalBackend(model)
 
     def _built(self, name: JudgeName) -> Judge:
+        self.counts[name, ""] = Asked()
         judge = super()._built(name)
-        judge.backend = _Measuring(self.asked.setdefault(name, Asked()))
+
+        def asked() -> Asked:
+            return self.counts.setdefault((name, self.part), Asked())
+
+        judge.backend = _Measuring(self._config.model_of(name)[1], judge.at_most, asked)
         return judge
 
 
 def rehearse(config: Config, work: Callable[[Config, Panel], Any]) -> list[Estimate]:
     """What `work` will ask under a config, as if nothing were in the cache or a journal.
 
-    It is run whole, with the lexical judge in every place, into a folder that does not stay; so
-    calls that depend on what a model says are those that the lexical judge leads to.
+    It is run whole, with the lexical judge in every place, into a folder that does not stay. Where
+    a model chooses, the calls are those that the lexical judge's choice leads to; where it makes
+    something, those for as much as it may make (`Judge.at_most`).
 
     Args:
         work: takes a config and judges that are open already.
 
+    Returns: one for each judge, or each part of the work that asked it (`Panel.part`).
     Raises: what the work raises.
     """
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as folder:
-        alone = without_models(config, Path(folder) / "out")
+        alone = _alone(config, Path(folder) / "out")
         panel = Rehearsal(alone)
         work(alone, panel)
-    return [estimated(config, name, asked) for name, asked in panel.asked.items()]
+    in_parts = {name for name, part in panel.counts if part}
+    return [
+        estimated(config, name, asked, f"{panel[name].name} {part}" if part else name)
+        for (name, part), asked in panel.counts.items()
+        if part or asked.calls or name not in in_parts
+    ]
 
 
-def without_models(config: Config, out: Path) -> Config:
-    """The config with the lexical judge in every place, fitted to nothing, and without limits."""
-    lexical = ModelConfig(model="lexical")
-    judges = {n: judge.model_copy(update={"state": None}) for n, judge in config.judges.items()}
-    models = dict.fromkeys(("default", *config.models), lexical)
-    limits = dict.fromkeys(("max_cost", "max_calls", "max_tokens"))
-    alone = {"out": out, "executor": "local", "offline": False, **limits}
-    run = config.run.model_copy(update=alone)
-    lexical_only = config.model_copy(update={"models": models, "judges": judges, "run": run})
-    return lexical_only.with_steps(_without_rankllm)
+def _alone(config: Config, out: Path) -> Config:
+    """The config with nothing that would limit, share or end the work, nor ask past the judges."""
+    free = dict.fromkeys(("max_cost", "max_calls", "max_tokens"))
+    here = {"out": out, "executor": "local", "offline": False, "allow_missing": 1.0, **free}
+    run = config.run.model_copy(update=here)
+    return config.model_copy(update={"run": run}).with_steps(_without_rankllm)
 
 
 def _without_rankllm(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:
@@ -77,11 +96,45 @@ def _without_rankllm(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:
 
 
 class _Measuring(LexicalBackend):
-    def __init__(self, asked: Asked) -> None:
-        super().__init__(ModelConfig(model="lexical"))
+    """Answers in the place of a model: as the lexical twin, or with the least there can be."""
+
+    def __init__(
+        self,
+        model: ModelConfig,
+        at_most: Callable[[Mapping[str, Any], Reply], Reply],
+        asked: Callable[[], Asked],
+    ) -> None:
+        super().__init__(model)
+        self._at_most = at_most
         self._asked = asked
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
+        if prompt.twin is None:
+            least = _least(prompt.schema(prompt.map_keys(inputs)))
+            self._asked().add(prompt, inputs, least)
+            return Reply(prompt.parse(json.dumps(least), inputs), WHERE)
         reply = await super().ask(prompt, inputs, replicate)
-        self._asked.add(prompt, inputs, reply.values)
+        if self.config.way not in ("lexical", "recorded"):
+            reply = self._at_most(inputs, reply)
+        self._asked().add(prompt, inputs, reply.values)
         return reply
+
+
+def _least(schema: Mapping[str, Any]) -> Any:
+    """The first label, or else the shortest value, that a JSON schema allows."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        return _least(schema["anyOf"][0])
+    match schema.get("type"):
+        case "object":
+            return {name: _least(part) for name, part in schema.get("properties", {}).items()}
+        case "array":
+            return []
+        case "string":
+            return ""
+        case "integer" | "number":
+            return schema.get("minimum", 0)
+        case "boolean":
+            return False
+    return None

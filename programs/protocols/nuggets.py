@@ -50,7 +50,7 @@ class Nuggets(Program):
     notes: ClassVar[Mapping[str, Any]] = {WITHOUT_BANK: [], LEFT_OUT: []}
     shown = ("V_strict", "V", "A_strict", "A", "W_strict", "W", LENGTH)
     file_kind, is_scored_alone = "assignments", True
-    read = ("question", "answer_text", "nugget")
+    reads = ("question", "answer_text", "nugget")
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""

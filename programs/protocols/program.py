@@ -124,8 +124,8 @@ class Program(ABC):
         files: all files of judgements that it writes. derived: those that follow from them.
         notes: keys of the manifest that scores need, with what stands there if nothing does.
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
+        reads: the texts by which a person judges one of its cells, in order; see `texts`.
         file_kind: of `judged` where it comes alone, see `file_kind`; "": none of its own.
-        read: the texts that a person needs to judge one thing, see `analysis.cell_texts.TEXTS`.
         is_scored_alone: whether `score` can read that file without its folder.
     """
 
@@ -137,9 +137,9 @@ class Program(ABC):
     derived: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]] = {}
     shown: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[tuple[str, ...]] = ()
     file_kind: ClassVar[str] = ""
     is_scored_alone: ClassVar[bool] = False
-    read: ClassVar[tuple[str, ...]] = ()
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """The judges that a run with this config may ask."""

@@ -39,7 +39,7 @@ class Support(Program):
         *("support_precision_hard", "support_recall_hard"),
     )
     file_kind, is_scored_alone = "support", True
-    read = ("question", "sentence", "passage")
+    reads = ("question", "sentence", "passage")
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from ....backends.config import ModelConfig
-from ....backends.gateway import Backend
 from ....judges import ItemJudge
 from ....judges.calls import answers, calls
 from ....judges.variants import listed_labels, shown_inputs, with_first_input, with_label_order
@@ -54,7 +52,6 @@ class Conditions:
         kinds: of `KINDS`, those wanted.
         seed: of the orders.
         repeats: how many orders of items and of labels, and how many replicates.
-        reopen: opens the judge's model with other settings.
     """
 
     def __init__(
@@ -65,13 +62,11 @@ class Conditions:
         *,
         seed: int,
         repeats: int,
-        reopen: Callable[[ModelConfig], Backend],
     ) -> None:
         self._judge = judge
         self._items = items
         self._rng = {kind: np.random.default_rng([seed, i]) for i, kind in enumerate(KINDS)}
         self._repeats = repeats
-        self._reopen = reopen
         self._given = list(range(len(items)))
         said = f"window {judge.window}, " if judge.listed else ""
         form = judge.backend.config.reply_schema if judge.backend is not None else "none"
@@ -149,9 +144,7 @@ class Conditions:
         for form in ("json_schema", "none"):
             if form != backend.config.reply_schema:
                 twin = self._judge.deepcopy()
-                twin.backend = self._reopen(
-                    backend.config.model_copy(update={"reply_schema": form})
-                )
+                twin.backend = backend.varied(reply_schema=form)
                 what = "the reply's schema is sent" if form != "none" else "no reply schema is sent"
                 found = self._condition(f"schema-{form}", "schema", what, twin, self._given)
                 self.found.append(found)

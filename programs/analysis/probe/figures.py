@@ -14,7 +14,7 @@ from ....metrics.agreement.shift import label_shift
 from ....metrics.bootstrap import Draws
 from ....records.judgements import Unjudged
 from ....records.labels.items import ItemRow
-from ...engine.estimates import Estimate, estimate_items
+from ...engine.estimates import Estimate
 from .conditions import BASE, Condition
 from .items import topic_of
 
@@ -28,20 +28,21 @@ def probe_rows(
     items: Sequence[ItemRow],
     conditions: Sequence[Condition],
     outcomes: Mapping[str, Sequence[Outcome]],
+    costs: Sequence[Estimate],
     draws: Draws,
 ) -> list[dict[str, Any]]:
     """One row a condition that was asked, the base first, and one of all replicates together.
 
     Args:
         outcomes: by condition, of each item in order.
+        costs: of the conditions, as `plan_probe` has them.
     """
     labels: dict[str, list[str | None]] = {
         name: [outcome.label if isinstance(outcome, Verdict) else None for outcome in of_items]
         for name, of_items in outcomes.items()
     }
     rows = []
-    base = estimate(conditions[0], items)
-    for condition in conditions:
+    for condition, cost in zip(conditions, costs, strict=True):
         if condition.name not in labels:
             continue
         row: dict[str, Any] = {"condition": condition.name, "what": condition.what}
@@ -49,7 +50,7 @@ def probe_rows(
         if condition.name != BASE:
             pairs = [(labels[BASE], labels[condition.name])]
             row |= {"against": BASE} | _shift(judge, items, pairs, draws)
-        rows.append(row | {"cost": _cost(estimate(condition, items), base)})
+        rows.append(row | {"cost": _cost(cost, costs[0])})
     again = [labels[c.name] for c in conditions if c.kind == "replicates"]
     if len(again) > 1:
         pairs = list(combinations([labels[BASE], *again], 2))
@@ -104,13 +105,6 @@ def scale_of(judge: ItemJudge) -> tuple[str, ...]:
 
 def _ordered(judge: ItemJudge) -> bool:
     return judge.is_ordered and judge.gains.keys() >= set(scale_of(judge))
-
-
-def estimate(condition: Condition, items: Sequence[ItemRow]) -> Estimate:
-    """What a condition takes, as if nothing were in the cache."""
-    asked = [[items[i].inputs for i in call] for call in condition.calls]
-    judge = condition.judge
-    return estimate_items(judge, f"{judge.name} {condition.name}", asked)
 
 
 def _cost(found: Estimate, base: Estimate) -> dict[str, Any]:

@@ -8,11 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ....backends import open_backend
 from ....backends.budget import Budget, Usage
-from ....backends.config import ModelConfig
 from ....backends.errors import EndpointUnusable
-from ....backends.gateway import Backend
 from ....backends.loop import run_sync
 from ....judges import ItemJudge
 from ....judges.calls import judge_items
@@ -22,9 +19,10 @@ from ....records.labels.items import ItemRow
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...engine.estimates import Estimate
-from ...engine.panel import Panel, check_prices, open_cache
+from ...engine.panel import Panel, budget_of, check_prices, open_cache
+from ...engine.rehearsal import rehearse
 from .conditions import KINDS, REPEATS, Conditions, Kind, Skipped
-from .figures import Outcome, estimate, model_of, probe_rows, scale_of
+from .figures import Outcome, model_of, probe_rows, scale_of
 from .items import probe_items, sample_items
 
 LIMIT = 200  # items
@@ -95,19 +93,20 @@ def probe(
     options = options or Options()
     config = _judged_by(config, judge, options)
     check_prices(config, [config.items.name])
-    budget = Budget(config.run.max_calls, config.run.max_tokens, config.run.max_cost)
-    with _opened(config, budget) as (built, reopen):
-        items, conditions = _prepared(source, built, config, reopen, problems, options)
+    budget = budget_of(config)
+    costs, _ = plan_probe(source, judge, config, Problems(), options)
+    with _opened(config, budget) as panel:
+        built, items, conditions = _prepared(source, panel, config, problems, options)
         draws: Draws = {
             "resamples": options.resamples,
             "seed": options.seed,
             "level": options.level,
         }
-        asked = run_sync(_ask_all(items, conditions, budget, config.run.concurrency, told))
+        asked = run_sync(_ask_all(items, conditions, panel, budget, config.run.concurrency, told))
         return Probed(
             judge=_identity(built),
             items=items,
-            rows=probe_rows(built, items, conditions.found, asked.outcomes, draws),
+            rows=probe_rows(built, items, conditions.found, asked.outcomes, costs, draws),
             skipped=[*conditions.skipped, *asked.unusable],
             outcomes=asked.outcomes,
             spent=asked.spent,
@@ -118,37 +117,29 @@ def probe(
 def plan_probe(
     source: Path, judge: str, config: Config, problems: Problems, options: Options | None = None
 ) -> tuple[list[Estimate], list[Skipped]]:
-    """What a probe would ask by condition, as if nothing were in the cache; asks nothing."""
+    """What a probe would ask, for each condition in its order; see `rehearse`."""
     options = options or Options()
-    run = config.run.model_copy(update={"offline": True, "cache": False})
-    config = _judged_by(config, judge, options).model_copy(update={"run": run})
-    with _opened(config, Budget()) as (built, reopen):
-        items, conditions = _prepared(source, built, config, reopen, problems, options)
-        return [estimate(each, items) for each in conditions.found], conditions.skipped
+    config = _judged_by(config, judge, options)
+    skipped: list[Skipped] = []
+
+    def ask(alone: Config, panel: Panel) -> None:
+        _, items, conditions = _prepared(source, panel, alone, problems, options)
+        skipped.extend(conditions.skipped)
+        concurrency = alone.run.concurrency
+        run_sync(_ask_all(items, conditions, panel, Budget(), concurrency, lambda line: None))
+
+    return rehearse(config.here(), ask), skipped
 
 
 @contextmanager
-def _opened(
-    config: Config, budget: Budget
-) -> Iterator[tuple[ItemJudge, Callable[[ModelConfig], Backend]]]:
-    """The judge, and what opens its model with other settings; all is closed at the end."""
+def _opened(config: Config, budget: Budget) -> Iterator[Panel]:
+    """The judges of a config; all is closed at the end."""
     cache = open_cache(config, [config.items.name])
     panel = Panel(config.here(), cache=cache, budget=budget)
-    more: list[Backend] = []
-
-    def reopen(model: ModelConfig) -> Backend:
-        more.append(open_backend(model, cache=cache, budget=budget, offline=config.run.offline))
-        return more[-1]
-
-    async def close() -> None:
-        await panel.aclose()
-        for backend in more:
-            await backend.aclose()
-
     try:
-        yield panel.item_judge(str(config.items.judge)), reopen
+        yield panel
     finally:
-        run_sync(close())
+        run_sync(panel.aclose())
         if cache is not None:
             cache.close()
 
@@ -163,19 +154,13 @@ def _judged_by(config: Config, judge: str, options: Options) -> Config:
 
 
 def _prepared(
-    source: Path,
-    judge: ItemJudge,
-    config: Config,
-    reopen: Callable[[ModelConfig], Backend],
-    problems: Problems,
-    options: Options,
-) -> tuple[list[ItemRow], Conditions]:
+    source: Path, panel: Panel, config: Config, problems: Problems, options: Options
+) -> tuple[ItemJudge, list[ItemRow], Conditions]:
+    judge = panel.item_judge(str(config.items.judge))
     every = probe_items(source, judge, config, problems)
     items = sample_items(every, judge, options.limit, options.seed)
-    conditions = Conditions(
-        judge, items, options.kinds, seed=options.seed, repeats=options.repeats, reopen=reopen
-    )
-    return items, conditions
+    conditions = Conditions(judge, items, options.kinds, seed=options.seed, repeats=options.repeats)
+    return judge, items, conditions
 
 
 @dataclass
@@ -186,12 +171,18 @@ class _Asked:
 
 
 async def _ask_all(
-    items: Sequence[ItemRow], conditions: Conditions, budget: Budget, concurrency: int, told: Told
+    items: Sequence[ItemRow],
+    conditions: Conditions,
+    panel: Panel,
+    budget: Budget,
+    concurrency: int,
+    told: Told,
 ) -> _Asked:
     """One condition after the other, so that what each took is known."""
     asked = _Asked()
     for condition in conditions.found:
         told(f"{condition.name}: {len(condition.calls):,} calls, {condition.what}")
+        panel.part = condition.name
         before = replace(budget.usage)
         try:
             found = await judge_items(

@@ -36,8 +36,8 @@ class KeyPoints(Program):
     derived = ("rejected_keypoints.jsonl", "groups.jsonl")
     notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: []}
     shown = KEY_POINT_MEASURES
+    reads = ("key_point", "response")
     file_kind = "entailments"
-    read = ("key_point", "response")
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""

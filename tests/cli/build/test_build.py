@@ -113,7 +113,7 @@ def test_a_dry_run_tells_the_cost_and_leaves_nothing(judge, coded, tmp_path):
     for row in rows:
         dollars = (2.0 * row["prompt_tokens"] + 8.0 * row["completion_tokens"]) / 1e6
         assert row["cost"] == pytest.approx(dollars)
-    assert [row["calls"] for row in rows] == [3, 3, 6, 3 * (2 * 3 + 1) * 15]
+    assert [row["calls"] for row in rows] == [3, 3, 6, 3 * (2 + 1) * 15]
     assert not (tmp_path / "c").exists()
 
 

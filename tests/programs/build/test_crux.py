@@ -216,8 +216,7 @@ def test_a_plan_has_the_calls_of_a_build_and_asks_nothing(server, summaries, tmp
     assert not server.requests
     assert not (tmp_path / "out").exists()
     calls = {estimate.judge: estimate.calls for estimate in plan}
-    # Three passages are assumed of each of two documents, and five questions.
-    rated = 2 * (2 * 3 + 1) * 5
+    rated = 2 * (2 + 1) * 5  # by five questions: a passage of each short document, and the report
     assert calls == {"request": 2, "subquestions": 2, "decontextualizer": 4, "answerability": rated}
     assert all(e.prompt_tokens > 0 and e.completion_tokens > 0 for e in plan)
     assert {e.cost for e in plan} == {None}  # the price of a model of one's own is not known

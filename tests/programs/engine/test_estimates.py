@@ -16,7 +16,6 @@ from nuggetjudge.programs.engine.estimates import (
     Asked,
     Estimate,
     estimated,
-    placeholder,
     with_speed,
 )
 
@@ -36,17 +35,24 @@ def cases(*passages):
     return [{"passage": p, "sentence": f"{n} says so."} for n, p in enumerate(passages)]
 
 
-def plan(model, asked, reply=10):
+def asking(inputs):
+    asked = Asked()
+    for each in inputs:
+        asked.add(PROMPT, each, {"verdict": "full_support"})
+    return asked
+
+
+def plan(model, asked):
     entry = ModelConfig.model_validate(
         {"model": "hosted_vllm/m", "api_base": "http://h/v1"} | model
     )
-    return estimated(Config(models={"default": entry}), "support", asked, reply)
+    return estimated(Config(models={"default": entry}), "support", asked)
 
 
 @given(st.lists(st.text(string.ascii_letters + "é[<", max_size=50), min_size=1, max_size=6))
 def test_cached_is_what_consecutive_prompts_begin_with(passages):
     inputs = cases(*passages)
-    asked = Asked.of(PROMPT, inputs)
+    asked = asking(inputs)
     texts = [whole(each) for each in inputs]
     assert asked.calls == len(passages)
     assert asked.prompt_tokens == sum(len(text) // CHARS_PER_TOKEN for text in texts)
@@ -56,8 +62,8 @@ def test_cached_is_what_consecutive_prompts_begin_with(passages):
 
 
 def test_one_passage_after_the_other_shares_more_than_passages_by_turns():
-    in_order = Asked.of(PROMPT, cases(LONG, LONG, OTHER, OTHER))
-    by_turns = Asked.of(PROMPT, cases(LONG, OTHER, LONG, OTHER))
+    in_order = asking(cases(LONG, LONG, OTHER, OTHER))
+    by_turns = asking(cases(LONG, OTHER, LONG, OTHER))
     assert in_order.prompt_tokens == by_turns.prompt_tokens
     n_passages = (len(LONG) + len(OTHER)) / CHARS_PER_TOKEN
     gained = in_order.cached_tokens - by_turns.cached_tokens
@@ -68,19 +74,26 @@ def test_questions_that_take_turns_share_with_their_own_kind():
     other = SupportJudge(model="lexical").prompt("judge")
     asked = Asked()
     for prompt in (PROMPT, other, PROMPT, other):
-        asked.add(prompt, cases(LONG)[0])
+        asked.add(prompt, cases(LONG)[0], {})
     assert asked.cached_tokens == 2 * (len(whole(cases(LONG)[0])) // CHARS_PER_TOKEN)
 
 
-def test_texts_that_are_yet_to_be_made_are_not_counted_as_shared():
-    texts = [placeholder(14) for _ in range(300)]
-    assert {len(text) for text in texts} == {14 * CHARS_PER_TOKEN}
-    assert max(n_common(*pair) for pair in pairwise(texts)) < CHARS_PER_TOKEN
+@pytest.mark.parametrize(
+    "reply", [{"verdict": "no support"}, {"verdict": "é" * 30}, {"a": "\ud800"}]
+)
+def test_a_reply_is_as_long_as_its_json_with_letters_as_they_are(reply):
+    asked = Asked()
+    asked.add(PROMPT, cases(LONG)[0], reply)
+    (value,) = reply.values()
+    shown = len(value) + len(next(iter(reply))) + len('{"": ""}')
+    assert asked.reply_tokens == shown // CHARS_PER_TOKEN + 1
 
 
 def counted(prompt, cached, calls=100):
+    """So many calls, with ten tokens in each reply."""
     asked = Asked()
     asked.calls, asked.prompt_tokens, asked.cached_tokens = calls, prompt, cached
+    asked.reply_tokens = 10 * calls
     return asked
 
 

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from nuggetjudge.programs.pipelines.generate_plan import plan_generate
 
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.pipelines.generate import plan_generate
 from nuggetjudge.records.reading.problems import InputError
 
 
@@ -36,10 +36,14 @@ def planned(tmp_path):
 
 def test_a_plan_has_a_call_for_each_context_and_leaves_nothing(planned, tmp_path):
     (found,) = planned(**{"generate.words": 100})
-    assert (found.judge, found.calls, found.completion_tokens) == ("answer_writer", 1, 150)
+    assert (found.judge, found.calls) == ("answer_writer", 1)
+    sentence = {"text": "The moon pulls the sea.", "citations": [1, 2]}  # 20 times 5 words
+    assert found.completion_tokens == pytest.approx(20 * len(json.dumps(sentence)) / 4, rel=0.1)
     texts = 2 * 40 * len("The moon pulls the sea. ") // 4  # 4 characters a token
     assert texts < found.prompt_tokens < texts + 300
-    assert found.cost == pytest.approx((2 * found.prompt_tokens + 8 * 150) / 1e6)
+    assert found.cost == pytest.approx(
+        (2 * found.prompt_tokens + 8 * found.completion_tokens) / 1e6
+    )
     assert not (tmp_path / "out").exists()
 
 

@@ -87,14 +87,15 @@ def test_a_rehearsal_leaves_rankllm_out_and_counts_the_judges_behind_it(folder, 
     assert not (folder / "runs").exists()
 
 
-def test_a_rehearsal_reads_no_file_that_a_judge_was_fitted_to(folder):
-    """A file that is not there stops the run itself, which fits the judge."""
-    more = {**of_questions(folder), "judges.answerability.state": folder / "none.json"}
-    config = config_of(folder, ["bm25", GIVEN], **more)
-    [estimate] = plan_retrieve(config)
+def test_a_rehearsal_counts_ratings_and_refuses_a_judge_file_as_the_run_does(folder):
+    more = of_questions(folder)
+    [estimate] = plan_retrieve(config_of(folder, ["bm25", GIVEN], **more))
     assert estimate.calls == 6  # three passages, two questions
-    with pytest.raises(InputError, match=r"none\.json: cannot be read"):
-        retrieve(config, folder / "a.run")
+    more["judges.answerability.state"] = folder / "none.json"
+    config = config_of(folder, ["bm25", GIVEN], **more)
+    for run in (plan_retrieve, lambda config: retrieve(config, folder / "a.run")):
+        with pytest.raises(InputError, match=r"none\.json: cannot be read"):
+            run(config)
 
 
 WANT_DATA = {

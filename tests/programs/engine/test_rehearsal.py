@@ -1,0 +1,279 @@
+"""What a dry run counts is what a model that makes as much as it may is then asked."""
+
+import json
+import tempfile
+from collections import Counter
+
+import pytest
+from mock_server import MockServer, input_of, schema_of
+
+from nuggetjudge.calibration.session import calibrate_file, plan_file
+from nuggetjudge.calibration.settings import Settings
+from nuggetjudge.judges import NuggetAssigner
+from nuggetjudge.judges.fitted.files import FittedPrompt, JudgeFile
+from nuggetjudge.programs.build.crux import build_crux, plan_build
+from nuggetjudge.programs.build.long2rag import build_long2rag, plan_long2rag
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.rehearsal import rehearse
+from nuggetjudge.programs.run import judge_collection, plan
+from nuggetjudge.records.reading.problems import InputError
+
+LONG = " ".join(
+    f"The mill of {name} burned in {1800 + i}." for i, name in enumerate("ABCDEFGH" * 5)
+)
+OWN = """\
+name: tone
+question: Is the tone of the text calm?
+inputs: {text: a text}
+labels: [loud, calm]
+"""
+
+
+def generous(body):
+    """A model that makes as much as it may, keeps all of it, and finds nothing twice."""
+    asked, wanted = input_of(body), schema_of(body)["properties"]
+    if "updated" in wanted:
+        return {"updated": [f"fact {i}" for i in range(asked["limit"])]}
+    if "importance" in wanted:
+        return {"importance": dict.fromkeys(asked["nuggets"], "vital")}
+    if "verdicts" in wanted:
+        labels = wanted["verdicts"]["properties"]["1"]["enum"]
+        more = {"evidence": dict.fromkeys(asked["key_points"], "")} if "evidence" in wanted else {}
+        return more | {"verdicts": dict.fromkeys(wanted["verdicts"]["properties"], labels[0])}
+    if "passages" in wanted:
+        n = 3 if len(asked["part"]) > 1000 else 1
+        return {"passages": [f"{asked['part'][:20]} {i}" for i in range(n)]}
+    if "points" in wanted:
+        first = asked["document"][:20]
+        made = [{"text": f"{first} {i}", "spans": [first]} for i in range(8)]
+        return {"points": [] if asked["known"] else made}
+    if "merged" in wanted:
+        told = asked["points"].items()
+        return {"merged": [{"text": text, "members": [int(i)]} for i, text in told]}
+    if "questions" in wanted:
+        return {"questions": [f"why {i} of {asked}?" for i in range(asked["wanted"])]}
+    if "subquestions" in wanted:
+        return {"subquestions": [{"text": "why?", "kind": "simple"}]}
+    if "request" in wanted:
+        return {"request": "Write a report on all that the summary says about it."}
+    if "clarity" in wanted:
+        return dict.fromkeys(wanted, 5)
+    if "grade" in wanted:
+        return {"grade": 3}
+    [(name, kind)] = [(n, k) for n, k in wanted.items() if n != "evidence"]
+    labels = kind.get("enum") or [kind.get("minimum")]
+    return dict.fromkeys(wanted, "") | {name: "yes" if "yes" in labels else labels[-1]}
+
+
+@pytest.fixture
+def server():
+    with MockServer(brain=generous) as up:
+        yield up
+
+
+@pytest.fixture
+def config_of(server, tmp_path):
+    def config(**settings):
+        given = {"run.out": tmp_path / "out", "run.cache": tmp_path / "cache", **settings}
+        sets = [f"models.default.api_base={server.base_url}"]
+        return load_config(None, given, sets, "hosted_vllm/mock")
+
+    return config
+
+
+def write(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def calls(estimates):
+    return {each.judge: each.calls for each in estimates if each.calls}
+
+
+def made(server):
+    """Requests by the prompt that they render, as often as each was made."""
+    return Counter(r.body["messages"][0]["content"] for r in server.requests)
+
+
+def check(server, forecast):
+    """Every judge that was forecast was asked so often; each has one prompt here."""
+    assert sorted(calls(forecast).values()) == sorted(made(server).values())
+
+
+def test_a_collection_of_summaries_asks_as_forecast_where_a_model_makes_all_it_may(
+    server, config_of, tmp_path
+):
+    # The second summary has no name, phrase or statement in which the lexical judge sees anything.
+    documents = {"mill": [LONG, "Rain fell."], "灯": ["灯塔很高"]}
+    rows = [{"id": n, "documents": d, "summary": d[-1]} for n, d in documents.items()]
+    summaries = write(tmp_path / "summaries.jsonl", *rows)
+    config = config_of(**{"coverage.n": 4})
+    forecast = plan_build(summaries, config)
+    texts = (3 + 1 + 1) + (1 + 1)  # passages and the report of each
+    assert calls(forecast) == {
+        "request": 2, "subquestions": 2, "decontextualizer": 3, "answerability": texts * 4,
+    }  # fmt: skip
+    build_crux(summaries, config)
+    check(server, forecast)
+
+
+@pytest.mark.parametrize("logprobs", [False, True])
+def test_questions_and_key_points_ask_as_forecast_however_the_filter_asks(
+    server, config_of, tmp_path, logprobs
+):
+    rows = [{"id": "a", "text": "why do bees sing?"}, {"id": "b", "text": "x?"}]
+    seeds = write(tmp_path / "seeds.jsonl", *rows)  # it keeps no "x?", and finds no bees
+    told = [("a", "1", LONG), ("a", "2", "nothing here"), ("b", "3", "灯塔很高")]
+    rows = [{"topic_id": t, "docid": d, "text": text} for t, d, text in told]
+    documents = write(tmp_path / "documents.jsonl", *rows)
+    more = {"models.default.logprobs": True} if logprobs else {}
+    config = config_of(**more)
+    forecast = plan_long2rag(seeds, documents, config)
+    assert calls(forecast) == {
+        "question_scorer": 2,
+        "question_decomposer": 2,
+        "keypoint_extractor": 3 * 2,
+        "keypoint_merger": 2,
+        "keypoint_filter": 3 * 8 * (1 if logprobs else 5),
+    }
+    build_long2rag(seeds, documents, config)
+    check(server, forecast)
+
+
+def collection(tmp_path):
+    """Two topics, of which the lexical judge finds no candidate of the second relevant."""
+    (tmp_path / "topics.tsv").write_text("1\twhy did the mill burn\n2\t灯塔\n", encoding="utf-8")
+    write(tmp_path / "passages.jsonl", *({"docid": n, "text": f"{n} says much"} for n in "abc"))
+    write(tmp_path / "candidates.jsonl", *({"topic_id": t, "docids": ["a", "b"]} for t in "12"))
+    answers = [
+        {"run_id": run, "topic_id": topic, "topic": "", "references": ["c"], "response_length": 3,
+         "answer": [{"text": f"so says {run} {topic}", "citations": [0]}]}
+        for run in "rs" for topic in "12"
+    ]  # fmt: skip
+    return {
+        "program": ["nuggets"],
+        "data.topics": tmp_path / "topics.tsv",
+        "data.passages": [tmp_path / "passages.jsonl"],
+        "data.candidates": tmp_path / "candidates.jsonl",
+        "data.runs": [str(write(tmp_path / "runs.jsonl", *answers))],
+    }
+
+
+def test_nuggets_ask_as_forecast_also_where_the_lexical_judge_makes_few(
+    server, config_of, tmp_path
+):
+    more = {"nuggets.most": 25, "nuggets.keep": 12, "judges.assigner.window": 5}
+    config = config_of(**collection(tmp_path), **more)
+    forecast = plan(config)
+    assert calls(forecast) == {
+        "relevance": 2 * 2, "nuggetizer": 2, "importance": 2 * 3, "assigner": 4 * 3,
+    }  # fmt: skip
+    judge_collection(config)
+    check(server, forecast)
+
+
+def test_for_the_lexical_judge_itself_a_forecast_is_what_it_does(config_of, tmp_path):
+    settings = collection(tmp_path) | {"models.default": {"model": "lexical"}}
+    settings["run.out"] = tmp_path / "out"
+    config = load_config(None, settings)
+    asked = calls(plan(config))
+    assert asked == {"relevance": 4}  # none is relevant to it, so that it makes no nuggets
+    assert judge_collection(config).manifest["judged"]["relevance"] == 4
+
+
+def test_a_judge_without_a_lexical_rule_is_counted_with_its_first_label(
+    server, config_of, tmp_path
+):
+    own = tmp_path / "tone.yaml"
+    own.write_text(OWN, encoding="utf-8")
+    rows = [{"topic_id": "t", "run_id": f"r{i}", "text": f"quiet {i}"} for i in range(3)]
+    settings = {
+        "program": ["items"],
+        "data.items": write(tmp_path / "items.jsonl", *rows),
+        "items.judge": str(own),
+    }
+    config = config_of(**settings)
+    [forecast] = plan(config)
+    assert (forecast.judge, forecast.calls) == ("item", 3)
+    assert forecast.completion_tokens == 3 * (len('{"label": "loud"}') // 4 + 1)
+    judge_collection(config)
+    assert len(server.requests) == 3
+    with pytest.raises(InputError, match="lexical"):  # as the run itself says it
+        plan(load_config(None, settings | {"run.out": tmp_path / "other"}, model="lexical"))
+
+
+def fitted(tmp_path, model):
+    judge = NuggetAssigner("lexical")
+    prompts = {"assign": FittedPrompt(instructions="Be strict. " * 400)}
+    file = JudgeFile(
+        judge="assigner", version=judge.version, scale=judge.scale, model=model, prompts=prompts
+    )
+    path = tmp_path / "assigner.json"
+    path.write_text(file.text(), encoding="utf-8")
+    return {"judges.assigner.state": path}
+
+
+def test_a_fitted_prompt_is_as_long_as_it_is_and_a_file_that_does_not_fit_is_refused(
+    config_of, tmp_path
+):
+    data = collection(tmp_path)
+    plain, long = (
+        next(e for e in plan(config_of(**data, **more)) if e.judge == "assigner")
+        for more in ({}, fitted(tmp_path, "hosted_vllm/mock"))
+    )
+    assert long.calls == plain.calls
+    assert long.prompt_tokens - plain.prompt_tokens > plain.calls * 900
+    with pytest.raises(InputError, match=r"none\.json: cannot be read"):
+        plan(config_of(**data, **{"judges.assigner.state": tmp_path / "none.json"}))
+
+
+def test_no_limit_key_or_executor_matters_and_nothing_is_asked(
+    server, config_of, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    free = calls(plan(config_of(**collection(tmp_path))))
+    for more in (
+        {"run.max_calls": 1}, {"run.max_tokens": 1}, {"run.offline": True},
+        {"run.executor": "ray"}, {"run.executor": "batch"},
+        {"models.default": {"model": "openai/gpt-4o"}},
+    ):  # fmt: skip
+        assert calls(plan(config_of(**collection(tmp_path), **more))) == free, more
+    assert not server.requests
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, InputError])
+def test_what_ends_a_rehearsal_leaves_no_folder(tmp_path, monkeypatch, error):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def work(alone, panel):
+        alone.run.out.mkdir()
+        assert list(tmp_path.iterdir())
+        raise error
+
+    with pytest.raises(error):
+        rehearse(load_config(None, {}), work)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_calibration_asks_as_forecast(server, config_of, tmp_path):
+    rows = [
+        {"topic_id": f"t{i % 9}", "run_id": "r", "sentence_id": str(i), "passage_id": "p",
+         "sentence": f"claim {i} burned", "passage": "the mill burned",
+         "label": ("full_support", "no_support")[i % 2]}
+        for i in range(36)
+    ]  # fmt: skip
+    labels = write(tmp_path / "labels.jsonl", *rows)
+    settings = Settings(method="threshold", folds=3)
+    [forecast] = plan_file(labels, "support", config_of(), settings)
+    assert (forecast.judge, forecast.calls) == ("support every item", 36)
+    with pytest.raises(InputError):  # it says the same of every item: nothing can be fitted
+        calibrate_file(labels, "support", config_of(), settings)
+    assert len(server.requests) == 36
+    for wrong in (Settings(method="platt", folds=1), Settings(method="few-shot", options={"z": 1})):
+        told = []
+        for ask in (plan_file, calibrate_file):
+            with pytest.raises(InputError) as refused:
+                ask(labels, "support", config_of(), wrong)
+            told.append(str(refused.value))
+        assert told[0] == told[1]
+    assert len(server.requests) == 36
