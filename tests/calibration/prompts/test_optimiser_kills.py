@@ -18,6 +18,7 @@ from nuggetjudge.calibration.prompts.optimisers import METHODS
 
 TESTS = Path(__file__).resolve().parents[2]
 LONG_S = 60.0
+COMMITTED_S = 2.0  # replies are on disk 0.2 s after they came, on an idle machine
 
 # Judges one item with a judge file, where nothing can be unpickled.
 JUDGE_WITHOUT_PICKLE = """
@@ -83,6 +84,7 @@ def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
     process = subprocess.Popen(command, env=environment(1))
     while len(server.requests) <= n_done and process.poll() is None:
         time.sleep(0.01)
+    time.sleep(COMMITTED_S)
     process.kill()
     assert process.wait() == -9
     assert server.n_finished == n_done

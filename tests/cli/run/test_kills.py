@@ -15,7 +15,7 @@ from processes import JUDGE, run, start
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection" / "judge.yaml"
 KILLS = 20
-IN_FLIGHT_S = 0.3  # a reply written so long before a kill has surely reached the judge
+IN_FLIGHT_S = 0.5  # a reply written so long before a kill has reached the judge, and the cache
 CONCURRENCY = 4
 
 
@@ -74,7 +74,7 @@ def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
             n_repeated += 1
             excuses = [k for k in killed_s if finished > k - IN_FLIGHT_S and k < started]
             assert excuses, f"{key} was finished at {finished:.3f} and asked again"
-    assert n_repeated <= KILLS * CONCURRENCY
+    assert n_repeated <= 2 * KILLS * CONCURRENCY
     last = max(finished for asked in times.values() for _, finished in asked)
     assert sum(k < last for k in killed_s) >= KILLS / 2  # they hit a run at work
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")

@@ -166,6 +166,11 @@ def test_every_path_of_a_file_stands_beside_it(written, tmp_path):
     assert sorted(found) == [*[str(tmp_path / "a")] * 21, str(tmp_path / "there")]
 
 
+def test_a_judge_of_items_is_a_name_before_it_is_a_file(written):
+    config = load_config(written("items: {judge: support}\n"), {})
+    assert (config.items.judge, config.items.own) == ("support", None)
+
+
 def test_no_path_of_a_setting_is_left_where_one_works(written):
     """Those that are said to be of the working directory excepted: a new one has to choose."""
     left = {"run.out", "run.cache"}

@@ -13,7 +13,8 @@ from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.analysis.probe.items import probe_items
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.sections import Config
-from nuggetjudge.programs.protocols.coverage.files import read_coverage_folder
+from nuggetjudge.programs.protocols.coverage.files import read_coverage
+from nuggetjudge.programs.protocols.program import Folder
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -141,7 +142,7 @@ def test_files_say_what_is_required_what_is_redundant_and_what_each_rank_adds(fi
     ]
     second = next(s for s in steps if s["run_id"] == "b" and s["rank"] == 2)
     assert (second["n_answered"], second["n_new"], second["redundancy"]) == (2, 1, 0.5)
-    data, settings = read_coverage_folder(folder, Problems())
+    data, settings = read_coverage(Folder(folder, Problems()))
     assert data.rankings["a"]["t"] == ("t:0#1", "t:1#2")
     assert settings.k == 2
 
