@@ -66,10 +66,11 @@ def test_lines_are_sorted_by_topic_and_document(tmp_path):
 def test_ir_measures_reads_diversity_qrels_as_they_were_written(qrels, tmp_path_factory):
     path = tmp_path_factory.mktemp("qrels") / "qrels.txt"
     write_diversity_qrels(path, qrels)
-    read = {
-        (line.query_id, line.iteration, line.doc_id): line.relevance
-        for line in ir_measures.read_trec_qrels(str(path))
-    }
+    with path.open(encoding="utf-8") as lines:
+        read = {
+            (line.query_id, line.iteration, line.doc_id): line.relevance
+            for line in ir_measures.read_trec_qrels(lines)
+        }
     assert read == {
         (topic, question, passage): grade
         for topic, questions in qrels.items()

@@ -85,7 +85,8 @@ def test_what_is_written_is_read_back_in_the_same_order_by_us_and_by_ir_measures
         path = Path(folder) / "a.run"
         write_trec_run(path, [ranking])
         found = read_trec_run(path, problems)[ranking.topic_id]
-        theirs = list(ir_measures.read_trec_run(str(path)))
+        with path.open(encoding="utf-8") as lines:
+            theirs = list(ir_measures.read_trec_run(lines))
     assert not len(problems)
     assert (found.run_id, found.passage_ids) == (ranking.run_id, ranking.passage_ids)
     single = np.array(found.scores, dtype=np.float32)
