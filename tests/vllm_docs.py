@@ -12,7 +12,8 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "backends.md"
 def shown_command():
     """The words of the `vllm serve` command."""
     text = PAGE.read_text(encoding="utf-8")
-    return shlex.split(re.search(r"^vllm serve (?:[^\\\n]|\\\n)*", text, re.MULTILINE)[0])
+    shown = re.search(r"^vllm serve (?:[^\\\n]|\\\n)*", text, re.MULTILINE)[0]
+    return shlex.split(shown.replace("\\\n", " "))
 
 
 def shown_entry():

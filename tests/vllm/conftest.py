@@ -10,8 +10,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import urlopen
@@ -53,6 +53,7 @@ FOLLOWS = {
     **{token: ['"}'] for token in ("yes", "es", "no", "o")},
     '"}': ["<|im_end|>"],
 }
+THINKS = FOLLOWS | {"\n": ["<think>"], "<think>": ["hm"], "hm": ["</think>"], "</think>": ['{"']}
 SURE, UNSURE = 4.0, 1.6  # how much likelier one follower is, and each of several
 TEMPLATE = """\
 {% for message in messages %}<|im_start|>{{ message.role }}
@@ -63,28 +64,49 @@ TEMPLATE = """\
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a model of 0.1 million weights."""
-    found = find_spec("vllm")
-    if found is None or found.origin is None:  # without an origin it is this folder
-        pytest.skip("vLLM is not installed here; `make test-vllm` runs this")
+    _need_vllm()
     folder = tmp_path_factory.mktemp("model") / "tiny"
-    _make_model(folder)
+    _make_model(folder, FOLLOWS)
     return folder
 
 
 @pytest.fixture(scope="session")
 def vllm_url(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The base URL of vLLM's server as docs/backends.md starts it; its model is named `tiny`."""
-    log = tmp_path_factory.mktemp("server") / "vllm.log"
+    command = shown_command()
+    i = command.index("--reasoning-parser")  # this model does not think
+    del command[i : i + 2]
+    with _served(tiny_model, command, tmp_path_factory.mktemp("server") / "vllm.log") as url:
+        yield url
+
+
+@pytest.fixture
+def thinking_url(tmp_path: Path) -> Iterator[str]:
+    """The same with a model that thinks before it replies, and the flag for it."""
+    _need_vllm()
+    _make_model(tmp_path / "tiny", THINKS)
+    with _served(tmp_path / "tiny", shown_command(), tmp_path / "vllm.log") as url:
+        yield url
+
+
+def _need_vllm() -> None:
+    found = find_spec("vllm")
+    if found is None or found.origin is None:  # without an origin it is this folder
+        pytest.skip("vLLM is not installed here; `make test-vllm` runs this")
+
+
+@contextmanager
+def _served(model: Path, command: list[str], log: Path) -> Iterator[str]:
+    """The base URL of a server started by the words of `vllm serve NAME ...`, for this model."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = shown_command()
     command[command.index("--port") + 1] = str(port)
-    i = command.index("--reasoning-parser")  # this model does not think
-    flags = [*command[3:i], *command[i + 2 :], "--served-model-name", "tiny"]
+    flags = [*command[3:], "--served-model-name", "tiny"]
     for name, value in OPTIONS.items():
         flags += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
-    serve = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(tiny_model)]
+    # Not `vllm serve`: it asks for the package vllm, and the build for CPUs has another name.
+    serve = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model)]
     with log.open("wb") as out:
         process = subprocess.Popen(
             [*serve, *flags],
@@ -131,8 +153,8 @@ def in_process(tiny_model: Path) -> Iterator[ModelConfig]:
         asyncio.run(backend.aclose())
 
 
-def _make_model(folder: Path) -> None:
-    """Save a random Llama of two layers that likes one token after another as FOLLOWS has it."""
+def _make_model(folder: Path, follows: Mapping[str, list[str]]) -> None:
+    """Save a random Llama of two layers that likes one token after another as `follows` has it."""
     import torch
     from tokenizers import ByteLevelBPETokenizer
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -142,6 +164,8 @@ def _make_model(folder: Path) -> None:
     pieces.train_from_iterator(
         replies, vocab_size=300, special_tokens=["<|im_start|>", "<|im_end|>"]
     )
+    if "<think>" in follows:
+        pieces.add_tokens(["<think>", "</think>", "hm"])
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=pieces._tokenizer, eos_token="<|im_end|>", pad_token="<|im_end|>"
     )
@@ -167,7 +191,7 @@ def _make_model(folder: Path) -> None:
     with torch.no_grad():
         seen = model.model.embed_tokens.weight.normal_(std=1.0)
         said = model.lm_head.weight.normal_(std=0.25)
-        for before, after in FOLLOWS.items():
+        for before, after in follows.items():
             [i] = tokenizer.encode(before)
             for token in after:
                 [j] = tokenizer.encode(token)

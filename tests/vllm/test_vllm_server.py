@@ -1,7 +1,10 @@
 """vLLM's server as docs/backends.md starts it: its entry works, and its flags reach the server."""
 
 import asyncio
+import json
+from urllib.request import Request, urlopen
 
+import pytest
 from vllm_docs import shown_entry
 
 from nuggetjudge.backends import open_backend
@@ -30,3 +33,24 @@ def test_replies_tell_their_cached_tokens_and_any_number_of_alternatives(vllm_ur
 
     usage = asyncio.run(ask())
     assert usage.cached_tokens > 0.4 * usage.prompt_tokens
+
+
+def test_what_a_model_thinks_first_stands_beside_a_reply_that_keeps_to_its_schema(thinking_url):
+    entry = shown_entry() | {"model": "hosted_vllm/tiny", "api_base": thinking_url}
+    judge = SupportJudge(model=ModelConfig(**entry, max_tokens=60))
+    for sentence in ("Decks sway.", "Towers sway.", "Bees make honey."):
+        found = judge(sentence=sentence, passage="Wind pushes the deck.")
+        assert found.verdict.value in ("full", "partial", "none")
+        assert sum(found.probabilities.values()) == pytest.approx(1)
+    asked = {"model": "tiny", "messages": [{"role": "user", "content": "Say."}], "max_tokens": 60}
+    schema = {"type": "object", "properties": {"verdict": {"enum": ["yes"]}}}
+    schema |= {"required": ["verdict"], "additionalProperties": False}
+    asked["response_format"] = {
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "schema": schema},
+    }
+    body, kind = json.dumps(asked).encode(), {"Content-Type": "application/json"}
+    with urlopen(Request(f"{thinking_url}/chat/completions", body, kind)) as reply:
+        said = json.load(reply)["choices"][0]["message"]
+    assert said["content"] == '{"verdict":"yes"}'
+    assert "hm" in said["reasoning"]

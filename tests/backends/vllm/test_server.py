@@ -13,6 +13,7 @@ def test_the_shown_server_gets_what_the_engine_in_process_gets():
     words = shown_command()
     given = dict(pairwise(words))
     assert words[:2] == ["vllm", "serve"]
+    assert all(word.strip() for word in words)
     assert "--enable-prefix-caching" in words
     assert {
         "enable_prefix_caching": True,
