@@ -22,7 +22,7 @@ test: $(READY)
 test-slow: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
-# Part of the tests where the locale is not UTF-8, as a user without root, in a tree that cannot be
+# What reads and writes where the locale is not UTF-8, as a user without root, in a tree that cannot be
 # written, in another order.
 test-odd: $(READY)
 	BIN=$(CURDIR)/$(BIN) .ci/odd

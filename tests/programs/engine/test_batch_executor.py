@@ -172,9 +172,11 @@ def test_another_endpoint_has_other_batches(server, config, tmp_path):
     server.held.set()
     first = config("batch", program=["support"], **{"run.batch.hours": 0.5 / 3600})
     assert nj.run(first).n_judged == 0
+    assert server.batches
     with MockBatches() as other:
         model = first.models["default"].model_copy(update={"api_base": other.base_url})
         run = first.run.model_copy(update={"batch": BatchConfig(quiet_s=0.25, poll_s=0.05)})
         second = first.model_copy(update={"models": {"default": model}, "run": run})
-        assert nj.run(second).is_complete
-        assert len(other.requests) == sum(len(batch.lines) for batch in server.batches.values())
+        result = nj.run(second)
+        assert result.is_complete
+        assert len(other.requests) == result.n_judged
