@@ -49,8 +49,8 @@ def interval(
 ) -> str:
     """The bounds of a number in brackets, or `none` where there are none.
 
-    >>> interval(0.1, 0.25), interval(None, None)
-    ('[0.100 0.250]', '-')
+    >>> interval(0.1, 0.25), interval(None, None), interval(None, 1.0, none="[- -]")
+    ('[0.100 0.250]', '-', '[- -]')
     """
     if low is None or high is None:
         return none
