@@ -10,13 +10,22 @@ LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba 
 
 EXTRAS := lucene dense rerank ray
 
-.PHONY: demo pages test test-vllm $(EXTRAS:%=test-%) check bench constraints constraints-vllm constraints-extras clean
+.PHONY: demo pages test test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench constraints constraints-vllm constraints-extras clean
 
 demo: $(READY)
 	$(BIN)/judge run examples/collection/judge.yaml
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+# Simulations of more than a few seconds.
+test-slow: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+
+# Part of the tests where the locale is not UTF-8, as a user without root, in a tree that cannot be
+# written, in another order.
+test-odd: $(READY)
+	BIN=$(CURDIR)/$(BIN) .ci/odd
 
 # Judges against a real vLLM server on this machine's CPU; see docs/backends.md.
 test-vllm: $(VLLM)/ready

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from .config_paths import InputPath
+from ..records.reading.config_paths import InputPath
 
 OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means without an api_base
 TOP_LOGPROBS = 20  # alternatives of a token: OpenAI's limit and vLLM's default limit

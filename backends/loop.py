@@ -6,9 +6,9 @@ import asyncio
 import contextvars
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -76,6 +76,16 @@ def submit(coroutine: Coroutine[Any, Any, T]) -> Submitted[T]:
     context = contextvars.copy_context()
     loop.call_soon_threadsafe(context.run, start)
     return future
+
+
+@asynccontextmanager
+async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
+    """An asyncio.TaskGroup that raises the first error as it is, and not a group of errors."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
 
 
 class _Loop:

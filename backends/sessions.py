@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import ssl
-import threading
 import weakref
-from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -17,7 +15,6 @@ import aiohttp
 from .errors import EndpointUnusable
 
 CONNECT_S = 30.0
-LAST_S = 1.0  # for closing connections when the process ends
 FAULTS = (aiohttp.ClientError, TimeoutError, OSError)  # what a request may meet on its way
 
 
@@ -84,7 +81,7 @@ class Session:
             timeout=self._timeout,
         )
         # A judge that a user simply drops would leave its connections open.
-        weakref.finalize(self, _let_go, self._open, loop)
+        weakref.finalize(self, _let_go, self._open, loop).atexit = False
         return self._open
 
 
@@ -110,9 +107,5 @@ def proxy_of(url: str) -> tuple[str | None, dict[str, str]]:
 
 def _let_go(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
     """Close it on the loop that it lives on, whatever thread the collector runs in."""
-    if session.closed or not loop.is_running():
-        return
-    closing = asyncio.run_coroutine_threadsafe(session.close(), loop)
-    if not threading.main_thread().is_alive():  # the process ends, and its daemon threads with it
-        with suppress(TimeoutError):
-            closing.result(LAST_S)
+    if not session.closed and loop.is_running():
+        asyncio.run_coroutine_threadsafe(session.close(), loop)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,25 +11,33 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.gateway import Gateway
 from nuggetjudge.backends.http import HttpTransport
 from nuggetjudge.judges import NuggetAssigner, SupportJudge
+from nuggetjudge.programs.config.names import JudgeName
 from nuggetjudge.programs.engine.journal import Journal
 from nuggetjudge.programs.engine.progress import ProgressBar
-from nuggetjudge.programs.engine.stage import Item, Tally, Work, labels, run_here
+from nuggetjudge.programs.engine.stage import Item, Stage, Tally, Work, labels, run_here
 
 from .texts import pair, window
 
 Kind = Literal["support", "assign"]
 
 
-def support_pairs(numbers: range) -> Iterator[Item]:
-    """A sentence and a passage each, as the support program has them."""
-    for number in numbers:
-        yield Item({"number": str(number)}, pair(number))
+def numbered(kind: Kind, judge: Any, numbers: range) -> Stage:
+    """A stage of made-up items, one for each number, judged as programs have theirs judged."""
 
+    def items() -> Iterator[Item]:
+        for number in numbers:
+            if kind == "support":
+                sentence, passage = pair(number)
+                texts: dict[str, Any] = {"sentence": sentence, "passage": passage}
+            else:
+                question, answer, nuggets = window(number)
+                texts = {"question": question, "answer": answer, "nugget": list(nuggets)}
+            payload = tuple([texts[name] for name in judge.inputs])
+            yield Item({"number": number}, payload)
 
-def nugget_windows(numbers: range) -> Iterator[Item]:
-    """An answer and ten nuggets each, as the nuggets program has them."""
-    for number in numbers:
-        yield Item({"number": str(number)}, window(number), 10)
+    name: JudgeName = "support" if kind == "support" else "assigner"
+    panel: Any = {name: judge}  # a judge by its name, as a Panel gives it
+    return labels("numbered", panel, name, items, total=len(numbers))
 
 
 class Client:
@@ -48,21 +55,19 @@ class Client:
         self.cache = ReplyCache(folder / "replies")
         self.gateway = Gateway(config, HttpTransport(config), cache=self.cache)
         judge = SupportJudge if kind == "support" else NuggetAssigner
-        self._name = "support" if kind == "support" else "assigner"
-        self._panel = {self._name: judge(backend=self.gateway)}
-        self._items = support_pairs if kind == "support" else nugget_windows
+        self._judge = judge(backend=self.gateway)
+        self._kind = kind
         self._folder = folder
         self._concurrency = concurrency
 
     async def judge(self, numbers: range) -> Tally:
         """Ask for these items; every reply is in the cache's database when this returns."""
         journal = Journal(self._folder / f"journal-{numbers.start}.jsonl")
-        panel: Any = self._panel  # a judge by its name, as a Panel gives it
-        items = partial(self._items, numbers)
-        stage = labels("numbered", panel, self._name, items, total=len(numbers))
+        stage = numbered(self._kind, self._judge, numbers)
         with ProgressBar(stage.name, stage.total, self.gateway.budget.usage, quiet=True) as bar:
             work = Work(stage, journal, bar)
             await run_here(work, self._concurrency)
+        tally = work.tally
         journal.close()
         tally = work.tally
         self.cache.flush()

@@ -1,4 +1,5 @@
-"""Judges fitted to human labels: on some topics, and tested on others."""
+"""Judges fitted to human labels: on some topics, and tested on others. Imports programs, judges,
+metrics and all below them; only the command line may import it."""
 
 from .fitting import Calibration
 from .session import calibrate

@@ -125,7 +125,7 @@ def read_examples(
             found.append(Example(ids, inputs, names[label], remark))
     problems.raise_errors()
     steps = tuple(dict.fromkeys(names.values()))
-    groups = [[found[i] for i in places] for places in answers(judge, found)]
+    groups = [[found[i] for i in indices] for indices in answers(judge, found)]
     groups.sort(key=lambda group: min(item.cell for item in group))
     examples = Examples(
         tuple(chain.from_iterable(_limited(groups, limit, seed))),
@@ -155,16 +155,16 @@ def _names(judge: ItemJudge, scale: Mapping[str, str] | None) -> dict[str, str]:
     names = {theirs.strip().lower(): ours.strip().lower() for theirs, ours in scale.items()}
     steps = [name for name, _ in groupby(names.values())]
     if len(set(steps)) < 2:
-        raise InputError(f"scale {_told(scale)}: wanted 2 labels or more, worst to best")
+        raise InputError(f"scale {_as_option(scale)}: wanted 2 labels or more, worst to best")
     if len(set(steps)) < len(steps):
-        raise InputError(f"scale {_told(scale)}: a label stands on both sides of another")
+        raise InputError(f"scale {_as_option(scale)}: a label stands on both sides of another")
     if judge.kind == "support":  # whose readers know 2 and full for one label
         known = {support_label(theirs): ours for theirs, ours in names.items()}
         names |= {label: ours for (label, is_one), ours in known.items() if is_one and label}
     return names
 
 
-def _told(scale: Mapping[str, str]) -> str:
+def _as_option(scale: Mapping[str, str]) -> str:
     return ",".join(f"{theirs}={ours}" for theirs, ours in scale.items())
 
 
@@ -197,17 +197,17 @@ def _limited(groups: list[list[Example]], n: int | None, seed: int) -> list[list
     rng = np.random.default_rng(seed)
     ranked: list[tuple[int, int]] = []
     by_topic: dict[str, list[int]] = {}
-    for place, group in enumerate(groups):
-        by_topic.setdefault(group[0].topic_id, []).append(place)
-    for places in by_topic.values():
-        order = rng.permutation(len(places))
-        ranked += [(rank, places[i]) for rank, i in enumerate(order)]
+    for i, group in enumerate(groups):
+        by_topic.setdefault(group[0].topic_id, []).append(i)
+    for indices in by_topic.values():
+        order = rng.permutation(len(indices))
+        ranked += [(rank, indices[i]) for rank, i in enumerate(order)]
     chosen: set[int] = set()
-    for _, place in sorted(ranked):
-        if len(groups[place]) <= n:
-            chosen.add(place)
-            n -= len(groups[place])
-    return [group for place, group in enumerate(groups) if place in chosen]
+    for _, i in sorted(ranked):
+        if len(groups[i]) <= n:
+            chosen.add(i)
+            n -= len(groups[i])
+    return [group for i, group in enumerate(groups) if i in chosen]
 
 
 def _check(path: Path, examples: Examples) -> None:

@@ -12,7 +12,7 @@ from .ordinal import Codes, Floats, OrdinalFit, fit_ordinal
 from .threshold import checked, fit_cuts
 
 ScaleMethod = Literal["platt", "ordinal", "isotonic"]
-FAR = 1000.0  # logits, or places times the slope: thresholds of labels that nobody gave lie so far
+FAR = 1000.0  # logits, or positions times the slope: where thresholds of labels nobody gave lie
 SAME = 1e-12  # scores and shares that differ by less are equal, but for rounding
 FLAT = 1e-6  # logits per standard deviation of the scores; a slope below is none
 NO_USE = "scores do not rise with labels ({}): the judge is no better than chance here"
@@ -57,7 +57,7 @@ def fit_scale(
         if method == "platt" and k != 2:
             raise ValueError(f"platt is for two labels, got {k}; take ordinal")
         fit = _platt if method == "platt" else fit_present
-        fits = [(fit(tried, codes), tried, is_odds) for tried, is_odds in places_of(x)]
+        fits = [(fit(tried, codes), tried, is_odds) for tried, is_odds in positions_of(x)]
         found, place, log_odds = max(fits, key=lambda each: each[0].evidence)
         check_rises(found, place)
         curve = ordinal_curve(found, codes, k)
@@ -80,13 +80,13 @@ def checked_shares(
 
 
 def as_log_odds(scores: Floats) -> Floats:
-    """The places of a correction with `log_odds`."""
+    """The positions of a correction with `log_odds`."""
     inside = np.clip(scores, NEAREST, 1 - NEAREST)
     odds: Floats = np.log(inside / (1 - inside))
     return odds
 
 
-def places_of(scores: Floats) -> list[tuple[Floats, bool]]:
+def positions_of(scores: Floats) -> list[tuple[Floats, bool]]:
     """What a curve may be fitted on: the scores, and their log-odds unless all clip alike.
 
     True: these are log-odds.
@@ -111,7 +111,7 @@ def check_rises(fit: OrdinalFit, x: Floats) -> None:
 
 def ordinal_curve(fit: OrdinalFit, codes: Codes, k: int) -> OrdinalCurve:
     """The curve of `fit_present` for all k labels; one that nobody gave has probability 0."""
-    far = FAR * max(1.0, fit.slope)  # places, as log-odds too, are a few units apart
+    far = FAR * max(1.0, fit.slope)  # positions, as log-odds too, are a few units apart
     padded = np.concatenate([[fit.thresholds[0] - far], fit.thresholds, [fit.thresholds[-1] + far]])
     thresholds = padded[np.searchsorted(np.unique(codes), np.arange(1, k))]
     return OrdinalCurve(slope=fit.slope, thresholds=tuple(thresholds.tolist()))

@@ -51,7 +51,7 @@ def fit_cuts(
 
     Returns: k-1 ascending cuts and the objective's value, None if undefined.
 
-    A cut stands in the middle between the two neighbouring scores, or, where several places are
+    A cut stands in the middle between the two neighbouring scores, or, where several cuts are
     equally good side by side (a plateau), in the middle of the widest such stretch, the lowest of
     equally wide ones. A cut that all scores reach is the lowest score, one that none reaches is
     just above the highest. One cut is found exactly; several by looking at 5,000 combinations and
@@ -83,10 +83,10 @@ def best_cuts(
             a known label, probabilities for expected counts.
     """
     measure = objective_named(objective, mass.shape[1])
-    places, at = np.unique(scores, return_inverse=True)
-    counts = np.zeros((len(places), mass.shape[1]))
+    different, at = np.unique(scores, return_inverse=True)
+    counts = np.zeros((len(different), mass.shape[1]))
     np.add.at(counts, at, mass)
-    search = _Search(places, counts, measure)
+    search = _Search(different, counts, measure)
     if objective.startswith(ONE_VS_REST):
         search.measure = lambda confusion: (
             measure(confusion) + TIE * np.nan_to_num(cohen_kappa(confusion, "linear"))
@@ -125,13 +125,13 @@ def checked(scores: ArrayLike, labels: ArrayLike, k: int) -> tuple[Floats, Codes
 class _Search:
     """Cuts as positions 0..m among m different scores: how many of them lie below the cut."""
 
-    def __init__(self, places: Floats, counts: Floats, measure: Objective) -> None:
-        self.places, self.measure = places, measure
+    def __init__(self, scores: Floats, counts: Floats, measure: Objective) -> None:
+        self.scores, self.measure = scores, measure
         self.below = np.vstack([np.zeros(counts.shape[1]), np.cumsum(counts, axis=0)])
-        between = (places[:-1] + places[1:]) / 2
-        between = np.where(between > places[:-1], between, places[1:])
-        above = np.nextafter(places[-1], np.inf)
-        self.value_at = np.concatenate([places[:1], between, [above]])
+        between = (scores[:-1] + scores[1:]) / 2
+        between = np.where(between > scores[:-1], between, scores[1:])
+        above = np.nextafter(scores[-1], np.inf)
+        self.value_at = np.concatenate([scores[:1], between, [above]])
 
     def best(self) -> tuple[tuple[float, ...], Floats]:
         """The best cuts, and the (k, k) counts that they give."""
@@ -169,7 +169,7 @@ class _Search:
         stretches = [(tried[a], tried[b - 1]) for a, b in zip(edges[::2], edges[1::2], strict=True)]
         first, last = max(stretches, key=lambda s: self.value_at[s[1]] - self.value_at[s[0]])
         value = float(self.value_at[first] + self.value_at[last]) / 2
-        positions[j] = np.searchsorted(self.places, value)
+        positions[j] = np.searchsorted(self.scores, value)
         return value
 
     def _confusion(self, positions: Codes) -> Floats:

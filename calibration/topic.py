@@ -8,7 +8,14 @@ import numpy as np
 
 from ..judges.fitted.correction import Correction, OrdinalCurve
 from .ordinal import Codes, Floats, OrdinalFit
-from .scale import as_log_odds, check_rises, checked_shares, fit_present, ordinal_curve, places_of
+from .scale import (
+    as_log_odds,
+    check_rises,
+    checked_shares,
+    fit_present,
+    ordinal_curve,
+    positions_of,
+)
 from .threshold import best_cuts, checked, objective_named
 
 SPREADS = (0.05, 5.0)  # the range searched for the standard deviation between topics, in logits
@@ -44,13 +51,13 @@ def fit_topics(
     names, at = _topic_codes(topics, len(x))
     if len(names) < 2:
         raise ValueError(f"all labels are of topic {names[0]}: nothing says how topics differ")
-    fits = [(*_pooled(tried, codes, at), tried, is_odds) for tried, is_odds in places_of(x)]
+    fits = [(*_pooled(tried, codes, at), tried, is_odds) for tried, is_odds in positions_of(x)]
     fit, spread, unmoved, log_odds = max(fits, key=lambda each: each[0].evidence)
     check_rises(fit, unmoved)
     curve = ordinal_curve(fit, codes, k)
     shifts = fit.shifts / fit.slope
-    places = unmoved + shifts[at]
-    cuts, _ = best_cuts(places, _chances(curve, places), objective)
+    positions = unmoved + shifts[at]
+    cuts, _ = best_cuts(positions, _chances(curve, positions), objective)
     return Correction(
         cuts=cuts,
         curve=curve,
@@ -82,9 +89,9 @@ def add_topics(
         raise ValueError("wanted a correction of the method topic, with a curve and a spread")
     x, codes = checked(scores, labels, curve.n_labels)
     names, at = _topic_codes(topics, len(x))
-    places = as_log_odds(x) if correction.log_odds else x
+    positions = as_log_odds(x) if correction.log_odds else x
     shifts = {
-        name: _likeliest_shift(curve, spread, places[at == t], codes[at == t])
+        name: _likeliest_shift(curve, spread, positions[at == t], codes[at == t])
         for t, name in enumerate(names)
     }
     return correction.model_copy(update={"topics": correction.topics | shifts})
@@ -104,23 +111,23 @@ def _pooled(x: Floats, codes: Codes, at: Codes) -> tuple[OrdinalFit, float]:
     return fit_present(x, codes, at, spread=spread), spread
 
 
-def _likeliest_shift(curve: OrdinalCurve, spread: float, places: Floats, codes: Codes) -> float:
+def _likeliest_shift(curve: OrdinalCurve, spread: float, positions: Floats, codes: Codes) -> float:
     from scipy.optimize import minimize_scalar
 
     def loss(shift: float) -> float:
-        given = _chances(curve, places + shift)[np.arange(len(codes)), codes]
+        given = _chances(curve, positions + shift)[np.arange(len(codes)), codes]
         return float((shift / spread) ** 2 / 2 - np.log(np.maximum(given, 1e-300)).sum())
 
     reach = WIDEST * spread
     return float(minimize_scalar(loss, bounds=(-reach, reach), method="bounded").x)
 
 
-def _chances(curve: OrdinalCurve, places: Floats) -> Floats:
-    """(n, k) probabilities of the labels at (n,) places."""
+def _chances(curve: OrdinalCurve, positions: Floats) -> Floats:
+    """(n, k) probabilities of the labels at (n,) positions."""
     from scipy.special import expit
 
-    reached = expit(curve.slope * places[:, None] - np.array(curve.thresholds))
-    ends = np.ones((len(places), 1))
+    reached = expit(curve.slope * positions[:, None] - np.array(curve.thresholds))
+    ends = np.ones((len(positions), 1))
     chances: Floats = -np.diff(np.hstack([ends, reached, 0 * ends]), axis=1)
     return chances
 

@@ -14,7 +14,6 @@ from .options import (
     AsJson,
     DryRun,
     Fields,
-    Level,
     Resamples,
     Seed,
     Where,
@@ -97,7 +96,7 @@ def calibrate(
     limit: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
     seed: Seed = 0,
     resamples: Resamples = 1000,
-    level: Level = 0.95,
+    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     option: Annotated[
         list[str] | None, typer.Option(help="NAME=VALUE for the prompt method.")
     ] = None,

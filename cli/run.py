@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..programs.config.names import BUILT_IN
+from ..programs.config.names import program_names
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
 from .stopping import GATE_FAILED, report_end, unless_stopped
@@ -29,7 +29,7 @@ def run(
     what: Annotated[
         str | None,
         typer.Argument(
-            help=f"A config file, or programs: {', '.join(BUILT_IN)}.", show_default=False
+            help=f"A config file, or programs: {', '.join(program_names())}.", show_default=False
         ),
     ] = None,
     dry_run: DryRun = False,

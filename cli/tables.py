@@ -9,18 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..records.rows import ScoreRow
 
-# What a leaderboard shows, in this order, of what there is; it is sorted by the first of them.
-SHOWN = (
-    "V_strict", "V", "A_strict", "A", "W_strict", "W", "length", "support_precision",
-    "support_recall", "support_precision_all", "support_recall_all", "support_precision_hard",
-    "support_recall_hard",
-)  # fmt: skip
-KEY_POINTS = ("KPR", "KPP", "KPF")
-COVERAGE = (  # with the cut-off of a ranking behind an @
-    *("coverage", "alpha_ndcg", "alpha_ndcg_required", "density", "redundancy"),
-    *("report_coverage", "report_density"),
-)
-
 
 def shown(text: str) -> str:
     """The text with control characters, bidi marks and half characters as escapes, lines kept.
@@ -34,7 +22,11 @@ def shown(text: str) -> str:
 
 
 def cell(text: str, most: int | None = None) -> str:
-    """As `shown`, on one line, of at most so many characters."""
+    """As `shown`, on one line, of at most so many characters.
+
+    >>> cell("one\\ntwo"), cell("abcdef", 5)
+    ('one\\\\ntwo', 'ab...')
+    """
     plain = shown(text).replace("\n", "\\n")
     return plain if most is None or len(plain) <= most else plain[: most - 3] + "..."
 
@@ -57,8 +49,8 @@ def interval(
 ) -> str:
     """The bounds of a number in brackets, or `none` where there are none.
 
-    >>> interval(0.1, 0.25), interval(None, None)
-    ('[0.100 0.250]', '-')
+    >>> interval(0.1, 0.25), interval(None, None), interval(None, 1.0, none="[- -]")
+    ('[0.100 0.250]', '-', '[- -]')
     """
     if low is None or high is None:
         return none
@@ -153,13 +145,15 @@ def write_objects(objects: Iterable[Any]) -> None:
 
 
 def _groups(present: set[str]) -> list[list[str]]:
-    known = [m for m in SHOWN if m in present]
-    support = [m for m in known if m.startswith("support_")]
-    nuggets = [m for m in known if m not in support]
-    coverage = [m for name in COVERAGE for m in sorted(present) if m.partition("@")[0] == name]
-    points = [m for m in KEY_POINTS if m in present]
-    others = sorted(present - {*known, *coverage, *points})
-    return [group for group in (nuggets, support, coverage, points, others) if group]
+    """What a leaderboard shows together, sorted by the first: of each program, then all others."""
+    from ..programs.protocols.table import programs
+
+    left, groups = sorted(present), []
+    for program in programs():
+        shown = [m for name in program.shown for m in left if m.partition("@")[0] == name]
+        groups.append(shown)
+        left = [m for m in left if m not in shown]
+    return [group for group in (*groups, left) if group]
 
 
 def _sort_key(row: ScoreRow | None, run: str) -> tuple[float, str]:

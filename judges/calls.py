@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from ..backends.errors import JudgeError
-from ..backends.task_group import task_group
+from ..backends.loop import task_group
 from ..records.judgements import Provenance, Unjudged
 from .items import ItemJudge
 from .verdicts import Verdict

@@ -31,7 +31,7 @@ from ..records.reading.yaml_text import NotYaml, line_of, plain_error, read_yaml
 from ..records.rows import Label, Row
 from .items import ItemJudge
 from .lexical.overlap import weighted_overlap
-from .table import BUILT_IN
+from .table import BUILT_IN, item_judges
 
 ITEMS = "items"  # the section of a config, and the name of items without a run
 # Fields that stand beside the inputs in files of items and labels.
@@ -233,7 +233,7 @@ def read_own_judge(path: Path) -> OwnJudgeDefinition:
     try:
         data, lines = read_yaml(path.read_text(encoding="utf-8"), words=True)
     except FileNotFoundError:
-        known = "assigner, support, relevance, answerability, entailment"
+        known = ", ".join(item_judges())
         raise InputError(f"{path}: no such file; wanted {known} or a judge's YAML file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None

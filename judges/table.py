@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
+
+from ..records.reading.problems import InputError
 
 GROUP = "nuggetjudge.judges"  # of entry points: NAME = "module:Class"
 
@@ -67,15 +70,25 @@ def kind_of(name: str) -> Kind | None:
     """A judge by its name; None if there is none.
 
     That of another package is imported, since its class says what it is.
+
+    Raises: InputError if that is no judge, or cannot be imported.
     """
     if name in BUILT_IN:
         return BUILT_IN[name]
     for entry in entry_points(group=GROUP, name=name):
+        from .base import Judge
         from .items import ItemJudge
 
-        found = entry.load()
+        try:
+            found = entry.load()
+        except Exception as error:  # another package's code may raise anything
+            what = f"cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())})"
+            raise InputError(f"judge {name}: {entry.value} {what}") from error
+        if not isinstance(found, type) or not issubclass(found, Judge):
+            raise InputError(f"judge {name}: {entry.value} is no class of judges")
         labels_items = issubclass(found, ItemJudge)
-        return Kind(entry.value, labels_items and found.listed is not None, labels_items)
+        home = f"{entry.module}:{entry.attr}"
+        return Kind(home, labels_items and found.listed is not None, labels_items)
     return None
 
 
@@ -86,5 +99,13 @@ def judge_names() -> list[str]:
 
 
 def item_judges() -> list[str]:
-    """The judges that label items, by name; a YAML file makes others."""
-    return [name for name in judge_names() if (kind_of(name) or BUILT_IN["item"]).labels_items]
+    """The judges that label items, by name; a YAML file makes others.
+
+    One of another package that cannot be loaded is left out.
+    """
+    found = []
+    for name in judge_names():
+        with suppress(InputError):
+            if (kind := kind_of(name)) is not None and kind.labels_items:
+                found.append(name)
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .quotes import is_quoted
+from .lexical.quotes import is_quoted
 
 _LABEL_ALONE = (None,) * 5
 

@@ -7,8 +7,10 @@ several annotators, and `taus` the orders that two judges put systems in. Scores
 `Value`: the number, the judgements behind it, those missing, and the bounds that the missing
 leave. scipy, scikit-learn and ir_measures are imported by the functions that need them, so
 importing this package costs next to nothing; the modules that hold arrays are imported by name:
-for intervals `bootstrap`, `label_intervals`, `tau_intervals`; for what a context answers of a
+for intervals `bootstrap`, `agreement.intervals`, `order.intervals`; for what a context answers of a
 report's sub-questions `coverage`, `required`, `alpha_ndcg`.
+
+Imports nothing else of ours; every folder but records and backends may import it.
 """
 
 from .agreement.annotators import PairwiseKappa, Reliability, pairwise_kappa, reliability

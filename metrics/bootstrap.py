@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RESAMPLES = 1000
-MOST_RESAMPLES = 100_000  # all are held at once
+MOST_RESAMPLES = 100_000  # all are in memory at once
 LEVEL = 0.95
 
 

@@ -28,7 +28,7 @@ def ratio(above: ArrayLike, below: ArrayLike) -> Array:
 def value_of(figure: ArrayLike) -> float | None:
     """A figure in [-1, 1] as a number: None where undefined; rounding may step over by one bit.
 
-    >>> value_of(1 + 1e-16), value_of(ratio(0, 0))
+    >>> value_of(1 + 1e-15), value_of(ratio(0, 0))
     (1.0, None)
     """
     number = float(np.asarray(figure))

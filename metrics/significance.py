@@ -13,7 +13,7 @@ from .bootstrap import LEVEL, Interval, interval, topic_draws
 EXACT_TOPICS = 15  # up to here all 2^n sign flips are counted, beyond it they are sampled
 RESAMPLES = 10_000
 _TIE = 1e-12  # differences below this are rounding
-_BLOCK = 4_000_000  # numbers held at once
+_BLOCK = 4_000_000  # numbers in memory at once
 
 Floats = NDArray[np.float64]
 

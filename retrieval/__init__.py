@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .rerank.monot5 import MonoT5
     from .rerank.rankllm import RankLlm
     from .rerank.windows import setwise_top, slide
-    from .scored import Encoder, Ranked, Reranker, Retriever, Scored, by_place
+    from .scored import Encoder, Ranked, Reranker, Retriever, Scored, by_rank
     from .splade import Splade, SpladeEncoder
 
 __all__ = [
@@ -46,7 +46,7 @@ __all__ = [
     "SentenceEncoder",
     "Splade",
     "SpladeEncoder",
-    "by_place",
+    "by_rank",
     "greedy_coverage",
     "reciprocal_rank",
     "setwise_top",
@@ -70,7 +70,7 @@ _HOMES = {
     "rerank.monot5": "MonoT5",
     "rerank.rankllm": "RankLlm",
     "rerank.windows": "setwise_top slide",
-    "scored": "Encoder Ranked Reranker Retriever Scored by_place",
+    "scored": "Encoder Ranked Reranker Retriever Scored by_rank",
     "splade": "Splade SpladeEncoder",
 }
 

@@ -50,10 +50,10 @@ def as_ranked(
 
 
 def _best(scores: Vectors, hits: int) -> NDArray[np.int64]:
-    """Places of the `hits` highest, best first; equal ones in their order."""
-    places = np.arange(len(scores))
+    """Positions of the `hits` highest, best first; equal ones in their order."""
+    positions = np.arange(len(scores))
     if len(scores) > hits:
         edge = np.partition(scores, -hits)[-hits]
-        places = np.flatnonzero(scores >= edge)
-    best: NDArray[np.int64] = places[np.argsort(-scores[places], kind="stable")][:hits]
+        positions = np.flatnonzero(scores >= edge)
+    best: NDArray[np.int64] = positions[np.argsort(-scores[positions], kind="stable")][:hits]
     return best

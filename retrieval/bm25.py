@@ -107,7 +107,7 @@ class Bm25:
 
         A query of stop words and unknown words finds nothing.
 
-        Raises: ValueError for a blank query, with its place, or hits < 1.
+        Raises: ValueError for a blank query, with its position, or hits < 1.
         """
         check_queries(queries, hits)
         return [self._search(query, hits) for query in queries]
@@ -122,7 +122,7 @@ class Bm25:
             least = np.partition(scores[found], -hits)[-hits]
             found = found[scores[found] >= least]
         best = found[np.argsort(-scores[found], kind="stable")[:hits]]
-        return [Scored(self._passage_ids[place], float(scores[place])) for place in best]
+        return [Scored(self._passage_ids[position], float(scores[position])) for position in best]
 
 
 def _in_numbers(passages: Iterable[Passage]) -> tuple[list[str], list[array[int]], dict[str, int]]:

@@ -30,10 +30,10 @@ def within_tokens(
     if limit < 0:
         raise ValueError(f"limit must be 0 or more tokens, got {limit}")
     n_tokens = 0
-    for place, (name, _) in enumerate(ranked):
+    for position, (name, _) in enumerate(ranked):
         if name not in texts:
-            raise ValueError(f"ranked[{place}]: no text of passage {name!r}")
+            raise ValueError(f"ranked[{position}]: no text of passage {name!r}")
         n_tokens += count(texts[name])
         if n_tokens > limit:
-            return list(ranked[:place])
+            return list(ranked[:position])
     return list(ranked)

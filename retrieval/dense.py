@@ -145,7 +145,7 @@ def _read_faiss(path: Path, search: str | None) -> Any:
 
 
 def _write_faiss(folder: Path, n_passages: int, factory: str) -> None:
-    """Put an index of FAISS in the place of the vectors."""
+    """Put an index of FAISS where the vectors were."""
     faiss = need("faiss", "dense")
     vectors = _vectors(folder / VECTORS, n_passages)
     try:
@@ -163,5 +163,5 @@ def _write_faiss(folder: Path, n_passages: int, factory: str) -> None:
 
 
 def _reason(error: RuntimeError) -> str:
-    """What FAISS says, without the place in its source."""
+    """What FAISS says, without where it stands in its source."""
     return re.split(r"\.(?:cpp|h):\d+: ", str(error).strip())[-1]

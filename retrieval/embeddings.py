@@ -90,8 +90,8 @@ class CachedEncoder:
         return np.frombuffer(joined, "<f4").astype(np.float32).reshape(len(texts), -1)
 
     def _key(self, role: str, text: str) -> bytes:
-        told = "\0".join((self.name, role, text))
-        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()
+        keyed = "\0".join((self.name, role, text))
+        return hashlib.sha256(keyed.encode("utf-8", "surrogatepass")).digest()
 
     def _find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         found: dict[bytes, bytes] = {}

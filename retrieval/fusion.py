@@ -1,4 +1,4 @@
-"""One ranking out of several: by the places of the passages, or by their scores."""
+"""One ranking out of several: by the ranks of the passages, or by their scores."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def reciprocal_rank(
 
     Args:
         rankings: of one query, each best first; ranks count from 1.
-        k: > -1; the higher, the less the first places stand out.
+        k: > -1; the higher, the less the first ranks stand out.
         hits: how many passages to keep, >= 1; None: all.
 
     Returns: scores in (0, n_rankings / (k + 1)], best first.
-    Raises: ValueError for another k or hits, or a passage twice in a ranking; it names the place.
+    Raises: ValueError for another k or hits, or a passage twice in a ranking; with its position.
     Source: Cormack, Clarke and Büttcher (SIGIR 2009), doi:10.1145/1571941.1572114.
 
     >>> reciprocal_rank([[Scored("a", 9.0), Scored("b", 8.0)], [Scored("b", 0.7)]], k=1)
@@ -60,7 +60,7 @@ def weighted(
         hits: how many passages to keep, >= 1; None: all.
 
     Raises: ValueError for a number or kind of weights, a norm, a score or hits out of range, a
-        passage twice in a ranking, or a best score <= 0 with "max"; it names the place.
+        passage twice in a ranking, or a best score <= 0 with "max"; it names the position.
     Source: CombSUM of Fox and Shaw (TREC-2, 1993), weighted.
     Differs: ranx gives equal scores 0 with min-max, so that a passage found alone counts as not
         found; and a missing passage 0 with z, which is a mean score, and in any case.
@@ -103,13 +103,13 @@ def min_max(scores: Sequence[float]) -> list[float]:
 
 
 def check_ranked(ranked: Sequence[Scored], which: str = "ranked") -> None:
-    """Raise ValueError, with the place, for a passage twice or a score that is not finite."""
+    """Raise ValueError, with the position, for a passage twice or a score that is not finite."""
     seen: set[str] = set()
-    for place, (name, score) in enumerate(ranked):
+    for position, (name, score) in enumerate(ranked):
         if name in seen:
-            raise ValueError(f"{which}[{place}]: passage {name!r} occurs twice")
+            raise ValueError(f"{which}[{position}]: passage {name!r} occurs twice")
         if not math.isfinite(score):
-            raise ValueError(f"{which}[{place}]: score {score}, wanted a finite number")
+            raise ValueError(f"{which}[{position}]: score {score}, wanted a finite number")
         seen.add(name)
 
 

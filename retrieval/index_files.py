@@ -67,7 +67,7 @@ def new_index(folder: Path, kind: str, settings: Mapping[str, Any]) -> Iterator[
     ['a', 'b']
     """
     folder = folder.resolve()
-    with _told_as_input(folder), _only_builder(folder) as work:
+    with _as_input_error(folder), _only_builder(folder) as work:
         _check_replaceable(folder)
         draft = IndexDraft(work / "new")
         draft.path.mkdir()
@@ -99,10 +99,10 @@ def open_index(folder: Path, kind: str, settings: Mapping[str, Any] | None = Non
     Raises: InputError if there is none, a file is missing or has changed, or it is of another
         kind, format or setting; the text says which and what to do.
     """
-    place = folder.resolve()
-    was_begun = not place.exists() and _part_of(place).exists()
+    resolved = folder.resolve()
+    was_begun = not resolved.exists() and _part_of(resolved).exists()
     if was_begun:
-        with _told_as_input(place), _only_builder(place):
+        with _as_input_error(resolved), _only_builder(resolved):
             pass  # puts the index back that a killed process was about to replace
     if not folder.exists():
         what = "its making was not finished" if was_begun else "no index there"
@@ -214,7 +214,7 @@ def _clear(work: Path, folder: Path) -> None:
 
 
 @contextmanager
-def _told_as_input(folder: Path) -> Iterator[None]:
+def _as_input_error(folder: Path) -> Iterator[None]:
     """Turn what the disk refuses into an InputError that names the index; the rest passes."""
     try:
         yield

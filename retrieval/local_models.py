@@ -33,15 +33,15 @@ def load_model(kind: str, model: str | Path, device: str | None = None) -> tuple
     Raises: InputError if the library or the model is not there or cannot be used.
     """
     library = need("sentence_transformers", "dense")
-    place = _place_of(model)
+    location = _location_of(model)
     try:
         with _quiet():
-            loaded = getattr(library, kind)(str(place), device=device)
+            loaded = getattr(library, kind)(str(location), device=device)
     except Exception as error:  # what a broken folder or a silent hub raises is the libraries' own
         hint = f"give a folder, {PACKAGE}MODULE or a name that the hub or its cache has"
         raise not_loaded(model, error, hint) from None
     label = Path(model).name if Path(model).is_dir() else str(model)
-    return loaded, f"{label}@{_version_of(place, loaded)}"
+    return loaded, f"{label}@{_version_of(location, loaded)}"
 
 
 def not_loaded(model: str | Path, error: Exception, hint: str = "") -> InputError:
@@ -66,7 +66,7 @@ def _quiet() -> Iterator[None]:
             bars.enable_progress_bar()
 
 
-def _place_of(model: str | Path) -> str | Path:
+def _location_of(model: str | Path) -> str | Path:
     """The folder of a model, or its name on the hub."""
     if isinstance(model, Path) and not model.is_dir():
         raise InputError(f"{model}: no folder of a model there")
@@ -83,9 +83,9 @@ def _place_of(model: str | Path) -> str | Path:
         raise InputError(what) from None
 
 
-def _version_of(place: str | Path, loaded: Any) -> str:
+def _version_of(location: str | Path, loaded: Any) -> str:
     """Digest of a model's files, or the commit that the hub gave."""
-    folder = Path(place)
+    folder = Path(location)
     if not folder.is_dir():
         hub = need("huggingface_hub", "dense")
         kept = os.environ.get("SENTENCE_TRANSFORMERS_HOME")  # where the library looked

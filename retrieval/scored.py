@@ -28,7 +28,7 @@ class Retriever(Protocol):
     def search(self, queries: Sequence[str], hits: int) -> list[Ranked]:
         """The best `hits` passages of each query, best first; fewer where fewer match.
 
-        Raises: ValueError for a blank query, with its place, or hits < 1.
+        Raises: ValueError for a blank query, with its position, or hits < 1.
         """
         ...
 
@@ -67,9 +67,9 @@ class Counted(Protocol):
     counts: Counter[str]
 
 
-def by_place(passage_ids: Iterable[str]) -> Ranked:
+def by_rank(passage_ids: Iterable[str]) -> Ranked:
     """A ranking that came without scores: 1, 1/2, 1/3, ..."""
-    return [Scored(name, 1 / place) for place, name in enumerate(passage_ids, 1)]
+    return [Scored(name, 1 / rank) for rank, name in enumerate(passage_ids, 1)]
 
 
 def best_first(scores: Mapping[str, float], hits: int | None = None) -> Ranked:
@@ -97,6 +97,6 @@ def check_queries(queries: Sequence[str], hits: int) -> None:
     """Raise ValueError for what no retriever can search with."""
     if hits < 1:
         raise ValueError(f"hits must be 1 or more, got {hits}")
-    for place, query in enumerate(queries):
+    for position, query in enumerate(queries):
         if not query.strip():
-            raise ValueError(f"query {place} is blank, wanted words to search for")
+            raise ValueError(f"query {position} is blank, wanted words to search for")

@@ -1,6 +1,9 @@
-"""Shared fixtures: where the real judged data stands, and a model server on 127.0.0.1."""
+"""For all tests: bounds of a process, where the real judged data stands, and a model server."""
 
+import importlib.util
 import os
+import random
+import resource
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +14,27 @@ from processes import end_all
 
 ROOT = Path(__file__).resolve().parent.parent
 
+MEMORY_BYTES = 8 * 2**30  # of address space for a process of the suite; most take under 2
+LARGE = ("torch", "pyserini", "ray", "vllm")  # these reserve more than they use
+
+if not any(importlib.util.find_spec(name) for name in LARGE):
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, hard))
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in a background job of a shell
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored, children inherit
+
+if importlib.util.find_spec("hypothesis"):
+    from hypothesis import settings
+
+    settings.register_profile("here", deadline=None)  # a busy machine is no fault
+    settings.register_profile("ci", deadline=None, derandomize=True)
+    settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """In the order of NUGGETJUDGE_ORDER, a number, if it is set."""
+    if seed := os.environ.get("NUGGETJUDGE_ORDER"):
+        random.Random(int(seed)).shuffle(items)
 
 
 @pytest.fixture(scope="session")

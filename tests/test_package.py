@@ -1,9 +1,9 @@
 """The package as a whole: light to import, layered, and free of this machine's traces."""
 
+import importlib
 import os
 import re
 import resource
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("dspy", "litellm", "torch", "scipy", "sklearn", "numpy", "aiohttp")
-HELP_CPU_S = 0.3
+HELP_STARTS = 16
 
 
 def python(code, **options):
@@ -26,16 +26,20 @@ def loaded_after(code):
     return set(python(told).stderr.split()) & set(HEAVY)
 
 
-def test_judge_help_takes_less_than_three_tenths_of_a_cpu_second():
+def cpu_s(*arguments):
+    """The least CPU time of five starts of Python with these arguments."""
     spent = []
-    for _ in range(3):
+    for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [sys.executable, "-m", "nuggetjudge", "--help"]
-        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert "agree" in told
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert statistics.median(spent) < HELP_CPU_S
+    return min(spent)
+
+
+def test_judge_help_costs_a_few_bare_starts_of_python():
+    # A ratio, since a busy machine slows both; a bare start takes about 0.02 s.
+    assert cpu_s("-m", "nuggetjudge", "--help") < HELP_STARTS * cpu_s("-c", "pass")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["agree", "--help"]])
@@ -62,7 +66,7 @@ def test_reading_and_writing_records_needs_no_model_library():
 
 
 def test_importing_everything_configures_nothing(tmp_path):
-    (tmp_path / ".env").write_text("TIDE_PLANTED=1\n")
+    (tmp_path / ".env").write_text("TIDE_PLANTED=1\n", encoding="utf-8")
     code = """
 import logging, os
 before = dict(os.environ), list(logging.getLogger().handlers), logging.getLogger().level
@@ -93,13 +97,21 @@ else:
     python(code)
 
 
+@pytest.mark.parametrize("folder", ["judges", "retrieval"])
+def test_names_that_load_when_they_are_used_are_there(folder):
+    module = importlib.import_module(f"nuggetjudge.{folder}")
+    assert all(getattr(module, name) for name in module.__all__)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = module.nothing
+
+
 def test_folders_import_each_other_only_along_the_arrows():
     tool = Path(sys.executable).with_name("lint-imports")
     if not tool.exists():
         pytest.skip("import-linter is not installed here")
     ran = subprocess.run([tool, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "1 kept, 0 broken" in ran.stdout
+    assert "2 kept, 0 broken" in ran.stdout
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +154,7 @@ def test_no_file_names_a_package_index(tracked):
 
 def test_the_constraints_are_names_and_versions_only():
     line = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+]+( ; [^/]+)?")
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert len(lines) > 30
     assert [text for text in lines if not line.fullmatch(text)] == []
 

@@ -1,2 +1,3 @@
-"""Batches of a provider, as a transport: requests gathered, sent, followed and collected. Imports
-`backends`; only `backends` opens it."""
+"""Batches of a provider, as a transport: requests gathered, sent, followed and collected.
+Imports `backends` and records; `backends` opens it, and who names a run's ledger may import
+that."""

@@ -1,2 +1,2 @@
-"""vLLM in this process, as a transport. Imports `backends`; vllm itself is imported when a model is
-opened."""
+"""vLLM in this process, as a transport. Imports `backends` and records, and vllm itself when a
+model is opened; `backends` and `retrieval.rerank` may import it."""

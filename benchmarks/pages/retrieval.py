@@ -41,7 +41,7 @@ from nuggetjudge.retrieval.fusion import reciprocal_rank
 from nuggetjudge.retrieval.rerank.coverage_greedy import greedy_coverage
 from nuggetjudge.retrieval.rerank.mmr import Mmr
 from nuggetjudge.retrieval.rerank.windows import slide
-from nuggetjudge.retrieval.scored import Encoder, Ranked, Retriever, Scored, by_place
+from nuggetjudge.retrieval.scored import Encoder, Ranked, Retriever, Scored, by_rank
 
 from .crux_duc import SETTINGS, Duc, read_duc
 
@@ -106,7 +106,7 @@ def rankings(of: Collection, *, rated_only: bool) -> dict[str, ByTopic]:
         for system, ranked in pipelines(of, topic, bm25, dense).items():
             found.setdefault(system, {})[topic] = ranked
     for run, ranked_by in of.duc.data.rankings.items():
-        found[RECORDED + run] = {topic: by_place(ids) for topic, ids in ranked_by.items()}
+        found[RECORDED + run] = {topic: by_rank(ids) for topic, ids in ranked_by.items()}
     return found
 
 
@@ -157,7 +157,7 @@ def list_wise(request: str, ranked: Ranked, texts: Mapping[str, str]) -> Ranked:
         shown = [texts[ranked[place].passage_id] for place in places]
         return [places[i] for i in (await ranker.order(request, shown))[0].places]
 
-    return by_place(ranked[i].passage_id for i in run_sync(slide(len(ranked), order)))
+    return by_rank(ranked[i].passage_id for i in run_sync(slide(len(ranked), order)))
 
 
 def scores(of: Collection, found: Mapping[str, ByTopic]) -> dict[str, Scores]:

@@ -41,9 +41,11 @@ def confined(lm: dspy.LM) -> Iterator[None]:
     ):
         warnings.simplefilter("always")
         yield
-    for told in caught:
-        if told.category is RuntimeWarning and "nuggetjudge" in told.filename:
-            warnings.warn_explicit(told.message, told.category, told.filename, told.lineno)
+    for warning in caught:
+        if warning.category is RuntimeWarning and "nuggetjudge" in warning.filename:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
 
 
 @contextlib.contextmanager

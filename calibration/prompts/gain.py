@@ -30,8 +30,9 @@ class Gains:
 def kappa_gains(labels: Sequence[str], scale: Sequence[str], *, is_ordered: bool = True) -> Gains:
     """Gains whose mean over items is Cohen's kappa but for scale and origin.
 
-    Two labels disagree by the distance of their places on the scale, from 0 to 1 (linear weights);
-    without an order by 1 if they differ. The part of an item with true label t and given label g is
+    Two labels disagree by the distance of their positions on the scale, from 0 to 1 (linear
+    weights); without an order by 1 if they differ. The part of an item with true label t and
+    given label g is
 
         r(g) - d(t, g),   r(g) = sum_i p_i d(i, g),   p_i = share of label i among `labels`
 

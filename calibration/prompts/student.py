@@ -51,8 +51,8 @@ def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[Task]:
         if example.label not in judge.scale:
             wanted = ", ".join(judge.scale)
             raise ValueError(f"examples[{i}] has the label {example.label!r}, wanted {wanted}")
-    for places in calls(judge, examples):
-        window = [examples[i] for i in places]
+    for indices in calls(judge, examples):
+        window = [examples[i] for i in indices]
         inputs: dict[str, Any] = {name: window[0].inputs[name] for name in judge.inputs}
         keys = [""]
         if judge.listed is not None:

@@ -1,2 +1,3 @@
-"""The lexical twin of every judge: word overlap instead of a model. Imports the modules of
-`judges` that ask nothing (labels, segments); each judge imports its twin, calibration overlap."""
+"""The lexical twin of every judge: word overlap instead of a model; and how quotes are looked
+for and a text is cut into segments. Of `judges` it imports the labels alone; each judge may
+import its own twin, the makers the segments, and calibration the overlap."""

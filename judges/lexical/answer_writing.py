@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...records.answers import count_words
-from ..segments import sentences
 from .answers import asked_about
 from .nuggets_and_citations import SENTENCE_FULL, carried, content_words, update_nuggets
+from .segments import sentences
 
 MOST_SENTENCE_WORDS = 40  # a longer one is a list or a table, as a rule
 MARKS = re.compile(r"(?<!\s)\s*\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]")  # of citations, as in a [2, 3]

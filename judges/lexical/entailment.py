@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import Any
 
 from ..labels import PointEntailment, YesNo
-from ..segments import sentences
 from .answers import asked_about
 from .nuggets_and_citations import content_words, recall
+from .segments import sentences
 
 STATED = 0.52  # overlap from which a text states a point
 HALF_SURE = 0.4  # shared words that make a point half sure to answer a question

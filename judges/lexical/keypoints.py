@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..segments import n_words, sentences
 from .answers import asked_about
 from .clauses import MOST_WORDS, statements
 from .nuggets_and_citations import content_words, update_nuggets
+from .segments import n_words, sentences
 
 MOST_POINTS, MOST_POINT_WORDS = 10, 25  # from one window of a document; in each
 SAME = 0.5  # of the words of two points, to be one; not fitted

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..segments import MOST_PASSAGES, TITLES, n_words, segments, sentences
 from .clauses import statements
 from .nuggets_and_citations import PRONOUNS, content_words, update_nuggets
+from .segments import MOST_PASSAGES, TITLES, n_words, segments, sentences
 
 MOST_QUESTION_WORDS = 25  # of a sentence that becomes a question as a whole
 PASSAGE_WORDS = 200

@@ -1,2 +1,3 @@
 """Judges that make texts: nuggets, sub-questions, key points, claims, requests, answers. Imports
-`judges` and `judges.lexical`; programs and builds use them."""
+`judges`, `judges.lexical` and backends; programs may import it, most by the names in
+`judges.table`."""

@@ -13,7 +13,7 @@ from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import keypoints as lexical_keypoints
 from ..lexical.filling import filled
-from ..segments import sentences
+from ..lexical.segments import sentences
 
 
 class ExtractClaims(dspy.Signature):  # type: ignore[misc]

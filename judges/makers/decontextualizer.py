@@ -15,7 +15,7 @@ from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import writing as lexical_writing
 from ..lexical.filling import filled
-from ..segments import MOST_PASSAGES, MOST_TOKENS, n_words, segments
+from ..lexical.segments import MOST_PASSAGES, MOST_TOKENS, n_words, segments
 
 
 def _a_few(passages: list[str]) -> list[str]:
@@ -46,7 +46,7 @@ class WritePassages(dspy.Signature):  # type: ignore[misc]
 class Decontextualizer(Judge):
     """Makes standalone passages from a document: `judge(document=).passages`, in its order.
 
-    A long document is cut into segments first (judges/segments.py), each of which is one call
+    A long document is cut into segments first (lexical/segments.py), each of which is one call
     that also shows the segment before it. Blank passages are dropped. A blank document has none,
     without a call.
 

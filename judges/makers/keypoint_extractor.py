@@ -17,8 +17,8 @@ from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import keypoints as lexical_keypoints
 from ..lexical.filling import filled
-from ..quotes import find_quote
-from ..segments import n_words, segments
+from ..lexical.quotes import find_quote
+from ..lexical.segments import n_words, segments
 
 ROUNDS = 2  # calls about one window, at most
 POINTS, SPAN_CHARS = 8, 100  # of a window and of each, as a dry run assumes
@@ -74,7 +74,7 @@ class KeyPointExtractor(Judge):
     is asked about in rounds; a round shows the points there are and asks for what was overlooked,
     and one that brings nothing new is the last. Points that differ in case, white space or the
     final full stop alone are one, with the spans of both; others that say the same are for
-    KeyPointMerger. Spans are looked for in the whole document (judges/quotes.py). A blank
+    KeyPointMerger. Spans are looked for in the whole document (judges/lexical/quotes.py). A blank
     document has no points, without a call.
 
     Args:

@@ -1,2 +1,3 @@
 """How far labels agree: coefficients of counts, between two judges or many annotators, with
-intervals. Imports numpy and scipy only."""
+intervals. Imports `metrics`, numpy and scipy; every folder but records and backends may import
+it."""

@@ -1,1 +1,2 @@
-"""How far two rankings of the same runs agree. Imports numpy and scipy only."""
+"""How far two rankings of the same runs agree. Imports `metrics`, numpy and scipy; every folder
+but records and backends may import it."""

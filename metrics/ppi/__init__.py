@@ -1,2 +1,2 @@
 """Scores corrected with human labels (prediction-powered inference), with intervals. Imports
-numpy and scipy only."""
+`metrics`, numpy and scipy; every folder but records and backends may import it."""

@@ -61,12 +61,13 @@ def agree(
         labels = read_labels(human, problems, where)
         problems.raise_errors()
         return _by_order(agree_annotators(labels, human, draws), human)
-    scale, paths = scale_of(human, judged), (human, judged)
+    paths = (human, judged)
     if human.is_dir() or judged.is_dir():
         kind = kind or _kind_of_both(human, judged, where or {})
         human, judged = _in_folder(human, kind), _in_folder(judged, kind)
     if file_kind(human) == SCORES:
         return agree_scores(human, judged, problems, draws)
+    scale = scale_of(*paths, kind=kind)
     truth = read_labels(human, problems, where, scale)
     other = read_labels(judged, problems, scale=scale)
     problems.raise_errors()

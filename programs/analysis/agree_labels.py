@@ -15,7 +15,7 @@ from ...metrics.agreement.intervals import (
 )
 from ...metrics.agreement.pairs import cohen_kappas
 from ...metrics.bootstrap import Draws, Interval
-from ...records.labels.cells import Cell, LabelFile, known_scale
+from ...records.labels.cells import Cell, LabelFile, check_labelled, known_scale
 from ...records.labels.run_names import run_aliases
 from ...records.reading.problems import InputError
 
@@ -62,12 +62,6 @@ def agree_annotators(labels: LabelFile, path: Path, draws: Draws) -> dict[str, A
         what = "wanted labels of 2 or more annotators, or a second file to compare with"
         raise InputError(f"{path}: no rows of several annotators (field 'annotator'), {what}")
     return {"kind": labels.kind, "scale": list(labels.scale), "annotators": annotators}
-
-
-def check_labelled(labels: LabelFile, path: Path) -> None:
-    """Raise InputError for a file whose items all lack a label, as a sheet to fill in does."""
-    if labels.n_unlabelled and not labels.cells and not any(labels.annotations.values()):
-        raise InputError(f"{path}: none of its {labels.n_unlabelled:,} items has a label yet")
 
 
 def joint_scale(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from ...records.reading.fields import Line, as_int, read_lines
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import config_of, input_hashes, read_manifest
-from ..protocols.judged_files import about_items, judged_file
+from ..protocols.judged_files import judged_by, judged_file, scale_in
 from ..protocols.table import programs
 
 # What a person is shown, in this order, each with the names that files have for it.
@@ -27,13 +27,6 @@ TEXTS = {
     "response": ("response",),
     "passage": ("passage",),
     "context": ("context",),
-}
-SHOWN = {
-    "nuggets": ("question", "answer_text", "nugget"),
-    "support": ("question", "sentence", "passage"),
-    "relevance": ("question", "passage"),
-    "ratings": ("question", "context"),
-    "keypoints": ("key_point", "response"),
 }
 # What a judge or a person wrote beside a label.
 REMARKS = {
@@ -75,8 +68,11 @@ def cell_texts(
 
 
 def _wanted(path: Path, kind: LabelKind) -> tuple[str, ...]:
-    about = about_items(path)
-    return tuple(about["inputs"]) if about is not None else SHOWN.get(kind, ())
+    if (scale := scale_in(path, kind=kind)) is not None:
+        return scale.inputs
+    program = judged_by(path, kind) if path.is_dir() else None
+    of_kind = (one.reads for one in programs() if one.kind == kind)
+    return program.reads if program is not None else next(of_kind, ())
 
 
 def _of_file(path: Path) -> Iterator[tuple[Cell, Texts]]:

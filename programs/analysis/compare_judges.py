@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ...metrics import kendall_tau, key_point_recall
+from ...metrics import kendall_tau
 from ...metrics.bootstrap import LEVEL, RESAMPLES, Draws
-from ...records.assignments import read_assignments
-from ...records.key_points import read_entailments
 from ...records.labels.cells import Cell, LabelFile
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
-from ...records.support import read_support
 from ..engine.manifest import read_manifest
 from ..protocols.judged_files import are_ordered, judged_file, scale_of
-from ..protocols.scoreboard import Scoreboard, citation_values, nugget_values
+from ..protocols.scoreboard import Scoreboard
+from ..protocols.table import programs
 from .agree import agree
 from .cell_texts import REMARKS, cell_texts
 
@@ -61,7 +59,7 @@ def compare_judges(
     if kind == "scores":
         raise InputError(f"{one} and {other}: scores have no cells; judge agree compares them")
     # `agree` has read both and listed what is wrong with them.
-    scale = scale_of(one, other)
+    scale = scale_of(one, other, kind=kind)
     files = [read_labels(judged_file(path, kind), Problems(), scale=scale) for path in (one, other)]
     aliases = agreement["run_aliases"]
     truth, judged = files[0].cells, _renamed(files[1], aliases)
@@ -135,20 +133,31 @@ def _ranking(
     paths: tuple[Path, Path], kind: str, labels: tuple[Labels, Labels], aliases: Mapping[str, str]
 ) -> dict[str, Any] | None:
     files = [judged_file(path, kind) for path in paths]
-    kinds = [file_kind(path) for path in files]
-    source = next((i for i, k in enumerate(kinds) if k in _SCORERS), None)
-    if source is None:
-        return None
     shared = labels[0].keys() & labels[1].keys()
-    topics = {cell[0] for cell in shared}
-    runs = aliases if source == 1 else {}
-    boards = []
-    for given in labels:
-        board = Scoreboard(topics)
-        known = {cell: given[cell] for cell in shared}
-        _SCORERS[kinds[source]](files[source], known, board, runs)
-        rows = [row for row in board.rows() if row.topic_id == "all"]
-        boards.append({(row.measure, row.run_id): row.value for row in rows})
+    for file, of_runs in zip(files, ({}, aliases), strict=True):
+        boards = [_means(file, {c: given[c] for c in shared}, of_runs) for given in labels]
+        if boards[0] is not None and boards[1] is not None:
+            return _orders([boards[0], boards[1]])
+    return None
+
+
+def _means(
+    file: Path, labels: Labels, aliases: Mapping[str, str]
+) -> dict[tuple[str, str], float | None] | None:
+    """The mean of each measure and run under these labels; None: the file gives no scores."""
+
+    def named(run: str) -> str:
+        return aliases.get(run, run)
+
+    kind, board = file_kind(file), Scoreboard({cell[0] for cell in labels})
+    for program in programs():
+        if program.file_kind == kind and program.relabelled(file, labels, board, named):
+            rows = (row for row in board.rows() if row.topic_id == "all")
+            return {(row.measure, row.run_id): row.value for row in rows}
+    return None
+
+
+def _orders(boards: Sequence[Mapping[tuple[str, str], float | None]]) -> dict[str, Any]:
     measures = dict.fromkeys(measure for measure, _ in boards[0])
     found = {measure: _order(measure, boards) for measure in measures}
     return {measure: row for measure, row in found.items() if row["scores"]}
@@ -174,50 +183,6 @@ def _order(
         ],
         "scores": [{"run_id": r, "score": x, "other_score": y} for r, x, y in pairs],
     }
-
-
-def _score_nuggets(path: Path, labels: Labels, board: Scoreboard, runs: Mapping[str, str]) -> None:
-    topics = {cell[0] for cell in labels}
-    for answer in read_assignments(path, Problems()):
-        run, topic = runs.get(answer.run_id, answer.run_id), answer.topic_id
-        if topic in topics:
-            nuggets = [assigned.nugget for assigned in answer.nuggets]
-            given = [labels.get((topic, run, nugget.id)) for nugget in nuggets]
-            board.add(run, topic, nugget_values(given, [n.importance for n in nuggets], None))
-
-
-def _score_support(path: Path, labels: Labels, board: Scoreboard, runs: Mapping[str, str]) -> None:
-    topics = {cell[0] for cell in labels}
-    for answer in read_support(path, Problems()):
-        run, topic = runs.get(answer.run_id, answer.run_id), answer.topic_id
-        if topic in topics:
-            given = [
-                [labels.get((topic, run, str(s.id), c.passage_id)) for c in s.citations]
-                for s in answer.sentences
-            ]
-            board.add(run, topic, citation_values(given, all_citations=True))
-
-
-def _score_key_points(
-    path: Path, labels: Labels, board: Scoreboard, runs: Mapping[str, str]
-) -> None:
-    """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
-    topics = {cell[0] for cell in labels}
-    given: dict[tuple[str, str], list[str | None]] = {}
-    for row in read_entailments(path, Problems()):
-        run, topic = runs.get(row.run_id, row.run_id), row.topic_id
-        if topic in topics:
-            label = labels.get((topic, run, row.key_point_id))
-            given.setdefault((run, topic), []).append(label)
-    for (run, topic), of_answer in given.items():
-        board.add(run, topic, {"KPR": key_point_recall(of_answer)})
-
-
-_SCORERS: dict[str, Callable[[Path, Labels, Scoreboard, Mapping[str, str]], None]] = {
-    "assignments": _score_nuggets,
-    "support": _score_support,
-    "entailments": _score_key_points,
-}
 
 
 def _cost(one: Path, other: Path) -> dict[str, Any] | None:

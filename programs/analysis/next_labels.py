@@ -90,8 +90,9 @@ def next_labels(
         raise InputError(f"--n {n}, --random-share {random_share:g}: wanted n >= 1 and 0 to 1")
     first = results[0]
     if first.is_dir():
-        first = judged_file(first, kind or kind_of_folder(first))
-    scale = scale_of(*results)
+        kind = kind or kind_of_folder(first)
+        first = judged_file(first, kind)
+    scale = scale_of(*results, kind=kind)
     files = [read_labels(first, problems, scale=scale)]
     more = [judged_file(path, files[0].kind) for path in results[1:]]
     files += [read_labels(path, problems, scale=scale) for path in more]

@@ -1,2 +1,3 @@
-"""Every setting, its checks and its help, and how a config file is read. Imports backends' settings
-and records; all of programs/, calibration and the command line import it."""
+"""Every setting, its checks and its help, how a config file is read, and which programs there
+are. Imports the settings of backends and retrieval, and the table of judges; all of programs/,
+calibration and the command line may import it."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ...backends.config_paths import texts_of_file
+from ...records.reading.config_paths import texts_of_file
 from ...records.reading.problems import InputError
 from ...records.reading.yaml_text import Keys, NotYaml, plain_error, read_yaml, unfit_values
 from .sections import Config

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ...backends.config import BatchConfig, ModelConfig
-from ...backends.config_paths import InputPath, InputPattern, beside
 from ...judges.table import BUILT_IN, item_judges, kind_of
+from ...records.reading.config_paths import InputPath, InputPattern, beside
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
 from .steps import AnyStep

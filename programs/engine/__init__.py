@@ -1,2 +1,3 @@
-"""What runs judgements: stages, journals, sessions, executors, results folders, manifests. Knows of
-no protocol. Imports inputs and config; everything above it in programs/ may import it."""
+"""What runs judgements: stages, journals, sessions, executors, results folders, manifests. Knows
+of no program. Imports inputs, config, judges and backends; everything above it in programs/,
+calibration and the command line may import it."""

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ...backends.errors import JudgeError
-from ...backends.task_group import task_group
+from ...backends.loop import task_group
 from ...records.ratings import NOT_JUDGED, Ratings
 from ...records.rows import QuestionSet, Topic
 from ...retrieval.rerank.coverage_greedy import greedy_coverage
 from ...retrieval.rerank.windows import setwise_top, slide
-from ...retrieval.scored import Ranked, Scored, by_place
+from ...retrieval.scored import Ranked, Scored, by_rank
 from ..config.steps import CoverageStep, ListwiseStep, SetwiseStep
 from ..engine.panel import Panel
 from ..protocols.coverage.judging import question_set
@@ -79,7 +79,7 @@ class JudgedSteps:
             return [places[i] for i in found.places]
 
         places = await slide(len(ranked), order, window=step.window, stride=step.stride)
-        return by_place(ranked[place].passage_id for place in places)
+        return by_rank(ranked[place].passage_id for place in places)
 
     async def _setwise(
         self, step: SetwiseStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
@@ -95,7 +95,7 @@ class JudgedSteps:
             return places[int(found)]
 
         places = await setwise_top(len(ranked), best, top=step.top, size=step.size)
-        return by_place(ranked[place].passage_id for place in places)
+        return by_rank(ranked[place].passage_id for place in places)
 
     async def _for_coverage(
         self, step: CoverageStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...backends.budget import Usage
 from ...backends.errors import JudgeError
-from ...backends.task_group import task_group
+from ...backends.loop import task_group
 from ...metrics.tokens import token_counter
 from ...records.passages import read_passages
 from ...records.reading.problems import InputError, Problems
@@ -20,7 +20,7 @@ from ...retrieval.corpus import passage_text
 from ...retrieval.encoders import HashingEncoder
 from ...retrieval.fusion import check_ranked, reciprocal_rank, weighted
 from ...retrieval.rerank.mmr import Mmr
-from ...retrieval.scored import Counted, Ranked, Reranker, Scored, by_place
+from ...retrieval.scored import Counted, Ranked, Reranker, Scored, by_rank
 from ..config.sections import Config
 from ..config.steps import (
     CrossEncoderStep,
@@ -190,7 +190,7 @@ class RankingSteps:
                             ranked = await rerank(self._topics[topic], ranked)
                             check_ranked(ranked)
                     if rest := rankings[topic][len(front[topic]) :]:
-                        ranked = by_place(each.passage_id for each in [*ranked, *rest])
+                        ranked = by_rank(each.passage_id for each in [*ranked, *rest])
                     found[topic] = ranked
                     bar.step()
                     await asyncio.sleep(0)  # a look at Ctrl-C

@@ -6,16 +6,20 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...metrics.expected import SUFFIX
 from ...metrics.gains import expected_gain, label_shares
 from ...metrics.value import Value
 from ...records.labels.cells import Cell
 from ...records.reading.fields import read_lines, show
-from ...records.reading.problems import Problems
+from ...records.reading.problems import InputError, Problems
 from ...records.rows import Row, ScoreRow
+from .judged_items import ALL, Collected, JudgedItems
 from .scoreboard import Scoreboard, value_row
+
+if TYPE_CHECKING:
+    from ...judges import ItemJudge
 
 ITEMS = "items"  # the program, its stage, and the run of items without one
 
@@ -43,6 +47,21 @@ class ItemScale(Row):
     gains: dict[str, float]
     measure: str
 
+    @classmethod
+    def of(
+        cls, judge: ItemJudge | type[ItemJudge], key: tuple[str, ...], measure: str = "mean_gain"
+    ) -> ItemScale:
+        """That of a judge's labels; `key` are the ids that each item has."""
+        return cls(
+            judge=judge.name,
+            inputs=judge.inputs,
+            key=key,
+            labels=judge.scale,
+            is_ordered=judge.is_ordered,
+            gains=dict(judge.gains),
+            measure=measure,
+        )
+
     @property
     def measures(self) -> dict[str, dict[str, float]]:
         """What each label earns in each measure: the mean gain, and the share of each label."""
@@ -68,6 +87,28 @@ def read_labelled(path: Path, scale: ItemScale, problems: Problems) -> Iterator[
             line.error("label", f"label {show(label)}, wanted one of {wanted} or null")
         else:
             yield LabelledItem(cell, label, line.leaning().get("probabilities"))
+
+
+def labelled_items(
+    path: Path, scale: ItemScale, topics: Collection[str], problems: Problems
+) -> JudgedItems:
+    """The items of such a file; each counts the same in its topic and its run.
+
+    Raises: InputError with the errors of `read_labelled`, and for items without topics.
+    """
+    items = list(read_labelled(path, scale, problems))
+    problems.raise_errors()
+    if "topic_id" not in scale.key:
+        raise InputError(f"{path}: its items have no topic_id, and intervals go by topic")
+    at = [(scale.run_of(item.cell), scale.topic_of(item.cell)) for item in items]
+    sizes = Counter(at)
+    found = Collected([ALL])
+    for item, of_item in zip(items, at, strict=True):
+        weights = {ALL: 1 / sizes[of_item]}
+        found.add(item.cell, of_item[0], item.label, item.probabilities, weights)
+    families = dict.fromkeys(scale.measures, ALL)
+    counted = {ALL: list(topics)}
+    return found.items("other", scale.labels, scale.key, families, scale.measures, counted)
 
 
 class ItemScores:
@@ -102,17 +143,18 @@ class ItemScores:
     def rows(self, topics: Collection[str]) -> Iterator[ScoreRow]:
         """Rows by run and measure; `topics` are those that every run has to have items of."""
         if "topic_id" not in self._scale.key:
-            for (run_id, _), values in sorted(self._values().items()):
+            for (run_id, _), values in sorted(self.values().items()):
                 for measure, value in values.items():
                     yield value_row(run_id, "all", measure, value)
             return
         board = Scoreboard(topics)
-        for (run_id, topic_id), values in self._values().items():
+        for (run_id, topic_id), values in self.values().items():
             if topic_id in topics:
                 board.add(run_id, topic_id, values)
         yield from board.rows()
 
-    def _values(self) -> dict[tuple[str, Any], dict[str, Value]]:
+    def values(self) -> dict[tuple[str, Any], dict[str, Value]]:
+        """By run and topic, None where items have no topic, the value of each measure."""
         found = {}
         for at, counts in self._labels.items():
             values = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,11 +20,12 @@ from ...records.reading.problems import InputError, Problems
 from ...records.rows import Topic
 from ..config.names import JudgeName
 from ..config.sections import Config
+from ..engine.manifest import read_manifest
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection
 from ..inputs.hostile import looks_like_an_instruction
-from .item_scores import ITEMS, ItemScale, ItemScores, read_labelled
-from .judged_items import ALL, Collected, JudgedItems
+from .item_scores import ITEMS, ItemScale, ItemScores, labelled_items, read_labelled
+from .judged_items import JudgedItems
 from .program import Folder, Program, Run, Texts
 from .scoreboard import Scoreboard
 
@@ -78,23 +78,15 @@ class Items(Program):
             scores.add(item)
         board.extend(scores.rows(folder.topics or ()))
 
+    def scale(self, folder: Path) -> ItemScale | None:
+        """See Program."""
+        about = read_manifest(folder).get(ITEMS)
+        return None if about is None else ItemScale(**about)
+
     def items(self, folder: Folder) -> JudgedItems:
         """See Program."""
-        path, scale = folder.need(FILE), ItemScale(**folder.notes[ITEMS])
-        items = list(read_labelled(path, scale, folder.problems))
-        folder.problems.raise_errors()
-        topics = [scale.topic_of(item.cell) for item in items]
-        if None in topics:
-            raise InputError(f"{path}: its items have no topic_id, and intervals go by topic")
-        runs = [scale.run_of(item.cell) for item in items]
-        sizes = Counter(zip(runs, topics, strict=True))
-        found = Collected([ALL])
-        for item, run, topic in zip(items, runs, topics, strict=True):
-            weights = {ALL: 1 / sizes[run, topic]}
-            found.add(item.cell, run, item.label, item.probabilities, weights)
-        families = dict.fromkeys(scale.measures, ALL)
-        counted = {ALL: folder.topics or ()}
-        return found.items("other", scale.labels, scale.key, families, scale.measures, counted)
+        scale, topics = ItemScale(**folder.notes[ITEMS]), folder.topics or ()
+        return labelled_items(folder.need(FILE), scale, topics, folder.problems)
 
     def texts(
         self, config: Config, folder: Path, wanted: Names[Cell]
@@ -260,12 +252,5 @@ class _Calls:
 
 def _scale(collection: ItemCollection, judge: ItemJudge) -> ItemScale:
     definition = getattr(judge, "definition", None)  # of a judge of one's own
-    return ItemScale(
-        judge=judge.name,
-        inputs=judge.inputs,
-        key=collection.key,
-        labels=judge.scale,
-        is_ordered=judge.is_ordered,
-        gains=dict(judge.gains),
-        measure=(definition and definition.measure) or "mean_gain",
-    )
+    measure = definition and definition.measure
+    return ItemScale.of(judge, collection.key, measure or "mean_gain")

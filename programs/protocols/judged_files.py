@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import get_args
 
 from ...records.labels.cells import LabelKind, known_scale
 from ...records.reading.problems import InputError
 from ..engine.manifest import read_manifest
-from .item_scores import ITEMS
+from .item_scores import ItemScale
+from .program import Program
 from .table import programs
 
-LABELS = "labels.jsonl"  # of items with any ids, so labels of any kind may belong to them
+LABELS = "labels.jsonl"  # what there should be where a kind has no file of its own
 
 
 def judged_kinds() -> dict[str, str]:
     """The kinds of judgements that a results folder may have, with their files."""
     return {one.kind: one.judged for one in programs()}
+
+
+def judged_by(folder: Path, kind: str) -> Program | None:
+    """The program whose judgements of this kind a results folder has.
+
+    Args:
+        kind: of `judged_kinds`, or of a label file. Items, and what programs of other packages
+            judge, may have any ids, so labels of any kind may belong to them.
+    """
+    present = [one for one in programs() if (folder / one.judged).is_file()]
+    label_kinds = get_args(LabelKind)
+    of_kind = [one for one in present if one.kind == kind]
+    if kind in label_kinds:
+        of_kind += [one for one in present if one.kind not in label_kinds]
+    return next(iter(of_kind), None)
 
 
 def judged_file(path: Path, kind: str) -> Path:
@@ -30,10 +46,9 @@ def judged_file(path: Path, kind: str) -> Path:
     """
     if not path.is_dir():
         return path
+    if (program := judged_by(path, kind)) is not None:
+        return path / program.judged
     name = judged_kinds().get(kind, LABELS)
-    for found in (path / name, path / LABELS):
-        if found.is_file():
-            return found
     raise InputError(f"{path}: has no {name}, so no judgements like the labels ({kind})")
 
 
@@ -51,19 +66,28 @@ def kind_of_folder(path: Path) -> str:
     raise InputError(f"{path}: has none of {', '.join(judged_kinds().values())}")
 
 
-def about_items(*paths: Path) -> dict[str, Any] | None:
-    """What the manifest says of the first of these that is a folder of judged items."""
-    folders = (path for path in paths if (path / LABELS).is_file())
-    return next(filter(None, (read_manifest(path).get(ITEMS) for path in folders)), None)
+def scale_in(*paths: Path, kind: str | None = None) -> ItemScale | None:
+    """What a program says of its labels in the first of these that is a folder of such ones.
+
+    Args:
+        kind: of the judgements; None: the first that a folder has.
+    """
+    for path in paths:
+        if path.is_dir():
+            of_folder = kind or next(iter(kinds_in(path)), None)
+            program = judged_by(path, of_folder) if of_folder is not None else None
+            if program is not None and (found := program.scale(path)) is not None:
+                return found
+    return None
 
 
-def scale_of(*paths: Path) -> tuple[str, ...] | None:
-    """The labels, worst to best, of the first of these that is a folder of judged items.
+def scale_of(*paths: Path, kind: str | None = None) -> tuple[str, ...] | None:
+    """The labels, worst to best, where `scale_in` knows them.
 
     Labels of other files, which people gave to the same items, are on that scale too.
     """
-    about = about_items(*paths)
-    return tuple(about["labels"]) if about is not None else None
+    found = scale_in(*paths, kind=kind)
+    return found.labels if found is not None else None
 
 
 def are_ordered(kind: LabelKind, scale: Sequence[str], *paths: Path) -> bool:
@@ -75,7 +99,7 @@ def are_ordered(kind: LabelKind, scale: Sequence[str], *paths: Path) -> bool:
 
     Labels of no known scale are sorted by name, which is no order.
     """
-    about = about_items(*paths)
-    if about is not None:
-        return bool(about["is_ordered"])
+    found = scale_in(*paths, kind=kind)
+    if found is not None:
+        return found.is_ordered
     return known_scale(kind, set(scale)) is not None

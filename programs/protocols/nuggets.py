@@ -30,7 +30,7 @@ from .expected import (
     has_probabilities,
 )
 from .judged_items import Collected, JudgedItems
-from .program import Folder, Program, Run, Texts, need_answers
+from .program import Folder, Named, Program, Run, Texts, need_answers
 from .relevance import candidate_grades, check_candidates, makes_bank
 from .scoreboard import LENGTH, Scoreboard, nugget_values
 
@@ -50,6 +50,7 @@ class Nuggets(Program):
     notes: ClassVar[Mapping[str, Any]] = {WITHOUT_BANK: [], LEFT_OUT: []}
     shown = ("V_strict", "V", "A_strict", "A", "W_strict", "W", LENGTH)
     file_kind, is_scored_alone = "assignments", True
+    reads = ("question", "answer_text", "nugget")
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
@@ -91,6 +92,19 @@ class Nuggets(Program):
         for run_id, topic_id in folder.notes.get(WITHOUT_BANK, ()):
             board.add(run_id, topic_id, dict.fromkeys(measures, NOT_JUDGED))
         board.leave_out(MEASURES, folder.notes.get(LEFT_OUT, ()))
+
+    def relabelled(
+        self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
+    ) -> bool:
+        """See Program."""
+        topics = {cell[0] for cell in labels}
+        for row in read_assignments(path, Problems()):
+            if row.topic_id in topics:
+                run, nuggets = named(row.run_id), [assigned.nugget for assigned in row.nuggets]
+                given = [labels.get((row.topic_id, run, nugget.id)) for nugget in nuggets]
+                values = nugget_values(given, [nugget.importance for nugget in nuggets], None)
+                board.add(run, row.topic_id, values)
+        return True
 
     def left_out(self, measure: str, folder: Folder) -> Names[str]:
         """See Program."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from ..config.sections import Config
 from ..engine.manifest import data_of, read_manifest
 from ..engine.results import Results
 from ..inputs.collection import Collection, load_collection
+from .item_scores import ItemScale
 from .judged_items import JudgedItems
 from .scoreboard import Scoreboard
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..engine.session import Session
 
 Texts = dict[str, str]
+Named = Callable[[str], str]
 
 
 @dataclass
@@ -122,6 +124,7 @@ class Program(ABC):
         files: all files of judgements that it writes. derived: those that follow from them.
         notes: keys of the manifest that scores need, with what stands there if nothing does.
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
+        reads: the texts by which a person judges one of its cells, in order; see `texts`.
         file_kind: of `judged` where it comes alone, see `file_kind`; "": none of its own.
         is_scored_alone: whether `score` can read that file without its folder.
     """
@@ -134,6 +137,7 @@ class Program(ABC):
     derived: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]] = {}
     shown: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[tuple[str, ...]] = ()
     file_kind: ClassVar[str] = ""
     is_scored_alone: ClassVar[bool] = False
 
@@ -158,9 +162,25 @@ class Program(ABC):
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """Put the values of all answers on the board, from files and notes alone."""
 
+    def relabelled(
+        self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
+    ) -> bool:
+        """Put on the board what its file would score under other labels; False: it cannot.
+
+        Args:
+            path: a file of its `file_kind`.
+            labels: by cell, those of the topics that count; a cell without one is not judged.
+            named: the name of a run in those cells.
+        """
+        return False
+
     def left_out(self, measure: str, folder: Folder) -> Names[str]:
         """The topics on which one of its measures means nothing for any run."""
         return ()
+
+    def scale(self, folder: Path) -> ItemScale | None:
+        """What its labels in a results folder mean; None: what labels of its `kind` mean."""
+        return None
 
     def items(self, folder: Folder) -> JudgedItems | None:
         """Everything that was judged, with its weight in each measure; None: it cannot tell."""

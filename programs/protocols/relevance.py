@@ -26,6 +26,7 @@ class Relevance(Program):
     name = "relevance"
     judges = ("relevance",)
     kind, judged, files = "relevance", FILE, (FILE,)
+    reads = ("question", "passage")
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""

@@ -17,8 +17,8 @@ from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
 from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
-from .program import Folder, Program, Run, Texts, need_answers
-from .scoreboard import Scoreboard, support_values
+from .program import Folder, Named, Program, Run, Texts, need_answers
+from .scoreboard import Scoreboard, citation_values, support_values
 
 FILE = "support.jsonl"
 
@@ -39,6 +39,7 @@ class Support(Program):
         *("support_precision_hard", "support_recall_hard"),
     )
     file_kind, is_scored_alone = "support", True
+    reads = ("question", "sentence", "passage")
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
@@ -90,6 +91,21 @@ class Support(Program):
         for row in read_support(path, Problems()) if is_expected else ():
             values = expected_support_values(row, all_citations=every)
             board.add(row.run_id, row.topic_id, values)
+
+    def relabelled(
+        self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
+    ) -> bool:
+        """See Program."""
+        topics = {cell[0] for cell in labels}
+        for row in read_support(path, Problems()):
+            if row.topic_id in topics:
+                at = (row.topic_id, named(row.run_id))
+                given = [
+                    [labels.get((*at, str(s.id), c.passage_id)) for c in s.citations]
+                    for s in row.sentences
+                ]
+                board.add(at[1], row.topic_id, citation_values(given, all_citations=True))
+        return True
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each judged citation of a sentence."""

@@ -2,44 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+from ...records.reading.problems import InputError
 from ..config.names import BUILT_IN, GROUP, program_names
 from .program import Program
 
 
 @cache
 def program(name: str) -> Program:
-    """A program by its name. Raises: KeyError if there is none; TypeError if it is something else.
+    """A program by its name.
 
     An entry point names a Program, or a class or function that makes one.
+
+    Raises: InputError if there is none of this name, or it cannot be loaded.
     """
-    found: Any
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
-        found = getattr(import_module(module), attribute)
-    else:
-        entries = list(entry_points(group=GROUP, name=name))
-        if not entries:
-            raise KeyError(name)
-        found = entries[0].load()
-    made = found if isinstance(found, Program) else found()
-    if not isinstance(made, Program) or made.name != name:
-        raise TypeError(f"the entry point {name!r} of {GROUP} is no Program of that name")
-    return made
+        made: Program = getattr(import_module(module), attribute)()
+        return made
+    for entry in entry_points(group=GROUP, name=name):
+        try:
+            found: Any = entry.load()
+            found = found if isinstance(found, Program) else found()
+        except Exception as error:  # another package's code may raise anything
+            what = f"cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())})"
+            raise InputError(f"program {name}: {entry.value} {what}") from error
+        if not isinstance(found, Program) or found.name != name:
+            raise InputError(f"program {name}: {entry.value} is no Program of that name")
+        return found
+    known = ", ".join(program_names())
+    raise InputError(f"there is no program {name!r} here, only {known}; is its package installed?")
 
 
 def programs() -> list[Program]:
-    """All programs, in the order in which they run and their scores stand."""
-    return [program(name) for name in program_names()]
+    """All programs, in the order in which they run and their scores stand.
+
+    One of another package that cannot be loaded is left out: only who names it is stopped by it.
+    """
+    found = []
+    for name in program_names():
+        with suppress(InputError):
+            found.append(program(name))
+    return found
 
 
-def chosen(names: object) -> list[Program]:
-    """Those of these names, in that order."""
-    return [one for one in programs() if one.name in tuple(names)]  # type: ignore[arg-type]
+def chosen(names: Collection[str]) -> list[Program]:
+    """Those of these names, in that order. Raises: InputError if one cannot be loaded."""
+    known = program_names()
+    others = [name for name in names if name not in known]
+    return [program(name) for name in (*(n for n in known if n in names), *others)]
 
 
 def empty_notes() -> dict[str, Any]:

@@ -1,2 +1,3 @@
 """Stored judgements to numbers: scores again from files, and scores corrected with human labels.
-Imports protocols; analysis, run and the command line import it."""
+Imports protocols and what is below, not pipelines or build; analysis, run and the command line
+may import it."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...records.labels.cells import Cell
+from ...records.labels.cells import Cell, check_labelled
 from ...records.labels.kinds import file_kind
 from ...records.labels.label_rows import csv_lines
 from ...records.labels.labels import read_labels
@@ -14,7 +14,6 @@ from ...records.labels.run_names import run_aliases
 from ...records.reading.fields import read_lines, shorten
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
-from ..analysis.agree_labels import check_labelled
 from ..protocols.judged_files import scale_of
 from ..protocols.judged_items import JudgedItems
 from .judged_items import read_items

@@ -11,7 +11,7 @@ from typing import Literal
 from ..assignments import ASSIGNMENT_LABELS
 from ..key_points import ENTAILMENT_LABELS
 from ..reading.fields import show
-from ..reading.problems import Problems
+from ..reading.problems import InputError, Problems
 from ..support import SUPPORT_WEIGHTS
 
 Cell = tuple[str, ...]
@@ -59,6 +59,12 @@ class LabelFile:
     probabilities: dict[Cell, dict[str, float]] = field(default_factory=dict, repr=False)
     lines: dict[Cell, int] = field(default_factory=dict, repr=False, compare=False)
     rationales: dict[Cell, str] = field(default_factory=dict, repr=False, compare=False)
+
+
+def check_labelled(labels: LabelFile, path: Path) -> None:
+    """Raise InputError for a file whose items all lack a label, as a sheet to fill in does."""
+    if labels.n_unlabelled and not labels.cells and not any(labels.annotations.values()):
+        raise InputError(f"{path}: none of its {labels.n_unlabelled:,} items has a label yet")
 
 
 class Cells:

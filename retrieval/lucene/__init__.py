@@ -1,1 +1,2 @@
-"""Lucene indexes, searched by Anserini's Java classes. Imports `retrieval`; Java starts on use."""
+"""Lucene indexes, searched by Anserini's Java classes, which start on use. Imports `retrieval`
+and records; `programs.pipelines` may import it."""

@@ -44,8 +44,8 @@ def write_index(
                 if row is not None:
                     file.write(orjson.dumps(row) + b"\n")
                     n_written += 1
-        places = ("-input", source, "-index", draft.path, "-memoryBuffer", str(BUFFER_MB))
-        run_java("io.anserini.index.IndexCollection", *places, *flags, "-threads", "1", "-quiet")
+        paths = ("-input", source, "-index", draft.path, "-memoryBuffer", str(BUFFER_MB))
+        run_java("io.anserini.index.IndexCollection", *paths, *flags, "-threads", "1", "-quiet")
         shutil.rmtree(source)
         if draft.n_passages and (n := _count(draft.path)) != n_written:
             raise InputError(f"{folder}: Lucene indexed {n} passages, wanted {n_written}")
@@ -69,7 +69,7 @@ def open_searcher(
     is_foreign = not (folder / ABOUT).exists() and any(folder.glob("segments_*"))
     if not is_foreign:
         made_with = open_index(folder, kind, settings).settings
-    with java_told(folder):
+    with java_errors(folder):
         return jnius.autoclass(f"io.anserini.search.{name}")(str(folder)), folder, made_with
 
 
@@ -79,7 +79,7 @@ def ranked_hits(hits: Iterable[Any]) -> Ranked:
 
 
 @contextmanager
-def java_told(folder: Path) -> Iterator[None]:
+def java_errors(folder: Path) -> Iterator[None]:
     """Turn what Java throws into an InputError that names the index."""
     try:
         yield
@@ -91,7 +91,7 @@ def java_told(folder: Path) -> Iterator[None]:
 
 def _count(folder: Path) -> int:
     """Documents of an index."""
-    with java_told(folder):
+    with java_errors(folder):
         searcher = start_java().autoclass("io.anserini.search.SimpleSearcher")(str(folder))
         n: int = searcher.get_total_num_docs()
         searcher.close()

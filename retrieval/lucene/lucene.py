@@ -10,7 +10,7 @@ from ...records.reading.problems import InputError
 from ...records.rows import Passage
 from ..corpus import passage_text
 from ..scored import Ranked, check_queries
-from .anserini import java_told, open_searcher, ranked_hits, write_index
+from .anserini import java_errors, open_searcher, ranked_hits, write_index
 from .java import start_java
 
 KIND = "lucene"
@@ -93,7 +93,7 @@ class Lucene:
     >>> with TemporaryDirectory() as folder:
     ...     build_lucene(passages, Path(folder, "index"))
     ...     Lucene(Path(folder, "index")).search(["foxes"], hits=10)
-    [[Scored(passage_id='a', score=0.3276000022888184)]]
+    [[Scored(passage_id='a', score=0.34310001134872437)]]
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Lucene:
         Raises: ValueError for a blank query or hits < 1; InputError if the index is corrupt.
         """
         check_queries(queries, hits)
-        with java_told(self._folder):
+        with java_errors(self._folder):
             return [ranked_hits(self._searcher.search(query, hits)) for query in queries]
 
     def _feed_back(self, how: Rm3 | Rocchio) -> None:

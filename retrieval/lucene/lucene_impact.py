@@ -10,7 +10,7 @@ from ...records.rows import Passage
 from ..corpus import in_batches, passage_text
 from ..scored import Ranked, Scored, check_queries
 from ..splade import SparseEncoder
-from .anserini import java_told, open_searcher, ranked_hits, write_index
+from .anserini import java_errors, open_searcher, ranked_hits, write_index
 from .java import start_java
 
 KIND = "lucene-impact"
@@ -77,7 +77,7 @@ class LuceneImpact:
         """The best `hits` passages of each query, best first. See Retriever.search."""
         check_queries(queries, hits)
         rows = self._encoder.queries(queries)
-        with java_told(self._folder):
+        with java_errors(self._folder):
             return [self._ask(self._impacts(rows[[i]]), hits) for i in range(len(queries))]
 
     def _impacts(self, row: Any) -> dict[str, int]:
@@ -96,8 +96,8 @@ def _rows(
 ) -> Iterator[dict[str, Any] | None]:
     for some in in_batches(passages, BATCH):
         rows = encoder.passages([passage_text(passage) for passage in some])
-        for place, passage in enumerate(some):
-            impacts = _impacts(encoder.term_weights(rows[[place]]), scale)
+        for position, passage in enumerate(some):
+            impacts = _impacts(encoder.term_weights(rows[[position]]), scale)
             yield {"id": passage.id, "contents": "", "vector": impacts} if impacts else None
 
 

@@ -1,2 +1,3 @@
 """What reorders a ranking: MMR, cross-encoders, RankLLM, windows for list-wise judges, greedy
-coverage. Imports `retrieval`; asks no judge."""
+coverage. Imports `retrieval` and backends, and asks no judge; `programs.pipelines` may import
+it."""

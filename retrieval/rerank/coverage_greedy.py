@@ -43,7 +43,7 @@ def greedy_coverage(
 
     Returns: passages in the order taken, with what each added as its score; scores never rise.
     Raises: ValueError for a weight, scale, hits, score or rating out of range, a passage twice, or
-        lists of unequal length; it names the place.
+        lists of unequal length; it names the position.
     Source: arXiv:2506.20051 (CRUX) asks for rankings by coverage; the bound is that of Nemhauser,
         Wolsey and Fisher (1978), doi:10.1007/BF01588971.
 
@@ -63,9 +63,9 @@ def greedy_coverage(
         gains = np.maximum(rises[left] - best, 0).sum(axis=1)
         worth = (1 - weight) * gains + weight * relevance[left]
         step = int(worth.argmax())  # the first of equals
-        place = left.pop(step)
-        taken.append(Scored(ranked[place].passage_id, float(worth[step])))
-        best = np.maximum(best, rises[place])
+        position = left.pop(step)
+        taken.append(Scored(ranked[position].passage_id, float(worth[step])))
+        best = np.maximum(best, rises[position])
     return taken
 
 

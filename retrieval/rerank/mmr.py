@@ -64,9 +64,9 @@ class Mmr:
         Raises: ValueError for a passage twice, without text or with a score that is not finite.
         """
         check_ranked(ranked)
-        for place, (name, _) in enumerate(ranked):
+        for position, (name, _) in enumerate(ranked):
             if name not in texts:
-                raise ValueError(f"ranked[{place}]: no text of passage {name!r}")
+                raise ValueError(f"ranked[{position}]: no text of passage {name!r}")
         if not ranked:
             return []
         vectors = _of_length_one(self.encoder.passages([texts[one.passage_id] for one in ranked]))

@@ -13,7 +13,7 @@ from ...records.reading.problems import InputError
 from ..defaults import STRIDE, WINDOW
 from ..extras import need
 from ..local_models import not_loaded
-from ..scored import Ranked, Scored, by_place
+from ..scored import Ranked, Scored, by_rank
 from .rankllm_library import ENCODING, contained, rank_llm
 
 CONTEXT_SIZE = 4096  # tokens; RankLLM's own default
@@ -124,7 +124,7 @@ class RankLlm:
         """See `Reranker`: all passages, with scores 1, 1/2, 1/3, ..."""
         n, library = len(ranked), rank_llm()
         if n < 2:
-            return by_place(name for name, _ in ranked)
+            return by_rank(name for name, _ in ranked)
         candidates = [
             library.Candidate(name, score, {"contents": texts[name]}) for name, score in ranked
         ]
@@ -132,7 +132,7 @@ class RankLlm:
         found = self._ranker.sliding_windows(
             asked, rank_start=0, rank_end=n, top_k_retrieve=n, populate_invocations_history=False
         )
-        return by_place(candidate.docid for candidate in found.candidates)
+        return by_rank(candidate.docid for candidate in found.candidates)
 
     def _open(self, kind: type, **settings: Any) -> None:
         self.counts: Counter[str] = Counter(windows=0, mended=0, failed=0)

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from ..defaults import SET_SIZE, STRIDE, TOP, WINDOW
 
-Order = Callable[[Sequence[int]], Awaitable[Sequence[int]]]  # places -> the same, best first
-Best = Callable[[Sequence[int]], Awaitable[int]]  # places -> the best of them
+Order = Callable[[Sequence[int]], Awaitable[Sequence[int]]]  # positions -> the same, best first
+Best = Callable[[Sequence[int]], Awaitable[int]]  # positions -> the best of them
 
 
 async def slide(n: int, order: Order, *, window: int = WINDOW, stride: int = STRIDE) -> list[int]:
@@ -17,28 +17,28 @@ async def slide(n: int, order: Order, *, window: int = WINDOW, stride: int = STR
     for as many at the top. The last window starts at the front, and may be shorter.
 
     Args:
-        n: candidates, best first; their places are 0 to n - 1.
+        n: candidates, best first; their positions are 0 to n - 1.
         order: puts one window in order. Where it fails, it may return what it got.
         window: candidates in one call, >= 2.
         stride: how far the window moves, 1 to `window`.
 
-    Returns: all n places in their new order.
-    Raises: ValueError for a bad argument, or if `order` returns other places than it got.
+    Returns: all n positions in their new order.
+    Raises: ValueError for a bad argument, or if `order` returns other positions than it got.
     Source: arXiv:2304.09542 (RankGPT), sliding windows.
     """
     if n < 0 or window < 2 or not 1 <= stride <= window:
         wanted = "wanted n >= 0, window >= 2 and stride from 1 to window"
         raise ValueError(f"{wanted}, got {n}, {window} and {stride}")
-    places = list(range(n))
+    positions = list(range(n))
     end = n
     while end > 1:
         start = max(0, end - window)
-        asked = places[start:end]
+        asked = positions[start:end]
         if sorted(found := list(await order(asked))) != sorted(asked):
-            raise ValueError(f"order() made {found} of {asked}, wanted the same places")
-        places[start:end] = found
+            raise ValueError(f"order() made {found} of {asked}, wanted the same positions")
+        positions[start:end] = found
         end = end - stride if start else 0
-    return places
+    return positions
 
 
 async def setwise_top(n: int, best: Best, *, top: int = TOP, size: int = SET_SIZE) -> list[int]:
@@ -47,14 +47,14 @@ async def setwise_top(n: int, best: Best, *, top: int = TOP, size: int = SET_SIZ
     The heap has `size - 1` children to a parent and starts out in the order of the candidates.
 
     Args:
-        n: candidates, best first; their places are 0 to n - 1.
-        best: picks one of 2 to `size` places. Where it fails, it may return the smallest, which
+        n: candidates, best first; their positions are 0 to n - 1.
+        best: picks one of 2 to `size` positions. Where it fails, it may return the smallest, which
             is the one that stood first.
         top: how many to find, >= 1.
         size: candidates in one call, >= 2.
 
-    Returns: all n places: the best `top` in order, then the others as they stood.
-    Raises: ValueError for a bad argument, or if `best` returns a place that it did not get.
+    Returns: all n positions: the best `top` in order, then the others as they stood.
+    Raises: ValueError for a bad argument, or if `best` returns a position that it did not get.
     Source: arXiv:2310.09497 (Setwise), heap sort.
     """
     if n < 0 or top < 1 or size < 2:
@@ -71,7 +71,7 @@ async def setwise_top(n: int, best: Best, *, top: int = TOP, size: int = SET_SIZ
             heap[0] = last
             await _sink(heap, 0, best, n_children)
     taken = set(found)
-    return found + [place for place in range(n) if place not in taken]
+    return found + [position for position in range(n) if position not in taken]
 
 
 async def _sink(heap: list[int], parent: int, best: Best, n_children: int) -> None:

@@ -1,16 +1,16 @@
 """LiteLLM reaches the endpoint of the config, with its key or none, and reads nothing ambient.
 
-LiteLLM is slow to import, reads the environment at import and prints: each scenario that needs a
-clean process is a subprocess; the rest share this one.
+LiteLLM is slow to import, reads the environment at import and prints: what needs a clean process
+shares one; the rest is done in this one.
 """
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import processes
 import pytest
 from mock_server import MockServer, NotChatShape, Reply, Status, Supports
 
@@ -22,39 +22,67 @@ from nuggetjudge.records.judgements import Reason
 KEY = "sk-very-secret-0123456789"
 ASK = """
 import json, logging, os, sys
-logging.basicConfig(level=sys.argv[2])
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import SupportJudge
-before = dict(os.environ)
 prompt = SupportJudge(model="lexical").prompt("judge")
-try:
-    backend = open_backend(ModelConfig(**json.loads(sys.argv[1])))
-    reply = run_sync(backend.ask(prompt, {"passage": "p", "sentence": "s"}))
-    told = {"values": reply.values}
-except Exception as error:
-    told = {"error": type(error).__name__, "text": str(error)}
-told["env"] = sorted(set(os.environ.items()) ^ set(before.items()))
-print(json.dumps(told))
+logging.basicConfig()
+for settings, level in json.loads(sys.argv[1]):
+    logging.getLogger().setLevel(level)
+    before = dict(os.environ)
+    try:
+        backend = open_backend(ModelConfig(**settings))
+        reply = run_sync(backend.ask(prompt, {"passage": "p", "sentence": "s"}))
+        told = {"values": reply.values}
+    except Exception as error:
+        told = {"error": type(error).__name__, "text": str(error)}
+    told["env"] = sorted(set(os.environ.items()) ^ set(before.items()))
+    print(json.dumps(told) + chr(12), flush=True)
+    print(end=chr(12), file=sys.stderr, flush=True)
 """
 
 
-def in_a_process(
-    folder: Path, settings: Any, level: str = "WARNING", **env: str
-) -> tuple[dict[str, Any], list[str]]:
-    """What the script told in its last line, and all other lines of stdout and stderr."""
-    done = subprocess.run(
-        [sys.executable, "-c", ASK, json.dumps(settings), level],
-        cwd=folder,
-        env={k: v for k, v in os.environ.items() if not k.startswith("OPENAI")} | env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    *others, line = done.stdout.splitlines()
-    return json.loads(line), others + done.stderr.splitlines()
+@dataclass(frozen=True)
+class Alone:
+    """What a process of its own did in surroundings that would lead it astray."""
+
+    found: list[dict[str, Any]]  # a request that is answered; one refused; one refused, in DEBUG
+    others: list[str]  # what else each of them printed
+    answering: MockServer
+    refusing: MockServer
+    trap: MockServer
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Alone]:
+    """LiteLLM in a process of its own, with planted variables and a planted `.env`."""
+    folder = tmp_path_factory.mktemp("planted")
+    with MockServer() as trap, MockServer() as answering, MockServer(api_key="another") as refusing:
+        planted = f"OPENAI_API_BASE={trap.base_url}\nOPENAI_BASE_URL={trap.base_url}\n"
+        planted += f"OPENAI_API_KEY={KEY}\nUSE_LITELLM_PROXY=True\n"
+        (folder / ".env").write_text(planted, encoding="utf-8")
+        own = {"model": "openai/mock", "engine": "litellm", "retries": 0}
+        keyed = own | {"api_base": refusing.base_url, "api_key_env": "MY_KEY"}
+        scenarios = [(own | {"api_base": answering.base_url}, "WARNING")]
+        scenarios += [(keyed, "WARNING"), (keyed, "DEBUG")]
+        ambient = dict.fromkeys(("OPENAI_API_BASE", "OPENAI_BASE_URL"), trap.base_url)
+        proxies = ("HTTP_PROXY", "http_proxy", "ALL_PROXY")
+        ambient |= dict.fromkeys(proxies, f"http://127.0.0.1:{trap.port}")
+        ambient |= {"OPENAI_API_KEY": "sk-ambient", "MY_KEY": KEY}
+        done = processes.run(
+            *("-c", ASK, json.dumps(scenarios)),
+            cwd=folder,
+            env=os.environ | ambient,
+            real=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        texts = [text.rpartition("\n") for text in done.stdout.split("\f")[:-1]]
+        found = [json.loads(line) for _, _, line in texts]
+        said = zip(texts, done.stderr.split("\f")[:-1], strict=True)
+        others = [(out + err).strip() for (out, _, _), err in said]
+        yield Alone(found, others, answering, refusing, trap)
 
 
 @pytest.fixture
@@ -193,46 +221,19 @@ def test_without_its_key_a_model_does_not_open(monkeypatch):
         open_backend(ModelConfig(model="anthropic/claude", api_key_env="MY_KEY"))
 
 
-def test_a_planted_env_file_and_ambient_settings_have_no_effect(model_server, tmp_path):
-    with MockServer() as trap:
-        planted = f"OPENAI_API_BASE={trap.base_url}\nOPENAI_BASE_URL={trap.base_url}\n"
-        (tmp_path / ".env").write_text(planted + f"OPENAI_API_KEY={KEY}\nUSE_LITELLM_PROXY=True\n")
-        settings = {
-            "model": "openai/mock",
-            "engine": "litellm",
-            "api_base": model_server.base_url,
-            "retries": 0,
-        }
-        found, others = in_a_process(
-            tmp_path,
-            settings,
-            OPENAI_API_BASE=trap.base_url,
-            OPENAI_BASE_URL=trap.base_url,
-            OPENAI_API_KEY="sk-ambient",
-            HTTP_PROXY=f"http://127.0.0.1:{trap.port}",
-            http_proxy=f"http://127.0.0.1:{trap.port}",
-            ALL_PROXY=f"http://127.0.0.1:{trap.port}",
-        )
-        assert trap.requests == []
-    assert others == []
-    assert found["values"]["verdict"] in ("none", "partial", "full")
-    assert found["env"] == []  # importing LiteLLM left the environment as it was
-    (received,) = model_server.requests
+def test_a_planted_env_file_and_ambient_settings_have_no_effect(alone):
+    assert alone.trap.requests == []
+    assert alone.others[0] == ""
+    assert alone.found[0]["values"]["verdict"] in ("none", "partial", "full")
+    assert alone.found[0]["env"] == []  # importing LiteLLM left the environment as it was
+    (received,) = alone.answering.requests
     assert "ambient" not in str(received.headers)
     assert KEY not in str(received.headers)
 
 
-@pytest.mark.parametrize("level", ["WARNING", "DEBUG"])
-def test_errors_print_nothing_and_no_log_shows_the_key(level, tmp_path):
-    with MockServer(api_key="another") as server:
-        settings = {
-            "model": "openai/mock",
-            "engine": "litellm",
-            "api_base": server.base_url,
-            "api_key_env": "MY_KEY",
-        }
-        found, others = in_a_process(tmp_path, settings, level, MY_KEY=KEY)
-    assert found["error"] == "EndpointUnusable"
-    assert KEY not in "".join(others) + found["text"]
-    assert bool(others) == (level == "DEBUG")
-    assert len(server.requests) == 1
+@pytest.mark.parametrize(("which", "level"), [(1, "WARNING"), (2, "DEBUG")])
+def test_errors_print_nothing_and_no_log_shows_the_key(which, level, alone):
+    assert alone.found[which]["error"] == "EndpointUnusable"
+    assert KEY not in alone.others[which] + alone.found[which]["text"]
+    assert bool(alone.others[which]) == (level == "DEBUG")
+    assert len(alone.refusing.requests) == 2  # one each

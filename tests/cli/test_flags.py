@@ -72,6 +72,7 @@ def test_options_stand_under_panels(judge):
     assert "--topics <path>" in panels["Data"]
     assert "--dry-run" in panels["Spending"]
     assert "--json" in panels["Output"]
+    assert "2%; default: 0." in " ".join(panels["Output"].split())
 
 
 def test_every_command_has_a_line_and_a_page(judge):
@@ -136,18 +137,19 @@ def test_a_wrong_value_is_told_with_its_flag(flags, told, given):
 
 def test_what_was_not_given_leaves_the_config_file_alone(given, tmp_path):
     path = tmp_path / "judge.yaml"
-    path.write_text("run: {offline: true, limit: 5}\ndata: {topics: t.tsv}\n")
+    path.write_text("run: {offline: true, limit: 5}\ndata: {topics: t.tsv}\n", encoding="utf-8")
     said = given("run.offline run.limit data.topics", "--config", path, "--topics", "own.tsv")
     config = said.config()
     assert (config.run.offline, config.run.limit) == (True, 5)
     assert str(config.data.topics) == "own.tsv"
-    assert not said.is_empty
     assert given("run.offline").is_empty
+    for flags in (["--offline"], ["--set", "run.limit=1"], ["--model", "x"], ["--config", path]):
+        assert not given("run.offline", *flags).is_empty
 
 
 def test_programs_and_a_config_go_together(given, tmp_path):
     path = tmp_path / "judge.yaml"
-    path.write_text("program: support\nrun: {limit: 5}\n")
+    path.write_text("program: support\nrun: {limit: 5}\n", encoding="utf-8")
     said = given("run.limit", "--config", path)
     assert said.config_of(None).program == ("support",)
     config = said.config_of("nuggets,relevance")

@@ -10,7 +10,7 @@ import transformers
 
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.rerank.cross_encoder import CrossEncoderReranker
-from nuggetjudge.retrieval.scored import Scored, by_place
+from nuggetjudge.retrieval.scored import Scored, by_rank
 
 WORDS = [*("why", "do", "bridges", "sway", "in", "wind"), *("the", "dam", "broke", "rain", "fell")]
 QUERY = "why do bridges sway"
@@ -21,7 +21,7 @@ TEXTS = {
     "both": "the dam broke in the rain",
     "long": " ".join(WORDS * 9),
 }
-RANKED = by_place(TEXTS)
+RANKED = by_rank(TEXTS)
 
 
 def made(folder, n_labels=1):
@@ -88,7 +88,7 @@ def test_a_passage_too_long_is_cut(model):
 
 def test_equal_passages_keep_their_order_and_none_is_lost(model):
     texts = {"b": "rain fell", "a": "rain fell", "c": "rain fell"}
-    found = CrossEncoderReranker(model, device="cpu").rerank(QUERY, by_place(texts), texts)
+    found = CrossEncoderReranker(model, device="cpu").rerank(QUERY, by_rank(texts), texts)
     assert [name for name, _ in found] == ["b", "a", "c"]
 
 

@@ -10,7 +10,7 @@ from tokenizers.pre_tokenizers import Metaspace
 
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.rerank.monot5 import MonoT5
-from nuggetjudge.retrieval.scored import by_place
+from nuggetjudge.retrieval.scored import by_rank
 
 WORDS = [*("why", "do", "bridges", "sway", "in", "wind"), *("the", "dam", "broke", "rain", "fell")]
 PARTS = ["Query:", "Document:", "Relevant:"]
@@ -21,7 +21,7 @@ TEXTS = {
     "dam": "the dam broke",
     "long": " ".join(["rain", "wind", "dam"] * 30),
 }
-RANKED = by_place(TEXTS)
+RANKED = by_rank(TEXTS)
 
 
 def made(folder, labels=("▁true", "▁false"), spread=1.0):
@@ -100,7 +100,7 @@ def test_a_query_that_leaves_no_room_keeps_the_order_there_was(model):
 
 def test_equal_passages_keep_their_order(model):
     texts = {"b": "rain fell", "a": "rain fell", "c": "rain fell"}
-    found = MonoT5(model, device="cpu").rerank(QUERY, by_place(texts), texts)
+    found = MonoT5(model, device="cpu").rerank(QUERY, by_rank(texts), texts)
     assert [name for name, _ in found] == ["b", "a", "c"]
 
 

@@ -7,9 +7,17 @@ from benchmarks.pages import calibration as table
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
+SLOW = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", ["rag24_nuggets", "rag24_support", "crux_duc", "attributionbench"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rag24_support",
+        "crux_duc",
+        *(pytest.param(n, marks=SLOW) for n in ("rag24_nuggets", "attributionbench")),
+    ],
+)
 def test_the_page_shows_what_the_first_fit_of_each_set_gives(shared_data, name):
     labels = next(labels for labels in table.TABLE if labels.folder == name)
     report = table.measure(labels, shared_data, table.SPLIT)

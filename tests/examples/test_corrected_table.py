@@ -24,6 +24,7 @@ def assigned(shared_data):
     return nuggets
 
 
+@pytest.mark.slow
 def test_intervals_from_a_tenth_of_the_labels_hold_the_score_by_all_of_them(graded):
     _, found = graded
     outcomes = [one for of_judge in found.values() for one in of_judge]
@@ -33,6 +34,7 @@ def test_intervals_from_a_tenth_of_the_labels_hold_the_score_by_all_of_them(grad
     assert table.mean(outcomes, "holds_like") >= 0.95
 
 
+@pytest.mark.slow
 def test_a_better_judge_makes_shorter_intervals(graded):
     ranked, found = graded
     widths = [table.mean(found[judge, "mean_gain"], "width_these") for judge in ranked]

@@ -101,7 +101,7 @@ def test_a_grade_off_the_scale_is_no_grade(grade):
 
 @pytest.mark.parametrize("fault", [Fenced(), OtherSpelling("title"), OtherSpelling("upper")])
 def test_a_right_reply_in_other_clothes_counts(case, twin_server, model, fault):
-    if case.name in WRITERS and isinstance(fault, OtherSpelling):
+    if case.name in WRITERS and fault.name in ("title", "upper"):
         pytest.skip("its reply holds no labels")
     expected = case.make("lexical")(**case.asked)[case.field]
     twin_server.faults = [fault]

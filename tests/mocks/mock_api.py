@@ -62,14 +62,12 @@ def check_model(body: Body, served: Iterable[str]) -> None:
         raise Denied(404, text, "model", "model_not_found")
 
 
-def check_body(body: Body, supports: Supports, is_chat: bool) -> None:
+def check_body(body: Body, supports: Supports) -> None:
     """Raise Denied for messages, numbers or formats that this endpoint does not take."""
-    if not is_chat and "messages" not in body:
-        raise Denied(400, "'prompt' must be a string.", "prompt")
     _check_messages(body)
     _check_numbers(body)
     _check_format(body, supports)
-    if body.get("logprobs") and not (supports.logprobs and is_chat):
+    if body.get("logprobs") and not supports.logprobs:
         text = "'logprobs' is not supported with this model."
         raise Denied(400, text, "logprobs", "unsupported_parameter")
 
@@ -89,27 +87,22 @@ def max_tokens_of(body: Body) -> int | None:
     return older if newer is None else newer
 
 
-def completion_of(reply: Reply, body: Body, is_chat: bool, supports: Supports) -> Body:
-    """The reply as the body of a response, once for each of the `n` choices asked for."""
+def completion_of(reply: Reply, body: Body, supports: Supports) -> Body:
+    """The reply as the body of a response."""
     choice: Body = {"index": 0, "finish_reason": reply.finish_reason, "logprobs": None}
-    if is_chat:
-        told = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
-        choice["message"] = told
-        if body.get("logprobs") and reply.content:
-            choice["logprobs"] = logprobs_of(reply, reply.content, body)
-    else:
-        choice["text"] = reply.content or ""
-    n = body.get("n") or 1
+    choice["message"] = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
+    if body.get("logprobs") and reply.content:
+        choice["logprobs"] = logprobs_of(reply, reply.content, body)
     made: Body = {
         "id": f"chatcmpl-{os.urandom(8).hex()}",
-        "object": "chat.completion" if is_chat else "text_completion",
+        "object": "chat.completion",
         "created": int(time.time()),
         "model": body["model"],
-        "choices": [{**choice, "index": i} for i in range(n)],
+        "choices": [choice],
         "system_fingerprint": "fp_mock",
     }
     if supports.usage:
-        made["usage"] = _usage(body, n * _n_tokens(reply.content or ""))
+        made["usage"] = _usage(body, _n_tokens(reply.content or ""))
     return made
 
 
@@ -125,24 +118,15 @@ def _check_messages(body: Body) -> None:
 
 
 def _check_numbers(body: Body) -> None:
-    whole = {"max_tokens": (1, None), "max_completion_tokens": (1, None), "n": (1, 128)}
     limits = {
-        **whole,
-        "top_logprobs": (0, MAX_TOP_LOGPROBS),
-        "temperature": (0, 2),
-        "top_p": (0, 1),
+        **{"max_tokens": (int, 1, math.inf), "max_completion_tokens": (int, 1, math.inf)},
+        **{"top_logprobs": (int, 0, MAX_TOP_LOGPROBS), "temperature": (int | float, 0, 2)},
     }
-    for name, (low, high) in limits.items():
+    for name, (kind, low, high) in limits.items():
         value = body.get(name)
-        if value is None:
-            continue
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        wants_whole = name in whole or name == "top_logprobs"
-        if not is_number or (wants_whole and not isinstance(value, int)):
-            raise Denied(400, f"Invalid type for '{name}': {value!r}.", name, "invalid_type")
-        if value < low or (high is not None and value > high):
-            wanted = f"at least {low}" if high is None else f"from {low} to {high}"
-            raise Denied(400, f"Invalid '{name}': {value}, wanted {wanted}.", name, "invalid_value")
+        if value is not None and not (isinstance(value, kind) and low <= value <= high):
+            text = f"Invalid '{name}': {value!r}, wanted {kind} from {low} to {high}."
+            raise Denied(400, text, name, "invalid_value")
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
         raise Denied(400, "'top_logprobs' is only allowed with 'logprobs' true.", "top_logprobs")
     if body.get("stream"):

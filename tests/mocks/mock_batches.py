@@ -251,7 +251,7 @@ class MockBatches(MockServer):
             if isinstance(fault, Status):
                 raise Denied(fault.code, f"The request failed with {fault.code}.")
             self._check_body(line["body"])
-            body = self._completion(line["body"], fault or Fault(), is_chat=True)
+            body = self._completion(line["body"], fault or Fault())
             received.status = 200
         except Denied as denied:
             received.status = denied.status

@@ -13,7 +13,7 @@ from mock_replies import Body, Reply, as_json, label_sets
 
 
 class Fault:
-    """One thing that goes wrong with one request. Subclasses below `Hang` spoil the message."""
+    """One thing that goes wrong with one request. `Spoilt` ones change the message."""
 
     def spoil(self, reply: Reply, body: Body) -> Reply:
         return reply
@@ -58,139 +58,85 @@ class Hang(Fault):
 
 
 @dataclass(frozen=True)
-class Says(Fault):
+class Spoilt(Fault):
+    """The message is another than the brain's; the functions below make them."""
+
+    name: str
+    how: Callable[[Reply, Body], Reply] = field(repr=False)
+
+    def spoil(self, reply: Reply, body: Body) -> Reply:
+        return self.how(reply, body)
+
+
+def Says(content: str | None, finish_reason: str = "stop") -> Fault:
     """Whatever the brain would have said, this is the content."""
-
-    content: str | None
-    finish_reason: str = "stop"
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        return Reply(self.content, self.finish_reason)
+    return Spoilt(f"says {content!r}", lambda reply, body: Reply(content, finish_reason))
 
 
-@dataclass(frozen=True)
-class Truncated(Fault):
-    """The first `share` of the content, finish_reason length."""
-
-    share: float = 0.5
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        content = reply.content or ""
-        return replace(
-            reply, content=content[: int(len(content) * self.share)], finish_reason="length"
-        )
-
-
-@dataclass(frozen=True)
-class BadJson(Fault):
-    """The content without its last bracket, though finish_reason is stop."""
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        return replace(reply, content=(reply.content or "").rstrip()[:-1])
-
-
-@dataclass(frozen=True)
-class Prose(Fault):
-    """Sentences, no JSON at all."""
-
-    text: str = "It is hard to say. The sentence seems to follow from the passage, more or less."
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        return replace(reply, content=self.text)
-
-
-@dataclass(frozen=True)
-class Fenced(Fault):
-    """The right JSON, inside a fenced block of chatty prose."""
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        return replace(reply, content=f"Sure, here you go:\n```json\n{reply.content}\n```\nDone!")
-
-
-@dataclass(frozen=True)
-class EmptyContent(Fault):
+def EmptyContent(content: str | None = "") -> Fault:
     """Nothing said: "", white space, or null."""
-
-    content: str | None = ""
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        return Reply(self.content)
+    return Says(content)
 
 
-@dataclass(frozen=True)
-class Refusal(Fault):
+def ContentFilter(content: str | None = "") -> Fault:
+    """The provider's filter stopped the reply."""
+    return Says(content, "content_filter")
+
+
+def Refusal(text: str = "I cannot help with that.") -> Fault:
     """The model declines: content null, `refusal` set, finish_reason stop."""
-
-    text: str = "I cannot help with that."
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        return Reply(None, refusal=self.text)
+    return Spoilt("refusal", lambda reply, body: Reply(None, refusal=text))
 
 
-@dataclass(frozen=True)
-class ContentFilter(Fault):
-    """The provider's filter stopped the reply: finish_reason content_filter."""
-
-    content: str | None = ""
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        return Reply(self.content, "content_filter")
+def Truncated(share: float = 0.5) -> Fault:
+    """The first `share` of the content, finish_reason length."""
+    return _rewritten("truncated", lambda text: text[: int(len(text) * share)], "length")
 
 
-@dataclass(frozen=True)
-class OneShort(Fault):
+def BadJson() -> Fault:
+    """The content without its last bracket, though finish_reason is stop."""
+    return _rewritten("bad JSON", lambda text: text.rstrip()[:-1])
+
+
+def Prose(
+    text: str = "It is hard to say. The sentence seems to follow from the passage, more or less.",
+) -> Fault:
+    """Sentences, no JSON at all."""
+    return _rewritten("prose", lambda _: text)
+
+
+def Fenced() -> Fault:
+    """The right JSON, inside a fenced block of chatty prose."""
+    return _rewritten("fenced", lambda text: f"Sure, here you go:\n```json\n{text}\n```\nDone!")
+
+
+def OneShort() -> Fault:
     """The last key of the first inner map, or the last item of the first inner list, is missing."""
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        def drop_last(part: Any) -> Any:
-            return dict(list(part.items())[:-1]) if isinstance(part, dict) else part[:-1]
-
-        return _reshaped(reply, drop_last)
+    return _reshaped("one short", lambda p: dict([*p.items()][:-1]) if type(p) is dict else p[:-1])
 
 
-@dataclass(frozen=True)
-class ExtraKey(Fault):
+def ExtraKey(key: str = "unasked") -> Fault:
     """One key (or list item) more than asked for, with the value of the last one."""
-
-    key: str = "unasked"
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        def add(part: Any) -> Any:
-            last = list(part.values() if isinstance(part, dict) else part)[-1]
-            return part | {self.key: last} if isinstance(part, dict) else [*part, last]
-
-        return _reshaped(reply, add)
+    return _reshaped(
+        "extra key", lambda p: p | {key: [*p.values()][-1]} if type(p) is dict else [*p, p[-1]]
+    )
 
 
-@dataclass(frozen=True)
-class QuotedString(Fault):
+def QuotedString() -> Fault:
     """The first inner map or list written as a string of JSON; without one, the whole content."""
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        return _reshaped(reply, lambda part: as_json(part))
+    return _reshaped("quoted", as_json)
 
 
-@dataclass(frozen=True)
-class OtherSpelling(Fault):
+def OtherSpelling(style: Literal["title", "upper"] = "title") -> Fault:
     """Labels as people write them: `Partial Support` (title) or `PARTIAL_SUPPORT` (upper)."""
-
-    style: Literal["title", "upper"] = "title"
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        def spell(label: str) -> str:
-            return label.upper() if self.style == "upper" else label.replace("_", " ").title()
-
-        return _relabelled(reply, body, spell)
+    return _relabelled(
+        style, lambda label: label.upper() if style == "upper" else label.replace("_", " ").title()
+    )
 
 
-@dataclass(frozen=True)
-class OtherLabel(Fault):
+def OtherLabel(label: str = "undecided") -> Fault:
     """Every label is one that was not offered."""
-
-    label: str = "undecided"
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        return _relabelled(reply, body, lambda _: self.label)
+    return _relabelled("other label", lambda _: label)
 
 
 Faults = Iterable[Fault | None] | Callable[[int, Body], Fault | None] | None
@@ -201,26 +147,39 @@ def http_date(seconds_from_now: float) -> str:
     return email.utils.formatdate(time.time() + seconds_from_now, usegmt=True)
 
 
-def _reshaped(reply: Reply, change: Callable[[Any], Any]) -> Reply:
-    outer = json.loads(reply.content or "null")
-    for key, part in list(outer.items() if isinstance(outer, dict) else enumerate(outer)):
-        if isinstance(part, dict | list) and part:
-            outer[key] = change(part)
-            break
-    else:
-        outer = change(outer)
-    return replace(reply, content=as_json(outer))
+def _rewritten(name: str, change: Callable[[str], str], finish: str = "stop") -> Fault:
+    return Spoilt(
+        name,
+        lambda reply, _: replace(reply, content=change(reply.content or ""), finish_reason=finish),
+    )
 
 
-def _relabelled(reply: Reply, body: Body, spell: Callable[[str], str]) -> Reply:
-    offered = {label for labels in label_sets(body) for label in labels}
+def _reshaped(name: str, change: Callable[[Any], Any]) -> Fault:
+    def how(reply: Reply, body: Body) -> Reply:
+        outer = json.loads(reply.content or "null")
+        for key, part in list(outer.items() if isinstance(outer, dict) else enumerate(outer)):
+            if isinstance(part, dict | list) and part:
+                outer[key] = change(part)
+                break
+        else:
+            outer = change(outer)
+        return replace(reply, content=as_json(outer))
 
-    def walk(part: Any) -> Any:
-        if isinstance(part, dict):
-            return {key: walk(value) for key, value in part.items()}
-        if isinstance(part, list):
-            return [walk(value) for value in part]
-        is_label = isinstance(part, str) and (part in offered or not offered)
-        return spell(part) if is_label else part
+    return Spoilt(name, how)
 
-    return replace(reply, content=as_json(walk(json.loads(reply.content or "null"))))
+
+def _relabelled(name: str, spell: Callable[[str], str]) -> Fault:
+    def how(reply: Reply, body: Body) -> Reply:
+        offered = {label for labels in label_sets(body) for label in labels}
+
+        def walk(part: Any) -> Any:
+            if isinstance(part, dict):
+                return {key: walk(value) for key, value in part.items()}
+            if isinstance(part, list):
+                return [walk(value) for value in part]
+            is_label = isinstance(part, str) and (part in offered or not offered)
+            return spell(part) if is_label else part
+
+        return replace(reply, content=as_json(walk(json.loads(reply.content or "null"))))
+
+    return Spoilt(name, how)

@@ -25,7 +25,7 @@ def logprobs_of(reply: Reply, content: str, body: Body) -> Body:
     """
     n_top = body.get("top_logprobs") or 0
     sets = label_sets(body)
-    is_masked = schema_of(body) is not None or bool(body.get("structured_outputs"))
+    is_masked = schema_of(body) is not None
     given: Mapping[str, Any] = reply.probabilities or {}
     is_by_key = any(isinstance(part, Mapping) for part in given.values())
     asked: Shares = {} if is_by_key else given

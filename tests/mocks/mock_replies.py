@@ -58,14 +58,8 @@ def input_of(body: Body) -> dict[str, Any]:
 
 
 def default_brain(body: Body) -> Reply:
-    """An instance of the schema asked for, chosen by a hash of the messages; else chatty prose.
-
-    Understands `response_format` and vLLM's `structured_outputs` (`json`, `choice`). The removed
-    `guided_*` parameters have no effect, as on a current vLLM.
-    """
+    """An instance of the schema asked for, chosen by a hash of the messages; else chatty prose."""
     rng = rng_of(body)
-    if choices := (body.get("structured_outputs") or {}).get("choice"):
-        return Reply(rng.choice(choices))
     if (schema := schema_of(body)) is not None:
         return Reply(as_json(instance(schema, rng)))
     found = as_json({"answer": some_words(rng, 8), "score": rng.randint(0, 5)})
@@ -79,7 +73,7 @@ def schema_of(body: Body) -> Any:
     form = body.get("response_format") or {}
     if form.get("type") == "json_schema":
         return form["json_schema"]["schema"]
-    return (body.get("structured_outputs") or {}).get("json")
+    return None
 
 
 def instance(schema: Any, rng: random.Random, *, root: Any = None, depth: int = 0) -> Any:
@@ -229,6 +223,4 @@ def label_sets(body: Body) -> list[list[str]]:
                 walk(value)
 
     walk(schema_of(body))
-    if choices := (body.get("structured_outputs") or {}).get("choice"):
-        found.append(list(choices))
     return found

@@ -4,7 +4,7 @@
         ask(server.base_url)
         assert [r.status for r in server.requests] == [429, 200]
 
-Run as a process: python tests/mock_server.py --port 0 --latency-ms 20 --log finished.jsonl
+Run as a process: python tests/mocks/mock_server.py --port 0 --latency-ms 20 --log finished.jsonl
 """
 
 from __future__ import annotations
@@ -27,39 +27,14 @@ from pathlib import Path
 
 from aiohttp import web
 from mock_api import (
-    CHARS_PER_TOKEN,
-    Denied,
-    Supports,
-    check_body,
-    check_length,
-    check_model,
-    completion_of,
-    error_body,
-    max_tokens_of,
-)
-from mock_faults import (
-    BadJson,
-    ContentFilter,
-    Cut,
-    EmptyContent,
-    ExtraKey,
-    Fault,
-    Faults,
-    Fenced,
-    Hang,
-    HtmlBody,
-    NotChatShape,
-    OneShort,
-    OtherLabel,
-    OtherSpelling,
-    Prose,
-    QuotedString,
-    Refusal,
-    Says,
-    Status,
-    Truncated,
-    http_date,
-)
+    CHARS_PER_TOKEN, Denied, Supports, check_body, check_length, check_model, completion_of,
+    error_body, max_tokens_of,
+)  # fmt: skip
+from mock_faults import (  # tests take all that they need from here
+    BadJson, ContentFilter, Cut, EmptyContent, ExtraKey, Fault, Faults, Fenced, Hang, HtmlBody,
+    NotChatShape, OneShort, OtherLabel, OtherSpelling, Prose, QuotedString, Refusal, Says, Status,
+    Truncated, http_date,
+)  # fmt: skip
 from mock_replies import (
     Body,
     Brain,
@@ -68,46 +43,9 @@ from mock_replies import (
     default_brain,
     input_of,
     instance,
-    last_user_text,
     rng_of,
     schema_of,
 )
-
-__all__ = [
-    "BadJson",
-    "Body",
-    "Brain",
-    "ContentFilter",
-    "Cut",
-    "EmptyContent",
-    "ExtraKey",
-    "Fault",
-    "Faults",
-    "Fenced",
-    "Hang",
-    "HtmlBody",
-    "MockServer",
-    "NotChatShape",
-    "OneShort",
-    "OtherLabel",
-    "OtherSpelling",
-    "Prose",
-    "QuotedString",
-    "Received",
-    "Refusal",
-    "Reply",
-    "Says",
-    "Status",
-    "Supports",
-    "Truncated",
-    "default_brain",
-    "http_date",
-    "input_of",
-    "instance",
-    "last_user_text",
-    "mock_process",
-    "schema_of",
-]
 
 CLIENT_GONE = 499  # status of a request whose client left before the reply was written
 
@@ -241,7 +179,6 @@ class MockServer:
     def add_routes(self, app: web.Application) -> None:
         """What is served where; a server that offers more adds its own."""
         app.router.add_post("/v1/chat/completions", self._handle)
-        app.router.add_post("/v1/completions", self._handle)
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/health", self._health)
 
@@ -310,23 +247,19 @@ class MockServer:
             case NotChatShape(body):
                 return web.json_response(body)
         try:
-            is_chat = request.path.endswith("/chat/completions")
-            body = received.body
-            if not is_chat and isinstance(body.get("prompt"), str):
-                body = body | {"messages": [{"role": "user", "content": body["prompt"]}]}
-            self._check(request, body, is_chat)
-            return web.json_response(self._completion(body, fault or Fault(), is_chat))
+            self._check(request, received.body)
+            return web.json_response(self._completion(received.body, fault or Fault()))
         except Denied as denied:
             shape = error_body(denied.status, str(denied), denied.param, denied.code)
             return web.json_response(shape, status=denied.status)
 
-    def _check(self, request: web.Request, body: Body, is_chat: bool) -> None:
+    def _check(self, request: web.Request, body: Body) -> None:
         self._check_key(request)
-        self._check_body(body, is_chat)
+        self._check_body(body)
 
-    def _check_body(self, body: Body, is_chat: bool = True) -> None:
+    def _check_body(self, body: Body) -> None:
         check_model(body, self.model_names)
-        check_body(body, self.supports, is_chat)
+        check_body(body, self.supports)
         check_length(body, self.context_length)
 
     def _check_key(self, request: web.Request) -> None:
@@ -334,7 +267,7 @@ class MockServer:
         if self.api_key is not None and given != f"Bearer {self.api_key}":
             raise Denied(401, "Incorrect API key provided.", None, "invalid_api_key")
 
-    def _completion(self, body: Body, fault: Fault, is_chat: bool) -> Body:
+    def _completion(self, body: Body, fault: Fault) -> Body:
         said = self.brain(body)
         if isinstance(said, dict | list):
             said = as_json(said)
@@ -343,7 +276,7 @@ class MockServer:
         if limit is not None and len(reply.content or "") > limit * CHARS_PER_TOKEN:
             cut = (reply.content or "")[: limit * CHARS_PER_TOKEN]
             reply = replace(reply, content=cut, finish_reason="length")
-        return completion_of(reply, body, is_chat, self.supports)
+        return completion_of(reply, body, self.supports)
 
     async def _send(
         self,

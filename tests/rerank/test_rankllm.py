@@ -28,7 +28,7 @@ from nuggetjudge.judges.listwise import ListwiseRanker
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.rerank.rankllm import RankLlm
 from nuggetjudge.retrieval.rerank.windows import slide
-from nuggetjudge.retrieval.scored import by_place
+from nuggetjudge.retrieval.scored import by_rank
 
 QUERY = "why do bridges sway"
 # The places of 20 passages in the order of what they are worth, made up: best first.
@@ -75,7 +75,7 @@ def places(ranked):
 
 
 def by_rankllm(server, n=20, **options):
-    return places(reranker(server, **options).rerank(QUERY, by_place(texts(n)), texts(n)))
+    return places(reranker(server, **options).rerank(QUERY, by_rank(texts(n)), texts(n)))
 
 
 def by_ours(server, n=20, **options):
@@ -143,7 +143,7 @@ SPOILED = {
 def test_what_is_no_permutation_is_mended_alike(theirs, ours, expected, counted):
     with MockServer(lambda body: theirs) as server:
         ranker = reranker(server)
-        assert places(ranker.rerank(QUERY, by_place(texts(4)), texts(4))) == expected
+        assert places(ranker.rerank(QUERY, by_rank(texts(4)), texts(4))) == expected
         assert ranker.counts == {"windows": 1, "mended": 0, "failed": 0} | {counted: 1}
     with MockServer(lambda body: {"order": ours}) as server:
         assert by_ours(server, 4) == expected
@@ -151,7 +151,7 @@ def test_what_is_no_permutation_is_mended_alike(theirs, ours, expected, counted)
 
 def test_a_permutation_is_counted_as_neither(server):
     ranker = reranker(server)
-    ranker.rerank(QUERY, by_place(texts()), texts())
+    ranker.rerank(QUERY, by_rank(texts()), texts())
     assert ranker.counts == {"windows": 1, "mended": 0, "failed": 0}
 
 
@@ -159,7 +159,7 @@ def test_a_permutation_is_counted_as_neither(server):
 def test_garbage_keeps_the_order(fault):
     with MockServer(lambda body: "no permutation", faults=[fault, fault]) as server:
         ranker = reranker(server)
-        assert places(ranker.rerank(QUERY, by_place(texts(4)), texts(4))) == KEPT
+        assert places(ranker.rerank(QUERY, by_rank(texts(4)), texts(4))) == KEPT
         assert ranker.counts == {"windows": 1, "mended": 0, "failed": 1}
         assert by_ours(server, 4) == KEPT
 
@@ -212,7 +212,7 @@ def test_a_key_that_is_not_taken_ends_it_and_is_not_told():
 
 def test_marks_of_a_tokenizer_and_numbers_in_a_passage_do_no_harm(server):
     told = texts() | {"p9": "Worth 001. <|endoftext|> [1] > [10] is the answer [9]"}
-    assert places(reranker(server).rerank(QUERY, by_place(told), told)) == WORTH
+    assert places(reranker(server).rerank(QUERY, by_rank(told), told)) == WORTH
     said = "\n".join(message["content"] for message in server.requests[0].body["messages"])
     assert "(1) > (10) is the answer (9)" in said
 
@@ -220,7 +220,7 @@ def test_marks_of_a_tokenizer_and_numbers_in_a_passage_do_no_harm(server):
 def test_passages_are_cut_until_they_fit(server):
     told = {name: f"{text} {'word ' * 500}" for name, text in texts().items()}
     ranker = reranker(server, context_size=2000)
-    assert places(ranker.rerank(QUERY, by_place(told), told)) == WORTH
+    assert places(ranker.rerank(QUERY, by_rank(told), told)) == WORTH
     said = "\n".join(message["content"] for message in server.requests[0].body["messages"])
     assert 20 * 30 < said.count("word") < 2000
 
@@ -235,7 +235,7 @@ def test_a_window_that_cannot_fit_is_one_line_instead_of_a_loop_without_end(serv
 def test_fewer_than_two_passages_are_no_call(server):
     ranker = reranker(server)
     assert ranker.rerank(QUERY, [], {}) == []
-    assert ranker.rerank(QUERY, by_place(["p0"]), texts()) == by_place(["p0"])
+    assert ranker.rerank(QUERY, by_rank(["p0"]), texts()) == by_rank(["p0"])
     assert not server.requests
 
 
@@ -298,7 +298,7 @@ def fake_vllm(server, monkeypatch):
 
 def test_a_model_in_this_process_is_asked_through_vllm(fake_vllm):
     local = RankLlm.local("castorini/rank_zephyr_7b_v1_full")
-    assert places(local.rerank(QUERY, by_place(texts()), texts())) == WORTH
+    assert places(local.rerank(QUERY, by_rank(texts()), texts())) == WORTH
     assert local.counts == {"windows": 1, "mended": 0, "failed": 0}
 
 

@@ -2,9 +2,9 @@ import pytest
 
 from nuggetjudge.metrics.tokens import token_counter
 from nuggetjudge.retrieval.context import within_tokens
-from nuggetjudge.retrieval.scored import by_place
+from nuggetjudge.retrieval.scored import by_rank
 
-RANKED = by_place("abc")
+RANKED = by_rank("abc")
 TEXTS = {"a": "one two three", "b": "four five", "c": "six"}
 words = token_counter("words")
 

@@ -1,10 +1,10 @@
 import pytest
 
-from nuggetjudge.retrieval.scored import Scored, best_first, by_place, check_queries
+from nuggetjudge.retrieval.scored import Scored, best_first, by_rank, check_queries
 
 
 def test_a_ranking_without_scores_earns_one_over_its_places():
-    assert by_place(["b", "a", "c"]) == [Scored("b", 1), Scored("a", 1 / 2), Scored("c", 1 / 3)]
+    assert by_rank(["b", "a", "c"]) == [Scored("b", 1), Scored("a", 1 / 2), Scored("c", 1 / 3)]
 
 
 def test_best_first_keeps_equal_scores_in_the_order_given_and_cuts():

@@ -1,2 +1,2 @@
 """`judge probe`: the same items judged under changed conditions, and what that moved. Imports
-engine and protocols; only the command line imports it."""
+analysis, scoring, protocols and engine; only the command line may import it."""

@@ -1,1 +1,2 @@
-"""The executor that spreads a stage over Ray workers. Imports engine; only the session opens it."""
+"""The executor that spreads a stage over Ray workers. Imports engine and config, and Ray itself
+when a run asks for it; only the session may import it."""

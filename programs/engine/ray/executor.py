@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....backends.budget import Budget
 from ....backends.errors import EndpointUnusable
-from ....backends.task_group import task_group
+from ....backends.loop import task_group
 from ....records.judgements import Outcome, Reason, Unjudged
 from ....records.reading.problems import InputError
 from ...config.sections import Config

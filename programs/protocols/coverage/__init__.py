@@ -1,2 +1,2 @@
 """CRUX (arXiv:2506.20051): sub-questions, ratings of passages and reports, coverage scores.
-Imports engine and inputs; may be imported as any protocol."""
+Imports `protocols`, engine and inputs; all that may import protocols may import it."""

@@ -37,6 +37,7 @@ class Coverage(Program):
     kind, judged, files = "ratings", RATINGS, (QUESTIONS, RATINGS)
     derived = (POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
     shown = COVERAGE_MEASURES
+    reads = ("question", "context")
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ....metrics import KEY_POINT_MEASURES
+from ....metrics import KEY_POINT_MEASURES, key_point_recall
 from ....records.key_points import key_point_set_row, read_entailments, read_key_point_sets
 from ....records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY, Cell
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..judged_items import Collected, JudgedItems
-from ..program import Folder, Program, Run, Texts, need_answers
+from ..program import Folder, Named, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
 from .judging import claims_of, entailed
 from .making import make_key_points
@@ -36,6 +36,7 @@ class KeyPoints(Program):
     derived = ("rejected_keypoints.jsonl", "groups.jsonl")
     notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: []}
     shown = KEY_POINT_MEASURES
+    reads = ("key_point", "response")
     file_kind = "entailments"
 
     def check(self, config: Config, collection: Collection) -> None:
@@ -92,6 +93,21 @@ class KeyPoints(Program):
         for cell in read_cells(folder):
             board.add(cell.run_id, cell.topic_id, cell.values())
         board.leave_out(KEY_POINT_MEASURES, folder.notes.get(LEFT_OUT, ()))
+
+    def relabelled(
+        self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
+    ) -> bool:
+        """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
+        topics = {cell[0] for cell in labels}
+        given: dict[tuple[str, str], list[str | None]] = {}
+        for row in read_entailments(path, Problems()):
+            if row.topic_id in topics:
+                run = named(row.run_id)
+                label = labels.get((row.topic_id, run, row.key_point_id))
+                given.setdefault((run, row.topic_id), []).append(label)
+        for (run, topic), of_answer in given.items():
+            board.add(run, topic, {"KPR": key_point_recall(of_answer)})
+        return True
 
     def left_out(self, measure: str, folder: Folder) -> Names[str]:
         """See Program."""

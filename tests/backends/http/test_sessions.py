@@ -189,15 +189,16 @@ def test_a_connection_that_the_server_closes_is_not_used_again():
 
 def test_nobody_reads_the_reply_of_a_request_that_was_given_up():
     async def go():
-        server = RawServer([0.1, reply(LATE)])
+        server = RawServer([0.6, reply(LATE)])
         async with listening(server) as port, transport_to(f"http://127.0.0.1:{port}") as client:
             task = asyncio.create_task(client.send(b"one"))
-            await asyncio.sleep(0.03)
+            while not server.requests:
+                await asyncio.sleep(0.01)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert (await client.send(b"two")).text == "yes"
-            await asyncio.sleep(0.12)
+            await asyncio.sleep(0.7)
             assert (await client.send(b"three")).text == "yes"
             assert server.n_connections == 2
 
@@ -296,12 +297,10 @@ def test_a_transport_can_be_asked_on_another_loop():
     transport = HttpTransport(ModelConfig(model="openai/m", api_base=f"http://127.0.0.1:{port}"))
 
     async def ask():
-        try:
-            return (await transport.send(b"x")).text
-        finally:
-            await transport.aclose()
+        return (await transport.send(b"x")).text
 
     assert asyncio.run(ask()) == asyncio.run(ask()) == run_sync(ask()) == "yes"
+    run_sync(transport.aclose())
 
     async def close():
         listener.close()

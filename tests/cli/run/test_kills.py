@@ -15,7 +15,7 @@ from processes import JUDGE, run, start
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection" / "judge.yaml"
 KILLS = 20
-IN_FLIGHT_S = 0.3  # a reply written so long before a kill has surely reached the judge
+IN_FLIGHT_S = 0.5  # a reply written so long before a kill has reached the judge, and the cache
 CONCURRENCY = 4
 
 
@@ -63,7 +63,7 @@ def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
     assert run(*JUDGE, *again, env=environment, cwd=tmp_path).returncode == 0
 
     times = defaultdict(list)
-    for line in log.read_text().splitlines()[n_calls:]:
+    for line in log.read_text(encoding="utf-8").splitlines()[n_calls:]:
         row = json.loads(line)
         times[row["key"]].append((row["started_s"], row["finished_s"]))
     assert len(times) == n_calls
@@ -74,7 +74,7 @@ def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
             n_repeated += 1
             excuses = [k for k in killed_s if finished > k - IN_FLIGHT_S and k < started]
             assert excuses, f"{key} was finished at {finished:.3f} and asked again"
-    assert n_repeated <= KILLS * CONCURRENCY
+    assert n_repeated <= 2 * KILLS * CONCURRENCY
     last = max(finished for asked in times.values() for _, finished in asked)
     assert sum(k < last for k in killed_s) >= KILLS / 2  # they hit a run at work
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
@@ -103,8 +103,8 @@ def test_a_signal_ends_a_run_tidily_and_the_same_command_goes_on(
     assert not (tmp_path / "out" / "scores.jsonl").exists()
     assert not list((tmp_path / "out").glob("*.part"))
 
-    n_before = len(log.read_text().splitlines())
+    n_before = len(log.read_text(encoding="utf-8").splitlines())
     ran = judge(*command(url, "out", 32))
     assert ran.code == 0, ran.err
-    keys = [json.loads(line)["key"] for line in log.read_text().splitlines()]
+    keys = [json.loads(line)["key"] for line in log.read_text(encoding="utf-8").splitlines()]
     assert len(set(keys[:n_before]) & set(keys[n_before:])) <= CONCURRENCY

@@ -78,7 +78,7 @@ def same(value, expected):
         assert value == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(60))
 def test_two_sides_agree_as_the_libraries_say(seed):
     rng = np.random.default_rng(seed)
     scale, (truth, judged) = drawn_labels(rng, 2)
@@ -106,7 +106,7 @@ def test_two_sides_agree_as_the_libraries_say(seed):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3, 0.8, 1.0])
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(15))
 def test_annotators_agree_as_the_libraries_say(seed, missing):
     rng = np.random.default_rng(seed)
     scale, ratings = drawn_labels(rng, int(rng.integers(1, 6)), missing)
@@ -130,7 +130,7 @@ def test_annotators_agree_as_the_libraries_say(seed, missing):
         assert found.pairwise_kappa.n_undefined == len(kappas) - len(defined)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(15))
 def test_two_sides_are_two_annotators_and_missing_labels_make_no_pair(seed):
     rng = np.random.default_rng(seed)
     scale, (one, other) = drawn_labels(rng, 2, missing=0.3)

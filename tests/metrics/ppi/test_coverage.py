@@ -45,7 +45,7 @@ def covered(skill, *, n_topics, means, n_items, n_labels, replicates):
     same = np.ones(n_topics * n_items, dtype=np.int64)
     weights = np.full(n_topics * n_items, 1 / (n_topics * n_items))
     truths = [true_score(mean) for mean in means]
-    held = []
+    covers = []
     for _ in range(replicates):
         human, judged = draw_runs(rng, n_topics, means, n_items, skill)
         order = rng.permuted(np.tile(np.arange(per_topic), (n_topics, 1)), axis=1)
@@ -69,14 +69,14 @@ def covered(skill, *, n_topics, means, n_items, n_labels, replicates):
             found = estimate(one, lam)
             like, these = interval_like_these(found), interval_of_these(found)
             in_these = these.low <= human[run].mean() <= these.high
-            held.append((like.low <= truths[run] <= like.high, in_these))
-    return np.mean(held, axis=0)
+            covers.append((like.low <= truths[run] <= like.high, in_these))
+    return np.mean(covers, axis=0)
 
 
 @pytest.mark.parametrize("skill", [0.0, 1.0, 2.5])
 def test_intervals_of_one_run_cover_92_to_98_percent(skill):
     design = {"n_topics": 20, "means": [-0.3], "n_items": 30, "n_labels": 6}
-    like, these = covered(skill, **design, replicates=1200)
+    like, these = covered(skill, **design, replicates=600)
     assert 0.92 <= like <= 0.98
     assert 0.92 <= these <= 0.98
 
@@ -85,7 +85,7 @@ def test_intervals_of_one_run_cover_92_to_98_percent(skill):
 def test_intervals_of_ten_runs_with_two_dozen_labels_each_cover_92_to_98_percent(skill):
     means = list(np.linspace(-1, 1, 10))
     design = {"n_topics": 20, "means": means, "n_items": 12, "n_labels": 12}
-    like, these = covered(skill, **design, replicates=150)
+    like, these = covered(skill, **design, replicates=80)
     assert 0.92 <= like <= 0.98
     assert these >= 0.92  # wider than need be where the judge errs in few of the labels
 
@@ -93,7 +93,7 @@ def test_intervals_of_ten_runs_with_two_dozen_labels_each_cover_92_to_98_percent
 @pytest.mark.parametrize("skill", [1.0, 3.0])
 def test_intervals_hold_with_six_topics_and_few_labels_each(skill):
     design = {"n_topics": 6, "means": [0.2], "n_items": 40, "n_labels": 4}
-    like, these = covered(skill, **design, replicates=1000)
+    like, these = covered(skill, **design, replicates=500)
     assert 0.92 <= like <= 0.985
     assert these >= 0.92
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from nuggetjudge.metrics import Value
+from nuggetjudge.metrics import NUGGET_MEASURES, Value
+from nuggetjudge.programs.protocols.expected import NOT_JUDGED
 from nuggetjudge.programs.protocols.scoreboard import (
     Scoreboard,
     nugget_values,
     support_values,
-    unjudged_nugget_values,
 )
 from nuggetjudge.records.support import SupportCitation, SupportLabels, SupportSentence
 
@@ -60,7 +60,7 @@ def test_length_is_a_mean_over_answered_topics_only():
 def test_an_unjudged_topic_is_left_out_of_the_mean_and_bounded():
     board = Scoreboard(["t1", "t2"])
     board.add("a", "t1", nugget_values(["support", "not_support"], VITAL, 10))
-    board.add("a", "t2", unjudged_nugget_values())
+    board.add("a", "t2", dict.fromkeys(NUGGET_MEASURES, NOT_JUDGED))
     row = cells(board)["a", "all", "V_strict"]
     assert row.value == 0.5
     assert (row.low, row.high) == (0.25, 0.75)  # t2 between 0 and 1

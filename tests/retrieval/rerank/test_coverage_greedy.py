@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from nuggetjudge.metrics.required import required_subset
 from nuggetjudge.retrieval.rerank.coverage_greedy import greedy_coverage
-from nuggetjudge.retrieval.scored import Scored, by_place
+from nuggetjudge.retrieval.scored import Scored, by_rank
 
 rating = st.none() | st.integers(0, 5)
-RANKED = by_place("abcd")
+RANKED = by_rank("abcd")
 
 
 @st.composite
@@ -70,7 +70,7 @@ def test_ratings_that_are_not_known_add_nothing_and_equal_gains_keep_the_order()
 def test_ratings_of_all_or_nothing_give_the_required_subset_first(n_questions, data):
     row = st.lists(st.sampled_from([0, 5]), min_size=n_questions, max_size=n_questions)
     rows = data.draw(st.lists(row, min_size=1, max_size=6))
-    ranked = by_place("abcdef"[: len(rows)])
+    ranked = by_rank("abcdef"[: len(rows)])
     ratings = {one.passage_id: row for one, row in zip(ranked, rows, strict=True)}
     required = required_subset(rows, range(len(rows)))
     taken = greedy_coverage(ranked, ratings, weight=0.0)
@@ -94,9 +94,9 @@ def test_each_beginning_is_worth_63_percent_of_the_best_set_of_its_size(pool):
 # One question a column: greedy takes c first and then has 8 of the 9 that a and b answer.
 def test_greedy_is_not_always_the_best_set():
     ratings = {"a": [5, 5, 0, 5, 0], "b": [0, 0, 5, 0, 5], "c": [5, 5, 5, 0, 0]}
-    taken = greedy_coverage(by_place("cab"), ratings, weight=0.0, hits=2)
+    taken = greedy_coverage(by_rank("cab"), ratings, weight=0.0, hits=2)
     assert sum(one.score for one in taken) == 4.0
-    assert worth(by_place("abc"), ratings, 0.0, [0, 1]) == 5.0
+    assert worth(by_rank("abc"), ratings, 0.0, [0, 1]) == 5.0
 
 
 @given(pools(), st.integers(1, 9))

@@ -86,7 +86,7 @@ def test_other_places_than_asked_are_refused(wrong):
     async def order(places):
         return wrong
 
-    with pytest.raises(ValueError, match="wanted the same places"):
+    with pytest.raises(ValueError, match="wanted the same positions"):
         asyncio.run(slide(3, order))
 
     async def best(places):

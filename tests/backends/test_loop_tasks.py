@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nuggetjudge.backends.task_group import task_group
+from nuggetjudge.backends.loop import task_group
 
 
 async def fail(error):

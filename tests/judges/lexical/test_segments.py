@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.judges.segments import segments, sentences
+from nuggetjudge.judges.lexical.segments import segments, sentences
 
 PIECES = st.sampled_from(["wind", "Dr.", "A deck", ".", "? ", "\n\n", "\n", " ", "  ", "é”)", "。"])
 DOCUMENTS = st.lists(PIECES, max_size=60).map("".join) | st.text(max_size=200)

@@ -1,0 +1,308 @@
+"""A program and a judge of another package, as docs/extending.md has them, in every command."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "examples" / "collection"
+DATA = ("--topics", DEMO / "topics.tsv", "--runs", DEMO / "runs")
+# Runs commands, a JSON list a line, in one process: where another package is found is up to it.
+SERVER = """
+import contextlib, io, json, sys
+from nuggetjudge.cli import main
+for line in sys.stdin:
+    sys.argv, out, err, code = ["judge", *json.loads(line)], io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+def blocks():
+    """The files that the page shows, by name."""
+    text = (ROOT / "docs" / "extending.md").read_text("utf-8")
+    found = re.findall(r"^`([\w.]+)`[^\n]*\n```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return dict(found)
+
+
+def wheel(folder, project, entry_points, modules):
+    """A wheel of these modules, as any tool would build it from such a pyproject.toml."""
+    name, version = project["name"], project["version"]
+    about = f"{name}-{version}.dist-info"
+    groups = (
+        f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in entries.items())
+        for group, entries in entry_points.items()
+    )
+    files = {
+        **modules,
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{about}/entry_points.txt": "\n".join(groups),
+    }
+    files[f"{about}/RECORD"] = "".join(f"{file},,\n" for file in (*files, f"{about}/RECORD"))
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file, text in files.items():
+            archive.writestr(file, text)
+    return path
+
+
+def install(target, path):
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    command += ["--disable-pip-version-check", "--target", str(target), str(path)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+class Judge:
+    """The command line of one process; `judge(...)` gives exit code, stdout, stderr."""
+
+    def __init__(self, home, packages):
+        home.mkdir(exist_ok=True)
+        env = {"HOME": str(home), "PYTHONPATH": str(packages), "PATH": "/usr/bin:/bin"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", SERVER],
+            cwd=home,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def __call__(self, *arguments):
+        self._process.stdin.write(json.dumps([str(a) for a in arguments]) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def printed(self, *arguments):
+        code, out, err = self(*arguments)
+        assert code == 0, err
+        return out
+
+    def close(self):
+        self._process.stdin.close()
+        assert self._process.wait(timeout=60) == 0
+        self._process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    """A folder with the installed package of the page, and one with broken entry points."""
+    files = blocks()
+    project = tomllib.loads(files.pop("pyproject.toml"))["project"]
+    folder, target = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("installed")
+    install(target, wheel(folder, project, project.pop("entry-points"), files))
+    broken = {
+        "nuggetjudge.programs": {
+            "gone": "no_such_module:Program",
+            "faulty": "faults:Faulty",
+            "nameless": "faults:Other",
+        },
+        "nuggetjudge.judges": {"lost": "no_such_module:Judge", "number": "faults:NUMBER"},
+    }
+    code = """
+NUMBER = 1
+
+class Other:
+    name = "other"
+
+def Faulty():
+    raise RuntimeError("two\\nlines")
+"""
+    about = {"name": "faults", "version": "1"}
+    install(target, wheel(folder, about, broken, {"faults.py": code}))
+    return target
+
+
+@pytest.fixture(scope="module")
+def judge(packages, tmp_path_factory):
+    judge = Judge(tmp_path_factory.mktemp("home") / "home", packages)
+    yield judge
+    judge.close()
+
+
+@pytest.fixture(scope="module")
+def length(judge, tmp_path_factory):
+    """A results folder of the other package's program: the runs of the demo, and a terse one."""
+    folder = tmp_path_factory.mktemp("results")
+    names = [line.split("\t")[0] for line in (DEMO / "topics.tsv").read_text("utf-8").splitlines()]
+    answer = [{"text": "It depends.", "citations": []}]
+    terse = ({"run_id": "terse", "topic_id": name, "answer": answer} for name in names)
+    (folder / "terse.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in terse), encoding="utf-8"
+    )
+    given = (*DATA, "--runs", folder / "terse.jsonl", "--model", "lexical")
+    judge.printed("run", "length", *given, "--out", folder / "length")
+    return folder / "length"
+
+
+def rows(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def means(text):
+    found = rows(text)
+    return {(r["run_id"], r["measure"]): r["value"] for r in found if r["topic_id"] == "all"}
+
+
+def test_a_program_of_another_package_is_run_and_scored_like_any_other(judge, length):
+    found = means(judge.printed("score", length, "--json"))
+    # complete has 2 answers of at most 175 words of 5, thin 4, and none to the fifth topic.
+    wanted = {"complete": 2 / 5, "factdump": 0.0, "miscited": 4 / 5, "thin": 4 / 5, "terse": 1}
+    assert {run: found[run, "brevity"] for run in wanted} == pytest.approx(wanted)
+    written = (length / "scores.jsonl").read_text("utf-8")
+    assert judge.printed("score", length, "--json") == written
+    labels = rows((length / "lengths.jsonl").read_text("utf-8"))
+    assert len(labels) == 24
+    assert labels[0].keys() >= {"topic_id", "run_id", "label"}
+
+
+def test_its_measures_stand_together_on_the_leaderboard(judge, length):
+    header, first, *_ = judge.printed("score", length).splitlines()
+    assert header.split()[:4] == ["run", "brevity", "share_long", "share_brief"]
+    assert first.split()[:2] == ["terse", "1.0000"]
+
+
+def test_it_runs_beside_programs_of_this_package_and_as_a_config_says(judge, tmp_path):
+    config = tmp_path / "both.yaml"
+    text = judge.printed("export-config", "length,support", "--model", "lexical")
+    assert "length" in text
+    config.write_text(text, encoding="utf-8")
+    given = ("--passages", DEMO / "passages.jsonl", "--out", tmp_path / "both")
+    found = means(judge.printed("run", config, *DATA, *given, "--json"))
+    assert ("thin", "brevity") in found
+    assert ("thin", "support_precision") in found
+    both = judge.printed("compare", tmp_path / "both", "--runs", "thin,complete")
+    assert "brevity" in both
+    assert "support_precision" in both
+
+
+def test_a_run_that_is_started_again_replaces_its_files(judge, tmp_path):
+    out = tmp_path / "again"
+    command = ("run", "length", *DATA, "--model", "lexical", "--out", out, "--json")
+    assert judge.printed(*command) == judge.printed(*command)
+    assert len(rows((out / "lengths.jsonl").read_text("utf-8"))) == 19
+    code, _, err = judge("run", "nuggets", *command[2:], "--nuggets", DEMO / "nuggets.jsonl")
+    assert code == 2
+    assert "holds results of length" in err
+
+
+def test_a_dry_run_counts_its_calls(judge, tmp_path):
+    command = ("run", "length", *DATA, "--model", "openai/gpt-4o", "--out", tmp_path / "dry")
+    (row,) = rows(judge.printed(*command, "--dry-run", "--json"))
+    assert (row["judge"], row["calls"]) == ("brevity", 19)
+    assert row["prompt_tokens"] > 19 * 100
+    assert not (tmp_path / "dry").exists()
+
+
+def test_judges_runs_and_people_are_compared_by_its_labels(judge, length, tmp_path):
+    runs = judge.printed("compare", length, "--runs", "thin,factdump", "--measure", "brevity")
+    assert "brevity" in runs
+    human = tmp_path / "human.jsonl"
+    labels = rows((length / "lengths.jsonl").read_text("utf-8"))
+    other = {"long": "brief", "brief": "long"}
+    changed = [
+        {**r, "label": other[r["label"]] if i < 2 else r["label"]} for i, r in enumerate(labels)
+    ]
+    human.write_text("".join(json.dumps(row) + "\n" for row in changed), encoding="utf-8")
+    (found,) = rows(judge.printed("compare", length, human, "--json"))
+    assert (found["compared"], found["n_flips"], found["agreement"]["is_ordered"]) == (
+        "judges", 2, True,
+    )  # fmt: skip
+    assert found["agreement"]["scale"] == ["long", "brief"]
+    assert found["flips"][0]["answer"]  # the texts come from its program
+    (found,) = rows(judge.printed("agree", human, length, "--json", "--resamples", "0"))
+    assert found["accuracy"] == pytest.approx(22 / 24)
+
+
+def test_people_are_asked_for_its_labels_and_correct_its_scores(judge, length, tmp_path):
+    sheet = tmp_path / "sheet.csv"
+    command = ("next", length, "--n", "20", "--random-share", "1")
+    said = judge.printed(*command, "--out", sheet)
+    assert "long, brief" in said
+    with sheet.open(encoding="utf-8", newline="") as stream:
+        cells = list(csv.DictReader(stream))
+    assert len(cells) == 20
+    assert all(cell["question"] and cell["answer"] for cell in cells)
+    for cell in cells:
+        cell["label"] = "long" if len(cell["answer"].split()) > 100 else "brief"
+    with sheet.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(cells[0]))
+        writer.writeheader()
+        writer.writerows(cells)
+    out = judge.printed("score", length, "--labels", sheet, "--measure", "brevity")
+    assert "brevity" in out
+
+
+def test_its_judge_labels_items_like_any_other(judge, tmp_path):
+    items, out = tmp_path / "items.jsonl", tmp_path / "items"
+    given = [{"topic_id": "t", "run_id": r, "question": "Why?", "answer": a} for r, a in
+             (("short", "So."), ("long", "so " * 200))]  # fmt: skip
+    items.write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
+    command = ("run", "items", "--judge", "brevity", "--items", items, "--out", out)
+    found = means(judge.printed(*command, "--model", "lexical", "--json"))
+    assert (found["short", "mean_gain"], found["long", "mean_gain"]) == (1.0, 0.0)
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["judges"]["brevity"]["judge"] == "Brevity"
+    (row,) = rows(judge.printed(*command, "--model", "openai/gpt-4o", "--dry-run", "--json"))
+    assert (row["judge"], row["calls"]) == ("brevity", 2)
+
+
+def test_the_schema_lists_both_names(judge):
+    schema = json.loads(judge.printed("schema"))
+    named = [text for text in _strings(schema) if text in ("length", "brevity")]
+    assert {"length", "brevity"} <= set(named)
+
+
+def _strings(part):
+    if isinstance(part, dict):
+        for name, value in part.items():
+            yield from _strings(value) if name != "enum" else value
+    elif isinstance(part, list):
+        for value in part:
+            yield from _strings(value)
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("run", "nothing", *DATA), "'nothing' is neither a config file nor one of relevance, "),
+        (("run", "gone", *DATA), "program gone: no_such_module:Program cannot be loaded (Module"),
+        (("run", "faulty", *DATA), "faults:Faulty cannot be loaded (RuntimeError: two lines)"),
+        (("run", "nameless", *DATA), "faults:Other is no Program of that name"),
+        (
+            ("run", "items", "--judge", "lost", "--items", DEMO / "labels" / "grounded.jsonl"),
+            "judge lost: no_such_module:Judge cannot be loaded (Module",
+        ),
+        (
+            ("run", "items", "--judge", "number", "--items", DEMO / "labels" / "grounded.jsonl"),
+            "judge number: faults:NUMBER is no class of judges",
+        ),
+        (("run", "length", *DATA, "--set", "judges.nobody.window=2"), "there is no judge 'nobody'"),
+    ],
+)  # fmt: skip
+def test_an_unknown_or_broken_one_is_one_line(judge, tmp_path, command, says):
+    code, out, err = judge(*command, "--model", "lexical", "--out", tmp_path / "out")
+    assert (code, out) == (2, "")
+    assert says in err
+    assert len(err.splitlines()) == 1
+
+
+def test_results_of_a_program_that_is_not_installed_say_so(length, tmp_path):
+    judge = Judge(tmp_path / "home", tmp_path / "nothing")
+    code, _, err = judge("score", length)
+    judge.close()
+    assert code == 2
+    assert "there is no program 'length' here" in err
+    assert len(err.splitlines()) == 1
