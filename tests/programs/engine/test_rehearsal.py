@@ -26,7 +26,7 @@ OWN = """\
 name: tone
 question: Is the tone of the text calm?
 inputs: {text: a text}
-labels: [loud, serene]
+labels: [loud, serene_and_calm]
 """
 
 
