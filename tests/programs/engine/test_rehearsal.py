@@ -9,6 +9,7 @@ from mock_server import MockServer, input_of, schema_of
 
 from nuggetjudge.calibration.session import calibrate_file, plan_file
 from nuggetjudge.calibration.settings import Settings
+from nuggetjudge.calibration.split import split_topics
 from nuggetjudge.judges import NuggetAssigner
 from nuggetjudge.judges.fitted.files import FittedPrompt, JudgeFile
 from nuggetjudge.programs.build.crux import build_crux, plan_build
@@ -195,7 +196,7 @@ def test_a_judge_without_a_lexical_rule_is_counted_with_its_first_label(
     config = config_of(**settings)
     [forecast] = plan(config)
     assert (forecast.judge, forecast.calls) == ("item", 3)
-    assert forecast.completion_tokens == 3 * (len('{"label": "loud"}') // 4 + 1)
+    assert forecast.completion_tokens == 3 * ((len("label loud") + 2 * len('{"":""}')) // 4 + 1)
     judge_collection(config)
     assert len(server.requests) == 3
     with pytest.raises(InputError, match="lexical"):  # as the run itself says it
@@ -277,3 +278,23 @@ def test_a_calibration_asks_as_forecast(server, config_of, tmp_path):
             told.append(str(refused.value))
         assert told[0] == told[1]
     assert len(server.requests) == 36
+
+
+def test_a_search_counts_as_the_most_it_may_take_and_its_test_twice(server, config_of, tmp_path):
+    rows = [
+        {"topic_id": f"t{i % 9}", "run_id": "r", "sentence_id": str(i), "passage_id": "p",
+         "sentence": f"claim {i} burned", "passage": f"mill {i}",
+         "label": ("full_support", "no_support")[i // 9 % 2]}
+        for i in range(36)
+    ]  # fmt: skip
+    labels = write(tmp_path / "labels.jsonl", *rows)
+    settings = Settings(method="few-shot", options={"k": 2})
+    split = split_topics([f"t{i}" for i in range(9)], shares=settings.shares, seed=settings.seed)
+    n_dev, n_test = 4 * len(split.dev), 4 * len(split.test)
+    forecast = calls(plan_file(labels, "support", config_of(), settings))
+    assert forecast == {"support test, twice": 2 * n_test, "support search, at most": 2 * n_dev}
+    calibrate_file(labels, "support", config_of(), settings)
+    assert len(server.requests) <= sum(forecast.values())
+    assert len(server.requests) >= n_test + n_dev
+    with pytest.raises(InputError, match="only a language model has"):
+        plan_file(labels, "support", load_config(None, {}, model="lexical"), settings)
