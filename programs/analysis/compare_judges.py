@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from ...metrics import kendall_tau
-from ...metrics.bootstrap import LEVEL, RESAMPLES, Draws
+from ...metrics.bootstrap import Draws
 from ...records.labels.cells import Cell, LabelFile
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
+from ...records.labels.run_names import renamed
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from ..protocols.judged_files import are_ordered, judged_file, scale_of
@@ -28,11 +29,8 @@ def compare_judges(
     one: Path,
     other: Path,
     problems: Problems,
-    *,
     kind: str | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    level: float = LEVEL,
+    **draws: Unpack[Draws],
 ) -> dict[str, Any]:
     """Compare the labels that two judges gave to the same cells.
 
@@ -40,7 +38,7 @@ def compare_judges(
         one, other: results folders or files of labels.
         kind: of two folders, the judgements to compare: nuggets, support, relevance, ratings or
             keypoints.
-        resamples, seed, level: of the intervals of agreement, which draw topics.
+        draws: of the intervals of agreement, which draw topics.
 
     Returns:
         agreement: what `agree` returns, `one` as the truth.
@@ -53,7 +51,6 @@ def compare_judges(
         cost: calls, tokens and dollars of both folders and the ratio a judgement; else None.
     Raises: InputError if there is no cell in common.
     """
-    draws: Draws = {"resamples": resamples, "seed": seed, "level": level}
     agreement = agree(one, other, problems, kind=kind, **draws)
     kind = agreement["kind"]
     if kind == "scores":
@@ -62,11 +59,12 @@ def compare_judges(
     scale = scale_of(one, other, kind=kind)
     files = [read_labels(judged_file(path, kind), Problems(), scale=scale) for path in (one, other)]
     aliases = agreement["run_aliases"]
-    truth, judged = files[0].cells, _renamed(files[1], aliases)
-    place = {label: i for i, label in enumerate(agreement["scale"])}
+    truth, names = files[0].cells, files[1].key_names
+    judged = {renamed(cell, names, aliases): label for cell, label in files[1].cells.items()}
+    rank = {label: i for i, label in enumerate(agreement["scale"])}
     flips = [c for c in sorted(truth.keys() & judged.keys()) if truth[c] != judged[c]]
     if are_ordered(files[0].kind, agreement["scale"], one, other):
-        flips.sort(key=lambda cell: -abs(place[truth[cell]] - place[judged[cell]]))
+        flips.sort(key=lambda cell: -abs(rank[truth[cell]] - rank[judged[cell]]))
     counts = Counter((truth[cell], judged[cell]) for cell in flips)
     return {
         "compared": "judges",
@@ -83,20 +81,6 @@ def compare_judges(
     }
 
 
-def _renamed(file: LabelFile, aliases: Mapping[str, str]) -> dict[Cell, str]:
-    """The labels under the run names of the other judge."""
-    return {_alias(cell, file.key_names, aliases): label for cell, label in file.cells.items()}
-
-
-def _alias(cell: Cell, key_names: Sequence[str], aliases: Mapping[str, str]) -> Cell:
-    if not aliases:
-        return cell
-    return tuple(
-        aliases.get(part, part) if name == "run_id" else part
-        for name, part in zip(key_names, cell, strict=True)
-    )
-
-
 def _flip_rows(
     flips: Sequence[Cell],
     paths: tuple[Path, Path],
@@ -107,7 +91,7 @@ def _flip_rows(
 ) -> list[dict[str, Any]]:
     first, second = files
     back = {run: name for name, run in aliases.items()}
-    named = {cell: _alias(cell, second.key_names, back) for cell in flips}
+    named = {cell: renamed(cell, second.key_names, back) for cell in flips}
     if not flips:
         return []
     texts = cell_texts(paths[0], first.kind, flips, problems)

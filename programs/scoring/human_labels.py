@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...records.labels.cells import Cell, check_labelled
+from ...records.labels.cells import Cell, check_labelled, check_same_things
 from ...records.labels.kinds import file_kind
 from ...records.labels.label_rows import csv_lines
 from ...records.labels.labels import read_labels
@@ -54,9 +54,7 @@ def human_labels(
     check_labelled(first, labels)
     cells = first.cells
     items = read_items(path, first.kind, problems, topics)
-    if items.key_names != first.key_names:
-        keys = " and ".join(", ".join(names) for names in (items.key_names, first.key_names))
-        raise InputError(f"{path} and {labels}: labels of different things ({keys})")
+    check_same_things(path, items.key_names, labels, first.key_names)
     if "run_id" in items.key_names:
         cells = _with_judged_runs(cells, items, labels, problems)
     cells = _of_items(cells, items, path, labels, problems, ignore_others)
