@@ -24,7 +24,7 @@ from ..engine.manifest import read_manifest
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection
 from ..inputs.hostile import looks_like_an_instruction
-from .item_scores import ITEMS, ItemScale, ItemScores, labelled_items, read_labelled
+from .item_scores import ITEMS, ItemScale, item_rows, labelled_items, read_labelled
 from .judged_items import JudgedItems
 from .program import Folder, Program, Run, Texts
 from .scoreboard import Scoreboard
@@ -73,10 +73,8 @@ class Items(Program):
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """See Program."""
         scale = ItemScale(**folder.notes[ITEMS])
-        scores = ItemScores(scale)
-        for item in read_labelled(folder.need(FILE), scale, folder.problems):
-            scores.add(item)
-        board.extend(scores.rows(folder.topics or ()))
+        items = read_labelled(folder.need(FILE), scale, folder.problems)
+        board.extend(item_rows(items, scale, folder.topics or ()))
 
     def scale(self, folder: Path) -> ItemScale | None:
         """See Program."""

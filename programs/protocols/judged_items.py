@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -121,3 +122,25 @@ class Collected:
             np.array(self.is_first, dtype=bool),
             measures,
         )
+
+
+def equal_items(
+    given: Sequence[tuple[Cell, str, str | None, Mapping[str, float] | None]],
+    kind: LabelKind,
+    scale: tuple[str, ...],
+    key_names: tuple[str, ...],
+    gains: Mapping[str, Mapping[str, float]],
+    topics: Sequence[str],
+) -> JudgedItems:
+    """Items of which each counts the same in its topic and run.
+
+    Args:
+        given: of each its cell, run, label and probabilities.
+        gains: by measure; topics: over which they are means.
+    """
+    at = key_names.index("topic_id")
+    sizes = Counter((run_id, cell[at]) for cell, run_id, _, _ in given)
+    found = Collected([ALL])
+    for cell, run_id, label, probabilities in given:
+        found.add(cell, run_id, label, probabilities, {ALL: 1 / sizes[run_id, cell[at]]})
+    return found.items(kind, scale, key_names, dict.fromkeys(gains, ALL), gains, {ALL: topics})

@@ -13,7 +13,7 @@ from ....records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY, Cell
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
-from ..judged_items import Collected, JudgedItems
+from ..judged_items import JudgedItems, equal_items
 from ..program import Folder, Named, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
 from .judging import claims_of, entailed
@@ -117,26 +117,17 @@ class KeyPoints(Program):
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each key point of an answer; where they could not be made, one that was not judged."""
-        found = Collected(["KPR"])
-        rows = list(read_entailments(folder.need(ENTAILMENTS), folder.problems))
-        sizes: dict[tuple[str, str], int] = {}
-        for row in rows:
-            answer = (row.run_id, row.topic_id)
-            sizes[answer] = sizes.get(answer, 0) + 1
-        for row in rows:
-            found.topics[row.topic_id] = None
-            cell = (row.topic_id, row.run_id, row.key_point_id)
-            weights = {"KPR": 1 / sizes[row.run_id, row.topic_id]}
-            found.add(cell, row.run_id, row.label, row.probabilities, weights)
+        given: list[tuple[Cell, str, str | None, Mapping[str, float] | None]] = [
+            ((row.topic_id, row.run_id, row.key_point_id), row.run_id, row.label, row.probabilities)
+            for row in read_entailments(folder.need(ENTAILMENTS), folder.problems)
+        ]
         for run_id, topic_id in folder.notes.get(UNMADE, ()):
-            found.topics[topic_id] = None
-            found.add((topic_id, run_id, ""), run_id, None, None, {"KPR": 1.0})
-        every = sorted(found.topics) if folder.topics is None else folder.topics
+            given.append(((topic_id, run_id, ""), run_id, None, None))
+        every = sorted({cell[0] for cell, *_ in given}) if folder.topics is None else folder.topics
         left_out = folder.notes.get(LEFT_OUT, ())
-        counted = {"KPR": [topic for topic in every if topic not in left_out]}
+        counted = [topic for topic in every if topic not in left_out]
         gains = {"KPR": {label: float(label == "yes") for label in ENTAILMENT_SCALE}}
-        measures = {"KPR": "KPR"}
-        return found.items("keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, measures, gains, counted)
+        return equal_items(given, "keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, gains, counted)
 
     def texts(
         self, config: Config, folder: Path, wanted: Names[Cell]
