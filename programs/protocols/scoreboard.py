@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from ...metrics import Value, mean_over_topics, nugget_scores, support_scores
+from ...metrics import Value, mean_over_topics, nugget_scores
 from ...records.rows import ScoreRow
-from ...records.support import SupportLabels
 
 LENGTH = "length"  # words
 # Means over the topics that a run answered: an answer that is not there is not short and claims
@@ -67,8 +66,7 @@ class Scoreboard:
                 mean, n_topics = mean_over_topics(
                     known, wanted if measure not in OF_ANSWERED else None
                 )
-                row = value_row(run_id, "all", measure, mean)
-                yield row.model_copy(update={"n_topics": n_topics})
+                yield value_row(run_id, "all", measure, mean, n_topics)
 
     def _must_answer(self, measure: str, topics: Sequence[str]) -> set[str]:
         """The topics on which a measure means something.
@@ -97,24 +95,10 @@ def nugget_values(
     return values
 
 
-def support_values(labels: SupportLabels, *, all_citations: bool) -> dict[str, Value]:
-    """The support measures of one answer; the `_all` ones only where all were asked for."""
-    by_sentence = [[c.label for c in s.citations] for s in labels.sentences]
-    return citation_values(by_sentence, all_citations=all_citations)
-
-
-def citation_values(
-    labels: Sequence[Sequence[str | None]], *, all_citations: bool
-) -> dict[str, Value]:
-    """As `support_values`, from the labels of each sentence's citations."""
-    values = support_scores(labels)
-    if not all_citations:
-        values = {name: v for name, v in values.items() if not name.endswith("_all")}
-    return values
-
-
-def value_row(run_id: str, topic_id: str, measure: str, value: Value) -> ScoreRow:
-    """One value as a row."""
+def value_row(
+    run_id: str, topic_id: str, measure: str, value: Value, n_topics: int | None = None
+) -> ScoreRow:
+    """One value as a row; of a mean with the topics that it is over."""
     return ScoreRow(
         run_id=run_id,
         topic_id=topic_id,
@@ -124,4 +108,5 @@ def value_row(run_id: str, topic_id: str, measure: str, value: Value) -> ScoreRo
         n_unjudged=value.n_unjudged,
         low=value.low,
         high=value.high,
+        n_topics=n_topics,
     )

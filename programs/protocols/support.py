@@ -6,6 +6,7 @@ from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ...metrics import Value, support_scores
 from ...metrics.gains import SUPPORT_GAINS
 from ...records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE, Cell
 from ...records.reading.problems import InputError, Problems
@@ -18,7 +19,7 @@ from ..inputs.collection import Collection, load_collection
 from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
 from .program import Folder, Named, Program, Run, Texts, need_answers
-from .scoreboard import Scoreboard, citation_values, support_values
+from .scoreboard import Scoreboard
 
 FILE = "support.jsonl"
 
@@ -87,10 +88,10 @@ class Support(Program):
         is_expected = False
         for row in read_support(path, folder.problems):
             is_expected |= has_probabilities(row)
-            board.add(row.run_id, row.topic_id, support_values(row, all_citations=every))
+            given = [[c.label for c in s.citations] for s in row.sentences]
+            board.add(row.run_id, row.topic_id, _asked(support_scores(given), every))
         for row in read_support(path, Problems()) if is_expected else ():
-            values = expected_support_values(row, all_citations=every)
-            board.add(row.run_id, row.topic_id, values)
+            board.add(row.run_id, row.topic_id, _asked(expected_support_values(row), every))
 
     def relabelled(
         self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
@@ -104,7 +105,7 @@ class Support(Program):
                     [labels.get((*at, str(s.id), c.passage_id)) for c in s.citations]
                     for s in row.sentences
                 ]
-                board.add(at[1], row.topic_id, citation_values(given, all_citations=True))
+                board.add(at[1], row.topic_id, support_scores(given))
         return True
 
     def items(self, folder: Folder) -> JudgedItems:
@@ -138,6 +139,11 @@ class Support(Program):
                     if cell in wanted and name in passages:
                         texts = {"question": question, "sentence": sentence.text}
                         yield cell, {**texts, "passage": passages[name].text}
+
+
+def _asked(values: Mapping[str, Value], every: bool) -> dict[str, Value]:
+    """The measures of an answer; the `_all` ones only where every citation was asked about."""
+    return {name: value for name, value in values.items() if every or "_all" not in name}
 
 
 def _items(
