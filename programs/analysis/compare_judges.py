@@ -76,7 +76,7 @@ def compare_judges(
             for (label, other_label), n in sorted(counts.items(), key=lambda item: -item[1])
         ],
         "flips": _flip_rows(flips, (one, other), files, (truth, judged), aliases, problems),
-        "ranking": _ranking((one, other), kind, (truth, judged), aliases),
+        "ranking": _ranking((one, other), kind, (truth, judged), names, aliases),
         "cost": _cost(one, other),
     }
 
@@ -114,12 +114,18 @@ def _flip_rows(
 
 
 def _ranking(
-    paths: tuple[Path, Path], kind: str, labels: tuple[Labels, Labels], aliases: Mapping[str, str]
+    paths: tuple[Path, Path],
+    kind: str,
+    labels: tuple[Labels, Labels],
+    key_names: Sequence[str],
+    aliases: Mapping[str, str],
 ) -> dict[str, Any] | None:
     files = [judged_file(path, kind) for path in paths]
     shared = labels[0].keys() & labels[1].keys()
-    for file, of_runs in zip(files, ({}, aliases), strict=True):
-        boards = [_means(file, {c: given[c] for c in shared}, of_runs) for given in labels]
+    for file, of_file in zip(files, ({}, aliases), strict=True):
+        back = {run: name for name, run in of_file.items()}
+        cells = {cell: renamed(cell, key_names, back) for cell in shared}
+        boards = [_means(file, {cells[c]: given[c] for c in shared}, of_file) for given in labels]
         if boards[0] is not None and boards[1] is not None:
             return _orders([boards[0], boards[1]])
     return None
@@ -129,15 +135,11 @@ def _means(
     file: Path, labels: Labels, aliases: Mapping[str, str]
 ) -> dict[tuple[str, str], float | None] | None:
     """The mean of each measure and run under these labels; None: the file gives no scores."""
-
-    def named(run: str) -> str:
-        return aliases.get(run, run)
-
     kind, board = file_kind(file), Scoreboard({cell[0] for cell in labels})
     for program in programs():
-        if program.file_kind == kind and program.relabelled(file, labels, board, named):
+        if program.file_kind == kind and program.relabelled(file, labels, board):
             rows = (row for row in board.rows() if row.topic_id == "all")
-            return {(row.measure, row.run_id): row.value for row in rows}
+            return {(row.measure, aliases.get(row.run_id, row.run_id)): row.value for row in rows}
     return None
 
 

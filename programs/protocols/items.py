@@ -26,7 +26,7 @@ from ..inputs.collection import Collection
 from ..inputs.hostile import looks_like_an_instruction
 from .item_scores import ITEMS, ItemScale, item_rows, labelled_items, read_labelled
 from .judged_items import JudgedItems
-from .program import Folder, Program, Run, Texts
+from .program import CellTexts, Folder, Program, Run
 from .scoreboard import Scoreboard
 
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ class Items(Program):
         scale, topics = ItemScale(**folder.notes[ITEMS]), folder.topics or ()
         return labelled_items(folder.need(FILE), scale, topics, folder.problems)
 
-    def texts(
-        self, config: Config, folder: Path, wanted: Names[Cell]
-    ) -> Iterator[tuple[Cell, Texts]]:
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         rows = load_items(config).rows()
         return ((row.cell, dict(row.inputs)) for row in rows if row.cell in wanted)

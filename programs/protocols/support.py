@@ -18,7 +18,7 @@ from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
 from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
-from .program import Folder, Named, Program, Run, Texts, need_answers
+from .program import CellTexts, Folder, Program, Run, need_answers
 from .scoreboard import Scoreboard
 
 FILE = "support.jsonl"
@@ -93,19 +93,17 @@ class Support(Program):
         for row in read_support(path, Problems()) if is_expected else ():
             board.add(row.run_id, row.topic_id, _asked(expected_support_values(row), every))
 
-    def relabelled(
-        self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
-    ) -> bool:
+    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """See Program."""
         topics = {cell[0] for cell in labels}
         for row in read_support(path, Problems()):
             if row.topic_id in topics:
-                at = (row.topic_id, named(row.run_id))
+                at = (row.topic_id, row.run_id)
                 given = [
                     [labels.get((*at, str(s.id), c.passage_id)) for c in s.citations]
                     for s in row.sentences
                 ]
-                board.add(at[1], row.topic_id, support_scores(given))
+                board.add(row.run_id, row.topic_id, support_scores(given))
         return True
 
     def items(self, folder: Folder) -> JudgedItems:
@@ -125,9 +123,7 @@ class Support(Program):
         counted = dict.fromkeys(found.weights, every)
         return found.items("support", SUPPORT_SCALE, SUPPORT_KEY, families, SUPPORT_GAINS, counted)
 
-    def texts(
-        self, config: Config, folder: Path, wanted: Names[Cell]
-    ) -> Iterator[tuple[Cell, Texts]]:
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         data = load_collection(config.data, config.run.limit)
         for answer, passages in data.cited_answers():

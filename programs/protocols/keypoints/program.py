@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..judged_items import JudgedItems, equal_items
-from ..program import Folder, Named, Program, Run, Texts, need_answers
+from ..program import CellTexts, Folder, Program, Run, need_answers
 from ..scoreboard import Scoreboard
 from .judging import claims_of, entailed
 from .making import make_key_points
@@ -94,17 +94,14 @@ class KeyPoints(Program):
             board.add(cell.run_id, cell.topic_id, cell.values())
         board.leave_out(KEY_POINT_MEASURES, folder.notes.get(LEFT_OUT, ()))
 
-    def relabelled(
-        self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
-    ) -> bool:
+    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
         topics = {cell[0] for cell in labels}
         given: dict[tuple[str, str], list[str | None]] = {}
         for row in read_entailments(path, Problems()):
             if row.topic_id in topics:
-                run = named(row.run_id)
-                label = labels.get((row.topic_id, run, row.key_point_id))
-                given.setdefault((run, row.topic_id), []).append(label)
+                label = labels.get((row.topic_id, row.run_id, row.key_point_id))
+                given.setdefault((row.run_id, row.topic_id), []).append(label)
         for (run, topic), of_answer in given.items():
             board.add(run, topic, {"KPR": key_point_recall(of_answer)})
         return True
@@ -129,9 +126,7 @@ class KeyPoints(Program):
         gains = {"KPR": {label: float(label == "yes") for label in ENTAILMENT_SCALE}}
         return equal_items(given, "keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, gains, counted)
 
-    def texts(
-        self, config: Config, folder: Path, wanted: Names[Cell]
-    ) -> Iterator[tuple[Cell, Texts]]:
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         sets = read_key_point_sets(folder / KEY_POINTS, Problems())
         for answer in load_collection(config.data, config.run.limit).answers():
