@@ -24,12 +24,16 @@ class Scoreboard:
     def __init__(self, topics: Collection[str] | None = None) -> None:
         self._topics = list(dict.fromkeys(topics)) if topics is not None else None
         self._cells: dict[str, dict[str, dict[str, Value]]] = {}
-        self._left_out: dict[str, set[str]] = {}  # by measure
+        self._left_out: dict[str | None, set[str]] = {}  # by measure; None: from all
         self._ready: list[ScoreRow] = []
 
-    def leave_out(self, measures: Collection[str], topics: Collection[str]) -> None:
-        """Topics on which these measures mean nothing, as those of nuggets where there are none."""
-        for measure in measures:
+    def leave_out(self, measures: Collection[str] | None, topics: Collection[str]) -> None:
+        """Topics on which these measures mean nothing, as those of nuggets where there are none.
+
+        Args:
+            measures: None: all.
+        """
+        for measure in (None,) if measures is None else measures:
             self._left_out.setdefault(measure, set()).update(topics)
 
     def add(self, run_id: str, topic_id: str, values: Mapping[str, Value]) -> None:
@@ -82,7 +86,8 @@ class Scoreboard:
         ]
         defined = {topic for topic, value in cells if value.high is not None}
         undefined = {topic for topic, _ in cells} - defined
-        return set(topics) - undefined - self._left_out.get(measure, set())
+        left_out = (self._left_out.get(name, set()) for name in (measure, None))
+        return set(topics).difference(undefined, *left_out)
 
 
 def nugget_values(
