@@ -182,15 +182,12 @@ def _cost(one: Path, other: Path) -> dict[str, Any] | None:
     first, second = map(read_manifest, (one, other))
     spent = [_spent(manifest) for manifest in (first, second)]
     same_work = first["config"]["program"] == second["config"]["program"]
-    ratio: dict[str, float | None] = {}
-    for name in ("calls", "tokens", "dollars"):
+    n_mine, n_theirs = (s["n_judgements"] or 1 for s in spent)
+    ratio: dict[str, float | None] = dict.fromkeys(("calls", "tokens", "dollars"))
+    for name in ratio if same_work else ():
         mine, theirs = (s[name] for s in spent)
-        ratio[name] = None
-        if same_work and mine and theirs is not None:
-            each = [
-                n / (s["n_judgements"] or 1) for n, s in zip((mine, theirs), spent, strict=True)
-            ]
-            ratio[name] = each[1] / each[0]
+        if mine and theirs is not None:
+            ratio[name] = (theirs / n_theirs) / (mine / n_mine)
     return {"one": spent[0], "other": spent[1], "ratio_per_judgement": ratio}
 
 

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Choice:
-    """A cell to label: its place, what chose it, and with which chance if that was chance.
+    """A cell to label: its index, what chose it, and with which chance if that was chance.
 
     `probability`: the share of its topic's unlabelled cells that were drawn at random.
     """
@@ -222,8 +222,8 @@ def _disagreement(
 
     Without an order any two labels are 1 apart.
     """
-    place = {label: i / max(1, len(scale) - 1) for i, label in enumerate(scale)}
-    table = [[place[f.cells[c]] if c in f.cells else np.nan for c in cells] for f in files]
+    value = {label: i / max(1, len(scale) - 1) for i, label in enumerate(scale)}
+    table = [[value[f.cells[c]] if c in f.cells else np.nan for c in cells] for f in files]
     apart = [np.abs(a - b) for a, b in combinations(np.array(table), 2)]
     if not is_ordered:
         apart = [np.sign(distance) for distance in apart]

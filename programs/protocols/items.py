@@ -197,7 +197,7 @@ def _check(found: ItemCollection, limit: int | None) -> None:
 class _Calls:
     """The items of a file as they go into calls: one by one, or a window of them.
 
-    A call is made when the last of its items is read; until then the others are held. Of a file
+    A call is made when the last of its items is read; until then the others wait. Of a file
     whose answers stand one after the other that is one answer at a time.
     """
 
@@ -224,14 +224,14 @@ class _Calls:
             for number, row in enumerate(self._collection.rows()):
                 yield [number], [row], self._item([row])
             return
-        held: dict[int, tuple[list[int], list[ItemRow]]] = {}
+        begun: dict[int, tuple[list[int], list[ItemRow]]] = {}
         for number, row in enumerate(self._collection.rows()):
             call = int(self._call_of[number])
-            numbers, rows = held.setdefault(call, ([], []))
+            numbers, rows = begun.setdefault(call, ([], []))
             numbers.append(number)
             rows.append(row)
             if len(rows) == self._sizes[call]:
-                del held[call]
+                del begun[call]
                 yield numbers, rows, self._item(rows)
 
     def _item(self, group: list[ItemRow]) -> Item:

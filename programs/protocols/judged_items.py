@@ -63,7 +63,7 @@ class Collected:
     """Items as they are read, each with its weight in the families of measures."""
 
     def __init__(self, families: Sequence[str]) -> None:
-        self.place: dict[Cell, int] = {}
+        self.index: dict[Cell, int] = {}
         self.runs: list[str] = []
         self.labels: list[str | None] = []
         self.probabilities: list[Mapping[str, float] | None] = []
@@ -82,7 +82,7 @@ class Collected:
         is_first: bool = True,
     ) -> None:
         """Add an item, or to the weights of one that is there."""
-        at = self.place.setdefault(cell, len(self.runs))
+        at = self.index.setdefault(cell, len(self.runs))
         if at == len(self.runs):
             self.runs.append(run_id)
             self.labels.append(label)
@@ -104,7 +104,7 @@ class Collected:
     ) -> JudgedItems:
         """The items with their measures; `families` and `gains` by measure, `topics` by family."""
         at = key_names.index("topic_id")
-        of_item = [cell[at] for cell in self.place]
+        of_item = [cell[at] for cell in self.index]
         measures = []
         for name, family in families.items():
             counts = set(topics[family])
@@ -115,7 +115,7 @@ class Collected:
             kind,
             scale,
             key_names,
-            list(self.place),
+            list(self.index),
             self.runs,
             self.labels,
             self.probabilities,

@@ -158,11 +158,11 @@ def _items(
 
 def _total(collection: Collection, most: int | None) -> int:
     """Items with a text; where reports carry documents of their own, at most that many."""
-    held, inline = collection.passages, bool(collection.files_with_documents)
+    known, inline = collection.passages, bool(collection.files_with_documents)
     return sum(
         n
         for (rank, passage_id), n in collection.cited.items()
-        if (most is None or rank < most) and (inline or passage_id in held)
+        if (most is None or rank < most) and (inline or passage_id in known)
     )
 
 
