@@ -36,8 +36,8 @@ def write_coverage(data: CoverageData, settings: CoverageConfig, results: Result
     with results.open(REPORTS) as rows:
         for topic_id in data.questions:
             if (name := reference_id(topic_id)) in data.ratings.get(topic_id, {}):
-                row = {"topic_id": topic_id, "report_id": name}
-                rows.write({**row, "tokens": data.tokens.get(name)})
+                reference = {"topic_id": topic_id, "report_id": name}
+                rows.write({**reference, "tokens": data.tokens.get(name)})
         for run_id, reports in sorted(data.reports.items()):
             for topic_id, report in reports.items():
                 row = {"run_id": run_id, "topic_id": topic_id, "report_id": report}
