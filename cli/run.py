@@ -52,7 +52,8 @@ def run(
     fail_under: Annotated[
         list[str] | None,
         typer.Option(
-            help="MEASURE=VALUE that each run's mean must reach, else exit 1.",
+            metavar="MEASURE=VALUE",
+            help="What each run's mean must reach, else exit 1.",
             rich_help_panel="Output",
         ),
     ] = None,

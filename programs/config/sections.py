@@ -66,7 +66,7 @@ def _own_judge(value: Any) -> Any:
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 def _writable(path: Path) -> Path:
