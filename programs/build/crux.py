@@ -25,7 +25,7 @@ from ..protocols.table import empty_notes
 from .built import BUILT_FILES, PROGRAM, write_collection
 from .crux_inputs import JUDGES, build_config, load_summaries
 from .crux_statistics import BuiltTopic
-from .datasheet import datasheet
+from .datasheets import crux_datasheet
 
 
 def build_crux(
@@ -81,7 +81,7 @@ class _CruxBuild(Build):
 
     def datasheet(self, manifest: Mapping[str, Any]) -> str:
         """See Build."""
-        return datasheet(manifest)
+        return crux_datasheet(manifest)
 
     async def _topics(self, results: Results) -> list[BuiltTopic]:
         """The topics of which everything was made."""

@@ -20,7 +20,7 @@ from ..engine.results import Results
 from ..engine.stage import Item
 from ..protocols.keypoints.making import find_points
 from ..protocols.table import empty_notes
-from .long2rag_datasheet import long2rag_datasheet
+from .datasheets import long2rag_datasheet
 from .long2rag_files import (
     FILES,
     BuiltQuestion,

@@ -17,7 +17,7 @@ from ..engine.making import DATASHEET, STATISTICS, pretty
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
 from ..engine.writing import writing
-from .long2rag_datasheet import long2rag_datasheet
+from .datasheets import long2rag_datasheet
 from .verification import (
     KEY_POINTS,
     PROGRAM,
