@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-import orjson
-
 from ...backends.budget import Budget
 from ...records.judgements import Judged
 from ...records.reading.problems import InputError, Problems
@@ -18,13 +16,12 @@ from ..config.sections import Config
 from .manifest import (
     check_not_input,
     fingerprint_of,
-    input_hashes,
     is_finished,
     manifest_of,
     read_manifest,
 )
 from .panel import Panel
-from .results import MANIFEST, Results
+from .results import MANIFEST, Results, pretty
 from .session import Session, run_session
 from .stage import Item, Maker, makes
 
@@ -81,21 +78,16 @@ class Build(ABC):
         began = time.monotonic()
         with Results(self.config.run.out, self.names()) as results:
             statistics, data = await self.make(results)
-            if input_hashes(self.config) != self._inputs:
-                raise InputError("an input changed while the build went on; start it again")
             results.part(STATISTICS).write_bytes(pretty(statistics))
-            results.list_problems(self.problems)
             found = manifest_of(
-                config=self.config,
-                inputs=self._inputs,
-                data=data,
-                problems=self.problems,
-                results=results,
-                notes=self.notes,
-                judges=self.panel.identities(),
-                budget=self.session.budget,
-                usage=self.session.budget.usage.since(self._before),
-                seconds=time.monotonic() - began,
+                self.session,
+                results,
+                self._inputs,
+                data,
+                self.problems,
+                self.notes,
+                began=began,
+                before=self._before,
             )
             left_out = [row._asdict() for row in self.left_out.values()]
             manifest = {"program": self.program, **found, "statistics": statistics}
@@ -172,8 +164,3 @@ def check_build_folder(config: Config, program: str, files: Sequence[str]) -> No
         for name in files:
             if (folder / name).exists():
                 raise InputError(f"{folder}: has a {name} that no build wrote; name another --out")
-
-
-def pretty(value: Any) -> bytes:
-    """JSON for people to read."""
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

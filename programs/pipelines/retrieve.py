@@ -36,6 +36,7 @@ from ..engine.rehearsal import rehearse
 from ..engine.session import Session, run_session
 from ..inputs.collection import Collection
 from ..inputs.coverage import read_coverage_inputs
+from ..inputs.hashes import hash_of
 from ..protocols.coverage.judging import add_pools
 from ..protocols.coverage.topic import CoverageData, TopicView
 from .encoders import Encoders
@@ -75,7 +76,8 @@ def retrieve(
     """
     config = config.with_steps(deep_enough)
     pipelines = pipelines_of(config)
-    inputs = {**input_hashes(config), **_run_hashes(pipelines)}
+    given = [step.path for step in _steps(pipelines) if isinstance(step, RunStep)]
+    inputs = {**input_hashes(config), **{str(path): hash_of(path) for path in given}}
     files = run_files(out, pipelines, map(Path, inputs))
     problems = Problems()
     topics = _topics(config, problems)
@@ -120,8 +122,7 @@ def retrieve(
         "problems": problems.counts(),
         **_calls(judged, pipelines),
         "limit_reached": budget.reached or None,
-        "this_time": this_time(budget.usage.since(before), time.monotonic() - began)
-        | {"seconds_by_step": by_step},
+        "this_time": this_time(budget.usage, before, began) | {"seconds_by_step": by_step},
     }
     if written:
         files.publish(found, manifest)
@@ -283,16 +284,3 @@ def _shallow(pipelines: Mapping[str, Sequence[Step]]) -> dict[str, int]:
 
 def _steps(pipelines: Mapping[str, Sequence[Step]]) -> list[Step]:
     return [step for steps in pipelines.values() for step in steps]
-
-
-def _run_hashes(pipelines: Mapping[str, Sequence[Step]]) -> dict[str, str]:
-    import hashlib
-
-    found = {}
-    for step in _steps(pipelines):
-        if isinstance(step, RunStep):
-            try:
-                found[str(step.path)] = hashlib.sha256(step.path.read_bytes()).hexdigest()
-            except OSError as error:
-                raise InputError(f"{step.path}: cannot be read ({error.strerror})") from None
-    return found
