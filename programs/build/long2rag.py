@@ -13,7 +13,6 @@ from ...records.rows import Topic
 from ..config.sections import Config
 from ..engine.estimates import Estimate
 from ..engine.making import Build, run_build
-from ..engine.manifest import input_hashes
 from ..engine.panel import Panel
 from ..engine.rehearsal import rehearse
 from ..engine.results import Results
@@ -66,10 +65,11 @@ def build_long2rag(
     Source: arXiv:2410.23000, section 3.
     """
     config = build_config(topics, documents, config)
-    inputs = input_hashes(config)
-    problems = Problems()
-    given = load_given(config, problems)
-    return run_build(_Long2RagBuild, given, config, inputs, problems, quiet=quiet, panel=panel)
+
+    def load(problems: Problems) -> Given:
+        return load_given(config, problems)
+
+    return run_build(_Long2RagBuild, load, config, quiet=quiet, panel=panel)
 
 
 def plan_long2rag(topics: Path, documents: Path | None, config: Config) -> list[Estimate]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +16,7 @@ from ..config.sections import Config
 from .manifest import (
     check_not_input,
     fingerprint_of,
+    input_hashes,
     is_finished,
     manifest_of,
     read_manifest,
@@ -126,10 +127,8 @@ class Build(ABC):
 
 def run_build(
     kind: type[Build],
-    given: Any,
+    load: Callable[[Problems], Any],
     config: Config,
-    inputs: Mapping[str, str],
-    problems: Problems,
     *,
     quiet: bool,
     budget: Budget | None = None,
@@ -140,10 +139,13 @@ def run_build(
     A finished build that is started again asks for what is missing; a killed one goes on.
 
     Args:
-        inputs: hashes of the input files, taken before `given` was read from them.
+        load: reads what the collection is made from.
         budget: shared with other programs; None: that of the config.
         panel: judges that are open already; None: those of the config.
     """
+    inputs = input_hashes(config)  # before they are read
+    problems = Problems()
+    given = load(problems)
     retry = is_finished(config.run.out, fingerprint_of(config, inputs), kind.program)
 
     def build(session: Session) -> Awaitable[dict[str, Any]]:
