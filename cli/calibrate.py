@@ -149,7 +149,7 @@ def calibrate(
         "problems": problems,
     }
     if dry_run:
-        planned(plan_file(labels, judge, config, how, out=out, **source), as_json=as_json)
+        planned(plan_file(labels, judge, config, how, out=out, **source), "", as_json=as_json)
         return
     try:
         found = calibrate_file(

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from .tables import plan_table, shown, write_objects
+from .tables import aligned, plan_table, shown, write_objects
 
 Model = Annotated[
     str | None,
@@ -137,19 +137,35 @@ def where_of(texts: Sequence[str]) -> dict[str, list[str]]:
     return wanted
 
 
+def printed(
+    objects: Iterable[Any], table: Sequence[Sequence[str]], more: str = "", *, as_json: bool
+) -> None:
+    """Print results: the objects for machines, else the table, and what is to say below it."""
+    if as_json:
+        write_objects(objects)
+    else:
+        sys.stdout.write(aligned(table) + shown(more))
+
+
 def planned(
     plan: Iterable[Any],
-    assumed: str = "",
+    assumed: str | None = None,
     *,
     dry_run: bool = True,
     as_json: bool,
     gpus: int | None = None,
 ) -> bool:
-    """Print what the command will take; whether that was all that is wanted."""
+    """Print what the command will take; whether that was all that is wanted.
+
+    Args:
+        assumed: what stands below it; None: what a rehearsal assumes.
+    """
+    from ..programs.engine.rehearsal import ASSUMED
+
     estimates = list(plan)
     if dry_run and as_json:
         write_objects(vars(estimate) for estimate in estimates)
         return True
     stream = sys.stdout if dry_run else sys.stderr
-    stream.write(plan_table(estimates, gpus) + assumed)
+    stream.write(plan_table(estimates, gpus) + (ASSUMED if assumed is None else assumed))
     return dry_run

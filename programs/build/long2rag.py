@@ -172,11 +172,11 @@ class _Long2RagBuild(Build):
     async def _points(self, questions: list[BuiltQuestion], results: Results) -> MadePoints:
         """The key points of the questions that have documents."""
         given = self.given.documents or {}
-        held = {q.id: documents_of(q.id, q.seed, given) for q in questions}
-        for name, documents in held.items():
-            if not documents:
+        documents = {q.id: documents_of(q.id, q.seed, given) for q in questions}
+        for name, of_question in documents.items():
+            if not of_question:
                 self.leave_out(name, "documents", "none given")
-        asked = {q.id: q.topic.question for q in questions if held[q.id]}
-        made = await find_points(self.session, results, asked, held)
+        asked = {q.id: q.topic.question for q in questions if documents[q.id]}
+        made = await find_points(self.session, results, asked, documents)
         self.leave_out_missing(results)
-        return MadePoints(held, made)
+        return MadePoints(documents, made)

@@ -123,8 +123,8 @@ def read_verification(
             lines.append(replace(line, row={**line.row, "annotator": annotator}))
     found = {}
     for task in TASKS:
-        told = (_of_task(line, task) for line in lines)
-        rows = [line for line in told if line is not None]
+        given = (_of_task(line, task) for line in lines)
+        rows = [line for line in given if line is not None]
         found[task] = labels_of_rows(sheets[0], rows, problems, SCALE)
     problems.raise_errors()
     if not any(of.cells or of.annotations for of in found.values()):
