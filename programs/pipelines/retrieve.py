@@ -114,7 +114,12 @@ def retrieve(
     written = {} if budget.reached else files.runs
     by_step = {step: round(seconds, 3) for step, seconds in steps.seconds.items()}
     manifest = {
-        **_settings(config, inputs, identities),
+        "program": PROGRAM,
+        "fingerprint": fingerprint_of(config, inputs),
+        "version": importlib.metadata.version("nuggetjudge"),
+        "config": config.model_dump(mode="json", by_alias=True),
+        "inputs": inputs,
+        "judges": identities,
         "runs": {
             name: _counts(written.get(name), rankings, steps.cut_to_nothing(pipelines[name]))
             for name, rankings in found.items()
@@ -237,19 +242,6 @@ def _required(
     )
     add_pools(data, Collection(dict(topics), [], coverage=inputs))
     return {topic: len(TopicView(data, topic, config.coverage).required) for topic in topics}
-
-
-def _settings(
-    config: Config, inputs: Mapping[str, str], identities: dict[str, Any]
-) -> dict[str, Any]:
-    return {
-        "program": PROGRAM,
-        "fingerprint": fingerprint_of(config, inputs),
-        "version": importlib.metadata.version("nuggetjudge"),
-        "config": config.model_dump(mode="json", by_alias=True),
-        "inputs": inputs,
-        "judges": identities,
-    }
 
 
 def _calls(judged: JudgedSteps, pipelines: Mapping[str, Sequence[Step]]) -> dict[str, Any]:
