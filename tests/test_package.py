@@ -70,7 +70,7 @@ def test_reading_and_writing_records_needs_no_model_library():
 
 
 def test_importing_everything_configures_nothing(tmp_path):
-    (tmp_path / ".env").write_text("TIDE_PLANTED=1\n")
+    (tmp_path / ".env").write_text("TIDE_PLANTED=1\n", encoding="utf-8")
     code = """
 import logging, os
 before = dict(os.environ), list(logging.getLogger().handlers), logging.getLogger().level
@@ -158,7 +158,7 @@ def test_no_file_names_a_package_index(tracked):
 
 def test_the_constraints_are_names_and_versions_only():
     line = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+]+( ; [^/]+)?")
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert len(lines) > 30
     assert [text for text in lines if not line.fullmatch(text)] == []
 

@@ -68,14 +68,17 @@ def test_nuggets_support_and_relevance(in_both_ways):
 
 def test_coverage(in_both_ways):
     folder = EXAMPLES / "collection"
-    topics = [line.split("\t")[0] for line in (folder / "topics.tsv").read_text().splitlines()]
+    topics = [
+        line.split("\t")[0]
+        for line in (folder / "topics.tsv").read_text(encoding="utf-8").splitlines()
+    ]
     reports = [{"id": topic, "report": f"All that is known of {topic}."} for topic in topics]
     data = {"data.topics": folder / "topics.tsv", "data.passages": [folder / "passages.jsonl"]}
     data |= {"data.runs": [str(folder / "runs")], "coverage.contexts": "answers"}
 
     def judge(config):
         path = config.run.out.parent / "reports.jsonl"
-        path.write_text("".join(json.dumps(report) + "\n" for report in reports))
+        path.write_text("".join(json.dumps(report) + "\n" for report in reports), encoding="utf-8")
         reference = config.data.model_copy(update={"reference": path})
         nj.run(config.model_copy(update={"data": reference}))
 
@@ -90,13 +93,13 @@ def test_key_points(in_both_ways):
 
 
 def test_a_judge_of_ones_own(in_both_ways, tmp_path):
-    (tmp_path / "own.yaml").write_text(GROUNDED)
+    (tmp_path / "own.yaml").write_text(GROUNDED, encoding="utf-8")
     items = [
         {"topic_id": f"t{n % 3}", "run_id": "a", "sentence_id": str(n), "claim": f"claim {n}"}
         for n in range(40)
     ]
     lines = (json.dumps({**item, "source": "the source"}) + "\n" for item in items)
-    (tmp_path / "items.jsonl").write_text("".join(lines))
+    (tmp_path / "items.jsonl").write_text("".join(lines), encoding="utf-8")
     settings = {"data.items": tmp_path / "items.jsonl", "items.judge": str(tmp_path / "own.yaml")}
     in_both_ways(nj.run, {"program": ["items"], **settings})
 
@@ -117,10 +120,12 @@ def test_a_long2rag_collection(in_both_ways, tmp_path):
 def test_equal_questions_are_asked_once_though_two_workers_have_them(demo, tmp_path):
     answer = [{"text": f"Sentence {n % 7}.", "citations": [0]} for n in range(60)]
     row = {"topic_id": "t1", "topic": "q", "references": ["p1"], "answer": answer}
-    (tmp_path / "topics.tsv").write_text("t1\twhat\n")
-    (tmp_path / "passages.jsonl").write_text('{"docid": "p1", "text": "The moon."}\n')
+    (tmp_path / "topics.tsv").write_text("t1\twhat\n", encoding="utf-8")
+    (tmp_path / "passages.jsonl").write_text(
+        '{"docid": "p1", "text": "The moon."}\n', encoding="utf-8"
+    )
     runs = [json.dumps({"run_id": f"r{n}", "response_length": 9, **row}) + "\n" for n in range(5)]
-    (tmp_path / "runs.jsonl").write_text("".join(runs))
+    (tmp_path / "runs.jsonl").write_text("".join(runs), encoding="utf-8")
     data = {"data.topics": tmp_path / "topics.tsv", "data.passages": [tmp_path / "passages.jsonl"]}
     data |= {"data.runs": [str(tmp_path / "runs.jsonl")]}
     with MockServer(latency_s=0.1) as server:

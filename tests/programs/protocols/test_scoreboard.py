@@ -77,6 +77,16 @@ def test_a_topic_on_which_a_measure_means_nothing_for_anybody_is_no_topic_for_it
     assert found["a", "all", "A_strict"].n_topics == 2
 
 
+def test_who_did_not_answer_a_topic_on_which_a_measure_means_nothing_loses_nothing_by_it():
+    board = Scoreboard(["t1", "t2"])
+    board.add("a", "t1", nugget_values(["support"], ["vital"], 10))
+    board.add("a", "t2", nugget_values(["support"], ["okay"], 10))
+    board.add("b", "t1", nugget_values(["support"], ["vital"], 10))
+    found = cells(board)
+    assert (found["b", "all", "V_strict"].value, found["b", "all", "V_strict"].n_topics) == (1.0, 1)
+    assert (found["b", "all", "A_strict"].value, found["b", "all", "A_strict"].n_topics) == (0.5, 2)
+
+
 def test_a_topic_left_out_of_a_measure_costs_nobody_there_and_counts_elsewhere():
     board = Scoreboard(["t1", "t2"])
     board.leave_out(["A"], ["t2"])
