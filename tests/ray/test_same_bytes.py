@@ -12,6 +12,7 @@ import nuggetjudge as nj
 from nuggetjudge.programs.build.crux import build_crux
 from nuggetjudge.programs.build.long2rag import build_long2rag
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.ray import executor as ray_executor
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 
@@ -23,6 +24,7 @@ inputs: {claim: a statement, source: the text it should rest on}
 labels: {no: 0, partly: 0.5, yes: 1}
 measure: groundedness
 """
+MOST_BYTES = 4096  # of a stage's way to a worker: code and settings, the data do not come along
 
 
 def questions_asked(server):
@@ -31,7 +33,20 @@ def questions_asked(server):
 
 
 @pytest.fixture
-def in_both_ways(ray, tmp_path, files_of):
+def shipped(monkeypatch):
+    """The bytes that workers got of each stage: a list that grows."""
+    found, pack = [], ray_executor.packed
+
+    def packed(ask, panel):
+        found.append(pack(ask, panel))
+        return found[-1]
+
+    monkeypatch.setattr(ray_executor, "packed", packed)
+    return found
+
+
+@pytest.fixture
+def in_both_ways(ray, tmp_path, files_of, shipped):
     """Runs something locally and on two workers, and compares files and questions."""
 
     def check(judge, settings, brain=None):
@@ -49,6 +64,8 @@ def in_both_ways(ray, tmp_path, files_of):
         assert asked_elsewhere == asked
         assert asked
         assert len(set(asked)) == len(asked)  # nothing twice
+        assert shipped
+        assert max(map(len, shipped)) <= MOST_BYTES
 
     return check
 
