@@ -63,7 +63,7 @@ def main() -> None:
     cache = ReplyCache(folder / "replies")
     judge = support_judge(url, cache=cache)
     found = search(judge, method, log=folder / "log.jsonl")
-    (folder / "judge.json").write_text(judge_file(judge, found).text())
+    (folder / "judge.json").write_text(judge_file(judge, found).text(), encoding="utf-8")
     sys.stdout.write(json.dumps(found.calls))
     cache.close()
 

@@ -27,7 +27,7 @@ def printed(folder: Path, command: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("page", "n"), [("generate.md", 4), ("making-collections.md", 5), ("backends.md", 1)]
+    ("page", "n"), [("generate.md", 4), ("protocols/making-collections.md", 5), ("backends.md", 1)]
 )
 def test_the_commands_of_a_page_print_what_stands_below_them(page, n, home):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
@@ -36,7 +36,7 @@ def test_the_commands_of_a_page_print_what_stands_below_them(page, n, home):
 
 
 def test_ratings_in_windows_cost_what_the_page_says(home):
-    page = (ROOT / "docs" / "making-collections.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "protocols" / "making-collections.md").read_text(encoding="utf-8")
     command = re.search(r"^[$] (judge (?:.*\\\n)*.*--dry-run.*)", page, re.MULTILINE)[1]
     command = command.replace("\\\n", " ")
     windows = "--set judges.answerability.window=15"

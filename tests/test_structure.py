@@ -63,7 +63,7 @@ def test_a_circle_is_seen_though_one_of_its_imports_is_in_a_function(tmp_path, m
     }
     (tmp_path / "circled").mkdir()
     for name, text in code.items():
-        (tmp_path / "circled" / f"{name}.py").write_text(text)
+        (tmp_path / "circled" / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     found = imports("circled")
     assert found["circled.typed"] == set()

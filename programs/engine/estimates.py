@@ -12,6 +12,8 @@ from ...backends.prompt import Prompt
 from ..config.names import JudgeName
 from ..config.sections import Config
 
+MARKS = '{}[]":,'
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -51,7 +53,7 @@ class Asked:
         fixed = sum(len(message["content"]) for message in prompt.fixed)
         self.calls += 1
         self.prompt_tokens += (fixed + len(user)) // CHARS_PER_TOKEN
-        self.reply_tokens += len(_json(reply)) // CHARS_PER_TOKEN + 1
+        self.reply_tokens += _size(reply) // CHARS_PER_TOKEN + 1
         if before is not None:
             self.cached_tokens += (fixed + _n_shared(user, before)) // CHARS_PER_TOKEN
         self._before[prompt] = user
@@ -86,9 +88,10 @@ def alias_of(alias: str, model: ModelConfig) -> str:
     return model.model if alias == "default" else f"{alias} ({model.model})"
 
 
-def _json(reply: object) -> str:
-    """As a model writes it: letters as they are, also those that UTF-8 cannot hold."""
-    return json.dumps(reply, ensure_ascii=False, default=str)
+def _size(reply: object) -> int:
+    """Characters of a reply as JSON; its marks count twice, as most are half a token."""
+    text = json.dumps(reply, ensure_ascii=False, default=str)  # half a surrogate pair may be in it
+    return len(text) + sum(map(text.count, MARKS))
 
 
 def _n_shared(one: str, other: str) -> int:

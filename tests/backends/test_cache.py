@@ -312,15 +312,15 @@ def test_a_database_that_is_none_is_an_input_error(tmp_path):
 
 @pytest.mark.parametrize("name", ["file", "file/below", "nul\0"])
 def test_a_folder_that_cannot_be_made_is_an_input_error(tmp_path, name):
-    (tmp_path / "file").write_text("something else")
+    (tmp_path / "file").write_text("something else", encoding="utf-8")
     with pytest.raises(InputError, match=r"no folder for the reply cache.*run\.cache") as caught:
         ReplyCache(tmp_path / name)
     assert str(tmp_path) in str(caught.value)
-    assert (tmp_path / "file").read_text() == "something else"
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "something else"
 
 
 def test_a_users_cache_directory_that_cannot_be_made_is_an_input_error(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     if not default_folder(FOLDER).is_relative_to(tmp_path):
         pytest.skip("this system knows no XDG_CACHE_HOME")

@@ -115,7 +115,7 @@ def test_a_model_is_asked_again_only_so_often(reasks, model_server, open_gateway
     with pytest.raises(JudgeOutputError) as caught:
         ask(open_gateway(reasks=reasks))
     assert len(model_server.requests) == reasks + 1
-    assert caught.value.raw == Prose().text
+    assert caught.value.raw.startswith("It is hard to say.")
 
 
 def test_a_reply_tells_where_it_came_from(open_gateway, ask, cache):

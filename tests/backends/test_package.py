@@ -75,7 +75,9 @@ def watched(code: str, folder: object) -> object:
     ],
 )
 def test_importing_touches_nothing(code, tmp_path):
-    (tmp_path / ".env").write_text("OPENAI_API_KEY=planted\nOPENAI_API_BASE=http://127.0.0.1:9\n")
+    (tmp_path / ".env").write_text(
+        "OPENAI_API_KEY=planted\nOPENAI_API_BASE=http://127.0.0.1:9\n", encoding="utf-8"
+    )
     assert watched(code, tmp_path) == NOTHING
     assert [path.name for path in tmp_path.iterdir()] == [".env"]
 

@@ -21,7 +21,7 @@ INPUTS = {"passage": "p", "sentence": "s"}
 def write(folder: Path, *rows: Any) -> Path:
     path = folder / "replies.jsonl"
     lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
-    path.write_text("".join(f"{line}\n" for line in lines))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
 
 

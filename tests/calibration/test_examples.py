@@ -179,7 +179,9 @@ def test_a_limit_takes_from_each_topic_alike_and_the_same_each_time(read):
 def collection(tmp_path):
     """The texts of ROWS in files of their own, as judge run takes them."""
     topics = sorted({row["topic_id"] for row in ROWS})
-    (tmp_path / "topics.tsv").write_text("".join(f"{topic}\twhy {topic}\n" for topic in topics))
+    (tmp_path / "topics.tsv").write_text(
+        "".join(f"{topic}\twhy {topic}\n" for topic in topics), encoding="utf-8"
+    )
     passages = [
         {"docid": f"{row['topic_id']}-{row['passage_id']}", "text": row["passage"]} for row in ROWS
     ]
@@ -247,8 +249,12 @@ def test_an_unknown_nugget_is_an_error_with_its_line(read, tmp_path):
 
 
 def test_qrels_take_question_and_passage_from_other_files(read, tmp_path):
-    (tmp_path / "qrels.txt").write_text("".join(f"t{i % 4} 0 p{i} {i % 4}\n" for i in range(40)))
-    (tmp_path / "topics.tsv").write_text("".join(f"t{i}\twhy {i}\n" for i in range(4)))
+    (tmp_path / "qrels.txt").write_text(
+        "".join(f"t{i % 4} 0 p{i} {i % 4}\n" for i in range(40)), encoding="utf-8"
+    )
+    (tmp_path / "topics.tsv").write_text(
+        "".join(f"t{i}\twhy {i}\n" for i in range(4)), encoding="utf-8"
+    )
     texts = [{"docid": f"p{i}", "text": f"thus {i}"} for i in range(30)]
     data = DataConfig(
         topics=tmp_path / "topics.tsv", passages=[write_jsonl(tmp_path / "p.jsonl", texts)]

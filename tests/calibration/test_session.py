@@ -168,8 +168,8 @@ def test_a_judge_of_ones_own_is_fitted_by_its_yaml_file(tmp_path):
 
 
 def test_an_own_judge_without_words_to_look_for_needs_a_model(tmp_path, labels):
-    text = GROUNDED.read_text()
-    (tmp_path / "own.yaml").write_text(text[: text.index("lexical:")])
+    text = GROUNDED.read_text(encoding="utf-8")
+    (tmp_path / "own.yaml").write_text(text[: text.index("lexical:")], encoding="utf-8")
     with pytest.raises(
         InputError, match=r"own.yaml: without a `lexical:` section it needs a model"
     ):
@@ -211,12 +211,12 @@ def test_what_is_refused_asks_nobody_and_writes_nothing(
 
 @pytest.mark.parametrize("name", ["labels.jsonl", "notes.txt", ".", "notes.txt/j.json", "x" * 300])
 def test_what_is_no_judge_file_is_not_written_over(labels, tmp_path, model, server, name):
-    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     before = labels.read_bytes()
     with pytest.raises(InputError, match=r"is there and no judge file|cannot be written"):
         nj.calibrate(labels, "support", "threshold", out=tmp_path / name, **model)
     assert labels.read_bytes() == before
-    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
     assert server.requests == []
 
 

@@ -80,7 +80,7 @@ def tiny(tmp_path: Path) -> Path:
     """
     folder = tmp_path / "tiny"
     folder.mkdir()
-    (folder / "topics.tsv").write_text("t1\twhat makes the tides\n")
+    (folder / "topics.tsv").write_text("t1\twhat makes the tides\n", encoding="utf-8")
     write_rows(folder / "passages.jsonl", [{"docid": "p1", "text": "The moon makes the tides."}])
     texts = list(VERDICTS)
     for run_id, said in (("one", texts[:3]), ("two", texts[3:])):
@@ -130,14 +130,14 @@ def tide_server(tide_brain: Brain) -> Iterator[MockServer]:
 
 
 def write_rows(path: Path, rows: list[Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
 @pytest.fixture
 def rows_of() -> Callable[[Path], list[Any]]:
     """The objects of a JSONL file."""
-    return lambda path: [json.loads(line) for line in path.read_text().splitlines()]
+    return lambda path: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture

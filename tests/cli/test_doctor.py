@@ -61,6 +61,8 @@ def test_every_model_of_a_config_is_examined(judge, tmp_path):
             f"  {name}: {{model: hosted_vllm/mock, api_base: {server.base_url}}}\n"
             for name, server in (("one", one), ("two", two))
         )
-        (tmp_path / "judge.yaml").write_text(f"program: support\nmodels:\n{entries}")
+        (tmp_path / "judge.yaml").write_text(
+            f"program: support\nmodels:\n{entries}", encoding="utf-8"
+        )
         rows = judge("doctor", "judge.yaml", "--json").rows
     assert [(row["alias"], row["ready"]) for row in rows] == [("one", True), ("two", True)]

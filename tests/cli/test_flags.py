@@ -75,6 +75,14 @@ def test_options_stand_under_panels(judge):
     assert "2%; default: 0." in " ".join(panels["Output"].split())
 
 
+def test_help_says_what_a_value_looks_like(judge):
+    _, out, _ = judge("run", "--help")
+    for option in ("--set NAME=VALUE ", "--fail-under MEASURE=VALUE ", "--gpus <int> "):
+        assert f"  {option} " in out
+    _, out, _ = judge("next", "--help")
+    assert "  results... <path>  " in out
+
+
 def test_every_command_has_a_line_and_a_page(judge):
     _, out, _ = judge("--help")
     for name, (_, line) in COMMANDS.items():
@@ -137,7 +145,7 @@ def test_a_wrong_value_is_told_with_its_flag(flags, told, given):
 
 def test_what_was_not_given_leaves_the_config_file_alone(given, tmp_path):
     path = tmp_path / "judge.yaml"
-    path.write_text("run: {offline: true, limit: 5}\ndata: {topics: t.tsv}\n")
+    path.write_text("run: {offline: true, limit: 5}\ndata: {topics: t.tsv}\n", encoding="utf-8")
     said = given("run.offline run.limit data.topics", "--config", path, "--topics", "own.tsv")
     config = said.config()
     assert (config.run.offline, config.run.limit) == (True, 5)
@@ -149,7 +157,7 @@ def test_what_was_not_given_leaves_the_config_file_alone(given, tmp_path):
 
 def test_programs_and_a_config_go_together(given, tmp_path):
     path = tmp_path / "judge.yaml"
-    path.write_text("program: support\nrun: {limit: 5}\n")
+    path.write_text("program: support\nrun: {limit: 5}\n", encoding="utf-8")
     said = given("run.limit", "--config", path)
     assert said.config_of(None).program == ("support",)
     config = said.config_of("nuggets,relevance")

@@ -85,7 +85,9 @@ def test_lexical_support_labels_agree_with_people(judge, shared_data, tmp_path, 
         by_run[row["run_id"]].append(answer_row(row["run_id"], row["topic_id"], references, answer))
     write_runs(tmp_path / "runs", by_run)
     write(tmp_path / "labels.jsonl", chosen)
-    (tmp_path / "topics.tsv").write_text("".join(f"{t}\t{text}\n" for t, text in topics.items()))
+    (tmp_path / "topics.tsv").write_text(
+        "".join(f"{t}\t{text}\n" for t, text in topics.items()), encoding="utf-8"
+    )
     ran = judge(
         *("run", "support", "--topics", "topics.tsv", "--runs", "runs", "--out", "out", "-q"),
         *("--passages", folder / "passages.jsonl", "--model", "lexical"),
@@ -114,7 +116,10 @@ def test_45_runs_on_12_topics_are_judged_and_every_sentence_and_citation_is_acco
 ):
     ran, folder, out = end_to_end
     assert len({r["run_id"] for r in ran.rows}) == 45
-    topics = [line.split("\t")[0] for line in (folder / "topics.tsv").read_text().splitlines()]
+    topics = [
+        line.split("\t")[0]
+        for line in (folder / "topics.tsv").read_text(encoding="utf-8").splitlines()
+    ]
     assert {r["topic_id"] for r in ran.rows} == {"all", *topics}
     assert len(topics) == 12
     answers = [row for path in sorted((folder / "runs").iterdir()) for row in rows_of(path)]
@@ -166,7 +171,7 @@ def answer_row(run_id, topic_id, references, answer):
 
 
 def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
 def write_runs(folder, by_run):

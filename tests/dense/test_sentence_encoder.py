@@ -86,7 +86,9 @@ def test_the_name_says_what_changes_a_vector_and_not_where_the_model_stands(mask
     ]
     assert len({plain, *(SentenceEncoder(copy, **other).name for other in others)}) == 5
     config = copy / "config.json"
-    config.write_text(config.read_text().replace('"gelu"', '"relu"'))
+    config.write_text(
+        config.read_text(encoding="utf-8").replace('"gelu"', '"relu"'), encoding="utf-8"
+    )
     assert SentenceEncoder(copy).name != plain
 
 
@@ -97,7 +99,7 @@ def test_a_model_of_the_hub_is_found_in_the_librarys_cache_and_named_by_its_comm
     repository = tmp_path / "models--harbour--tides"
     shutil.copytree(masked_lm, repository / "snapshots" / commit)
     (repository / "refs").mkdir()
-    (repository / "refs" / "main").write_text(commit)
+    (repository / "refs" / "main").write_text(commit, encoding="utf-8")
     monkeypatch.setenv("SENTENCE_TRANSFORMERS_HOME", str(tmp_path))
     encoder = SentenceEncoder("harbour/tides")
     assert encoder.name.startswith("harbour/tides@0123456789ab ")
@@ -117,7 +119,7 @@ def test_vectors_of_a_real_model_are_made_once(minilm, tmp_path):
 def test_models_that_are_not_there_are_one_line_that_says_what_would_do(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "modules.json").write_text("{")
+    (tmp_path / "broken" / "modules.json").write_text("{", encoding="utf-8")
     told = {
         "harbour/no-such-model": "model 'harbour/no-such-model' cannot be loaded",
         "package:no_such_module": "no_such_module is not installed: pip install no-such-module",
@@ -136,10 +138,10 @@ def test_models_that_are_not_there_are_one_line_that_says_what_would_do(tmp_path
 def test_no_code_of_a_model_is_run(masked_lm, tmp_path):
     folder = shutil.copytree(masked_lm, tmp_path / "hostile")
     (folder / "modules.json").write_text(
-        '[{"idx": 0, "name": "0", "path": "", "type": "planted.Module"}]'
+        '[{"idx": 0, "name": "0", "path": "", "type": "planted.Module"}]', encoding="utf-8"
     )
     (folder / "planted.py").write_text(
-        f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Module: pass\n"
+        f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Module: pass\n", encoding="utf-8"
     )
     with pytest.raises(InputError, match="cannot be loaded"):
         load_model("SentenceTransformer", folder)

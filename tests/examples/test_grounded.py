@@ -38,6 +38,6 @@ def test_the_items_are_the_citations_with_their_texts_and_labels():
 
 def test_the_judge_takes_twelve_lines_at_most_and_gives_the_labels_of_the_items():
     definition = read_own_judge(FOLDER / "grounded.yaml")
-    assert len((FOLDER / "grounded.yaml").read_text().splitlines()) <= 12
+    assert len((FOLDER / "grounded.yaml").read_text(encoding="utf-8").splitlines()) <= 12
     assert set(definition.scale) == {row["label"] for row in rows("labels/grounded.jsonl")}
     assert set(definition.inputs) < set(rows("labels/grounded.jsonl")[0])

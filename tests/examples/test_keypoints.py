@@ -210,7 +210,9 @@ def test_a_model_that_gives_our_labels_gets_the_hand_count(tmp_path):
     for run, means in MEANS.items():
         for measure, value in means.items():
             assert scores[run, "all", measure] == pytest.approx(value), (run, measure)
-    groups = [json.loads(line) for line in (tmp_path / "out" / "groups.jsonl").open()]
+    groups = [
+        json.loads(line) for line in (tmp_path / "out" / "groups.jsonl").open(encoding="utf-8")
+    ]
     micro = {row["run_id"]: row["value"] for row in groups if row["by"] == "micro"}
     assert micro == pytest.approx(MICRO)
 

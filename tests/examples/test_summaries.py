@@ -24,7 +24,7 @@ def test_documents_and_summaries_have_the_lengths_of_the_readme():
 
 def test_both_runs_rank_four_passages_for_each_topic():
     for name in ("broad", "echo"):
-        lines = [line.split() for line in (FOLDER / "runs" / f"{name}.run").open()]
+        lines = [line.split() for line in (FOLDER / "runs" / f"{name}.run").open(encoding="utf-8")]
         assert Counter(topic for topic, *_ in lines) == dict.fromkeys(SUMMARIES, 4)
         assert len({(topic, docid) for topic, _, docid, *_ in lines}) == len(lines)
         assert {run for *_, run in lines} == {name}

@@ -219,7 +219,7 @@ def test_a_list_of_15_questions_costs_a_fifteenth_of_the_requests(capsys):
 def labelled(tmp_path):
     """Pairs of 5 topics with labels of people: 5 where the text holds the answer, else 0."""
     path = tmp_path / "labels.jsonl"
-    with path.open("w") as stream:
+    with path.open("w", encoding="utf-8") as stream:
         for t, p, q in itertools.product(range(5), range(2), range(3)):
             ids = {"topic_id": f"t{t}", "passage_id": f"t{t}:0#{p}", "question_id": str(q)}
             held = f"In year {t} the keeper painted tower {q}." if (p + q) % 2 else "It rained."
@@ -233,7 +233,7 @@ def test_items_are_run_fitted_and_compared_with_people_in_either_form(labelled, 
     given = {"judges.answerability.window": window}
     out = tmp_path / "out"
     run = nj.run(program="items", items=labelled, judge="answerability", out=out, **given)
-    people = [json.loads(line) for line in labelled.read_text().splitlines()]
+    people = [json.loads(line) for line in labelled.read_text(encoding="utf-8").splitlines()]
     assert [(int(row["label"]) >= 3) * 5 for row in run.judgements["labels"]] == [
         row["label"] for row in people
     ]
@@ -251,7 +251,7 @@ def test_items_are_run_fitted_and_compared_with_people_in_either_form(labelled, 
     assert (kappa["before"]["value"], kappa["after"]["value"]) == (1.0, 1.0)
     assert found.file.correction.labels == ("0", "5")
     state = tmp_path / "fitted.json"
-    state.write_text(found.file.text())
+    state.write_text(found.file.text(), encoding="utf-8")
     again = nj.run(
         program="items",
         items=labelled,

@@ -271,7 +271,7 @@ def test_the_twin_agrees_with_people_on_nuggets_in_responses(shared_data):
 def labelled(tmp_path):
     """Key points of 5 topics in 2 responses with labels of people: 1 where one states it."""
     path = tmp_path / "labels.jsonl"
-    with path.open("w") as stream:
+    with path.open("w", encoding="utf-8") as stream:
         for t, run, n in itertools.product(range(5), range(2), range(3)):
             ids = {"topic_id": f"t{t}", "run_id": f"r{run}", "key_point_id": f"k{n}"}
             is_stated = (run + n) % 2
@@ -286,7 +286,9 @@ def test_items_are_run_and_fitted_to_labels_of_0_and_1_in_either_form(labelled, 
     given = {"judges.entailment.window": window}
     out = tmp_path / "out"
     run = nj.run(program="items", items=labelled, judge="entailment", out=out, **given)
-    people = [json.loads(line)["label"] for line in labelled.read_text().splitlines()]
+    people = [
+        json.loads(line)["label"] for line in labelled.read_text(encoding="utf-8").splitlines()
+    ]
     rows = run.judgements["labels"]
     assert [row["label"] for row in rows] == ["yes" if label else "neutral" for label in people]
     assert {row["is_quoted"] for row in rows if row["label"] == "yes"} == {True}
@@ -305,7 +307,7 @@ def test_items_are_run_and_fitted_to_labels_of_0_and_1_in_either_form(labelled, 
     assert (kappa["before"]["value"], kappa["after"]["value"]) == (1.0, 1.0)
     assert found.file.correction.labels == ("no", "yes")
     state = tmp_path / "fitted.json"
-    state.write_text(found.file.text())
+    state.write_text(found.file.text(), encoding="utf-8")
     again = nj.run(
         program="items",
         items=labelled,

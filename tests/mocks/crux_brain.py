@@ -38,5 +38,5 @@ def _grade(question: str, context: str) -> int:
 def write_summaries(path: Path, summaries: dict[str, tuple[str, list[str]]]) -> Path:
     """A file of summaries: id -> (summary, documents)."""
     rows = [{"id": i, "documents": docs, "summary": text} for i, (text, docs) in summaries.items()]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path

@@ -53,7 +53,7 @@ def _merged(points: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
     """A JSONL file."""
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 

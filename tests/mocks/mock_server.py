@@ -4,7 +4,7 @@
         ask(server.base_url)
         assert [r.status for r in server.requests] == [429, 200]
 
-Run as a process: python tests/mock_server.py --port 0 --latency-ms 20 --log finished.jsonl
+Run as a process: python tests/mocks/mock_server.py --port 0 --latency-ms 20 --log finished.jsonl
 """
 
 from __future__ import annotations

@@ -108,6 +108,7 @@ def packages(tmp_path_factory):
             "gone": "no_such_module:Program",
             "faulty": "faults:Faulty",
             "nameless": "faults:Other",
+            "renamed": "brevity:Length",
         },
         "nuggetjudge.judges": {"lost": "no_such_module:Judge", "number": "faults:NUMBER"},
     }
@@ -139,7 +140,9 @@ def length(judge, tmp_path_factory):
     names = [line.split("\t")[0] for line in (DEMO / "topics.tsv").read_text("utf-8").splitlines()]
     answer = [{"text": "It depends.", "citations": []}]
     terse = ({"run_id": "terse", "topic_id": name, "answer": answer} for name in names)
-    (folder / "terse.jsonl").write_text("".join(json.dumps(row) + "\n" for row in terse))
+    (folder / "terse.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in terse), encoding="utf-8"
+    )
     given = (*DATA, "--runs", folder / "terse.jsonl", "--model", "lexical")
     judge.printed("run", "length", *given, "--out", folder / "length")
     return folder / "length"
@@ -176,7 +179,7 @@ def test_it_runs_beside_programs_of_this_package_and_as_a_config_says(judge, tmp
     config = tmp_path / "both.yaml"
     text = judge.printed("export-config", "length,support", "--model", "lexical")
     assert "length" in text
-    config.write_text(text)
+    config.write_text(text, encoding="utf-8")
     given = ("--passages", DEMO / "passages.jsonl", "--out", tmp_path / "both")
     found = means(judge.printed("run", config, *DATA, *given, "--json"))
     assert ("thin", "brevity") in found
@@ -213,7 +216,7 @@ def test_judges_runs_and_people_are_compared_by_its_labels(judge, length, tmp_pa
     changed = [
         {**r, "label": other[r["label"]] if i < 2 else r["label"]} for i, r in enumerate(labels)
     ]
-    human.write_text("".join(json.dumps(row) + "\n" for row in changed))
+    human.write_text("".join(json.dumps(row) + "\n" for row in changed), encoding="utf-8")
     (found,) = rows(judge.printed("compare", length, human, "--json"))
     assert (found["compared"], found["n_flips"], found["agreement"]["is_ordered"]) == (
         "judges", 2, True,
@@ -247,11 +250,11 @@ def test_its_judge_labels_items_like_any_other(judge, tmp_path):
     items, out = tmp_path / "items.jsonl", tmp_path / "items"
     given = [{"topic_id": "t", "run_id": r, "question": "Why?", "answer": a} for r, a in
              (("short", "So."), ("long", "so " * 200))]  # fmt: skip
-    items.write_text("".join(json.dumps(row) + "\n" for row in given))
+    items.write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
     command = ("run", "items", "--judge", "brevity", "--items", items, "--out", out)
     found = means(judge.printed(*command, "--model", "lexical", "--json"))
     assert (found["short", "mean_gain"], found["long", "mean_gain"]) == (1.0, 0.0)
-    manifest = json.loads((out / "manifest.json").read_text())
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["judges"]["brevity"]["judge"] == "Brevity"
     (row,) = rows(judge.printed(*command, "--model", "openai/gpt-4o", "--dry-run", "--json"))
     assert (row["judge"], row["calls"]) == ("brevity", 2)
@@ -279,6 +282,7 @@ def _strings(part):
         (("run", "gone", *DATA), "program gone: no_such_module:Program cannot be loaded (Module"),
         (("run", "faulty", *DATA), "faults:Faulty cannot be loaded (RuntimeError: two lines)"),
         (("run", "nameless", *DATA), "faults:Other is no Program of that name"),
+        (("run", "renamed", *DATA), "brevity:Length is no Program of that name"),
         (
             ("run", "items", "--judge", "lost", "--items", DEMO / "labels" / "grounded.jsonl"),
             "judge lost: no_such_module:Judge cannot be loaded (Module",
@@ -288,6 +292,7 @@ def _strings(part):
             "judge number: faults:NUMBER is no class of judges",
         ),
         (("run", "length", *DATA, "--set", "judges.nobody.window=2"), "there is no judge 'nobody'"),
+        (("run", "length", *DATA, "--set", "judges.brevity.window=2"), "it judges one thing at"),
     ],
 )  # fmt: skip
 def test_an_unknown_or_broken_one_is_one_line(judge, tmp_path, command, says):

@@ -131,7 +131,8 @@ def test_model_swaps_the_name_and_keeps_the_rest_of_the_entry(settings, tmp_path
         config.write_text(
             f"models:\n  default: {{model: openai/one, api_base: {server.base_url}}}\n"
             f"  other: {{model: openai/two, api_base: {server.base_url}, temperature: 0.5}}\n"
-            "run: {cache: false, limit: 1}\n"
+            "run: {cache: false, limit: 1}\n",
+            encoding="utf-8",
         )
         asked = []
         for model in (None, "openai/two", "other", {"model": "lexical"}):

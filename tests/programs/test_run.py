@@ -115,15 +115,18 @@ def test_a_topic_without_any_grade_is_bounded_and_not_without_nuggets(server, ru
 
 def test_a_topic_without_a_relevant_passage_has_no_nuggets_and_no_score(server, run, tmp_path):
     qrels = tmp_path / "qrels.txt"
-    lines = (DEMO / "qrels.txt").read_text().splitlines()
+    lines = (DEMO / "qrels.txt").read_text(encoding="utf-8").splitlines()
     graded = [f"{line[:-1]}0" if line.startswith(LOST) else line for line in lines]
-    qrels.write_text("\n".join(graded) + "\n")
+    qrels.write_text("\n".join(graded) + "\n", encoding="utf-8")
     result = run(["nuggets"], **{"data.qrels": qrels})
     assert result.is_complete
     means = {r.run_id: r for r in result.scores if (r.topic_id, r.measure) == ("all", "A")}
     assert {row.n_topics for row in means.values()} == {4}
     assert means["thin"].value == 1.0  # it answered those four, and all nuggets are supported
-    kinds = [json.loads(line)["kind"] for line in (result.folder / "problems.jsonl").open()]
+    kinds = [
+        json.loads(line)["kind"]
+        for line in (result.folder / "problems.jsonl").open(encoding="utf-8")
+    ]
     assert kinds.count("no_nuggets") == 1
     assert rescored(result) == result.scores
 
@@ -140,10 +143,10 @@ def test_scores_are_made_again_from_the_folder_alone(program, citations, server,
 def test_a_folder_with_files_of_ones_own_is_not_written_to(server, run, tmp_path):
     (tmp_path / "mine").mkdir()
     own = tmp_path / "mine" / "nuggets.jsonl"
-    own.write_text("a bank written by hand\n")
+    own.write_text("a bank written by hand\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"mine: has a nuggets\.jsonl that no run wrote"):
         run(["support"], out="mine")
-    assert own.read_text() == "a bank written by hand\n"
+    assert own.read_text(encoding="utf-8") == "a bank written by hand\n"
     assert server.requests == []
 
 
@@ -178,7 +181,9 @@ def test_a_changed_input_is_judged_anew_and_the_rest_is_kept(server, run, tmp_pa
     changed = {"data.topics": topics, "data.nuggets": DEMO / "nuggets.jsonl"}
     run(["nuggets"], **changed)
     n = len(server.requests)
-    topics.write_text(topics.read_text().replace(QUESTION, "what causes tides"))
+    topics.write_text(
+        topics.read_text(encoding="utf-8").replace(QUESTION, "what causes tides"), encoding="utf-8"
+    )
     run(["nuggets"], **changed)
     asked = [input_of(request.body)["question"] for request in server.requests[n:]]
     assert set(asked) == {"what causes tides"}

@@ -25,7 +25,9 @@ def descendants(pid):
     for path in Path("/proc").iterdir():
         if path.name.isdigit():
             try:
-                parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+                parent = int(
+                    (path / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]
+                )
                 names[int(path.name)] = (path / "cmdline").read_bytes().decode(errors="replace")
             except (FileNotFoundError, ProcessLookupError):
                 continue  # it has just ended

@@ -12,6 +12,7 @@ import nuggetjudge as nj
 from nuggetjudge.programs.build.crux import build_crux
 from nuggetjudge.programs.build.long2rag import build_long2rag
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.ray import executor as ray_executor
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 
@@ -23,6 +24,7 @@ inputs: {claim: a statement, source: the text it should rest on}
 labels: {no: 0, partly: 0.5, yes: 1}
 measure: groundedness
 """
+MOST_BYTES = 4096  # of a stage's way to a worker: code and settings, the data do not come along
 
 
 def questions_asked(server):
@@ -31,7 +33,20 @@ def questions_asked(server):
 
 
 @pytest.fixture
-def in_both_ways(ray, tmp_path, files_of):
+def shipped(monkeypatch):
+    """The bytes that workers got of each stage: a list that grows."""
+    found, pack = [], ray_executor.packed
+
+    def packed(ask, panel):
+        found.append(pack(ask, panel))
+        return found[-1]
+
+    monkeypatch.setattr(ray_executor, "packed", packed)
+    return found
+
+
+@pytest.fixture
+def in_both_ways(ray, tmp_path, files_of, shipped):
     """Runs something locally and on two workers, and compares files and questions."""
 
     def check(judge, settings, brain=None):
@@ -49,6 +64,8 @@ def in_both_ways(ray, tmp_path, files_of):
         assert asked_elsewhere == asked
         assert asked
         assert len(set(asked)) == len(asked)  # nothing twice
+        assert shipped
+        assert max(map(len, shipped)) <= MOST_BYTES
 
     return check
 
@@ -68,14 +85,17 @@ def test_nuggets_support_and_relevance(in_both_ways):
 
 def test_coverage(in_both_ways):
     folder = EXAMPLES / "collection"
-    topics = [line.split("\t")[0] for line in (folder / "topics.tsv").read_text().splitlines()]
+    topics = [
+        line.split("\t")[0]
+        for line in (folder / "topics.tsv").read_text(encoding="utf-8").splitlines()
+    ]
     reports = [{"id": topic, "report": f"All that is known of {topic}."} for topic in topics]
     data = {"data.topics": folder / "topics.tsv", "data.passages": [folder / "passages.jsonl"]}
     data |= {"data.runs": [str(folder / "runs")], "coverage.contexts": "answers"}
 
     def judge(config):
         path = config.run.out.parent / "reports.jsonl"
-        path.write_text("".join(json.dumps(report) + "\n" for report in reports))
+        path.write_text("".join(json.dumps(report) + "\n" for report in reports), encoding="utf-8")
         reference = config.data.model_copy(update={"reference": path})
         nj.run(config.model_copy(update={"data": reference}))
 
@@ -90,13 +110,13 @@ def test_key_points(in_both_ways):
 
 
 def test_a_judge_of_ones_own(in_both_ways, tmp_path):
-    (tmp_path / "own.yaml").write_text(GROUNDED)
+    (tmp_path / "own.yaml").write_text(GROUNDED, encoding="utf-8")
     items = [
         {"topic_id": f"t{n % 3}", "run_id": "a", "sentence_id": str(n), "claim": f"claim {n}"}
         for n in range(40)
     ]
     lines = (json.dumps({**item, "source": "the source"}) + "\n" for item in items)
-    (tmp_path / "items.jsonl").write_text("".join(lines))
+    (tmp_path / "items.jsonl").write_text("".join(lines), encoding="utf-8")
     settings = {"data.items": tmp_path / "items.jsonl", "items.judge": str(tmp_path / "own.yaml")}
     in_both_ways(nj.run, {"program": ["items"], **settings})
 
@@ -117,10 +137,12 @@ def test_a_long2rag_collection(in_both_ways, tmp_path):
 def test_equal_questions_are_asked_once_though_two_workers_have_them(demo, tmp_path):
     answer = [{"text": f"Sentence {n % 7}.", "citations": [0]} for n in range(60)]
     row = {"topic_id": "t1", "topic": "q", "references": ["p1"], "answer": answer}
-    (tmp_path / "topics.tsv").write_text("t1\twhat\n")
-    (tmp_path / "passages.jsonl").write_text('{"docid": "p1", "text": "The moon."}\n')
+    (tmp_path / "topics.tsv").write_text("t1\twhat\n", encoding="utf-8")
+    (tmp_path / "passages.jsonl").write_text(
+        '{"docid": "p1", "text": "The moon."}\n', encoding="utf-8"
+    )
     runs = [json.dumps({"run_id": f"r{n}", "response_length": 9, **row}) + "\n" for n in range(5)]
-    (tmp_path / "runs.jsonl").write_text("".join(runs))
+    (tmp_path / "runs.jsonl").write_text("".join(runs), encoding="utf-8")
     data = {"data.topics": tmp_path / "topics.tsv", "data.passages": [tmp_path / "passages.jsonl"]}
     data |= {"data.runs": [str(tmp_path / "runs.jsonl")]}
     with MockServer(latency_s=0.1) as server:

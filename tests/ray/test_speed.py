@@ -56,9 +56,11 @@ def judged_a_second(url, folder, workers):
 
 
 def test_two_workers_do_more_than_one(ray, light_url, tmp_path):
-    (tmp_path / "topics.tsv").write_text("t1\twhat\n")
-    (tmp_path / "passages.jsonl").write_text('{"docid": "p1", "text": "The moon."}\n')
-    with (tmp_path / "runs.jsonl").open("w") as lines:
+    (tmp_path / "topics.tsv").write_text("t1\twhat\n", encoding="utf-8")
+    (tmp_path / "passages.jsonl").write_text(
+        '{"docid": "p1", "text": "The moon."}\n', encoding="utf-8"
+    )
+    with (tmp_path / "runs.jsonl").open("w", encoding="utf-8") as lines:
         for run in range(N // 100):
             answer = [{"text": f"Claim {run} {n} of tides.", "citations": [0]} for n in range(100)]
             row = {"run_id": f"r{run}", "topic_id": "t1", "topic": "q", "response_length": 9}

@@ -287,7 +287,9 @@ def test_the_45_real_runs_have_the_published_sentences_and_citations(shared_data
             counts[answer.topic_id, answer.run_id] = (len(answer.sentences), n_citations)
     published = [
         json.loads(line)
-        for line in (shared_data / "rag24_e2e/cells_text_coverage.jsonl").read_text().splitlines()
+        for line in (shared_data / "rag24_e2e/cells_text_coverage.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines()
     ]
     assert len({run_id for _, run_id in counts}) == 45
     assert counts == {

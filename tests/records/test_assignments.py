@@ -108,7 +108,7 @@ def test_the_nist_file_has_the_published_labels_and_vital_strict_scores(shared_d
     labels = Counter(n.label for a in found.values() for n in a.nuggets)
     assert (len(found), labels.total()) == (530, 7468)
     assert None not in labels
-    for line in (folder / "expected_cell_scores.jsonl").read_text().splitlines():
+    for line in (folder / "expected_cell_scores.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         assignment = found[row["qid"], row["run_id"]]
         vital = [n.label for n in assignment.nuggets if n.nugget.importance == "vital"]
@@ -125,7 +125,9 @@ def test_model_made_labels_give_the_published_all_scores_where_unjudged_counts_a
     folder = shared_data / "rag24_auto_nuggets"
     published = {
         row["qid"]: row
-        for row in map(json.loads, (folder / "metrics" / name).read_text().splitlines())
+        for row in map(
+            json.loads, (folder / "metrics" / name).read_text(encoding="utf-8").splitlines()
+        )
     }
     gain = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0, None: 0.0}
     n_unjudged = 0

@@ -50,7 +50,9 @@ def request(pool, topic_id):
 @given(pool=pools())
 def test_requests_are_read_as_they_were_written(pool, tmp_path_factory):
     path = tmp_path_factory.mktemp("pools") / "pool.jsonl"
-    path.write_text("\n".join(json.dumps(request(pool, name)) for name in pool.rankings))
+    path.write_text(
+        "\n".join(json.dumps(request(pool, name)) for name in pool.rankings), encoding="utf-8"
+    )
     problems = Problems()
     assert read_candidates(path, problems) == pool
     assert len(problems) == 0

@@ -51,7 +51,7 @@ def test_an_id_with_a_space_cannot_be_written(tmp_path):
 
 def test_lines_are_sorted_by_topic_and_document(tmp_path):
     write_qrels(tmp_path / "q.txt", {"b": {"y": 1, "x": 0}, "a": {"z": 2}}, iteration="Q0")
-    assert (tmp_path / "q.txt").read_text() == "a Q0 z 2\nb Q0 x 0\nb Q0 y 1\n"
+    assert (tmp_path / "q.txt").read_text(encoding="utf-8") == "a Q0 z 2\nb Q0 x 0\nb Q0 y 1\n"
 
 
 @given(
@@ -81,7 +81,7 @@ def test_ir_measures_reads_diversity_qrels_as_they_were_written(qrels, tmp_path_
 def test_diversity_qrels_name_the_question_second_and_count_digits_as_numbers(tmp_path):
     grades = {"t": {"10": {"t:0#0": 1}, "2": {"t:10#1": 0, "t:2#10": 1, "t:2#9": 1}}}
     write_diversity_qrels(tmp_path / "q.txt", grades)
-    assert (tmp_path / "q.txt").read_text() == (
+    assert (tmp_path / "q.txt").read_text(encoding="utf-8") == (
         "t 2 t:2#9 1\nt 2 t:2#10 1\nt 2 t:10#1 0\nt 10 t:0#0 1\n"
     )
 

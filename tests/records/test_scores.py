@@ -89,7 +89,10 @@ def test_a_name_with_a_space_leaves_neither_layout_half_written(tmp_path):
 def test_only_mean_rows_say_over_how_many_topics(tmp_path):
     path = tmp_path / "scores.jsonl"
     write_scores(path, tmp_path / "s.txt", [row(topic="1"), row(n_topics=12)])
-    assert ["n_topics" in line for line in path.read_text().splitlines()] == [False, True]
+    assert ["n_topics" in line for line in path.read_text(encoding="utf-8").splitlines()] == [
+        False,
+        True,
+    ]
 
 
 def test_values_survive_columns_to_the_last_bit(tmp_path, problems):
@@ -103,5 +106,5 @@ def test_a_real_leaderboard_of_four_runs_is_read(shared_data, problems, kinds):
     path = shared_data / "kiddie_smoke/eval/kiddie_fake.eval.ir_measures.txt"
     rows = read_scores(path, problems)
     assert rows[0] == row("run1", "leaf", "RELEVANCE", 0.85)
-    assert len(rows) == len(path.read_text().splitlines()) - 1
+    assert len(rows) == len(path.read_text(encoding="utf-8").splitlines()) - 1
     assert kinds() == [(1, "header", "skipped")]

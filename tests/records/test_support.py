@@ -63,9 +63,11 @@ def test_both_layouts_are_read_as_they_were_written(answers, tmp_path_factory):
         for n, sentences in enumerate(answers)
     ]
     folder = tmp_path_factory.mktemp("support")
-    (folder / "ragdoll.jsonl").write_text("\n".join(json.dumps(ragdoll(a)) for a in written))
+    (folder / "ragdoll.jsonl").write_text(
+        "\n".join(json.dumps(ragdoll(a)) for a in written), encoding="utf-8"
+    )
     rows = [row for answer in written for row in rows_of(answer)]
-    (folder / "ours.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "ours.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     problems = Problems()
     assert list(read_support(folder / "ragdoll.jsonl", problems)) == written
     ours = list(read_support(folder / "ours.jsonl", problems))
@@ -183,7 +185,10 @@ def test_the_nist_labels_give_the_published_precision_and_recall(shared_data, pr
     folder = shared_data / "rag24_support"
     expected = {
         (row["topic_id"], row["run_id"]): row
-        for row in map(json.loads, (folder / "expected_cell_scores.jsonl").read_text().splitlines())
+        for row in map(
+            json.loads,
+            (folder / "expected_cell_scores.jsonl").read_text(encoding="utf-8").splitlines(),
+        )
     }
     for answer in read_support(folder / "answers.jsonl", problems):
         row = expected.pop((answer.topic_id, answer.run_id))

@@ -248,7 +248,7 @@ def state():
     return (openai.api_key, os.environ.get("TIKTOKEN_CACHE_DIR"), logging.getLogger().handlers[:],
             logging.getLogger().level, "vllm" in sys.modules, sorted(vars(modeling_utils)))
 before = state()
-from nuggetjudge.retrieval.rankllm import RankLlm
+from nuggetjudge.retrieval.rerank.rankllm import RankLlm
 RankLlm("mock", api_base={server.base_url!r}, api_key="a-secret-key")
 assert state() == before, (state(), before)
 """

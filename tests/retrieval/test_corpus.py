@@ -12,7 +12,7 @@ from nuggetjudge.retrieval.corpus import passage_text, stream_passages
 def write(tmp_path):
     def write_file(name, *rows):
         path = tmp_path / name
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         return path
 
     return write_file

@@ -132,7 +132,9 @@ def test_what_is_kept_is_raw_floats_and_nothing_to_unpickle(tmp_path):
 
 
 def test_a_file_that_is_no_cache_is_one_line(tmp_path):
-    (tmp_path / FILE).write_text("not a database, but long enough to be taken for one" * 20)
+    (tmp_path / FILE).write_text(
+        "not a database, but long enough to be taken for one" * 20, encoding="utf-8"
+    )
     with pytest.raises(InputError, match=f"{FILE}: not a usable cache of vectors") as told:
         CachedEncoder(Letters(), tmp_path)
     assert "\n" not in str(told.value)

@@ -21,7 +21,7 @@ def test_what_is_not_installed_is_named_with_the_extra_that_brings_it():
 def test_a_library_that_lacks_one_of_its_own_is_told_by_the_one_that_is_missing(
     tmp_path, monkeypatch
 ):
-    (tmp_path / "half_installed.py").write_text("import its_missing_half\n")
+    (tmp_path / "half_installed.py").write_text("import its_missing_half\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(InputError, match=r"its_missing_half is not installed: .*\[lucene\]"):
         need("half_installed", "lucene")

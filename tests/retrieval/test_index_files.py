@@ -12,13 +12,13 @@ from nuggetjudge.retrieval.index_files import IndexInfo, new_index, open_index, 
 def make(folder, text="first", kind="toy", **settings):
     with new_index(folder, kind, settings) as draft:
         (draft.path / "deep").mkdir()
-        (draft.path / "deep" / "data.txt").write_text(text)
+        (draft.path / "deep" / "data.txt").write_text(text, encoding="utf-8")
         draft.n_passages = len(text)
 
 
 def text_of(folder):
     open_index(folder, "toy")
-    return (folder / "deep" / "data.txt").read_text()
+    return (folder / "deep" / "data.txt").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_two_cannot_make_the_same_index_at_once(folder):
 
 def test_a_folder_that_holds_anything_else_is_never_touched(folder):
     folder.mkdir(parents=True)
-    (folder / "thesis.tex").write_text("years of work")
+    (folder / "thesis.tex").write_text("years of work", encoding="utf-8")
     with pytest.raises(InputError) as caught:
         make(folder)
     what = "holds thesis.tex, which is of no index; name another folder for the index"
@@ -105,7 +105,7 @@ def test_a_folder_that_holds_anything_else_is_never_touched(folder):
 
 def test_a_file_that_a_user_put_into_an_index_is_not_deleted(folder):
     make(folder, "first")
-    (folder / "notes.txt").write_text("mine")
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match=r"holds notes\.txt"):
         make(folder, "second")
     assert text_of(folder) == "first"
@@ -113,7 +113,7 @@ def test_a_file_that_a_user_put_into_an_index_is_not_deleted(folder):
 
 def test_a_file_in_the_place_of_the_folder_is_refused(folder):
     folder.parent.mkdir()
-    folder.write_text("a file")
+    folder.write_text("a file", encoding="utf-8")
     with pytest.raises(InputError, match="a file, wanted a folder"):
         make(folder)
     with pytest.raises(InputError, match="no index of ours"):
@@ -121,7 +121,7 @@ def test_a_file_in_the_place_of_the_folder_is_refused(folder):
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path):
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match=r"the index cannot be written \("):
         make(tmp_path / "file" / "toy")
 
@@ -143,7 +143,7 @@ def test_another_folder_is_no_index(folder):
     folder.mkdir(parents=True)
     with pytest.raises(InputError, match="no index of ours, or a corrupt one"):
         open_index(folder, "toy")
-    (folder / "index.json").write_text('{"n_passages": 3}')
+    (folder / "index.json").write_text('{"n_passages": 3}', encoding="utf-8")
     with pytest.raises(InputError, match="no index of ours, or a corrupt one"):
         open_index(folder, "toy")
 
@@ -152,7 +152,7 @@ def test_another_folder_is_no_index(folder):
 def test_a_file_that_is_missing_or_has_changed_makes_it_corrupt(folder, text):
     make(folder, "first")
     path = folder / "deep" / "data.txt"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         open_index(folder, "toy")
     what = "file deep/data.txt is not as it was written; make it again with `judge index`"
@@ -213,7 +213,7 @@ def test_ids_of_any_characters_come_back_in_their_order(tmp_path):
 
 def fail_half_way(folder, fault):
     with new_index(folder, "toy", {}) as draft:
-        (draft.path / "half").write_text("half")
+        (draft.path / "half").write_text("half", encoding="utf-8")
         raise fault
 
 

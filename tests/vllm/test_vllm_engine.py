@@ -155,9 +155,11 @@ def test_judge_run_prints_results_alone_and_replays_them_without_the_model(in_pr
     rows = [{"text": text, "citations": [0]} for text in SENTENCES[:5]]
     answer = {"run_id": "one", "topic_id": "t1", "topic": "why", "references": ["p1"]}
     answer |= {"response_length": 30, "answer": rows}
-    (tmp_path / "run.jsonl").write_text(json.dumps(answer) + "\n")
-    (tmp_path / "passages.jsonl").write_text(json.dumps({"docid": "p1", "text": PASSAGE}) + "\n")
-    (tmp_path / "topics.tsv").write_text("t1\twhy\n")
+    (tmp_path / "run.jsonl").write_text(json.dumps(answer) + "\n", encoding="utf-8")
+    (tmp_path / "passages.jsonl").write_text(
+        json.dumps({"docid": "p1", "text": PASSAGE}) + "\n", encoding="utf-8"
+    )
+    (tmp_path / "topics.tsv").write_text("t1\twhy\n", encoding="utf-8")
     model = in_process.model_dump(mode="json", include={"model", "engine", "max_tokens", "vllm"})
     config = {
         "program": "support",
@@ -165,7 +167,7 @@ def test_judge_run_prints_results_alone_and_replays_them_without_the_model(in_pr
         "models": {"default": model},
         "run": {"cache": str(tmp_path / "cache")},
     }
-    (tmp_path / "judge.yaml").write_text(json.dumps(config))
+    (tmp_path / "judge.yaml").write_text(json.dumps(config), encoding="utf-8")
 
     def run(*arguments):
         return subprocess.run(

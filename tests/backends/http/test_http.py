@@ -47,7 +47,9 @@ def test_ambient_addresses_have_no_effect(model_server, open_gateway, ask, monke
 
 def test_a_planted_env_file_has_no_effect(model_server, open_gateway, ask, tmp_path, monkeypatch):
     with MockServer() as trap:
-        (tmp_path / ".env").write_text(f"OPENAI_API_BASE={trap.base_url}\nOPENAI_API_KEY={KEY}\n")
+        (tmp_path / ".env").write_text(
+            f"OPENAI_API_BASE={trap.base_url}\nOPENAI_API_KEY={KEY}\n", encoding="utf-8"
+        )
         monkeypatch.chdir(tmp_path)
         ask(open_gateway())
         assert trap.requests == []
@@ -56,7 +58,7 @@ def test_a_planted_env_file_has_no_effect(model_server, open_gateway, ask, tmp_p
 
 def test_a_netrc_has_no_effect(model_server, open_gateway, ask, tmp_path, monkeypatch):
     netrc = tmp_path / "netrc"
-    netrc.write_text(f"machine 127.0.0.1 login me password {KEY}\n")
+    netrc.write_text(f"machine 127.0.0.1 login me password {KEY}\n", encoding="utf-8")
     netrc.chmod(0o600)
     monkeypatch.setenv("NETRC", str(netrc))
     ask(open_gateway())

@@ -204,7 +204,7 @@ def test_retry_after_zero_does_not_hammer(model_server, open_gateway, ask, monke
     assert seconds_between(model_server) >= 0.1
 
 
-@pytest.mark.parametrize("retry_after", ["61", "inf", http_date(3600)])
+@pytest.mark.parametrize("retry_after", ["61", "inf", pytest.param(http_date(3600), id="a date")])
 def test_a_longer_wait_than_allowed_ends_the_judgement(
     retry_after, model_server, open_gateway, ask
 ):

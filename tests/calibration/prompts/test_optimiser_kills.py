@@ -101,7 +101,7 @@ def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
     assert judge_file(judge, again).text() == judge_file(judge, whole).text()
 
     def told(path):
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         return [row | {"calls": None} for row in rows]
 
     assert told(tmp_path / "log.jsonl") == told(tmp_path / "whole.jsonl")
@@ -111,7 +111,7 @@ def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
 def test_a_judge_file_judges_as_found_in_a_process_that_cannot_unpickle(method, server, tmp_path):
     judge = support_judge(server.base_url)
     file = judge_file(judge, search(judge, method))
-    (tmp_path / "judge.json").write_text(file.text())
+    (tmp_path / "judge.json").write_text(file.text(), encoding="utf-8")
     server.clear()
     expected = labels_of(judge.fitted(file))
     bodies = [request.body for request in server.requests]

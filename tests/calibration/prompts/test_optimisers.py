@@ -65,7 +65,10 @@ def test_it_finds_the_better_prompt_and_held_out_agreement_rises(method, server,
     fitted = judge.fitted(judge_file(judge, found))
     assert kappa(fitted) > before + 0.3
 
-    rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert len(rows) == found.n_candidates
     assert rows[0]["gain"] == found.dev_gain_before
     assert max(row["gain"] for row in rows) == found.dev_gain_after
@@ -187,7 +190,9 @@ def test_replies_that_are_no_judgements_earn_least_and_count_as_failed(server, t
     server.brain = brain
     found = search(support_judge(server.base_url, reasks=0), "mipro", log=tmp_path / "log")
     assert found.prompts["judge"].instructions != RULE
-    rows = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()
+    ]
     failed = [row for row in rows if row["instructions"] == RULE]
     assert failed
     assert all((row["gain"], row["n_failed"]) == (0, len(DEV)) for row in failed)
@@ -211,7 +216,7 @@ def test_a_lost_endpoint_ends_it_with_the_error_and_no_score(server, tmp_path):
     server.faults = lambda index, body: Status(500) if index >= len(DEV) else None
     with pytest.raises(EndpointLost):
         search(support_judge(server.base_url, retries=0), "bootstrap", log=tmp_path / "log")
-    assert len((tmp_path / "log").read_text().splitlines()) == 1
+    assert len((tmp_path / "log").read_text(encoding="utf-8").splitlines()) == 1
 
 
 def test_a_search_that_scored_nothing_leaves_no_log(server, tmp_path):
@@ -279,6 +284,8 @@ def test_a_missing_package_is_named_with_what_to_install(method, package, server
 def test_mipro_on_samples_of_dev_still_keeps_a_prompt_scored_on_all_of_it(fresh_judge, tmp_path):
     options = SMALL["mipro"] | {"minibatch_size": 5}
     found = search(fresh_judge(), "mipro", options=options, log=tmp_path / "log")
-    rows = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()
+    ]
     assert all(row["n"] == len(DEV) for row in rows)
     assert found.dev_gain_after == pytest.approx(found.gain_if_perfect)

@@ -24,7 +24,7 @@ def commands_of_the_page():
 
 
 def rows_of(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -50,7 +50,7 @@ def test_the_page_shows_what_the_commands_print(judge, tmp_path):
         ran = judge(*arguments[:into])
         assert ran.code == 0, ran.err
         if into < len(arguments):
-            (tmp_path / arguments[into + 1]).write_text(ran.out)
+            (tmp_path / arguments[into + 1]).write_text(ran.out, encoding="utf-8")
         else:
             head, dots, _ = shown.partition("...\n")
             assert ran.out.startswith(head) if dots else ran.out == shown

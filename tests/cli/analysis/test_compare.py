@@ -24,7 +24,10 @@ def test_two_runs_are_tested_in_the_order_they_are_named(judge, judged):
     assert pair["p"] == 2 / 2**5  # better on all five topics
     means = [run["mean"] for run in found["measures"]["V_strict"]["runs"]]
     assert pair["difference"] == pytest.approx(means[0] - means[1])
-    scores = [json.loads(line) for line in (judged / "scores.jsonl").read_text().splitlines()]
+    scores = [
+        json.loads(line)
+        for line in (judged / "scores.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     by_run = {
         row["run_id"]: row["value"]
         for row in scores
@@ -64,7 +67,7 @@ def test_names_cannot_steer_the_terminal(judge, tmp_path):
         {"run_id": run, "topic_id": "t", "measure": "A", "value": 0.5} for run in ("a\x1b[2J", "b")
     ]
     path = tmp_path / "scores.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     ran = judge("compare", "scores.jsonl")
     assert ran.out.startswith("a\\x1b[2J less b")
 
@@ -80,6 +83,6 @@ def test_what_cannot_be_compared_ends_with_2_and_the_reason(judge, judged):
 
 
 def test_the_page_shows_what_is_printed(judge, judged):
-    page = (Path(__file__).parents[3] / "docs" / "compare.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "compare.md").read_text(encoding="utf-8")
     shown = page.split("$ judge compare results/lexical --measure V_strict\n")[1].split("```")[0]
     assert judge("compare", "judged", "--measure", "V_strict").out == shown

@@ -32,7 +32,7 @@ def run_coverage(tmp_path, judge):
             ids = [PASSAGES[i] if hit else f"x:0#{i}" for i, hit in enumerate([*hits, 1])]
             path = tmp_path / f"{run_id}.run"
             ranked = [f"t Q0 {name} {i} {-i} {run_id}\n" for i, name in enumerate(ids)]
-            path.write_text("".join(ranked))
+            path.write_text("".join(ranked), encoding="utf-8")
             command += ["--retrieval", path]
             if run_id in answers:
                 answer = {"run_id": run_id, "topic_id": "t", "topic": "a strike"}
@@ -94,7 +94,7 @@ def test_a_topic_is_drawn(judge, run_coverage, tmp_path):
     run_coverage()
     ran = judge("coverage", "out", "--topic", "t", "--map", "maps/t.svg")
     assert (ran.code, ran.out, ran.err) == (0, "", "maps/t.svg\n")
-    assert "required 4" in (tmp_path / "maps" / "t.svg").read_text()
+    assert "required 4" in (tmp_path / "maps" / "t.svg").read_text(encoding="utf-8")
 
 
 REFUSED = {

@@ -50,7 +50,9 @@ def test_a_sheet_that_people_filled_is_measured_as_it_is(judge, demo):
     assert "of 100 judged cells, 10 labelled before" in more.out
     names = ("topic_id", "run_id", "sentence_id", "passage_id")
     first = {tuple(row[name] for name in names) for row in rows[:10]}
-    second = [json.loads(line) for line in (demo / "more.jsonl").read_text().splitlines()]
+    second = [
+        json.loads(line) for line in (demo / "more.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert len(second) == 90
     assert not first & {tuple(row[name] for name in names) for row in second}
 
@@ -64,7 +66,9 @@ def test_equal_commands_write_equal_bytes_and_never_over_labels(judge, demo):
 
 
 def test_texts_that_are_gone_are_left_out_and_said(judge, demo):
-    (demo / "demo" / "passages.jsonl").write_text('{"docid": "x", "text": "another"}\n')
+    (demo / "demo" / "passages.jsonl").write_text(
+        '{"docid": "x", "text": "another"}\n', encoding="utf-8"
+    )
     ran = judge("next", "judged", "--kind", "support", "--n", 3, "--out", "sheet.csv")
     assert ran.code == 0
     assert "passages.jsonl: is not the file that was judged" in ran.err
@@ -81,7 +85,7 @@ def test_labels_are_shown_on_request_under_the_judges_name(judge, demo):
 def test_the_page_shows_what_is_printed(judge, tmp_path):
     judge("init", "demo")
     judge("run", "demo/judge.yaml", "--nuggets", "demo/nuggets.jsonl", "--out", "judged", "-q")
-    page = (Path(__file__).parents[3] / "docs" / "next.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "next.md").read_text(encoding="utf-8")
     shown = page.split("```\n")[3]
     told = judge("next", "judged", "--kind", "support", "--n", 12, "--out", "to-label.csv").out
     assert told == shown

@@ -57,7 +57,8 @@ def test_the_background_of_a_topic_is_asked_with_it_as_in_the_run(
     judge, tiny, tide_server, tmp_path
 ):
     (tmp_path / "topics.jsonl").write_text(
-        json.dumps({"id": "t1", "title": "what makes the tides", "background": "for sailors"})
+        json.dumps({"id": "t1", "title": "what makes the tides", "background": "for sailors"}),
+        encoding="utf-8",
     )
     data = ["--topics", "topics.jsonl", "--runs", tiny / "one.jsonl", "--runs", tiny / "two.jsonl"]
     model = ["--model", "openai/mock", "--set", f"models.default.api_base={tide_server.base_url}"]
@@ -72,13 +73,16 @@ def test_the_background_of_a_topic_is_asked_with_it_as_in_the_run(
 def test_items_judged_by_a_judge_of_ones_own_are_probed_from_their_folder(judge, tmp_path):
     (tmp_path / "own.yaml").write_text(
         "name: grounded\nquestion: Is it there?\ninputs: {claim: a claim, source: a text}\n"
-        "labels: [no, yes]\nlexical: {look_for: claim, in: source, cuts: [0.5]}\n"
+        "labels: [no, yes]\nlexical: {look_for: claim, in: source, cuts: [0.5]}\n",
+        encoding="utf-8",
     )
     rows = [
         {"topic_id": f"t{i % 2}", "question_id": f"q{i}", "claim": "tides rise", "source": text}
         for i, text in enumerate(["tides rise", "boats float"])
     ]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
     ran = judge("run", "items", "--items", "rows.jsonl", "--judge", "own.yaml", "--out", "own")
     assert ran.code == 0, ran.err
     one, other = (
@@ -165,7 +169,7 @@ def test_what_cannot_be_probed_ends_with_2_and_one_line(
 
 def test_a_folder_that_turns_out_not_to_be_writable_is_one_line(judge, judged, tmp_path):
     (tmp_path / "probed").mkdir()
-    (tmp_path / "probed" / "labels").write_text("mine")
+    (tmp_path / "probed" / "labels").write_text("mine", encoding="utf-8")
     ran = judge(
         *("probe", judged, "--judge", "support", "--conditions", "input", "--out", "probed"),
         "--quiet",

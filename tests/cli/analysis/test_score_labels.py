@@ -11,7 +11,7 @@ def files(tmp_path):
     """Judgements of 2 runs on 6 topics with 10 nuggets each, and labels of half of them."""
     rng = random.Random(0)
     labels = ["topic_id,run_id,nugget_id,label"]
-    with (tmp_path / "judged.jsonl").open("w") as stream:
+    with (tmp_path / "judged.jsonl").open("w", encoding="utf-8") as stream:
         for topic in range(6):
             for run, share in (("good", 0.7), ("poor", 0.3)):
                 nuggets = []
@@ -25,7 +25,7 @@ def files(tmp_path):
                         labels.append(f"t{topic},{run},n{i},{truth}")
                 row = {"qid": f"t{topic}", "query": "q", "run_id": run, "answer_text": "a"}
                 stream.write(json.dumps({**row, "response_length": 1, "nuggets": nuggets}) + "\n")
-    (tmp_path / "human.csv").write_text("\n".join(labels) + "\n")
+    (tmp_path / "human.csv").write_text("\n".join(labels) + "\n", encoding="utf-8")
     return tmp_path
 
 
@@ -64,7 +64,7 @@ def test_names_of_runs_cannot_steer_the_terminal(judge, files):
         for i in range(30)
     ]
     row = {"qid": "t0", "query": "q", "run_id": "\x1b[2Jred", "answer_text": "a"}
-    with (files / "judged.jsonl").open("a") as stream:
+    with (files / "judged.jsonl").open("a", encoding="utf-8") as stream:
         stream.write(json.dumps({**row, "response_length": 1, "nuggets": nuggets}) + "\n")
     found = judge("score", "judged.jsonl", "--labels", "human.csv", "--measure", "V_strict")
     assert found.code == 0, found.err
@@ -74,7 +74,7 @@ def test_names_of_runs_cannot_steer_the_terminal(judge, files):
 
 def test_labels_of_other_items_are_left_out_by_a_flag_and_counted(judge, files):
     plain = judge("score", "judged.jsonl", "--labels", "human.csv")
-    with (files / "human.csv").open("a") as stream:
+    with (files / "human.csv").open("a", encoding="utf-8") as stream:
         stream.write("t0,good,n98,support\nt0,good,n99,support\n")
     refused = judge("score", "judged.jsonl", "--labels", "human.csv")
     assert (refused.code, refused.out) == (2, "")
@@ -98,7 +98,9 @@ def test_flags_of_corrected_scores_without_labels_are_a_usage_error(judge, files
 
 
 def test_labels_that_do_not_fit_end_with_2_and_print_nothing(judge, files):
-    (files / "few.csv").write_text("topic_id,run_id,nugget_id,label\nt0,good,n0,support\n")
+    (files / "few.csv").write_text(
+        "topic_id,run_id,nugget_id,label\nt0,good,n0,support\n", encoding="utf-8"
+    )
     ran = judge("score", "judged.jsonl", "--labels", "few.csv")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("judge: few.csv: all 1 labels are 'support', wanted two values")

@@ -50,7 +50,9 @@ def test_the_example_is_built_and_evaluates_two_runs_without_a_model(judge, tmp_
     built = judge("build", "crux", SUMMARIES, "--out", "c", "--quiet")
     assert built.code == 0, built.err
     planned = [line.split()[:3] for line in built.err.splitlines()]  # before anything is asked
-    calls = (3 * 12 + 3) * 15  # three passages of each document, and the summaries
+    manifest = json.loads((tmp_path / "c/manifest.json").read_text("utf-8"))
+    calls = manifest["judged"]["ratings"]
+    assert calls == (18 + 3) * 9  # by nine questions: passages of three topics, and the summaries
     assert ["answerability", "lexical", str(calls)] in planned
     assert "coverage of the reference reports" in built.out.lower()
 
@@ -64,7 +66,11 @@ def test_the_example_is_built_and_evaluates_two_runs_without_a_model(judge, tmp_
     assert found["broad", "coverage"] > found["echo", "coverage"]
     assert found["broad", "redundancy"] < found["echo", "redundancy"]
     pool = {row["id"] for row in rows_of(collection / "passages.jsonl")}
-    ranked = {line.split()[2] for run in (EXAMPLE / "runs").iterdir() for line in run.open()}
+    ranked = {
+        line.split()[2]
+        for run in (EXAMPLE / "runs").iterdir()
+        for line in run.open(encoding="utf-8")
+    }
     assert ranked <= pool
 
     answers = evaluation(collection, retrieval=EXAMPLE / "runs", runs=EXAMPLE / "answers")
@@ -89,7 +95,7 @@ def test_a_collection_made_by_a_model_needs_no_model_to_evaluate_own_passages(
         assert (found["topics"], found["texts"]["passages"]["n"]) == (3, 9)
         n = len(server.requests)
         lines = [f"{t} Q0 {t}:0#0 1 2 r1\n" for t in ("tide", "kelp", "gull")]
-        (tmp_path / "r1.run").write_text("".join(lines))
+        (tmp_path / "r1.run").write_text("".join(lines), encoding="utf-8")
         run = evaluation(tmp_path / "c", retrieval=tmp_path / "r1.run")
         ran = judge("run", "coverage", *run, *model, "--json")
         assert ran.code == 0, ran.err
@@ -146,15 +152,27 @@ def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, cod
 
 
 def test_the_number_of_questions_is_a_flag_of_its_own(judge, coded):
-    ran = judge("build", "crux", coded, "--n-questions", 4, "--dry-run", "--json")
+    ran = judge(
+        "build",
+        "crux",
+        coded,
+        "--n-questions",
+        4,
+        "--model",
+        "openai/gpt-4o",
+        "--dry-run",
+        "--json",
+    )
     assert ran.code == 0, ran.err
     calls = {row["judge"]: row["calls"] for row in ran.rows}
-    assert calls["answerability"] == 3 * (2 * 3 + 1) * 4
+    assert calls["answerability"] == 3 * (2 + 1) * 4
 
 
 def test_bad_input_is_named_by_file_and_line(judge, tmp_path):
     path = tmp_path / "s.jsonl"
-    path.write_text('{"id": "a", "documents": ["text"], "summary": "text"}\n{"id": "b"}\n')
+    path.write_text(
+        '{"id": "a", "documents": ["text"], "summary": "text"}\n{"id": "b"}\n', encoding="utf-8"
+    )
     ran = judge("build", "crux", path)
     assert ran.code == 2
     assert f"{path}:2: field 'summary' is missing" in ran.err

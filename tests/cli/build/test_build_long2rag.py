@@ -55,7 +55,9 @@ def test_the_example_is_built_and_verified_without_a_model(judge, tmp_path, rows
 
     answer = {"run_id": "r", "topic_id": "marsh", "topic": "", "references": []}
     said = [{"text": point["text"], "citations": []} for point in left["key_points"]]
-    (tmp_path / "r.jsonl").write_text(json.dumps({**answer, "answer": said}) + "\n")
+    (tmp_path / "r.jsonl").write_text(
+        json.dumps({**answer, "answer": said}) + "\n", encoding="utf-8"
+    )
     data = ("--topics", "c/topics.jsonl", "--keypoints", "c/keypoints.jsonl", "--runs", "r.jsonl")
     ran = judge("run", "keypoints", *data, "--out", "scores", "--json")
     assert ran.code == 0, ran.err
@@ -114,8 +116,10 @@ def test_key_points_that_nobody_decided_end_with_3(judge, tmp_path):
     ran = judge("build", "long2rag", "c", "--verified", EXAMPLE / "verified.csv")
     assert ran.code == 3
     assert "have no verdict on both tasks" in ran.err
-    lines = (EXAMPLE / "verified.csv").read_text().splitlines()
-    (tmp_path / "bad.csv").write_text("\n".join([*lines[:2], lines[2].replace(",yes", ",y")]))
+    lines = (EXAMPLE / "verified.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "bad.csv").write_text(
+        "\n".join([*lines[:2], lines[2].replace(",yes", ",y")]), encoding="utf-8"
+    )
     ran = judge("build", "long2rag", "c", "--verified", "bad.csv")
     assert ran.code == 2
     assert "bad.csv:3: field 'grounded' is 'y', wanted yes, no or nothing" in ran.err

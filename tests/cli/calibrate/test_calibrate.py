@@ -66,7 +66,9 @@ def test_a_table_tells_before_after_and_whether_it_helped(judge, labels, tmp_pat
         found = linear[side]
         assert f"{found['value']:.3f} [{found['low']:.3f}, {found['high']:.3f}]" in row
     assert (
-        json.loads((tmp_path / "fitted/j.json").read_text())["fitted"]["figures"]["linear"]
+        json.loads((tmp_path / "fitted/j.json").read_text(encoding="utf-8"))["fitted"]["figures"][
+            "linear"
+        ]
         == linear
     )
 
@@ -100,7 +102,7 @@ def test_one_test_topic_gives_no_interval_and_no_verdict(judge, tmp_path):
 
 @pytest.mark.parametrize("out", ["notes.txt/j.json", "full/j.json"])
 def test_a_place_that_cannot_be_written_is_one_line(judge, labels, tmp_path, out):
-    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     (tmp_path / "full" / "j.json.part").mkdir(parents=True)  # found when it comes to writing
     ran = judge("calibrate", labels, *THRESHOLD, "--out", out)
     assert (ran.code, ran.out) == (2, "")
@@ -110,7 +112,9 @@ def test_a_place_that_cannot_be_written_is_one_line(judge, labels, tmp_path, out
 
 def test_a_fitted_file_loads_in_a_run(judge, labels, tmp_path):
     assert judge("calibrate", labels, *THRESHOLD, "--out", "j.json").code == 0
-    (tmp_path / "topics.tsv").write_text("".join(f"t{i:02}\twhy\n" for i in range(6)))
+    (tmp_path / "topics.tsv").write_text(
+        "".join(f"t{i:02}\twhy\n" for i in range(6)), encoding="utf-8"
+    )
     passages = [{"docid": f"p{n}", "text": row["passage"]} for n, row in enumerate(ROWS)]
     write_jsonl(tmp_path / "passages.jsonl", passages)
     answers = {}
@@ -126,7 +130,10 @@ def test_a_fitted_file_loads_in_a_run(judge, labels, tmp_path):
     data = ["--runs", "r.jsonl", "--topics", "topics.tsv", "--passages", "passages.jsonl"]
     ran = judge("run", "support", *data, "--out", "res", "--set", "judges.support.state=j.json")
     assert ran.code == 0, ran.err
-    found = [json.loads(line) for line in (tmp_path / "res/support.jsonl").read_text().splitlines()]
+    found = [
+        json.loads(line)
+        for line in (tmp_path / "res/support.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     truth = {(row["topic_id"], row["sentence_id"]): row["label"] for row in ROWS}
     right = sum(truth[row["topic_id"], row["sentence"]] == row["label"] for row in found)
     assert right / len(found) > 0.85
@@ -222,7 +229,7 @@ REFUSED = {
 def test_wrong_use_ends_with_2_one_message_and_nothing_written(
     judge, labels, tmp_path, given, what
 ):
-    (tmp_path / "other.json").write_text("{}")
+    (tmp_path / "other.json").write_text("{}", encoding="utf-8")
     before = sorted(tmp_path.rglob("*"))
     out = [] if "--out" in given else ["--out", "new/j.json"]
     ran = judge("calibrate", labels.name, *given, *out)

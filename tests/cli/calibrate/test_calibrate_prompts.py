@@ -54,7 +54,9 @@ def test_it_helps_on_topics_that_the_search_never_saw(calibrate, server, tmp_pat
     figure = report["figures"]["linear"]
     assert figure["after"]["value"] > figure["before"]["value"] + 0.3
     file = json.loads(out.read_text(encoding="utf-8"))
-    tried = [json.loads(line) for line in (tmp_path / "fitted/support.log.jsonl").open()]
+    tried = [
+        json.loads(line) for line in (tmp_path / "fitted/support.log.jsonl").open(encoding="utf-8")
+    ]
     assert len(tried) >= 2
     prompt = file["prompts"]["judge"]
     assert RULE in prompt["instructions"] or prompt["demos"]
@@ -106,7 +108,7 @@ def test_a_search_that_could_try_no_new_prompt_writes_nothing_and_ends_with_3(
     assert (out.read_bytes(), log.read_bytes()) == kept
     tried = tmp_path / "support.log.jsonl.part"
     assert tried.exists() == bool(n_scored)
-    assert not n_scored or len(tried.read_text().splitlines()) == 1
+    assert not n_scored or len(tried.read_text(encoding="utf-8").splitlines()) == 1
 
 
 def test_a_correction_that_was_fitted_to_the_old_prompt_does_not_outlive_it(
@@ -117,7 +119,10 @@ def test_a_correction_that_was_fitted_to_the_old_prompt_does_not_outlive_it(
     ran = calibrate("gepa", *state, "--out", "new.json")
     assert ran.code == 0, ran.err
     assert "correction of the judge's state is dropped: it was fitted to scores of the" in ran.out
-    old, new = (json.loads((tmp_path / name).read_text()) for name in ("state.json", "new.json"))
+    old, new = (
+        json.loads((tmp_path / name).read_text(encoding="utf-8"))
+        for name in ("state.json", "new.json")
+    )
     assert old["correction"] is not None
     assert new["correction"] is None
     assert new["fitted"]["optimiser"]["correction_dropped"] is True
@@ -133,7 +138,10 @@ def test_a_prompt_that_stays_keeps_the_correction_of_its_scores(calibrate, serve
     assert calibrate("few-shot", "--method", "threshold", "--out", "state.json").code == 0
     ran = calibrate("few-shot", *state, "--out", "new.json")
     assert ran.code == 0, ran.err
-    old, new = (json.loads((tmp_path / name).read_text()) for name in ("state.json", "new.json"))
+    old, new = (
+        json.loads((tmp_path / name).read_text(encoding="utf-8"))
+        for name in ("state.json", "new.json")
+    )
     assert new["correction"] == old["correction"] is not None
     assert new["fitted"]["optimiser"]["correction_dropped"] is False
     assert "is dropped" not in ran.out

@@ -29,15 +29,15 @@ def echo(body):
 def data(tmp_path):
     """The options that name eight topics, their passages and a retrieval run of two for each."""
     lines = [f"{name}\t{text}\n" for name, text in TOPICS.items()]
-    (tmp_path / "topics.tsv").write_text("".join(lines))
+    (tmp_path / "topics.tsv").write_text("".join(lines), encoding="utf-8")
     rows = [json.dumps({"docid": name, "text": text}) + "\n" for name, text in PASSAGES.items()]
-    (tmp_path / "passages.jsonl").write_text("".join(rows))
+    (tmp_path / "passages.jsonl").write_text("".join(rows), encoding="utf-8")
     ranked = [
         f"{topic} Q0 p{(n + i) % 8} {i + 1} {9 - i} bm25\n"
         for n, topic in enumerate(TOPICS)
         for i in range(2)
     ]
-    (tmp_path / "bm25.run").write_text("".join(ranked))
+    (tmp_path / "bm25.run").write_text("".join(ranked), encoding="utf-8")
     files = ["--topics", tmp_path / "topics.tsv", "--passages", tmp_path / "passages.jsonl"]
     return [*files, "--retrieval", tmp_path / "bm25.run"]
 
@@ -65,7 +65,7 @@ def test_retrieval_runs_become_answers_that_can_be_judged(judge, data, tmp_path,
 
 
 def test_every_flag_reaches_its_setting(judge, data, tmp_path, rows_of):
-    (tmp_path / "own.txt").write_text("Answer in rhymes.")
+    (tmp_path / "own.txt").write_text("Answer in rhymes.", encoding="utf-8")
     flags = ["--k", 1, "--words", 90, "--citations", 2, "--layout", "rag25", "--limit", 3]
     flags += ["--instructions", tmp_path / "own.txt", "--run-id", "mine", "--out", "g"]
     with MockServer(brain=echo) as server:
@@ -82,12 +82,13 @@ def test_every_flag_reaches_its_setting(judge, data, tmp_path, rows_of):
 
 def test_a_config_file_says_it_too(judge, data, tmp_path):
     (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "own.txt").write_text("Answer in rhymes.")
+    (tmp_path / "sub" / "own.txt").write_text("Answer in rhymes.", encoding="utf-8")
     config = tmp_path / "sub" / "c.yaml"
     config.write_text(
         "data: {topics: ../topics.tsv, passages: ../passages.jsonl, retrieval: ../bm25.run,"
         " runs: generated/answers/*.jsonl}\n"  # what is judged then, and is not there yet
-        "generate: {k: 1, instructions: own.txt}\n"
+        "generate: {k: 1, instructions: own.txt}\n",
+        encoding="utf-8",
     )
     ran = judge("generate", "--config", config, "--out", "g", "--json")
     assert ran.code == 0, ran.err
@@ -197,7 +198,7 @@ def test_kills_repeat_no_finished_request_and_change_no_byte(data, environment, 
 def test_the_page_shows_what_its_commands_print(judge, tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "results").mkdir()
-    page = (ROOT / "docs" / "generate.md").read_text()
+    page = (ROOT / "docs" / "generate.md").read_text(encoding="utf-8")
     first, program, printed = re.findall(r"^```\w*\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     _, *commands = first.split("$ judge ")
     for shown in commands:

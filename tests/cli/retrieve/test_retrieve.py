@@ -8,10 +8,10 @@ from mock_server import MockServer, Status
 
 @pytest.fixture
 def home(tmp_path):
-    (tmp_path / "topics.tsv").write_text("t\tdam\nu\tbees\n")
+    (tmp_path / "topics.tsv").write_text("t\tdam\nu\tbees\n", encoding="utf-8")
     texts = {"a": "dam dam", "b": "a dam of clay and rock", "c": "bees sing"}
     rows = [json.dumps({"docid": name, "text": text}) for name, text in texts.items()]
-    (tmp_path / "passages.jsonl").write_text("\n".join(rows))
+    (tmp_path / "passages.jsonl").write_text("\n".join(rows), encoding="utf-8")
     return tmp_path
 
 
@@ -22,17 +22,17 @@ def test_a_run_is_written_and_its_counts_are_printed(judge, home):
     ran = judge("retrieve", *WHERE, "--pipeline", "bm25", "--hits", "1", "--out", "a.run")
     assert ran.code == 0, ran.err
     assert ran.out.split() == ["run", "topics", "passages", "file", "bm25", "2", "2", "a.run"]
-    lines = [line.split() for line in (home / "a.run").read_text().splitlines()]
+    lines = [line.split() for line in (home / "a.run").read_text(encoding="utf-8").splitlines()]
     assert [(line[0], line[2], line[3], line[5]) for line in lines] == [
         ("t", "a", "1", "bm25"),
         ("u", "c", "1", "bm25"),
     ]
-    manifest = json.loads((home / "a.run.manifest.json").read_text())
+    manifest = json.loads((home / "a.run.manifest.json").read_text(encoding="utf-8"))
     assert manifest["config"]["retrieve"][0]["step"] == "bm25"
 
 
 def test_the_same_words_take_a_file_of_steps(judge, home):
-    (home / "pipeline.yaml").write_text("retrieve: [bm25 100, cut 1]\n")
+    (home / "pipeline.yaml").write_text("retrieve: [bm25 100, cut 1]\n", encoding="utf-8")
     judge("retrieve", *WHERE, "--pipeline", "bm25", "--hits", "1", "--out", "a.run")
     ran = judge("retrieve", *WHERE, "--pipeline", "pipeline.yaml", "--out", "b.run")
     assert ran.code == 0, ran.err
@@ -41,7 +41,9 @@ def test_the_same_words_take_a_file_of_steps(judge, home):
 
 def test_a_run_goes_straight_into_the_coverage_program(judge, home):
     judge("retrieve", *WHERE, "--pipeline", "bm25", "--out", "a.run")
-    (home / "questions.jsonl").write_text('{"id": "t", "subquestions": ["What is a dam of?"]}\n')
+    (home / "questions.jsonl").write_text(
+        '{"id": "t", "subquestions": ["What is a dam of?"]}\n', encoding="utf-8"
+    )
     given = ("--questions", "questions.jsonl", "--retrieval", "a.run", "--out", "results")
     ran = judge("run", "coverage", *WHERE, *given, "--json")
     assert {row["run_id"] for row in ran.rows} == {"bm25", "Z*"}
@@ -57,7 +59,7 @@ def test_an_index_made_once_is_searched_without_the_passages(judge, home):
 
 
 def test_a_topic_that_finds_nothing_is_told_and_ends_with_3(judge, home):
-    (home / "topics.tsv").write_text("t\tdam\nv\tzebra\n")
+    (home / "topics.tsv").write_text("t\tdam\nv\tzebra\n", encoding="utf-8")
     ran = judge("retrieve", *WHERE, "--pipeline", "bm25", "--out", "a.run")
     assert ran.code == 3
     assert "1 topics found nothing: v" in ran.err
@@ -72,7 +74,9 @@ def test_a_reranker_without_replies_ends_with_3_and_keeps_the_order(judge, home)
         ran = judge("retrieve", *WHERE, *steps, *model, *few, "--out", "a.run")
     assert ran.code == 3
     assert "1 of 1 calls for listwise gave nothing; the order was kept" in ran.err
-    assert [line.split()[2] for line in (home / "a.run").read_text().splitlines()] == [
+    assert [
+        line.split()[2] for line in (home / "a.run").read_text(encoding="utf-8").splitlines()
+    ] == [
         *("a", "b", "c"),
     ]
 
@@ -114,7 +118,7 @@ def test_what_is_wrong_is_one_error_and_no_run(judge, home, flags, told):
 
 @pytest.mark.parametrize("text", ["", "\n\n"])
 def test_a_file_without_passages_is_named(judge, home, text):
-    (home / "passages.jsonl").write_text(text)
+    (home / "passages.jsonl").write_text(text, encoding="utf-8")
     ran = judge("retrieve", *WHERE, "--pipeline", "bm25", "--out", "a.run")
     assert (ran.code, ran.out) == (2, "")
     assert "passages.jsonl:1: the file is empty" in ran.err

@@ -9,10 +9,10 @@ WHERE = ("--topics", "topics.tsv", "--passages", "passages.jsonl")
 
 @pytest.fixture
 def home(tmp_path):
-    (tmp_path / "topics.tsv").write_text("t\tdam\n")
+    (tmp_path / "topics.tsv").write_text("t\tdam\n", encoding="utf-8")
     texts = {"a": "dam dam", "b": "a dam of clay and rock"}
     rows = [json.dumps({"docid": name, "text": text}) for name, text in texts.items()]
-    (tmp_path / "passages.jsonl").write_text("\n".join(rows))
+    (tmp_path / "passages.jsonl").write_text("\n".join(rows), encoding="utf-8")
     return tmp_path
 
 
@@ -26,7 +26,7 @@ def test_numbers_go_as_far_as_a_pipeline_takes_them(judge, home, flag):
 
 
 def test_a_file_that_is_named_as_a_step_is_not_read(judge, home):
-    (home / "bm25").write_text("retrieve: [bm25 1]\n")
+    (home / "bm25").write_text("retrieve: [bm25 1]\n", encoding="utf-8")
     ran = judge("retrieve", *WHERE, "--pipeline", "bm25", "--out", "a.run", "--json")
     assert ran.rows[0]["passages"] == 2
     ran = judge("retrieve", *WHERE, "--pipeline", "./bm25", "--out", "a.run", "--json")

@@ -87,9 +87,11 @@ def test_scores_of_the_hand_labels_are_those_of_the_readme(judge):
 
 
 def test_topics_of_a_score_are_those_that_runs_must_answer(judge, tmp_path):
-    labels = (FOLDER / "labels" / "nuggets.jsonl").read_text().splitlines(keepends=True)
+    labels = (
+        (FOLDER / "labels" / "nuggets.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    )
     thin = [line for line in labels if json.loads(line)["run_id"] == "thin"]
-    (tmp_path / "thin.jsonl").write_text("".join(thin))
+    (tmp_path / "thin.jsonl").write_text("".join(thin), encoding="utf-8")
     alone = means(judge("score", "thin.jsonl", "--json").rows, "A")["thin"]
     ran = judge("score", "thin.jsonl", "--topics", FOLDER / "topics.tsv", "--json")
     assert means(ran.rows, "A")["thin"] == pytest.approx(0.118, abs=5e-4)
@@ -111,7 +113,7 @@ def test_the_leaderboard_names_the_runs_best_first_and_the_folder(judge, tmp_pat
 
 
 def test_the_ir_measures_file_holds_the_same_values(demo, tmp_path):
-    lines = (tmp_path / "results/demo/scores.eval.txt").read_text().splitlines()
+    lines = (tmp_path / "results/demo/scores.eval.txt").read_text(encoding="utf-8").splitlines()
     told = {tuple(line.split("\t")[:3]): float(line.split("\t")[3]) for line in lines}
     rows = {
         (r["run_id"], r["topic_id"], r["measure"]): r["value"]
@@ -174,7 +176,7 @@ def test_the_exported_config_of_a_finished_run_gives_its_scores_again(demo, judg
     exported = judge("export-config", "results/demo")
     assert exported.code == 0, exported.err
     (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "again.yaml").write_text(exported.out)
+    (tmp_path / "elsewhere" / "again.yaml").write_text(exported.out, encoding="utf-8")
     ran = judge("run", "again.yaml", "--json", "--quiet", cwd=tmp_path / "elsewhere")
     assert ran.code == 0, ran.err
     assert ran.rows == demo.rows
@@ -192,7 +194,7 @@ def test_an_exported_config_has_every_setting(judge):
 def test_an_exported_config_keeps_what_is_left_to_the_endpoint(judge, tmp_path):
     sets = ["--set", "models.default.temperature=null", "--model", "openai/gpt-5"]
     exported = judge("export-config", "support", *sets)
-    (tmp_path / "again.yaml").write_text(exported.out)
+    (tmp_path / "again.yaml").write_text(exported.out, encoding="utf-8")
     again = judge("export-config", "again.yaml")
     assert again.out == exported.out
     assert yaml.safe_load(again.out)["models"]["default"]["temperature"] is None
@@ -200,7 +202,7 @@ def test_an_exported_config_keeps_what_is_left_to_the_endpoint(judge, tmp_path):
 
 def test_the_schema_takes_the_demo_config_and_closes_every_section(judge):
     schema = json.loads(judge("schema").out)
-    assert set(yaml.safe_load(DEMO.read_text())) <= set(schema["properties"])
+    assert set(yaml.safe_load(DEMO.read_text(encoding="utf-8"))) <= set(schema["properties"])
     sections = [schema, *(d for d in schema["$defs"].values() if d.get("type") == "object")]
     assert all(section["additionalProperties"] is False for section in sections)
 

@@ -214,7 +214,7 @@ def test_a_server_that_only_fails_is_given_up_after_ten_judgements(
     answer = [{"text": f"Tide number {i}.", "citations": [0]} for i in range(40)]
     row = {"run_id": "long", "topic_id": "t1", "topic": "tides", "references": ["p1"]}
     row |= {"response_length": 120, "answer": answer}
-    (tiny / "long.jsonl").write_text(json.dumps(row) + "\n")
+    (tiny / "long.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     tide_server.faults = lambda index, body: Status(500)
     ran = judge(
         *("run", "support", "--topics", tiny / "topics.tsv", "--runs", tiny / "long.jsonl"),

@@ -39,7 +39,7 @@ def test_a_missing_file_is_named(refused, tiny):
 
 @pytest.mark.parametrize("name", ["topics.tsv", "passages.jsonl", "one.jsonl"])
 def test_an_empty_file_is_named(name, refused, tiny):
-    (tiny / name).write_text("")
+    (tiny / name).write_text("", encoding="utf-8")
     line = refused()
     assert PLACE.match(line)
     assert f"{name}:1: " in line
@@ -48,7 +48,7 @@ def test_an_empty_file_is_named(name, refused, tiny):
 @pytest.mark.parametrize("name", ["passages.jsonl", "one.jsonl", "nuggets.jsonl"])
 def test_a_broken_json_line_is_named(name, refused, tiny):
     path = tiny / name
-    path.write_text(path.read_text() + '{"broken": \n')
+    path.write_text(path.read_text(encoding="utf-8") + '{"broken": \n', encoding="utf-8")
     line = refused("nuggets,support", nuggets=tiny / "nuggets.jsonl")
     assert PLACE.match(line)
     assert f"{name}:2: " in line
@@ -61,7 +61,7 @@ def test_a_binary_file_is_named(refused, tiny):
 
 def test_two_answers_of_a_run_to_a_topic_are_told_with_both_places(refused, tiny):
     path = tiny / "one.jsonl"
-    path.write_text(path.read_text() * 2)
+    path.write_text(path.read_text(encoding="utf-8") * 2, encoding="utf-8")
     line = refused()
     assert f"{path}:2: " in line
     assert "line 1" in line or f"{path.name}:1" in line
@@ -77,13 +77,13 @@ def test_the_same_run_in_two_files_is_told(refused, tiny):
 
 
 def test_runs_that_answer_none_of_the_topics_are_no_run(refused, tiny):
-    (tiny / "topics.tsv").write_text("t9\tsomething else\n")
+    (tiny / "topics.tsv").write_text("t9\tsomething else\n", encoding="utf-8")
     assert "no answers" in refused()
 
 
 def test_a_run_that_answers_no_judged_topic_scores_0_and_does_not_vanish(judge, tiny):
-    text = (tiny / "two.jsonl").read_text()
-    (tiny / "two.jsonl").write_text(text.replace('"t1"', '"t9"'))
+    text = (tiny / "two.jsonl").read_text(encoding="utf-8")
+    (tiny / "two.jsonl").write_text(text.replace('"t1"', '"t9"'), encoding="utf-8")
     data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl", "--json"]
     runs = ["--runs", tiny / "one.jsonl", "--runs", tiny / "two.jsonl", "--model", "lexical"]
     means = [row for row in judge("run", "support", *data, *runs).rows if row["topic_id"] == "all"]
@@ -99,10 +99,10 @@ def test_missing_data_is_asked_for_by_its_flag(refused, tiny):
 
 
 def test_names_that_no_leaderboard_can_hold_are_told_before_anything_is_judged(refused, tiny):
-    text = (tiny / "one.jsonl").read_text()
-    (tiny / "one.jsonl").write_text(text.replace('"one"', '"one run"'))
+    text = (tiny / "one.jsonl").read_text(encoding="utf-8")
+    (tiny / "one.jsonl").write_text(text.replace('"one"', '"one run"'), encoding="utf-8")
     assert "one.jsonl:1: run_id is 'one run'" in refused()
-    (tiny / "topics.tsv").write_text("all\twhat makes the tides\n")
+    (tiny / "topics.tsv").write_text("all\twhat makes the tides\n", encoding="utf-8")
     assert "topic 'all'" in refused()
 
 
@@ -111,9 +111,9 @@ def test_support_without_any_passage_says_what_to_name(refused):
 
 
 def test_support_of_reports_with_documents_needs_no_passages(judge, tiny):
-    text = (tiny / "one.jsonl").read_text()
+    text = (tiny / "one.jsonl").read_text(encoding="utf-8")
     documents = '{"documents": {"p1": {"id": "p1", "text": "The moon makes the tides."}}, '
-    (tiny / "one.jsonl").write_text(documents + text.removeprefix("{"))
+    (tiny / "one.jsonl").write_text(documents + text.removeprefix("{"), encoding="utf-8")
     data = ["--topics", tiny / "topics.tsv", "--runs", tiny / "one.jsonl"]
     ran = judge("run", "support", *data, "--model", "lexical", "--out", "out")
     assert (ran.code, ran.out.count("one")) == (0, 1), ran.err
@@ -142,8 +142,10 @@ def test_run_files_that_a_shell_made_of_a_pattern_get_a_hint(judge, tiny):
 
 
 def test_control_characters_reach_no_terminal(judge, tiny, tmp_path):
-    row = json.loads((tiny / "one.jsonl").read_text()) | {"run_id": "a\x1b[2J\u202eb"}
-    (tiny / "one.jsonl").write_text(json.dumps(row) + "\n")
+    row = json.loads((tiny / "one.jsonl").read_text(encoding="utf-8")) | {
+        "run_id": "a\x1b[2J\u202eb"
+    }
+    (tiny / "one.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl"]
     data += ["--runs", tiny / "one.jsonl", "--model", "lexical", "--out", "out"]
     ran = judge("run", "support", *data, "--fail-under", "support_precision=2")
@@ -154,7 +156,7 @@ def test_control_characters_reach_no_terminal(judge, tiny, tmp_path):
         assert "\u202e" not in text
     wrong = judge("score", tmp_path / "out", "--topics", tmp_path / "\x1b[2J")
     assert "\x1b" not in wrong.err
-    (tiny / "t\x1b.tsv").write_text("")
+    (tiny / "t\x1b.tsv").write_text("", encoding="utf-8")
     ran = judge("run", "support", *data, "--topics", tiny / "t\x1b.tsv")
     assert (ran.code, "t\\x1b.tsv:1: " in ran.err, "\x1b" in ran.err) == (2, True, False)
 
@@ -170,7 +172,8 @@ def test_the_reader_of_the_output_may_go_away(environment, tmp_path, tiny):
     (tmp_path / "scores.py").write_text(
         "import sys\nfrom nuggetjudge.cli import app\n"
         "def gone(): raise BrokenPipeError(32, 'gone')\n"
-        "app.app.command('gone')(gone)\nsys.argv = ['judge', 'gone']\napp.main()\n"
+        "app.app.command('gone')(gone)\nsys.argv = ['judge', 'gone']\napp.main()\n",
+        encoding="utf-8",
     )
     command = [sys.executable, "scores.py"]
     ran = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=False)
@@ -181,7 +184,8 @@ def test_an_error_of_ours_is_no_gate_and_shows_its_traceback(environment, tmp_pa
     (tmp_path / "broken.py").write_text(
         "import sys\nfrom nuggetjudge.cli import app\n"
         "def broken(): raise LookupError('unforeseen')\n"
-        "app.app.command('broken')(broken)\nsys.argv = ['judge', 'broken']\napp.main()\n"
+        "app.app.command('broken')(broken)\nsys.argv = ['judge', 'broken']\napp.main()\n",
+        encoding="utf-8",
     )
     command = [sys.executable, "broken.py"]
     ran = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=False)
@@ -199,7 +203,9 @@ def test_an_unknown_program_is_told_with_the_known_ones(refused):
 def test_a_passage_that_is_not_there_is_unjudged_and_never_no_support(
     judge, tiny, tmp_path, rows_of
 ):
-    (tiny / "passages.jsonl").write_text('{"docid": "p9", "text": "About something else."}\n')
+    (tiny / "passages.jsonl").write_text(
+        '{"docid": "p9", "text": "About something else."}\n', encoding="utf-8"
+    )
     ran = judge(
         *("run", "support", "--topics", tiny / "topics.tsv", "--runs", tiny / "one.jsonl"),
         *("--passages", tiny / "passages.jsonl", "--model", "lexical", "--out", "out", "--json"),
@@ -215,7 +221,7 @@ def test_a_passage_that_is_not_there_is_unjudged_and_never_no_support(
 def test_an_output_folder_that_cannot_be_written_is_told_before_anything_is_asked(
     refused, tiny, tmp_path
 ):
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with MockServer() as server:
         line = refused(
             out=tmp_path / "file" / "out", model="hosted_vllm/mock",
@@ -243,11 +249,11 @@ def test_a_manifest_of_another_make_is_refused(judge, tmp_path):
     folder.mkdir()
     none = judge("score", folder)
     assert (none.code, "manifest.json" in none.err) == (2, True)
-    (folder / "manifest.json").write_text("{not json")
+    (folder / "manifest.json").write_text("{not json", encoding="utf-8")
     broken = judge("score", folder)
     assert (broken.code, "manifest.json:1: not JSON" in broken.err) == (2, True)
     for text in ('{"version": 99}', "[]", "3"):
-        (folder / "manifest.json").write_text(text)
+        (folder / "manifest.json").write_text(text, encoding="utf-8")
         for command in (["score", folder], ["export-config", folder]):
             ran = judge(*command)
             assert ran.code == 2, ran.err
@@ -257,9 +263,9 @@ def test_a_manifest_of_another_make_is_refused(judge, tmp_path):
 
 def test_a_results_folder_with_a_foreign_manifest_is_not_written_over(refused, tiny, tmp_path):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "manifest.json").write_text("[]")
+    (tmp_path / "out" / "manifest.json").write_text("[]", encoding="utf-8")
     assert "manifest.json" in refused()
-    assert (tmp_path / "out" / "manifest.json").read_text() == "[]"
+    assert (tmp_path / "out" / "manifest.json").read_text(encoding="utf-8") == "[]"
 
 
 @pytest.mark.parametrize(
@@ -279,7 +285,7 @@ def test_score_and_agree_name_the_broken_line(judge, tmp_path):
     row = {"qid": "1", "query": "q", "run_id": "r", "answer_text": "a", "response_length": 1}
     row["nuggets"] = [{"text": "n", "importance": "vital", "assignment": "support"}]
     path = tmp_path / "labels.jsonl"
-    path.write_text(json.dumps(row) + "\n" + json.dumps(row)[:-9] + "\n")
+    path.write_text(json.dumps(row) + "\n" + json.dumps(row)[:-9] + "\n", encoding="utf-8")
     for command in (["score", path], ["agree", path, path]):
         ran = judge(*command)
         assert ran.code == 2
@@ -288,9 +294,11 @@ def test_score_and_agree_name_the_broken_line(judge, tmp_path):
 
 
 def test_agree_of_unlike_things_says_what_they_are(judge, tmp_path):
-    (tmp_path / "a.qrels").write_text("1 0 d1 2\n")
+    (tmp_path / "a.qrels").write_text("1 0 d1 2\n", encoding="utf-8")
     row = {"run_id": "r", "topic_id": "1", "sentence": 0, "citation": "d1", "rank": 0}
-    (tmp_path / "b.jsonl").write_text(json.dumps(row | {"label": "full", "weight": 1.0}) + "\n")
+    (tmp_path / "b.jsonl").write_text(
+        json.dumps(row | {"label": "full", "weight": 1.0}) + "\n", encoding="utf-8"
+    )
     ran = judge("agree", "a.qrels", "b.jsonl")
     assert ran.code == 2
     assert "labels of different things" in ran.err

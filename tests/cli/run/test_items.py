@@ -21,7 +21,7 @@ labels: [no, yes]
 @pytest.fixture
 def own(tmp_path):
     path = tmp_path / "own.yaml"
-    path.write_text(OWN)
+    path.write_text(OWN, encoding="utf-8")
     return path
 
 
@@ -32,7 +32,7 @@ def items(tmp_path):
         {"topic_id": "t1", "run_id": run, "sentence_id": i, "sentence": f"claim {i}", "source": "s"}
         for run, i in (("one", 0), ("one", 1), ("two", 0))
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in found))
+    path.write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
     return path
 
 
@@ -69,7 +69,7 @@ def test_a_missing_label_ends_with_three_and_a_broken_file_with_two(judge, own, 
         model = ["--model", "hosted_vllm/mock", "--set"]
         model += [f"models.default.api_base={server.base_url}"]
         assert judge("run", "items", *data, *model, "--out", "out").code == 3
-    own.write_text(OWN.replace("[no, yes]", "[no, no]"))
+    own.write_text(OWN.replace("[no, yes]", "[no, no]"), encoding="utf-8")
     ran = judge("run", "items", *data, "--model", "lexical")
     assert (ran.code, "own.yaml:4: labels: " in ran.err) == (2, True)
 
@@ -81,7 +81,9 @@ def test_the_schema_of_a_judge_is_printed(judge):
 
 
 def test_the_page_shows_the_demos_judge_and_what_the_commands_print(judge, tmp_path):
-    assert BLOCKS[0] == (ROOT / "examples" / "collection" / "grounded.yaml").read_text()
+    assert BLOCKS[0] == (ROOT / "examples" / "collection" / "grounded.yaml").read_text(
+        encoding="utf-8"
+    )
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     ran = judge(*BLOCKS[1].split()[1:], "--quiet")
     assert ran.out.split("\n\n")[0].strip() == BLOCKS[2].strip()

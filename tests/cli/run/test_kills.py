@@ -63,7 +63,7 @@ def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
     assert run(*JUDGE, *again, env=environment, cwd=tmp_path).returncode == 0
 
     times = defaultdict(list)
-    for line in log.read_text().splitlines()[n_calls:]:
+    for line in log.read_text(encoding="utf-8").splitlines()[n_calls:]:
         row = json.loads(line)
         times[row["key"]].append((row["started_s"], row["finished_s"]))
     assert len(times) == n_calls
@@ -103,8 +103,8 @@ def test_a_signal_ends_a_run_tidily_and_the_same_command_goes_on(
     assert not (tmp_path / "out" / "scores.jsonl").exists()
     assert not list((tmp_path / "out").glob("*.part"))
 
-    n_before = len(log.read_text().splitlines())
+    n_before = len(log.read_text(encoding="utf-8").splitlines())
     ran = judge(*command(url, "out", 32))
     assert ran.code == 0, ran.err
-    keys = [json.loads(line)["key"] for line in log.read_text().splitlines()]
+    keys = [json.loads(line)["key"] for line in log.read_text(encoding="utf-8").splitlines()]
     assert len(set(keys[:n_before]) & set(keys[n_before:])) <= CONCURRENCY

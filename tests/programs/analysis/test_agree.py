@@ -14,14 +14,14 @@ def assignments(path, run_id="r", labels=("support", "not_support"), prefix="n",
         for i, label in enumerate(labels)
     ]
     row = {"qid": "t1", "query": "q", "run_id": run_id, "answer_text": "a", "response_length": 1}
-    with path.open("a") as stream:
+    with path.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(row | {"nuggets": nuggets} | more) + "\n")
     return path
 
 
 def support(path, label="full"):
     row = {"run_id": "r", "topic_id": "t1", "sentence": 0, "citation": "d1", "rank": 0}
-    path.write_text(json.dumps(row | {"label": label, "weight": 1.0}) + "\n")
+    path.write_text(json.dumps(row | {"label": label, "weight": 1.0}) + "\n", encoding="utf-8")
     return path
 
 

@@ -11,7 +11,7 @@ from nuggetjudge.records.reading.problems import InputError, Problems
 
 
 def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -58,11 +58,11 @@ def test_everything_the_metrics_give_is_there_and_survives_json(annotated, judge
 def test_the_annotators_stand_beside_the_judge(annotated, judged):
     found = agree(annotated, judged, Problems())["annotators"]
     people = {name: {} for name in ("ann", "ben", "cyd")}
-    for row in map(json.loads, annotated.open()):
+    for row in map(json.loads, annotated.open(encoding="utf-8")):
         people[row["annotator"]][row["topic_id"], row["question_id"]] = row["label"]
     verdicts = {
         (row["topic_id"], row["question_id"]): row["label"]
-        for row in map(json.loads, judged.open())
+        for row in map(json.loads, judged.open(encoding="utf-8"))
     }
     cells = sorted(verdicts)
     lists = [[labels[cell] for cell in cells] for labels in people.values()]
@@ -156,7 +156,7 @@ def test_crux_annotators_have_their_fleiss_kappa(shared_data, tmp_path):
             "annotator": name,
             "label": row[name],
         }
-        for row in map(json.loads, path.open())
+        for row in map(json.loads, path.open(encoding="utf-8"))
         for name in ("a1", "a2", "a3")
     ]
     found = agree(write(tmp_path / "t1.jsonl", rows), None, Problems())["annotators"]

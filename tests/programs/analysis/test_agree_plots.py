@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 
 
 def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -90,7 +90,7 @@ def test_figures_that_are_undefined_are_drawn_as_none(tmp_path):
     rows = [{"run_id": "r", "topic_id": "all", "measure": "V", "value": 0.5}]
     path = write(tmp_path / "scores.jsonl", rows)
     (plot,) = write_plots(agree(path, path, Problems()), tmp_path)
-    assert "runs -, n 1" in plot.read_text()
+    assert "runs -, n 1" in plot.read_text(encoding="utf-8")
 
 
 def test_without_matplotlib_it_says_what_to_install(labels, tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ PEOPLE = [
 
 def write(path, rows):
     path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -81,7 +81,7 @@ def test_annotators_of_the_same_questions_are_compared(judged, tmp_path):
 def test_real_ratings_are_those_that_stand_beside_the_labels_of_people(shared_data, tmp_path):
     """human_t2.jsonl repeats the model's rating in a field of its own."""
     folder = shared_data / "crux_duc"
-    rows = [json.loads(line) for line in (folder / "human_t2.jsonl").open()]
+    rows = [json.loads(line) for line in (folder / "human_t2.jsonl").open(encoding="utf-8")]
     known = [
         row
         for row in rows

@@ -17,7 +17,7 @@ def write(path, cells, runs=None):
         {"run_id": run, "topic_id": topic, "measure": "V", "value": value}
         for run, topic, value in rows
     ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
 

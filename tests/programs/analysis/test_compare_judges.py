@@ -12,7 +12,7 @@ from nuggetjudge.records.reading.problems import InputError, Problems
 
 def assignments(path, table, remarks=()):
     """Answers of runs to t1: {run: labels of nuggets n0, n1, ...}, all vital."""
-    with path.open("w") as stream:
+    with path.open("w", encoding="utf-8") as stream:
         for run, labels in table.items():
             nuggets = [
                 {"id": f"n{i}", "text": f"fact {i}", "importance": "vital", "assignment": label}
@@ -95,7 +95,7 @@ def test_run_names_with_and_without_team_are_one(two, tmp_path):
 def test_labels_of_people_count_with_their_rationales(two, tmp_path):
     rows = ["topic_id,run_id,nugget_id,label,rationale", "t1,a,n2,not_support,it is hinted at"]
     human = tmp_path / "human.csv"
-    human.write_text("\n".join(rows) + "\n")
+    human.write_text("\n".join(rows) + "\n", encoding="utf-8")
     flip = compare(human, two[0], Problems())["flips"][0]
     assert (flip["rationale"], flip["other_rationale"]) == ("it is hinted at", "it is said")
 
@@ -108,7 +108,7 @@ def test_a_support_flip_has_its_remark(tmp_path):
         row = {"run_id": "r", "topic_id": "t1", "sentences": sentences}
         sentences[1]["citations"] = []
         paths.append(tmp_path / f"{label}.jsonl")
-        paths[-1].write_text(json.dumps(row) + "\n")
+        paths[-1].write_text(json.dumps(row) + "\n", encoding="utf-8")
     found = compare(*paths, Problems())
     (flip,) = found["flips"]
     assert (flip["sentence"], flip["other_rationale"]) == ("Bridges sway.", "another bridge")
@@ -124,7 +124,7 @@ def manifest(folder, judge, inputs, *, requests, tokens, cost, hits=0):
     known |= {"data": {"topic_ids": ["t1"], "run_ids": ["a"]}}
     spent = {"requests": requests, "cache_hits": hits, "tokens": tokens, "cost": cost}
     known |= {"tokens": {"prompt": tokens, "completion": 0}, "this_time": spent}
-    (folder / "manifest.json").write_text(json.dumps(known))
+    (folder / "manifest.json").write_text(json.dumps(known), encoding="utf-8")
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def folders(tmp_path):
         folder.mkdir()
         assignments(folder / "assignments.jsonl", {"a": labels})
         row = {"run_id": "a", "topic_id": "t1", "measure": "V_strict", "value": 0.5}
-        (folder / "scores.jsonl").write_text(json.dumps(row) + "\n")
+        (folder / "scores.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     return tmp_path / "cheap", tmp_path / "dear"
 
 
@@ -163,15 +163,17 @@ def test_one_judge_on_other_inputs_means_that_the_runs_changed(folders):
 
 
 def test_other_nuggets_are_no_common_cells(two, tmp_path):
-    text = two[1].read_text().replace('"id": "n', '"id": "m')
+    text = two[1].read_text(encoding="utf-8").replace('"id": "n', '"id": "m')
     other = tmp_path / "other.jsonl"
-    other.write_text(text)
+    other.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"no cell in common[\s\S]*--as runs"):
         compare(two[0], other, Problems())
 
 
 def test_flips_of_two_published_judges_are_those_in_their_rows(shared_data, tmp_path):
-    rows = list(map(json.loads, (shared_data / "dl23_llmjudge" / "pairs.jsonl").open()))
+    rows = list(
+        map(json.loads, (shared_data / "dl23_llmjudge" / "pairs.jsonl").open(encoding="utf-8"))
+    )
     names = ("willia-umbrela1", "h2oloo-fewself")
     paths = []
     for name in names:
@@ -180,7 +182,9 @@ def test_flips_of_two_published_judges_are_those_in_their_rows(shared_data, tmp_
             {"qid": r["qid"], "docid": r["docid"], "grade": r["llm"][name], "query": r["query"]}
             for r in rows
         ]
-        paths[-1].write_text("".join(json.dumps(label) + "\n" for label in labels))
+        paths[-1].write_text(
+            "".join(json.dumps(label) + "\n" for label in labels), encoding="utf-8"
+        )
     wanted = Counter((str(r["llm"][names[0]]), str(r["llm"][names[1]])) for r in rows)
     found = compare(*paths, Problems())
     counts = {(row["label"], row["other_label"]): row["n"] for row in found["flip_counts"]}

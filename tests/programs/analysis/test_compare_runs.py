@@ -11,7 +11,7 @@ from nuggetjudge.records.reading.problems import InputError, Problems
 
 def scores(path, table, measure="V_strict"):
     """A file of scores: {run: {topic: value}}; None is a topic that was not judged."""
-    with path.open("w") as stream:
+    with path.open("w", encoding="utf-8") as stream:
         for run, cells in table.items():
             for topic, value in cells.items():
                 row = {"run_id": run, "topic_id": topic, "measure": measure, "value": value}
@@ -108,7 +108,7 @@ def test_what_cannot_be_compared_says_what_there_is(three, tmp_path):
         with pytest.raises(InputError, match=message):
             compare(three, None, Problems(), **more)
     means = tmp_path / "means.txt"
-    means.write_text("a all V_strict 0.5\nb all V_strict 0.4\n")
+    means.write_text("a all V_strict 0.5\nb all V_strict 0.4\n", encoding="utf-8")
     with pytest.raises(InputError, match="no scores by topic"):
         compare(means, None, Problems())
     elsewhere = scores(tmp_path / "z.jsonl", {"z": {"t9": 0.5}})
@@ -121,7 +121,7 @@ def test_what_cannot_be_compared_says_what_there_is(three, tmp_path):
 
 
 def test_a_run_with_a_mean_alone_is_left_out_and_not_taken_for_0(three):
-    with three.open("a") as stream:
+    with three.open("a", encoding="utf-8") as stream:
         row = {"run_id": "means", "topic_id": "all", "measure": "V_strict", "value": 0.9}
         stream.write(json.dumps(row) + "\n")
     found = compare_runs([three], problems := Problems())
@@ -149,12 +149,12 @@ def test_folders_of_other_judges_and_nuggets_are_said_to_be_so(tmp_path):
         scores(folder / "scores.jsonl", {name: {"t1": 0.5}})
         nugget = {"text": f"fact of {name}", "importance": "vital"}
         bank = {"qid": "t1", "query": "why", "nuggets": [nugget]}
-        (folder / "nuggets.jsonl").write_text(json.dumps(bank) + "\n")
+        (folder / "nuggets.jsonl").write_text(json.dumps(bank) + "\n", encoding="utf-8")
         known = {"fingerprint": "f", "config": {}, "cells_without_bank": [], "unjudged": {}}
         known |= {"topics_without_nuggets": [], "judged": {}, "share_missing": 0}
         known |= {"limit_reached": None, "judges": {"assigner": name}, "inputs": {}}
         known |= {"data": {"topic_ids": ["t1"], "run_ids": [name]}}
-        (folder / "manifest.json").write_text(json.dumps(known))
+        (folder / "manifest.json").write_text(json.dumps(known), encoding="utf-8")
     compare_runs([tmp_path / "one", tmp_path / "two"], problems := Problems())
     assert problems.counts() == {"other_judge": 1, "other_nuggets": 1}
 
@@ -162,7 +162,8 @@ def test_folders_of_other_judges_and_nuggets_are_said_to_be_so(tmp_path):
 def test_real_runs_have_the_published_means_and_scipys_p(shared_data):
     folder = shared_data / "rag24_nuggets"
     expected = {
-        row["run_id"]: row for row in map(json.loads, (folder / "expected_run_scores.jsonl").open())
+        row["run_id"]: row
+        for row in map(json.loads, (folder / "expected_run_scores.jsonl").open(encoding="utf-8"))
     }
     found = compare(folder / "nugget_assignments.jsonl", None, Problems(), resamples=500)
     board = found["measures"]["V_strict"]
@@ -174,7 +175,7 @@ def test_real_runs_have_the_published_means_and_scipys_p(shared_data):
     from scipy.stats import permutation_test
 
     cells = {}
-    for row in map(json.loads, (folder / "expected_cell_scores.jsonl").open()):
+    for row in map(json.loads, (folder / "expected_cell_scores.jsonl").open(encoding="utf-8")):
         cells[row["run_id"], row["qid"]] = row["V_strict"]
     topics = sorted({topic for _, topic in cells})
     pair = board["pairs"][len(board["pairs"]) // 2]

@@ -59,10 +59,14 @@ def test_ratings_stand_in_their_squares_and_missing_ones_are_hatched(tmp_path):
     texts = drawn(path)
     start = texts.index("10#1") + 1  # after the ids of the passages
     assert [text for text in texts[start:] if text in ratings][:4] == ["5", "4", "1", "2"]
-    assert path.read_text().count('fill="url(#') + path.read_text().count("fill: url(#") == 1
+    assert (
+        path.read_text(encoding="utf-8").count('fill="url(#')
+        + path.read_text(encoding="utf-8").count("fill: url(#")
+        == 1
+    )
     whole = tmp_path / "whole.svg"
     drawn(whole, ratings={name: tuple(max(0, r) for r in rs) for name, rs in RATINGS.items()})
-    assert "url(#h" not in whole.read_text()
+    assert "url(#h" not in whole.read_text(encoding="utf-8")
 
 
 def test_unreadable_ratings_are_zeros_where_the_settings_say_so(tmp_path):

@@ -71,7 +71,7 @@ def test_the_same_seed_gives_the_same_cells_and_another_one_others():
 
 def assignments(path, table, scores=None):
     """{run: {topic: labels}} of nuggets n0 (vital), n1 (okay), n2 (vital) ..."""
-    with path.open("w") as stream:
+    with path.open("w", encoding="utf-8") as stream:
         for run, topics in table.items():
             for topic, labels in topics.items():
                 nuggets = [
@@ -113,7 +113,7 @@ def test_nearly_equal_probabilities_are_asked_first(tmp_path):
         for i, p in enumerate(({"0": 0.1, "1": 0.9}, {"0": 0.45, "1": 0.55}, {"1": 0.7, "2": 0.3}))
     ]
     judged = tmp_path / "relevance.jsonl"
-    judged.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judged.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (row,) = next_labels([judged], 1, Problems(), random_share=0).rows
     assert (row["passage_id"], row["chosen_by"]) == ("p1", "margin")
 
@@ -141,7 +141,9 @@ def test_a_single_run_has_nobody_to_overtake(tmp_path):
 def test_labelled_cells_are_left_out_with_or_without_team_prefix(tmp_path):
     judged = assignments(tmp_path / "1.jsonl", {"team.a": {"t1": [YES, NO, YES]}})
     human = tmp_path / "human.csv"
-    human.write_text("topic_id,run_id,nugget_id,label\nt1,a,n0,support\nt1,team.a,n1,\n")
+    human.write_text(
+        "topic_id,run_id,nugget_id,label\nt1,a,n0,support\nt1,team.a,n1,\n", encoding="utf-8"
+    )
     sheet = next_labels([judged], 9, Problems(), labels=human)
     assert {cell[2] for cell in by_cell(sheet)} == {"n1", "n2"}  # n1 has no label yet
     assert (sheet.n_cells, sheet.n_labelled) == (3, 1)
@@ -164,7 +166,7 @@ def test_what_cannot_be_chosen_from_is_refused(tmp_path):
     with pytest.raises(InputError, match="all 1 judged cells have a label already"):
         next_labels([judged], 1, Problems(), labels=judged)
     qrels = tmp_path / "qrels.txt"
-    qrels.write_text("t1 0 p1 2\n")
+    qrels.write_text("t1 0 p1 2\n", encoding="utf-8")
     with pytest.raises(InputError, match="labels of different things"):
         next_labels([judged, qrels], 1, Problems())
     with pytest.raises(InputError, match="wanted n >= 1 and 0 to 1"):

@@ -6,8 +6,7 @@ import pytest
 from crux_brain import crux_brain, write_summaries
 from mock_server import MockServer, Prose, Refusal, input_of
 
-from nuggetjudge.programs.build.built import BUILT_FILES
-from nuggetjudge.programs.build.crux import build_crux, plan_build
+from nuggetjudge.programs.build.crux import BUILT_FILES, build_crux, plan_build
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.results import MANIFEST
 from nuggetjudge.records.documents import read_reports
@@ -48,7 +47,7 @@ def built(server, tmp_path):
 
 
 def lines(path):
-    return path.read_text().splitlines()
+    return path.read_text(encoding="utf-8").splitlines()
 
 
 def rows(path):
@@ -99,7 +98,7 @@ def test_ratings_qrels_and_statistics_are_those_counted_by_hand(built, summaries
     assert found["passage_grades"] == {"3": 3, "2": 1, "1": 1, "0": 1, "open": 0}
     assert found["reference_coverage"] == {"value": 1.0, "low": 1.0, "high": 1.0, "topics": 2}
     assert found["ratings"] == {"given": 5 * 4 + 3 * 2, "missing": 0}
-    assert found == json.loads((out / "statistics.json").read_text())
+    assert found == json.loads((out / "statistics.json").read_text(encoding="utf-8"))
 
 
 def test_every_file_is_read_back_without_a_problem(built, summaries, tmp_path):
@@ -150,8 +149,10 @@ def test_a_topic_that_the_judge_fails_on_is_left_out_whole_and_made_later(
     ]  # fmt: skip
     for name in BUILT_FILES:
         if name not in ("DATASHEET.md", "unjudged.jsonl", "problems.jsonl", MANIFEST):
-            assert "kelp" not in (out / name).read_text(), name
-    assert "topic `kelp`: questions not made (refused)" in (out / "DATASHEET.md").read_text()
+            assert "kelp" not in (out / name).read_text(encoding="utf-8"), name
+    assert "topic `kelp`: questions not made (refused)" in (out / "DATASHEET.md").read_text(
+        encoding="utf-8"
+    )
     (lost,) = rows(out / "unjudged.jsonl")
     assert (lost["stage"], lost["topic_id"]) == ("questions", "kelp")
     assert not any("E5" in json.dumps(input_of(r.body)) and "context" in input_of(r.body)
@@ -184,7 +185,9 @@ def test_a_rating_that_did_not_arrive_stays_missing_and_is_counted(
     assert rows(out / "ratings.jsonl")[0]["rating"] == [4, code, 0, 0]
     assert found["undecided_questions"] == 1  # whether B2 is answerable hangs on this rating
     assert found["texts"]["answerable_questions"]["n"] == 4
-    assert f"1 of {5 * 4 + 3 * 2} ratings are missing" in (out / "DATASHEET.md").read_text()
+    assert f"1 of {5 * 4 + 3 * 2} ratings are missing" in (out / "DATASHEET.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_order_of_replies_changes_no_byte(server, built, summaries, tmp_path):
@@ -249,7 +252,7 @@ def test_text_that_gives_orders_is_mentioned_and_stays_data(server, built, tmp_p
     assert manifest["problems"] == {"empty_document": 2, "instruction_like": 1}
     assert [row["text"] for row in rows(out / "passages.jsonl")] == order.split(" | ")
     assert [row["rating"] for row in rows(out / "ratings.jsonl")] == [[4, 0], [0, 4], [4, 4]]
-    assert "instruction_like" in (out / "DATASHEET.md").read_text()
+    assert "instruction_like" in (out / "DATASHEET.md").read_text(encoding="utf-8")
 
 
 def test_a_collection_without_an_answerable_question_is_undefined_and_not_zero(built, tmp_path):
@@ -258,7 +261,7 @@ def test_a_collection_without_an_answerable_question_is_undefined_and_not_zero(b
     assert found["reference_coverage"]["value"] is None
     assert found["topics_without_answerable_question"] == 1
     assert found["texts"]["required_passages"] == {"n": 0, "per_topic": 0.0, "mean_tokens": None}
-    assert (tmp_path / "out" / "diversity_qrels.txt").read_text() == ""
+    assert (tmp_path / "out" / "diversity_qrels.txt").read_text(encoding="utf-8") == ""
 
 
 @pytest.mark.parametrize(
@@ -272,7 +275,9 @@ def test_a_collection_without_an_answerable_question_is_undefined_and_not_zero(b
 )
 def test_summaries_that_cannot_be_used_are_named_by_their_line(line, told, built, tmp_path):
     path = tmp_path / "s.jsonl"
-    path.write_text('{"id": "good", "documents": ["x"], "summary": "A1"}\n' + line + "\n")
+    path.write_text(
+        '{"id": "good", "documents": ["x"], "summary": "A1"}\n' + line + "\n", encoding="utf-8"
+    )
     with pytest.raises(InputError, match=f"s.jsonl:2: .*{told}"):
         built(path, model="lexical")
     assert not (tmp_path / "out").exists()
@@ -291,10 +296,10 @@ def test_summaries_that_cannot_be_used_are_named_by_their_line(line, told, built
 )
 def test_a_folder_of_something_else_is_left_alone(name, content, told, built, summaries, tmp_path):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / name).write_text(content)
+    (tmp_path / "out" / name).write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=told):
         built(summaries, model="lexical")
-    assert (tmp_path / "out" / name).read_text() == content
+    assert (tmp_path / "out" / name).read_text(encoding="utf-8") == content
 
 
 def test_summaries_are_not_overwritten_by_the_collection_made_of_them(built, tmp_path):

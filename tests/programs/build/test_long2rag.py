@@ -57,7 +57,7 @@ def built(server, tmp_path):
 
 
 def rows(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def sheet_of(folder):
@@ -111,7 +111,7 @@ def test_scores_key_points_and_statistics_are_those_counted_by_hand(
         "k": {"questions": 1, "key_points": 2}, "t": {"questions": 1, "key_points": 2},
     }  # fmt: skip
     assert found["by_category"] == {"why": {"questions": 2, "key_points": 4}}
-    assert found == json.loads((out / "statistics.json").read_text())
+    assert found == json.loads((out / "statistics.json").read_text(encoding="utf-8"))
 
 
 def test_every_file_is_read_back_without_a_problem(built, seeds, documents, tmp_path):
@@ -197,8 +197,10 @@ def test_a_question_that_the_judge_fails_on_is_left_out_whole_and_made_later(
     assert manifest["left_out"] == [{"topic_id": "kelp", "stage": stage, "reason": "refused"}]
     for name in {*FILES, SHEET} - {"DATASHEET.md", "unjudged.jsonl", MANIFEST, UNVERIFIED}:
         if not (name == "question_scores.jsonl" and stage != "scores"):
-            assert "kelp" not in (out / name).read_text(), name
-    assert f"topic `kelp`: {stage} not made (refused)" in (out / "DATASHEET.md").read_text()
+            assert "kelp" not in (out / name).read_text(encoding="utf-8"), name
+    assert f"topic `kelp`: {stage} not made (refused)" in (out / "DATASHEET.md").read_text(
+        encoding="utf-8"
+    )
     (lost,) = rows(out / "unjudged.jsonl")
     assert (lost["stage"], lost["topic_id"]) == (stage, "kelp")
     assert manifest["statistics"]["key_points"]["kept"] == 2
@@ -290,7 +292,9 @@ def test_ids_that_would_get_in_the_way_are_refused(ids, told, built, tmp_path):
 
 def test_a_broken_line_is_named_by_file_and_number(built, seeds, tmp_path):
     path = tmp_path / "docs.jsonl"
-    path.write_text('{"topic_id": "tide", "docid": "d", "text": "A1"}\n{"topic_id": "tide"}\n')
+    path.write_text(
+        '{"topic_id": "tide", "docid": "d", "text": "A1"}\n{"topic_id": "tide"}\n', encoding="utf-8"
+    )
     with pytest.raises(InputError, match=r"docs\.jsonl:2: field 'docid'"):
         built(seeds, path)
 
@@ -371,8 +375,13 @@ def test_what_most_people_reject_is_dropped_and_counted_as_by_hand(verifiable, t
     assert found["agreement"]["grounded"]["observed"] == 1.0
     assert found["agreement"]["key_point"]["observed"] == pytest.approx((1 + 1 / 3 + 0) / 3)
     assert (found["agreement"]["grounded"]["n"], found["agreement"]["key_point"]["n"]) == (4, 3)
-    assert json.loads((verifiable / "statistics.json").read_text())["verification"] == found
-    assert "| all | 5 | 3 | 1 | 2 | 2 | 0.333 |" in (verifiable / "DATASHEET.md").read_text()
+    assert (
+        json.loads((verifiable / "statistics.json").read_text(encoding="utf-8"))["verification"]
+        == found
+    )
+    assert "| all | 5 | 3 | 1 | 2 | 2 | 0.333 |" in (verifiable / "DATASHEET.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_an_import_starts_from_the_key_points_before_people(verifiable, tmp_path):
@@ -414,7 +423,7 @@ def test_a_bad_row_is_named_by_file_and_line_and_nothing_changes(
     sheet = sheet_of(verifiable)
     sheet[1] |= change
     path = tmp_path / "bad.csv"
-    with path.open("w", newline="") as stream:
+    with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, sheet[0])
         writer.writeheader()
         writer.writerows(sheet)
@@ -426,7 +435,7 @@ def test_a_bad_row_is_named_by_file_and_line_and_nothing_changes(
 def test_a_point_labelled_twice_by_one_person_is_refused(verifiable, tmp_path):
     sheet = filled(verifiable, tmp_path / "done.csv", SAID)
     *others, last = sheet.read_text(encoding="utf-8-sig").splitlines()
-    sheet.write_text("\n".join([*others, last, last]) + "\n")
+    sheet.write_text("\n".join([*others, last, last]) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"done.csv:16: annotator 'ben' labels .* again"):
         verify_long2rag(verifiable, [sheet])
 
@@ -452,7 +461,9 @@ def test_a_sheet_that_was_changed_in_any_way_is_not_replaced(built, seeds, docum
     built(seeds, documents)
     built(seeds, documents)  # as it was written: made again
     sheet = tmp_path / "out" / SHEET
-    sheet.write_text(sheet.read_text().replace("annotator", "who", 1))
+    sheet.write_text(
+        sheet.read_text(encoding="utf-8").replace("annotator", "who", 1), encoding="utf-8"
+    )
     with pytest.raises(InputError, match="people have verified key points here"):
         built(seeds, documents)
 

@@ -36,7 +36,7 @@ run: {out: results/demo, concurrency: 8}
 def written(tmp_path):
     def write(text: str) -> Path:
         path = tmp_path / "judge.yaml"
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         return path
 
     return write
@@ -270,10 +270,10 @@ def test_without_any_model_the_lexical_one_answers(written):
 def test_the_name_of_the_configs_folder_is_no_pattern(name, tmp_path):
     folder = tmp_path / name
     (folder / "runs").mkdir(parents=True)
-    (folder / "runs" / "a.jsonl").write_text("{}")
+    (folder / "runs" / "a.jsonl").write_text("{}", encoding="utf-8")
     path = folder / "judge.yaml"
     for runs in ("runs/*.jsonl", "runs", "runs/a.jsonl"):
-        path.write_text(f"data: {{runs: {runs}}}\n")
+        path.write_text(f"data: {{runs: {runs}}}\n", encoding="utf-8")
         assert expand_runs(load_config(path, {}).data.runs) == [folder / "runs" / "a.jsonl"]
 
 

@@ -81,11 +81,11 @@ def test_questions_that_take_turns_share_with_their_own_kind():
 @pytest.mark.parametrize(
     "reply", [{"verdict": "no support"}, {"verdict": "é" * 30}, {"a": "\ud800"}]
 )
-def test_a_reply_is_as_long_as_its_json_with_letters_as_they_are(reply):
+def test_a_reply_is_as_long_as_its_json_with_letters_as_they_are_and_marks_twice(reply):
     asked = Asked()
     asked.add(PROMPT, cases(LONG)[0], reply)
     (value,) = reply.values()
-    shown = len(value) + len(next(iter(reply))) + len('{"": ""}')
+    shown = len(value) + len(next(iter(reply))) + len(" ") + 2 * len('{"":""}')
     assert asked.reply_tokens == shown // CHARS_PER_TOKEN + 1
 
 

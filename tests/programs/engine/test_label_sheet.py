@@ -74,10 +74,10 @@ def test_a_filled_sheet_is_read_as_it_is_and_an_empty_label_is_none(tmp_path, na
             writer.writeheader()
             writer.writerows(rows)
     else:
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         rows[0] |= {"label": "support", "annotator": "ann", "rationale": "said"}
         rows[1] |= {"label": "Not_Support"}
-        path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+        path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
     found = read_labels(path, problems := Problems())
     problems.raise_errors()
     assert found.cells == {("t1", "a", "n0"): "support", ("t1", "a", "n1"): "not_support"}
@@ -116,7 +116,10 @@ def test_a_text_that_no_cell_holds_is_cut_and_mentioned(tmp_path):
     write_sheet(tmp_path / "s.csv", rows, problems := Problems())
     assert problems.counts() == {"cut_text": 1}
     write_sheet(tmp_path / "s.jsonl", rows, Problems())
-    assert json.loads((tmp_path / "s.jsonl").read_text())["answer_text"] == "x" * 40_000
+    assert (
+        json.loads((tmp_path / "s.jsonl").read_text(encoding="utf-8"))["answer_text"]
+        == "x" * 40_000
+    )
 
 
 def test_a_file_that_may_hold_labels_is_never_written_over(tmp_path):

@@ -9,6 +9,7 @@ from mock_server import MockServer, input_of, schema_of
 
 from nuggetjudge.calibration.session import calibrate_file, plan_file
 from nuggetjudge.calibration.settings import Settings
+from nuggetjudge.calibration.split import split_topics
 from nuggetjudge.judges import NuggetAssigner
 from nuggetjudge.judges.fitted.files import FittedPrompt, JudgeFile
 from nuggetjudge.programs.build.crux import build_crux, plan_build
@@ -25,7 +26,7 @@ OWN = """\
 name: tone
 question: Is the tone of the text calm?
 inputs: {text: a text}
-labels: [loud, calm]
+labels: [loud, serene_and_calm]
 """
 
 
@@ -172,6 +173,26 @@ def test_nuggets_ask_as_forecast_also_where_the_lexical_judge_makes_few(
     check(server, forecast)
 
 
+def test_key_points_that_the_lexical_judge_would_drop_are_looked_for_in_the_answers(
+    server, config_of, tmp_path
+):
+    document = {"topic_id": "1", "docid": "1", "text": "灯塔很高"}  # nothing that is asked about
+    settings = collection(tmp_path) | {
+        "program": ["keypoints"],
+        "data.documents": write(tmp_path / "documents.jsonl", document),
+        "keypoints.precision": False,
+        "keypoints.threshold": 0.01,
+        "models.default.logprobs": True,
+    }
+    config = config_of(**settings)
+    forecast = plan(config)
+    assert calls(forecast) == {
+        "keypoint_extractor": 2, "keypoint_merger": 1, "keypoint_filter": 8, "entailment": 2 * 8,
+    }  # fmt: skip
+    judge_collection(config)
+    check(server, forecast)
+
+
 def test_for_the_lexical_judge_itself_a_forecast_is_what_it_does(config_of, tmp_path):
     settings = collection(tmp_path) | {"models.default": {"model": "lexical"}}
     settings["run.out"] = tmp_path / "out"
@@ -195,7 +216,7 @@ def test_a_judge_without_a_lexical_rule_is_counted_with_its_first_label(
     config = config_of(**settings)
     [forecast] = plan(config)
     assert (forecast.judge, forecast.calls) == ("item", 3)
-    assert forecast.completion_tokens == 3 * (len('{"label": "loud"}') // 4 + 1)
+    assert forecast.completion_tokens == 3 * ((len("label loud") + 2 * len('{"":""}')) // 4 + 1)
     judge_collection(config)
     assert len(server.requests) == 3
     with pytest.raises(InputError, match="lexical"):  # as the run itself says it
@@ -241,6 +262,13 @@ def test_no_limit_key_or_executor_matters_and_nothing_is_asked(
     assert not server.requests
 
 
+def test_what_the_lexical_judge_cannot_do_does_not_end_a_rehearsal():
+    told = []
+    config = load_config(None, {"run.allow_missing": 0})
+    rehearse(config, lambda alone, panel: told.append(alone.run.allow_missing))
+    assert told == [1.0]  # a closed loop ends where more is missing
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, InputError])
 def test_what_ends_a_rehearsal_leaves_no_folder(tmp_path, monkeypatch, error):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -277,3 +305,23 @@ def test_a_calibration_asks_as_forecast(server, config_of, tmp_path):
             told.append(str(refused.value))
         assert told[0] == told[1]
     assert len(server.requests) == 36
+
+
+def test_a_search_counts_as_the_most_it_may_take_and_its_test_twice(server, config_of, tmp_path):
+    rows = [
+        {"topic_id": f"t{i % 9}", "run_id": "r", "sentence_id": str(i), "passage_id": "p",
+         "sentence": f"claim {i} burned", "passage": f"mill {i}",
+         "label": ("full_support", "no_support")[i // 9 % 2]}
+        for i in range(36)
+    ]  # fmt: skip
+    labels = write(tmp_path / "labels.jsonl", *rows)
+    settings = Settings(method="few-shot", options={"k": 2})
+    split = split_topics([f"t{i}" for i in range(9)], shares=settings.shares, seed=settings.seed)
+    n_dev, n_test = 4 * len(split.dev), 4 * len(split.test)
+    forecast = calls(plan_file(labels, "support", config_of(), settings))
+    assert forecast == {"support test, twice": 2 * n_test, "support search, at most": 2 * n_dev}
+    calibrate_file(labels, "support", config_of(), settings)
+    assert len(server.requests) <= sum(forecast.values())
+    assert len(server.requests) >= n_test + n_dev
+    with pytest.raises(InputError, match="only a language model has"):
+        plan_file(labels, "support", load_config(None, {}, model="lexical"), settings)

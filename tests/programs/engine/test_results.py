@@ -20,12 +20,16 @@ def answer(run_id, text):
 
 @pytest.fixture
 def settings(tmp_path):
-    (tmp_path / "topics.tsv").write_text("t1\twhy tides\n")
+    (tmp_path / "topics.tsv").write_text("t1\twhy tides\n", encoding="utf-8")
     rows = [answer("good", "The moon pulls."), answer("bad", "The sea is green.")]
-    (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "passages.jsonl").write_text('{"docid": "p1", "text": "The moon pulls the sea."}\n')
+    (tmp_path / "run.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
+    (tmp_path / "passages.jsonl").write_text(
+        '{"docid": "p1", "text": "The moon pulls the sea."}\n', encoding="utf-8"
+    )
     bank = {"qid": "t1", "query": "-", "nuggets": [{"text": "moon pulls", "importance": "vital"}]}
-    (tmp_path / "bank.jsonl").write_text(json.dumps(bank) + "\n")
+    (tmp_path / "bank.jsonl").write_text(json.dumps(bank) + "\n", encoding="utf-8")
     return {
         "program": "nuggets,support",
         "topics": tmp_path / "topics.tsv",
@@ -45,7 +49,10 @@ def test_inputs_that_change_during_a_run_end_it_without_results(settings, tmp_pa
     run = tmp_path / "run.jsonl"
 
     def brain(body):
-        run.write_text("".join(sorted(run.read_text().splitlines(keepends=True))))
+        run.write_text(
+            "".join(sorted(run.read_text(encoding="utf-8").splitlines(keepends=True))),
+            encoding="utf-8",
+        )
         return {"verdict": "full"} if "pulls." in str(body) else {"verdict": "none"}
 
     with MockServer(brain=brain) as server:
@@ -62,7 +69,9 @@ def test_a_run_that_fails_leaves_the_results_before_it(settings, tmp_path):
     nj.run(**settings)
     before = files(tmp_path / "out")
     bank = tmp_path / "bank.jsonl"
-    bank.write_text(bank.read_text().replace("moon pulls", "sea is blue"))
+    bank.write_text(
+        bank.read_text(encoding="utf-8").replace("moon pulls", "sea is blue"), encoding="utf-8"
+    )
     with MockServer(faults=lambda index, body: Status(401)) as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
         extra = {"models.strict": model, "judges.support": {"model": "strict"}}
@@ -73,7 +82,7 @@ def test_a_run_that_fails_leaves_the_results_before_it(settings, tmp_path):
 
 def test_files_that_are_not_ours_stay(settings, tmp_path):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "mine.part").write_text("keep")
+    (tmp_path / "out" / "mine.part").write_text("keep", encoding="utf-8")
     with MockServer(faults=lambda index, body: Status(401)) as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
         with pytest.raises(EndpointUnusable):
@@ -106,7 +115,7 @@ def test_a_changed_recording_is_read_anew(settings, tmp_path):
             inputs = {"passage": "The moon pulls the sea.", "sentence": sentence}
             text = json.dumps({"verdict": verdict})
             rows.append({"messages": prompt.messages(inputs), "text": text})
-        recording.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        recording.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
     model = {"model": "any", "engine": "recorded", "recording": str(recording)}
     found = []

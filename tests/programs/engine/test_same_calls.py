@@ -16,11 +16,11 @@ from nuggetjudge.records.topics import read_topics
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
 YES, NO = "support", "not_support"
 TOPICS, RUNS, N_NUGGETS = ("t1", "t2", "t3", "t4"), ("b", "a"), 12
-BASE_ALONE = Options(kinds=(), limit=10_000, resamples=0)
+BASE_ALONE = Options(kinds=(), limit=10_000)
 
 
 def write_rows(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -82,7 +82,7 @@ def test_rows_in_any_order_are_judged_probed_and_fitted_answer_by_answer(
     ]  # fmt: skip
     assert sorted(asked(server)) == sorted(windows)
     labels = {cell(row): row["label"] for row in run.judgements["labels"]}
-    given = [json.loads(line) for line in rows.read_text().splitlines()]
+    given = [json.loads(line) for line in rows.read_text(encoding="utf-8").splitlines()]
     assert list(labels) == [cell(row) for row in given]  # the order of the file
     assert labels["t1", "a", "n0-0"] == YES
     assert labels["t1", "a", "n6-1"] == NO
@@ -111,9 +111,9 @@ def test_what_judge_run_nuggets_asked_is_not_asked_again(server, settings, tmp_p
             for topic in read_topics(DEMO / "topics.tsv", Problems())
         ],
     )
-    texts = (DEMO / "runs" / "complete.jsonl").read_text()
-    (tmp_path / "one.jsonl").write_text(texts)
-    (tmp_path / "two.jsonl").write_text(texts.replace('"complete"', '"copied"'))
+    texts = (DEMO / "runs" / "complete.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "one.jsonl").write_text(texts, encoding="utf-8")
+    (tmp_path / "two.jsonl").write_text(texts.replace('"complete"', '"copied"'), encoding="utf-8")
     data = {"topics": str(topics), "nuggets": str(DEMO / "nuggets.jsonl")}
     run = nj.run(
         program="nuggets",

@@ -23,7 +23,9 @@ NUGGETS = ["the moon makes tides", "the sun makes tides", "kelp glows in winter"
 @pytest.fixture
 def data(tmp_path):
     """Two topics with the same answer, the same nuggets and the same passage."""
-    (tmp_path / "topics.tsv").write_text("t1\tmoon tides sun\nt2\tmoon tides wind\n")
+    (tmp_path / "topics.tsv").write_text(
+        "t1\tmoon tides sun\nt2\tmoon tides wind\n", encoding="utf-8"
+    )
     passages = [{"docid": "p1", "text": PASSAGE}]
     answer = [{"text": text, "citations": [0]} for text in SENTENCES]
     runs, banks, pool = [], [], []
@@ -75,7 +77,7 @@ def run(data, tmp_path):
 
 
 def rows_of(folder, name):
-    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+    return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
 
 
 def test_support_labels_are_those_of_the_correction_and_shifts_are_of_their_topic(run, data):
@@ -125,7 +127,7 @@ def test_a_state_with_fewer_labels_gives_those(run, data):
 
 def test_a_changed_state_is_judged_anew_and_told_in_the_manifest(run, data):
     def manifest():
-        return json.loads((data["out"] / "manifest.json").read_text())
+        return json.loads((data["out"] / "manifest.json").read_text(encoding="utf-8"))
 
     run("support")
     assert manifest()["judges"]["support"]["state"] is None
@@ -146,7 +148,8 @@ def test_a_state_whose_labels_have_no_weight_is_refused(run):
 
 def test_a_state_of_another_judge_or_model_is_refused_by_file(run, tmp_path):
     (tmp_path / "other.json").write_text(
-        JudgeFile(judge="relevance", version="1", scale=("0", "1"), model="lexical").text()
+        JudgeFile(judge="relevance", version="1", scale=("0", "1"), model="lexical").text(),
+        encoding="utf-8",
     )
     with pytest.raises(InputError, match=r"other.json: it is a file of the relevance judge"):
         run("support", state=tmp_path / "other.json")

@@ -16,20 +16,22 @@ from nuggetjudge.records.reading.problems import InputError
 def test_what_the_disk_refuses_names_the_place_and_the_reason(tmp_path):
     path = tmp_path / "none" / "j.json"
     with pytest.raises(InputError) as error, writing(path):
-        path.write_text("x")
+        path.write_text("x", encoding="utf-8")
     assert str(error.value) == f"{path}: cannot be written (No such file or directory)"
 
 
 def test_a_new_or_old_place_in_a_folder_is_fine_and_stays_as_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "old.json").write_text("mine")
+    (tmp_path / "old.json").write_text("mine", encoding="utf-8")
     for path in (tmp_path, tmp_path / "a" / "b", type(tmp_path)("old.json"), tmp_path / "old.json"):
         check_writable(path)
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("old.json", "mine")]
+    assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [
+        ("old.json", "mine")
+    ]
 
 
 def test_a_place_under_a_file_or_with_too_long_a_name_is_refused(tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     for name in ("notes.txt/j.json", "notes.txt/a/j.json", "x" * 300):
         with pytest.raises(InputError, match="cannot be written"):
             check_writable(tmp_path / name)
@@ -44,7 +46,7 @@ def test_a_folder_that_others_own_is_refused(tmp_path):
 
 def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):
     (tmp_path / "x.run").mkdir()
-    (tmp_path / "file").write_text("mine")
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
     check_writable_file(tmp_path / "file")
     check_writable_folder(tmp_path / "new" / "folder")
     with pytest.raises(InputError, match=r"x\.run: a folder, wanted a file"):

@@ -12,7 +12,7 @@ from nuggetjudge.records.reading.problems import InputError
 
 
 def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -24,7 +24,7 @@ def answer(run_id, topic_id, citations=(0,), **more):
 
 @pytest.fixture
 def data(tmp_path):
-    (tmp_path / "topics.tsv").write_text("t1\twhy tides\nt2\twhy waves\n")
+    (tmp_path / "topics.tsv").write_text("t1\twhy tides\nt2\twhy waves\n", encoding="utf-8")
     write(tmp_path / "run.jsonl", [answer("a", "t1"), answer("a", "t2")])
     write(tmp_path / "passages.jsonl", [{"docid": f"p{i}", "text": f"text {i}"} for i in (1, 2, 3)])
 
@@ -81,7 +81,7 @@ def test_answers_come_topic_by_topic_in_the_order_of_topics_and_files(kind, data
             (tmp_path / f"{name}.jsonl.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
         else:
             text = "\n".join(lines) if kind == "lines" else f"[{', '.join(lines)}]"
-            (tmp_path / f"{name}.jsonl").write_text(text)
+            (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
     collection = load_collection(data(runs=str(tmp_path / "[xy].jsonl*")))
     cells = [("t1", "a"), ("t1", "b"), ("t1", "c"), ("t2", "a"), ("t2", "c"), ("t2", "b")]
     assert [(found.topic_id, found.run_id) for found in collection.answers()] == cells
@@ -107,7 +107,7 @@ def test_errors_of_all_runs_are_told_at_once_and_each_once(data, tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
     for name in ("a", "b"):
-        (folder / f"{name}.jsonl").write_text('{"broken": \n')
+        (folder / f"{name}.jsonl").write_text('{"broken": \n', encoding="utf-8")
     with pytest.raises(InputError) as error:
         load_collection(data(runs=str(folder)))
     lines = str(error.value).splitlines()
@@ -133,7 +133,7 @@ def test_a_second_text_for_a_passage_is_listed_and_the_later_file_counts(data, t
 
 @pytest.mark.parametrize("name", ["qrels", "nuggets", "candidates", "passages", "runs"])
 def test_an_empty_file_is_an_error_and_not_an_absent_one(name, data, tmp_path):
-    (tmp_path / "empty").write_text("\n\n")
+    (tmp_path / "empty").write_text("\n\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"empty:1: the file is empty"):
         load_collection(data(**{name: str(tmp_path / "empty")}))
 
@@ -196,7 +196,7 @@ def test_topics_come_from_the_nuggets_where_no_file_names_them(data, tmp_path):
 
 def test_runs_are_files_folders_and_patterns_each_once(tmp_path):
     for name in ("b.jsonl", "a.jsonl", "c.jsonl.gz", "notes.txt"):
-        (tmp_path / name).write_text("")
+        (tmp_path / name).write_text("", encoding="utf-8")
     names = [Path(p).name for p in expand_runs((str(tmp_path), str(tmp_path / "*.jsonl")))]
     assert names == ["a.jsonl", "b.jsonl", "c.jsonl.gz"]
     with pytest.raises(InputError, match="no run file there"):
@@ -208,7 +208,7 @@ def test_other_files_of_a_folder_are_listed_and_hidden_ones_are_not(data, tmp_pa
     (folder / "deeper").mkdir(parents=True)
     write(folder / "a.jsonl", [answer("a", "t1")])
     for name in ("trec_run", "b.json", ".hidden"):
-        (folder / name).write_text("text")
+        (folder / name).write_text("text", encoding="utf-8")
     collection = load_collection(data(runs=str(folder)))
     assert collection.run_ids == ["a"]
     left = [Path(p.file).name for p in collection.problems if p.kind == "not_a_run_file"]
@@ -226,6 +226,6 @@ def test_a_file_that_is_named_itself_is_read_whatever_its_suffix(data, tmp_path)
 
 
 def test_a_folder_of_files_without_a_suffix_says_how_to_name_them(tmp_path):
-    (tmp_path / "trec_run").write_text("{}")
+    (tmp_path / "trec_run").write_text("{}", encoding="utf-8")
     with pytest.raises(InputError, match=r"1 files but no \.jsonl .*/\*'"):
         expand_runs((str(tmp_path),))

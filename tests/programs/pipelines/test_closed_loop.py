@@ -12,7 +12,9 @@ from nuggetjudge.records.reading.problems import InputError
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "topics.tsv").write_text("1\twhy do tides rise\n2\thow do bees sing\n")
+    (tmp_path / "topics.tsv").write_text(
+        "1\twhy do tides rise\n2\thow do bees sing\n", encoding="utf-8"
+    )
     texts = {
         "a": "Tides rise: why do tides rise? The moon.",
         "b": "Tides rise higher in bays.",
@@ -20,7 +22,7 @@ def folder(tmp_path):
         "d": "Bees sing louder when it is warm.",
     }
     rows = [json.dumps({"docid": name, "text": text}) for name, text in texts.items()]
-    (tmp_path / "passages.jsonl").write_text("\n".join(rows))
+    (tmp_path / "passages.jsonl").write_text("\n".join(rows), encoding="utf-8")
     return tmp_path
 
 
@@ -45,7 +47,10 @@ def test_pipelines_are_compared_from_passages_to_scores(folder):
     assert result.is_complete
     runs = {row.run_id for row in result.scores}
     assert runs == {"one", "two"}
-    answers = [json.loads(line) for line in (folder / "out/generated/answers/one.jsonl").open()]
+    answers = [
+        json.loads(line)
+        for line in (folder / "out/generated/answers/one.jsonl").open(encoding="utf-8")
+    ]
     assert [answer["references"] for answer in answers] == [["a"], ["c"]]
     assert (folder / "out/contexts/two.run").is_file()
 
@@ -145,13 +150,13 @@ def test_a_limit_is_one_for_the_whole_loop(folder):
         assert len(server.requests) == 5
     assert not result.is_complete
     assert result.manifest["this_time"]["requests"] == 5
-    parts = [json.loads((folder / "out" / name / "manifest.json").read_text())["this_time"]
-             for name in ("contexts", "generated")]  # fmt: skip
+    files = [folder / "out" / name / "manifest.json" for name in ("contexts", "generated")]
+    parts = [json.loads(file.read_bytes())["this_time"] for file in files]
     assert [part["requests"] for part in parts] == [0, 4]
 
 
 def test_a_topic_that_a_pipeline_finds_nothing_for_has_no_answer_and_scores_0(folder):
-    with (folder / "topics.tsv").open("a") as stream:
+    with (folder / "topics.tsv").open("a", encoding="utf-8") as stream:
         stream.write("3\tzebra\n")
     result = judge_collection(config_of(folder))
     [mean] = [

@@ -56,9 +56,9 @@ def write(tmp_path):
         folder = tmp_path / "data"
         folder.mkdir(exist_ok=True)
         lines = [f"{name}\t{text}\n" for name, text in topics.items()]
-        (folder / "topics.tsv").write_text("".join(lines))
+        (folder / "topics.tsv").write_text("".join(lines), encoding="utf-8")
         rows = [json.dumps({"docid": n, "text": text}) + "\n" for n, text in passages.items()]
-        (folder / "passages.jsonl").write_text("".join(rows))
+        (folder / "passages.jsonl").write_text("".join(rows), encoding="utf-8")
         shutil.rmtree(folder / "runs", ignore_errors=True)
         (folder / "runs").mkdir()
         for run_id, of in runs.items():
@@ -67,7 +67,7 @@ def write(tmp_path):
                 for topic, names in of.items()
                 for rank, name in enumerate(names, 1)
             ]
-            (folder / "runs" / f"{run_id}.run").write_text("".join(ranked))
+            (folder / "runs" / f"{run_id}.run").write_text("".join(ranked), encoding="utf-8")
         return {
             "data.topics": folder / "topics.tsv",
             "data.passages": [folder / "passages.jsonl"],
@@ -91,7 +91,7 @@ def made(server, write, tmp_path):
 
 
 def rows(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def answers_of(folder):
@@ -200,7 +200,7 @@ def test_an_answer_that_was_not_made_is_absent_and_counted_and_made_later(server
         ("answers", "bm25", "kelp"),
         ("answers", "dense", "kelp"),
     ]
-    assert "2 answers were not made (refused)" in (out / "DATASHEET.md").read_text()
+    assert "2 answers were not made (refused)" in (out / "DATASHEET.md").read_text(encoding="utf-8")
 
     server.faults = None
     n = len(server.requests)
@@ -294,8 +294,8 @@ def test_a_run_can_be_given_a_name_which_with_several_runs_stands_before_theirs(
 def test_answers_that_a_new_call_does_not_write_go_and_other_files_stay(made, write, tmp_path):
     made()
     answers = tmp_path / "out" / "answers"
-    (answers / "mine.jsonl").write_text("")
-    (answers / "torn.jsonl.part").write_text("")
+    (answers / "mine.jsonl").write_text("", encoding="utf-8")
+    (answers / "torn.jsonl.part").write_text("", encoding="utf-8")
     made(data=write(runs={"bm25": RUNS["bm25"]}))
     assert {path.name for path in answers.iterdir()} == {"bm25.jsonl", "mine.jsonl"}
 
@@ -303,20 +303,22 @@ def test_answers_that_a_new_call_does_not_write_go_and_other_files_stay(made, wr
 def test_ones_own_instructions_are_sent_and_ask_for_the_answers_anew(server, made, tmp_path):
     made()
     own = tmp_path / "rhymes.txt"
-    own.write_text("Answer in rhymes.\n")
+    own.write_text("Answer in rhymes.\n", encoding="utf-8")
     n = len(server.requests)
     made(**{"generate.instructions": own})
     sent = [r.body["messages"][0]["content"] for r in server.requests[n:]]
     assert len(sent) == 4
     assert all(text.startswith("Answer in rhymes.\n\n") for text in sent)
-    assert "instructions: of one's own" in (tmp_path / "out" / "DATASHEET.md").read_text()
+    assert "instructions: of one's own" in (tmp_path / "out" / "DATASHEET.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize(("content", "told"), [("\n", "is empty"), (None, "cannot be read")])
 def test_instructions_that_say_nothing_are_an_input_error(content, told, made, tmp_path):
     own = tmp_path / "own.txt"
     if content is not None:
-        own.write_text(content)
+        own.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=rf"own\.txt: .*{told}"):
         made(**{"generate.instructions": own})
 
@@ -334,7 +336,7 @@ def test_a_folder_of_something_else_is_left_alone(name, content, told, made, tmp
     if content is None:
         (out / name).mkdir()
     else:
-        (out / name).write_text(content)
+        (out / name).write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=told):
         made(model="lexical")
     assert [path.name for path in out.iterdir()] == [name]
@@ -372,7 +374,7 @@ def test_lexical_answers_to_real_topics_are_read_back_without_a_problem(
     for row in rows(folder / "candidates.jsonl"):
         for rank, name in enumerate(row["docids"], 1):
             lines.append(f"{row['topic_id']} Q0 {name} {rank} {100 - rank} reference\n")
-    (tmp_path / "reference.run").write_text("".join(lines))
+    (tmp_path / "reference.run").write_text("".join(lines), encoding="utf-8")
     data = {
         "data.topics": folder / "topics.tsv",
         "data.passages": [folder / "passages.jsonl"],

@@ -18,10 +18,12 @@ COVERAGE = {"weight": 0.0, "questions": "given"}
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "topics.tsv").write_text("t\tdam\n")
+    (tmp_path / "topics.tsv").write_text("t\tdam\n", encoding="utf-8")
     rows = [json.dumps({"docid": name, "text": text}) for name, text in PASSAGES.items()]
-    (tmp_path / "passages.jsonl").write_text("\n".join(rows))
-    (tmp_path / "questions.jsonl").write_text('{"id": "t", "subquestions": ["why?", "when?"]}\n')
+    (tmp_path / "passages.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    (tmp_path / "questions.jsonl").write_text(
+        '{"id": "t", "subquestions": ["why?", "when?"]}\n', encoding="utf-8"
+    )
     return tmp_path
 
 
@@ -131,7 +133,7 @@ def test_steps_that_pipelines_share_are_done_once(folder):
 
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_as_many_topics_are_asked_about_at_once_as_run_concurrency_says(folder, at_once):
-    (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n")
+    (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n", encoding="utf-8")
     with MockServer(lambda body: {"order": [2, 1]}, latency_s=0.5) as server:
         ran(folder, "bm25, listwise", server, **{"run.concurrency": at_once})
         first, second = server.requests

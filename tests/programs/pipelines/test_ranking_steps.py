@@ -32,19 +32,19 @@ GIVEN = {"coverage": {"questions": "given"}}
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "topics.tsv").write_text("t\tdam\n")
+    (tmp_path / "topics.tsv").write_text("t\tdam\n", encoding="utf-8")
     write_passages(tmp_path, [{"docid": n, "text": text} for n, text in PASSAGES.items()])
     return tmp_path
 
 
 def write_passages(folder, rows):
-    (folder / "passages.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "passages.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
 def write_run(folder, name, **scores):
     """A TREC run of the topic t, ranked as the scores stand."""
     lines = [f"t Q0 {p} {rank} {s} {name}" for rank, (p, s) in enumerate(scores.items(), 1)]
-    (folder / name).write_text("\n".join(lines) + "\n")
+    (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return {"run": {"path": str(folder / name)}}
 
 
@@ -72,7 +72,7 @@ def of_server(server):
 
 def of_questions(folder, n=2):
     row = {"id": "t", "subquestions": [f"why {i}?" for i in range(n)]}
-    (folder / "questions.jsonl").write_text(json.dumps(row))
+    (folder / "questions.jsonl").write_text(json.dumps(row), encoding="utf-8")
     return {"data.questions": folder / "questions.jsonl"}
 
 
@@ -107,7 +107,9 @@ WANT_DATA = {
 
 @pytest.mark.parametrize(("step", "more", "told"), WANT_DATA.values(), ids=WANT_DATA.keys())
 def test_a_step_that_lacks_its_data_is_refused_before_anything_is_asked(folder, step, more, told):
-    (folder / "ratings.jsonl").write_text('{"id": "t", "docid": "a", "rating": [5, 0]}\n')
+    (folder / "ratings.jsonl").write_text(
+        '{"id": "t", "docid": "a", "rating": [5, 0]}\n', encoding="utf-8"
+    )
     more = {name: [folder / path for path in paths] for name, paths in more.items()}
     with MockServer() as server:
         with pytest.raises(InputError, match=told):
@@ -219,7 +221,7 @@ LIBRARY = {
 def test_what_a_library_counts_is_counted_and_its_failure_leaves_the_order(
     folder, monkeypatch, does, ids, asked, failed, mended
 ):
-    (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n")
+    (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n", encoding="utf-8")
     library = Library(**does)
     monkeypatch.setattr(ranking_steps, "rankllm_of", lambda config, step: library)
     found, manifest = ran(folder, "bm25, rankllm")
@@ -231,7 +233,7 @@ def test_what_a_library_counts_is_counted_and_its_failure_leaves_the_order(
 
 def test_a_step_tells_how_many_topics_it_has_done(folder, monkeypatch, capsys):
     monkeypatch.setattr("nuggetjudge.programs.engine.progress.LOG_S", 0.0)
-    (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n")
+    (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n", encoding="utf-8")
     retrieve(config_of(folder, "bm25, mmr"), folder / "a.run", quiet=False)
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mmr: ")]
     assert [line.partition(",")[0] for line in lines] == ["mmr: 1 of 2", "mmr: 2 of 2"]
@@ -257,7 +259,7 @@ def test_problems_of_passages_are_counted_once_however_often_they_are_read(folde
 
 
 def test_a_topic_whose_passages_are_all_cut_did_not_find_nothing(folder):
-    (folder / "topics.tsv").write_text("t\tdam\nu\tzebra\n")
+    (folder / "topics.tsv").write_text("t\tdam\nu\tzebra\n", encoding="utf-8")
     _, manifest = ran(folder, ["bm25", {"cut": {"tokens": 2}}])
     about = manifest["runs"]["bm25"]
     assert about["topics_without_passages"] == ["u"]
@@ -266,7 +268,7 @@ def test_a_topic_whose_passages_are_all_cut_did_not_find_nothing(folder):
 
 def test_a_topic_that_nothing_answers_requires_no_passage(folder):
     row = {"id": "t", "docid": "a", "rating": [0, 0]}
-    (folder / "ratings.jsonl").write_text(json.dumps(row))
+    (folder / "ratings.jsonl").write_text(json.dumps(row), encoding="utf-8")
     more = {**of_questions(folder), "data.ratings": [folder / "ratings.jsonl"]}
     _, manifest = ran(folder, ["bm25", {"cut": {"required": True}}], **more)
     assert manifest["runs"]["bm25"]["topics_cut_to_nothing"] == ["t"]
@@ -320,7 +322,7 @@ def test_a_run_is_taken_whole_and_its_problems_are_in_the_manifest(many):
     found, manifest = ran(many, [step])
     assert found == list(scores)
     assert manifest["problems"] == {}
-    (many / "other.run").write_text("t Q0 p000 1 1.0 x\nt Q0 p001 2 2.0 x\n")
+    (many / "other.run").write_text("t Q0 p000 1 1.0 x\nt Q0 p001 2 2.0 x\n", encoding="utf-8")
     pipelines = {"one": [step], "two": [{"run": {**step["run"], "hits": 1}}]}
     manifest = retrieve(config_of(many, pipelines), many / "runs")
     assert manifest["problems"] == {"rank_order": 1}

@@ -27,9 +27,9 @@ BY_BM25 = ["t:a#1", "t:b#2", "t:c#3", "t:d#4"]
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "topics.tsv").write_text("t\tdam\nu\tbees\n")
+    (tmp_path / "topics.tsv").write_text("t\tdam\nu\tbees\n", encoding="utf-8")
     rows = [json.dumps({"docid": name, "text": text}) for name, text in PASSAGES.items()]
-    (tmp_path / "passages.jsonl").write_text("\n".join(rows))
+    (tmp_path / "passages.jsonl").write_text("\n".join(rows), encoding="utf-8")
     return tmp_path
 
 
@@ -82,7 +82,7 @@ def test_a_token_budget_takes_the_longest_beginning_that_fits(folder):
 def test_two_first_stages_are_fused_by_rank(folder):
     """b and a change places in the given run: b earns 1/61 + 1/62 as a does, and a came first."""
     run = folder / "other.run"
-    run.write_text("t Q0 t:b#2 1 2.0 x\nt Q0 t:e#5 2 1.0 x\n")
+    run.write_text("t Q0 t:b#2 1 2.0 x\nt Q0 t:e#5 2 1.0 x\n", encoding="utf-8")
     found, manifest = rankings(folder, ["bm25", {"run": {"path": str(run)}}, "rrf"])
     assert found["t"] == ["t:b#2", "t:a#1", "t:e#5", "t:c#3", "t:d#4"]
     assert str(run) in manifest["inputs"]
@@ -142,10 +142,12 @@ def test_an_endpoint_that_refuses_every_request_writes_no_run(folder):
 
 
 def questions_of(folder):
-    (folder / "questions.jsonl").write_text('{"id": "t", "subquestions": ["why?", "when?"]}\n')
+    (folder / "questions.jsonl").write_text(
+        '{"id": "t", "subquestions": ["why?", "when?"]}\n', encoding="utf-8"
+    )
     rated = {"t:a#1": [5, 0], "t:b#2": [5, 1], "t:c#3": [0, 4], "t:d#4": [0, 0]}
     rows = [json.dumps({"id": "t", "docid": name, "rating": row}) for name, row in rated.items()]
-    (folder / "ratings.jsonl").write_text("\n".join(rows))
+    (folder / "ratings.jsonl").write_text("\n".join(rows), encoding="utf-8")
     return {
         "data.questions": folder / "questions.jsonl",
         "data.ratings": [folder / "ratings.jsonl"],
@@ -186,7 +188,7 @@ def test_several_pipelines_give_a_folder_of_runs_and_share_their_steps(folder):
 
 
 def test_a_topic_that_finds_nothing_is_named(folder):
-    (folder / "topics.tsv").write_text("t\tdam\nv\tzebra\n")
+    (folder / "topics.tsv").write_text("t\tdam\nv\tzebra\n", encoding="utf-8")
     found, manifest = rankings(folder, "bm25, mmr 2")
     assert list(found) == ["t"]
     assert manifest["runs"]["bm25-mmr"]["topics_without_passages"] == ["v"]
@@ -200,7 +202,7 @@ BAD_PASSAGES = {
 
 @pytest.mark.parametrize(("line", "told"), BAD_PASSAGES.values(), ids=BAD_PASSAGES.keys())
 def test_bad_passages_are_refused_with_their_line(folder, line, told):
-    with (folder / "passages.jsonl").open("a") as stream:
+    with (folder / "passages.jsonl").open("a", encoding="utf-8") as stream:
         stream.write(f"\n{line}\n")
     with pytest.raises(InputError, match=told):
         rankings(folder, "bm25")
@@ -246,7 +248,7 @@ def test_an_index_of_other_passages_or_settings_is_refused(folder):
     more = {"data.index": folder / "index"}
     with pytest.raises(InputError, match="judge index"):
         rankings(folder, [{"bm25": {"b": 0.9}}], **more)
-    with (folder / "passages.jsonl").open("a") as stream:
+    with (folder / "passages.jsonl").open("a", encoding="utf-8") as stream:
         stream.write('\n{"docid": "new", "text": "dam"}\n')
     with pytest.raises(InputError, match="other passages"):
         rankings(folder, "bm25", **more)
@@ -264,12 +266,21 @@ def test_a_corrupt_index_is_refused_in_one_line(folder):
 
 def test_a_run_in_a_config_is_found_beside_it(folder):
     (folder / "given").mkdir()
-    (folder / "given" / "other.run").write_text("t Q0 t:e#5 1 1.0 x\n")
-    (folder / "given" / "config.yaml").write_text("retrieve: [{run: {path: other.run}}]\n")
+    (folder / "given" / "other.run").write_text("t Q0 t:e#5 1 1.0 x\n", encoding="utf-8")
+    (folder / "given" / "config.yaml").write_text(
+        "retrieve: [{run: {path: other.run}}]\n", encoding="utf-8"
+    )
     data = {"data.topics": folder / "topics.tsv", "data.passages": [folder / "passages.jsonl"]}
     config = load_config(folder / "given" / "config.yaml", data)
     retrieve(config, folder / "a.run")
-    assert (folder / "a.run").read_text().split() == ["t", "Q0", "t:e#5", "1", "1.0", "run"]
+    assert (folder / "a.run").read_text(encoding="utf-8").split() == [
+        "t",
+        "Q0",
+        "t:e#5",
+        "1",
+        "1.0",
+        "run",
+    ]
 
 
 NO_NAMES = ["a/b", "a b", "", " a"]
@@ -289,7 +300,7 @@ def test_two_pipelines_of_one_name_are_refused(folder):
 
 
 def test_a_topic_whose_id_no_run_can_hold_is_refused(folder):
-    (folder / "topics.tsv").write_text("t 1\tdam\n")
+    (folder / "topics.tsv").write_text("t 1\tdam\n", encoding="utf-8")
     with pytest.raises(InputError, match="topic 't 1', wanted no white space"):
         rankings(folder, "bm25")
     assert not (folder / "a.run").exists()

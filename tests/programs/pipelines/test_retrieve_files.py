@@ -16,10 +16,10 @@ BM25 = Bm25Step(step="bm25")
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "topics.txt").write_text("t\tdam\nu\tbees\n")
+    (tmp_path / "topics.txt").write_text("t\tdam\nu\tbees\n", encoding="utf-8")
     texts = {"a": "dam dam dam", "b": "dam dam clay", "c": "dam clay rock", "d": "bees sing"}
     rows = [json.dumps({"docid": name, "text": text}) for name, text in texts.items()]
-    (tmp_path / "passages.jsonl").write_text("\n".join(rows))
+    (tmp_path / "passages.jsonl").write_text("\n".join(rows), encoding="utf-8")
     return tmp_path
 
 
@@ -78,16 +78,16 @@ OTHERS = {
 @pytest.mark.parametrize("manifest", OTHERS.values(), ids=OTHERS.keys())
 def test_results_of_another_program_are_not_written_into(folder, manifest):
     (folder / "out").mkdir()
-    (folder / "out" / "manifest.json").write_text(manifest)
+    (folder / "out" / "manifest.json").write_text(manifest, encoding="utf-8")
     with pytest.raises(InputError, match="is not of judge retrieve"):
         retrieve(config_of(folder), folder / "out")
     assert names(folder / "out") == ["manifest.json"]
-    assert (folder / "out" / "manifest.json").read_text() == manifest
+    assert (folder / "out" / "manifest.json").read_text(encoding="utf-8") == manifest
 
 
 def test_a_folder_without_a_manifest_or_with_one_of_retrieve_is_written_into(folder):
     (folder / "out").mkdir()
-    (folder / "out" / "notes.txt").write_text("mine")
+    (folder / "out" / "notes.txt").write_text("mine", encoding="utf-8")
     retrieve(config_of(folder), folder / "out")
     retrieve(config_of(folder), folder / "out")
     assert names(folder / "out") == ["bm25.run", "manifest.json", "notes.txt"]
@@ -96,14 +96,14 @@ def test_a_folder_without_a_manifest_or_with_one_of_retrieve_is_written_into(fol
 def test_runs_of_before_that_are_no_longer_made_are_removed_and_others_stay(folder):
     out = folder / "out"
     retrieve(config_of(folder, {"one": "bm25 1", "two": "bm25 2"}), out)
-    (out / "mine.run").write_text("t Q0 a 1 1.0 mine\n")
-    manifest = json.loads((out / "manifest.json").read_text())
+    (out / "mine.run").write_text("t Q0 a 1 1.0 mine\n", encoding="utf-8")
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     manifest["runs"]["../outside"] = {}
-    (out / "manifest.json").write_text(json.dumps(manifest))
-    (folder / "outside.run").write_text("mine")
+    (out / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (folder / "outside.run").write_text("mine", encoding="utf-8")
     retrieve(config_of(folder, {"two": "bm25 2", "three": "bm25 3"}), out)
     assert names(out) == ["manifest.json", "mine.run", "three.run", "two.run"]
-    assert (folder / "outside.run").read_text() == "mine"
+    assert (folder / "outside.run").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_run_that_met_its_limit_replaces_nothing_and_goes_on_with_a_higher_one(folder):
@@ -134,7 +134,7 @@ def test_a_limit_at_the_first_time_leaves_no_folder(folder):
 
 def test_a_place_that_cannot_be_written_is_told_before_anything_is_asked(folder):
     (folder / "x.run").mkdir()
-    (folder / "file").write_text("mine")
+    (folder / "file").write_text("mine", encoding="utf-8")
     (folder / "out" / "bm25-listwise.run").mkdir(parents=True)
     with MockServer() as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
@@ -149,7 +149,7 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_is_asked(folder)
 
 def test_ids_and_scores_that_no_run_can_hold_leave_no_part_and_what_was_there(folder, monkeypatch):
     def refuses(path, rows):
-        path.write_text("half")
+        path.write_text("half", encoding="utf-8")
         raise ValueError("topic 't', rank 1: score nan")
 
     retrieve(config_of(folder), folder / "out")
@@ -161,26 +161,26 @@ def test_ids_and_scores_that_no_run_can_hold_leave_no_part_and_what_was_there(fo
 
 
 def test_a_file_in_the_place_of_a_folder_of_indexes_is_one_line(folder):
-    (folder / "file").write_text("mine")
+    (folder / "file").write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match="file: a file, wanted a folder"):
         make_indexes([BM25], [folder / "passages.jsonl"], folder / "file")
-    assert (folder / "file").read_text() == "mine"
+    assert (folder / "file").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_failed_index_does_not_block_its_folder(folder):
     passages = folder / "passages.jsonl"
-    good = passages.read_text()
-    passages.write_text(good + '\n{"docid": "e f", "text": "dam"}\n')
+    good = passages.read_text(encoding="utf-8")
+    passages.write_text(good + '\n{"docid": "e f", "text": "dam"}\n', encoding="utf-8")
     with pytest.raises(InputError, match=r"passages\.jsonl:5: passage 'e f'"):
         make_indexes([BM25], [passages], folder / "index")
     assert not (folder / "index" / name_of_index(BM25)).exists()
-    passages.write_text(good)
+    passages.write_text(good, encoding="utf-8")
     assert make_indexes([BM25], [passages], folder / "index")["passages"] == 4
 
 
 def test_a_folder_of_something_else_is_not_made_one_of_indexes(folder):
     (folder / "thesis").mkdir()
-    (folder / "thesis" / "thesis.tex").write_text("mine")
+    (folder / "thesis" / "thesis.tex").write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match="no folder of indexes"):
         make_indexes([BM25], [folder / "passages.jsonl"], folder / "thesis")
     assert names(folder / "thesis") == ["thesis.tex"]
@@ -199,7 +199,7 @@ def test_damage_that_keeps_the_size_of_a_file_is_noticed(folder):
 def test_a_folder_of_indexes_is_of_one_collection(folder):
     make_indexes([BM25], [folder / "passages.jsonl"], folder / "index")
     before = (folder / "index" / "collection.json").read_bytes()
-    (folder / "other.jsonl").write_text('{"docid": "z", "text": "dam"}\n')
+    (folder / "other.jsonl").write_text('{"docid": "z", "text": "dam"}\n', encoding="utf-8")
     with pytest.raises(InputError, match="made from other passages"):
         make_indexes([BM25], [folder / "other.jsonl"], folder / "index")
     assert (folder / "index" / "collection.json").read_bytes() == before

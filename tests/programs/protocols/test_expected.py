@@ -12,7 +12,7 @@ SURE = {"support": 0.8, "partial_support": 0.2, "not_support": 0.0}
 
 def assignments(path, chances):
     """One answer of one vital nugget to each topic, with these probabilities or None."""
-    with path.open("w") as stream:
+    with path.open("w", encoding="utf-8") as stream:
         for i, given in enumerate(chances):
             nugget = {"id": "n", "text": "n", "importance": "vital", "assignment": "support"}
             nugget |= {} if given is None else {"probabilities": given}
@@ -51,7 +51,7 @@ def test_citations_with_probabilities_have_one_too(tmp_path):
     row |= {"label": "full", "weight": 1.0, "probabilities": {"full": 0.5, "none": 0.5}}
     uncited = {"run_id": "r", "topic_id": "t", "sentence": 1, "citation": None, "rank": None}
     uncited |= {"label": "none", "weight": 0.0}
-    path.write_text("".join(json.dumps(r) + "\n" for r in (row, uncited)))
+    path.write_text("".join(json.dumps(r) + "\n" for r in (row, uncited)), encoding="utf-8")
     found = means(path)
     assert (found["support_precision"], found["support_precision_expected"]) == (1, 0.5)
     assert (found["support_recall"], found["support_recall_expected"]) == (0.5, 0.25)
@@ -68,7 +68,7 @@ def test_answers_whose_nuggets_failed_stay_unjudged_in_the_expected_scores(tmp_p
         "topics_without_nuggets": ["t2"],
         **dict.fromkeys(("fingerprint", "unjudged", "judged", "share_missing", "limit_reached")),
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     rows = {(r.topic_id, r.measure): r for r in score_path(folder, Problems())}
     for measure in ("V_strict", "V_strict_expected"):
         assert rows["t1", measure].value is None

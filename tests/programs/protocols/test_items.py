@@ -34,11 +34,11 @@ CLAIMS = {
 
 
 def rows(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def write(path, objects):
-    path.write_text("".join(json.dumps(row) + "\n" for row in objects))
+    path.write_text("".join(json.dumps(row) + "\n" for row in objects), encoding="utf-8")
     return path
 
 
@@ -55,7 +55,7 @@ def items(tmp_path):
 @pytest.fixture
 def own(tmp_path):
     path = tmp_path / "own.yaml"
-    path.write_text(GROUNDED)
+    path.write_text(GROUNDED, encoding="utf-8")
     return path
 
 
@@ -164,11 +164,11 @@ def test_offline_answers_from_the_cache_alone(run, server):
 
 def test_what_a_definition_changes_without_the_question_changes_the_scores_alone(run, server, own):
     run()
-    own.write_text(GROUNDED.replace("partly: 0.5", "partly: 0.2"))
+    own.write_text(GROUNDED.replace("partly: 0.5", "partly: 0.2"), encoding="utf-8")
     result = run()
     assert len(server.requests) == 4
     assert mean(result, "a", "groundedness").value == pytest.approx((0.6 + 1) / 2)
-    own.write_text(GROUNDED.replace("How far", "How much"))
+    own.write_text(GROUNDED.replace("How far", "How much"), encoding="utf-8")
     run()
     assert len(server.requests) == 8
 
@@ -214,7 +214,7 @@ def test_items_without_run_and_topic_have_one_mean(run, server, items, own):
 
 def test_labels_without_gains_have_shares_alone(run, server, own):
     text = GROUNDED.replace("{no: 0, partly: 0.5, yes: 1}", "[no, partly, yes]")
-    own.write_text(text.replace("measure: groundedness", "ordered: false"))
+    own.write_text(text.replace("measure: groundedness", "ordered: false"), encoding="utf-8")
     result = run()
     assert {r.measure for r in result.scores} == {"share_no", "share_partly", "share_yes"}
     assert mean(result, "a", "share_yes").value == 0.75
@@ -317,7 +317,8 @@ models:
   local: {{model: hosted_vllm/mock, api_base: '{server.base_url}'}}
 judges: {{item: {{model: local}}}}
 run: {{cache: false}}
-"""
+""",
+        encoding="utf-8",
     )
     result = nj.run(config, out=tmp_path / "out")
     assert mean(result, "a", "groundedness").value == 0.875
@@ -377,7 +378,8 @@ def test_hostile_text_is_flagged_and_judged_as_any_other(run, server, items):
 def test_a_spreadsheet_of_items_is_taken_too(run, items):
     items.write_text(
         "topic_id,run_id,sentence_id,claim,source\n"
-        + "".join(f"{t},{r},{s},claim {t} {r} {s},a source\n" for t, r, s in CLAIMS)
+        + "".join(f"{t},{r},{s},claim {t} {r} {s},a source\n" for t, r, s in CLAIMS),
+        encoding="utf-8",
     )
     assert mean(run(), "a", "groundedness").value == 0.875
 
@@ -435,7 +437,10 @@ def test_a_label_outside_the_scale_is_told_with_its_line(demo, tmp_path):
 def test_two_judges_of_items_are_compared_with_the_texts_that_they_read(demo, tmp_path):
     folder, labels = demo
     own = tmp_path / "strict.yaml"
-    own.write_text((DEMO / "grounded.yaml").read_text().replace("[0.4, 0.5]", "[0.6, 0.9]"))
+    own.write_text(
+        (DEMO / "grounded.yaml").read_text(encoding="utf-8").replace("[0.4, 0.5]", "[0.6, 0.9]"),
+        encoding="utf-8",
+    )
     other = tmp_path / "strict"
     nj.run(program="items", items=labels, judge=own, model="lexical", out=other)
     found = compare(folder, other, Problems(), way="judges", resamples=10)

@@ -20,7 +20,7 @@ def labels_file(path, labels, **more):
         | {name: values[i] for name, values in more.items()}
         for i, label in enumerate(labels)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -34,7 +34,7 @@ def folder(path, labels, *, is_ordered, **more):
     known |= {"config": {"program": ["items"]}, "data": {"topic_ids": [], "run_ids": []}}
     known |= {"cells_without_bank": [], "topics_without_nuggets": [], "items": items}
     known |= {"tokens": {}, "this_time": {}}
-    (path / "manifest.json").write_text(json.dumps(known))
+    (path / "manifest.json").write_text(json.dumps(known), encoding="utf-8")
     return path
 
 
@@ -96,7 +96,7 @@ def test_labels_ordered_by_name_alone_have_no_figure_of_distance(tmp_path):
     named = [
         labels_file(tmp_path / n, x, annotator=[n] * 6) for n, x in (("a", words), ("b", said))
     ]
-    human.write_text("".join(path.read_text() for path in named))
+    human.write_text("".join(path.read_text(encoding="utf-8") for path in named), encoding="utf-8")
     alone = agree(human, None, Problems())
     among = alone["annotators"]["among"]
     assert alone["is_ordered"] is False
@@ -122,7 +122,9 @@ def test_names_of_labels_and_annotators_do_not_take_figures_away(tmp_path):
     names = {"annotator": ["quadratic"] * 6}
     human = labels_file(tmp_path / "human.jsonl", truth, **names)
     second = labels_file(tmp_path / "more.jsonl", truth, annotator=["interval"] * 6)
-    human.write_text(human.read_text() + second.read_text())
+    human.write_text(
+        human.read_text(encoding="utf-8") + second.read_text(encoding="utf-8"), encoding="utf-8"
+    )
     said = ["linear", "ordinal", "linear", "linear", "ordinal", "other"]
     found = agree(human, folder(tmp_path / "judged", said, is_ordered=False), Problems())
     # Of 3 judged linear 2 are, and both that are were found.

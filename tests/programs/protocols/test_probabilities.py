@@ -47,7 +47,7 @@ def run(server, tmp_path):
 
 
 def rows(result, name):
-    return [json.loads(line) for line in (result.folder / name).open()]
+    return [json.loads(line) for line in (result.folder / name).open(encoding="utf-8")]
 
 
 def test_labels_are_written_with_their_score_and_probabilities(run):
@@ -90,4 +90,6 @@ def test_where_the_endpoint_gives_none_the_labels_are_the_same(run, monkeypatch)
     assert plain.is_complete
     labels = [row["label"] for row in rows(plain, "support.jsonl") if "label" in row]
     assert labels == [row["label"] for row in rows(weighed, "support.jsonl") if "label" in row]
-    assert not any("probabilities" in line for line in (plain.folder / "support.jsonl").open())
+    assert not any(
+        "probabilities" in line for line in (plain.folder / "support.jsonl").open(encoding="utf-8")
+    )

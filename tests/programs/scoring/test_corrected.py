@@ -16,7 +16,7 @@ CITATIONS = ("full", "partial", "none")
 
 
 def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -272,7 +272,7 @@ def test_probabilities_make_the_judges_gain_and_its_expected_score(nuggets, tmp_
 
 def test_later_citations_count_only_where_they_have_labels(support, tmp_path):
     human, judged = support
-    rows = [json.loads(line) for line in human.read_text().splitlines()]
+    rows = [json.loads(line) for line in human.read_text(encoding="utf-8").splitlines()]
     for row in rows:
         for sentence in row["sentences"]:
             sentence["citations"] = sentence["citations"][:1]
@@ -299,7 +299,7 @@ def results(nuggets, without_bank=()):
         "topics_without_nuggets": [],
         **dict.fromkeys(("fingerprint", "unjudged", "judged", "share_missing", "limit_reached")),
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return folder
 
 
@@ -335,8 +335,8 @@ def relevance(tmp_path, n_topics=8, n=30, share=0.4, seed=2):
             judged.append(f"t{topic} 0 d{i} {noisy(rng, grade, [0, 1, 2, 3])}\n")
             if rng.random() < share:
                 labels.append(f"t{topic} 0 d{i} {grade}\n")
-    (tmp_path / "judged.txt").write_text("".join(judged))
-    (tmp_path / "labels.txt").write_text("".join(labels))
+    (tmp_path / "judged.txt").write_text("".join(judged), encoding="utf-8")
+    (tmp_path / "labels.txt").write_text("".join(labels), encoding="utf-8")
     return tmp_path / "judged.txt", tmp_path / "labels.txt", truth
 
 
@@ -348,7 +348,7 @@ def test_passages_have_one_row_for_each_share_of_grades(tmp_path):
     ]  # fmt: skip
     score = by_name(found)["all", "at_least_2"]
     assert score.corrected.of_these.low < sum(truth) / 8 < score.corrected.of_these.high
-    grades = [line.split() for line in judged.read_text().splitlines()]
+    grades = [line.split() for line in judged.read_text(encoding="utf-8").splitlines()]
     by_topic = [[int(g) >= 2 for t, _, _, g in grades if t == f"t{i}"] for i in range(8)]
     assert score.judged == pytest.approx(sum(sum(x) / len(x) for x in by_topic) / 8)
     assert (found.plain, found.differences) == ([], [])
@@ -356,7 +356,7 @@ def test_passages_have_one_row_for_each_share_of_grades(tmp_path):
 
 def test_passages_without_a_grade_are_items_that_were_not_judged(tmp_path):
     judged, labels, _ = relevance(tmp_path, share=1.0)
-    rows = [line.split() for line in judged.read_text().splitlines()]
+    rows = [line.split() for line in judged.read_text(encoding="utf-8").splitlines()]
     written = [
         {"topic_id": t, "passage_id": d, "grade": None if d == "d3" else int(g)}
         for t, _, d, g in rows
@@ -364,7 +364,7 @@ def test_passages_without_a_grade_are_items_that_were_not_judged(tmp_path):
     path = write(tmp_path / "relevance.jsonl", written)
     score = by_name(corrected_scores(path, labels, Problems()))["all", "mean_gain"]
     assert (score.n_items, score.n_unjudged, score.n_labels) == (240, 8, 240)
-    grades = [int(line.split()[3]) / 3 for line in labels.read_text().splitlines()]
+    grades = [int(line.split()[3]) / 3 for line in labels.read_text(encoding="utf-8").splitlines()]
     assert score.corrected.value == pytest.approx(sum(grades) / 240)
 
 
@@ -404,8 +404,8 @@ def test_a_folder_whose_judge_says_the_order_has_a_mean(tmp_path):
     manifest |= {"config": {"program": ["items"]}, "items": items, "limit_reached": None}
     manifest |= {"data": {"topic_ids": topics, "run_ids": []}}
     manifest |= {"cells_without_bank": [], "topics_without_nuggets": []}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    (folder / "scores.jsonl").write_text("")
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (folder / "scores.jsonl").write_text("", encoding="utf-8")
     found = by_name(corrected_scores(folder, human, Problems(), measures=["taste"]))
     (score,) = found.values()
     truth = sum(gains[label] for _, label in rows) / len(rows)
@@ -421,8 +421,12 @@ def test_labels_of_three_topics_correct_them_alone(tmp_path):
 
 def test_labels_of_some_topics_speak_for_topics_like_these_alone(tmp_path):
     judged, labels, _ = relevance(tmp_path)
-    rows = [line for line in labels.read_text().splitlines(True) if line[:2] not in ("t0", "t1")]
-    labels.write_text("".join(rows))
+    rows = [
+        line
+        for line in labels.read_text(encoding="utf-8").splitlines(True)
+        if line[:2] not in ("t0", "t1")
+    ]
+    labels.write_text("".join(rows), encoding="utf-8")
     score = corrected_scores(judged, labels, Problems()).scores[0]
     assert (score.n_topics, score.n_labelled_topics) == (8, 6)
     assert score.corrected.like_these.low is not None
@@ -431,13 +435,15 @@ def test_labels_of_some_topics_speak_for_topics_like_these_alone(tmp_path):
 
 def test_labels_of_five_topics_are_enough_to_speak_for_topics_like_these(tmp_path):
     judged, labels, _ = relevance(tmp_path)
-    rows = [line for line in labels.read_text().splitlines(True) if line[1] in "01234"]
-    labels.write_text("".join(rows))
+    rows = [
+        line for line in labels.read_text(encoding="utf-8").splitlines(True) if line[1] in "01234"
+    ]
+    labels.write_text("".join(rows), encoding="utf-8")
     score = corrected_scores(judged, labels, Problems()).scores[0]
     assert (score.n_topics, score.n_labelled_topics, score.reason) == (8, 5, None)
     assert score.corrected.like_these.low < score.corrected.like_these.high
     four = [line for line in rows if line[1] in "0123"]
-    labels.write_text("".join(four))
+    labels.write_text("".join(four), encoding="utf-8")
     with pytest.raises(InputError, match="labels of 4 topics, wanted 5 or more"):
         corrected_scores(judged, labels, Problems())
 
@@ -524,8 +530,12 @@ def test_labels_of_another_scale_are_refused(nuggets, tmp_path):
     rows = [(ids, "yes" if label == "support" else "no") for ids, label in nuggets.rows]
     refused(nuggets, rows, "people gave no, yes, the judge gives not_support")
     judged, labels, _ = relevance(tmp_path)
-    others = [line for line in labels.read_text().splitlines(True) if "t0 0 d0 " not in line]
-    labels.write_text("".join(others) + "t0 0 d0 4\n")
+    others = [
+        line
+        for line in labels.read_text(encoding="utf-8").splitlines(True)
+        if "t0 0 d0 " not in line
+    ]
+    labels.write_text("".join(others) + "t0 0 d0 4\n", encoding="utf-8")
     with pytest.raises(InputError, match="people gave 4, the judge gives 0, 1, 2, 3"):
         corrected_scores(judged, labels, Problems())
 
@@ -534,7 +544,7 @@ def test_labels_of_other_topics_are_refused(nuggets, tmp_path):
     rows = [({**ids, "topic_id": f"x{ids['topic_id']}"}, label) for ids, label in nuggets.rows]
     refused(nuggets, rows, "240 labels are of 8 topics that are not judged in .*, as 'xt0'")
     topics = tmp_path / "topics.tsv"
-    topics.write_text("".join(f"{topic}\twhat\n" for topic in TOPICS[:6]))
+    topics.write_text("".join(f"{topic}\twhat\n" for topic in TOPICS[:6]), encoding="utf-8")
     refused(nuggets, nuggets.rows, "60 labels are of 2 topics that are not judged", topics=topics)
 
 
@@ -584,8 +594,10 @@ def test_unknown_names_are_refused(nuggets):
 
 def test_a_grade_that_people_never_give_is_doubted(tmp_path):
     judged, labels, _ = relevance(tmp_path, n=60, share=0.5)
-    rows = [line.split() for line in labels.read_text().splitlines()]
-    labels.write_text("".join(f"{t} 0 {d} {min(int(g), 1)}\n" for t, _, d, g in rows))
+    rows = [line.split() for line in labels.read_text(encoding="utf-8").splitlines()]
+    labels.write_text(
+        "".join(f"{t} 0 {d} {min(int(g), 1)}\n" for t, _, d, g in rows), encoding="utf-8"
+    )
     problems = Problems()
     corrected_scores(judged, labels, problems)
     assert problems.counts()["label_never_given"] == 2
@@ -593,14 +605,18 @@ def test_a_grade_that_people_never_give_is_doubted(tmp_path):
 
 def test_labels_of_what_the_judge_liked_are_seen_not_to_be_a_random_draw(tmp_path):
     judged, labels, _ = relevance(tmp_path, n=60, share=1.0)
-    liked = {tuple(line.split()[:3]) for line in judged.read_text().splitlines() if line[-1] > "1"}
-    rows = labels.read_text().splitlines(True)
+    liked = {
+        tuple(line.split()[:3])
+        for line in judged.read_text(encoding="utf-8").splitlines()
+        if line[-1] > "1"
+    }
+    rows = labels.read_text(encoding="utf-8").splitlines(True)
     drawn, chosen = rows[::3], [row for row in rows if tuple(row.split()[:3]) in liked]
-    labels.write_text("".join(drawn))
+    labels.write_text("".join(drawn), encoding="utf-8")
     problems = Problems()
     corrected_scores(judged, labels, problems)
     assert "labels_not_random" not in problems.counts()
-    labels.write_text("".join(dict.fromkeys(chosen[::2] + drawn[::5])))
+    labels.write_text("".join(dict.fromkeys(chosen[::2] + drawn[::5])), encoding="utf-8")
     problems = Problems()
     corrected_scores(judged, labels, problems, measures=["at_least_2"])
     assert "higher in at_least_2 than all" in str(list(problems)[-1])
@@ -612,10 +628,14 @@ def test_labels_of_what_the_judge_liked_are_seen_not_to_be_a_random_draw(tmp_pat
 )
 def test_a_draw_is_doubted_from_four_standard_errors_on(tmp_path, share, gap, is_noticed):
     judged, labels, _ = relevance(tmp_path, n=60, share=1.0)
-    liked = {tuple(line.split()[:3]) for line in judged.read_text().splitlines() if line[-1] > "1"}
-    rows = labels.read_text().splitlines(True)
+    liked = {
+        tuple(line.split()[:3])
+        for line in judged.read_text(encoding="utf-8").splitlines()
+        if line[-1] > "1"
+    }
+    rows = labels.read_text(encoding="utf-8").splitlines(True)
     chosen = [row for row in rows if tuple(row.split()[:3]) in liked]
-    labels.write_text("".join(dict.fromkeys(chosen[::3] + rows[::share])))
+    labels.write_text("".join(dict.fromkeys(chosen[::3] + rows[::share])), encoding="utf-8")
     problems = Problems()
     corrected_scores(judged, labels, problems, measures=["at_least_2"])
     said = [str(problem) for problem in problems if "standard errors" in str(problem)]

@@ -21,7 +21,7 @@ def judged(tmp_path):
     """Support labels of 3 runs on 8 topics, with scores, so that some stand near a cut."""
     rng = random.Random(1)
     path = tmp_path / "judged.jsonl"
-    with path.open("w") as stream:
+    with path.open("w", encoding="utf-8") as stream:
         for topic in range(8):
             for run in ("a", "b", "c"):
                 sentences = []
@@ -82,7 +82,7 @@ def rows_of(judged, chosen_by):
 
 
 def used(judged, path, rows, where=None):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     problems = Problems()
     _, labels = human_labels(judged, path, problems, where or {})
     return sum(label is not None for label in labels), problems.counts().get("not_random", 0)
@@ -103,7 +103,7 @@ def test_rows_without_a_label_are_not_among_those_left_out(judged, tmp_path):
         row["label"] = None
     assert used(judged, tmp_path / "l.jsonl", rows) == (6, 0)
     path = tmp_path / "l.csv"
-    with path.open("w", newline="") as stream:
+    with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, rows[0])
         writer.writeheader()
         writer.writerows(rows)

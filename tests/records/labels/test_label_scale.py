@@ -16,7 +16,7 @@ def read(tmp_path):
     def labels(given, scale):
         path = tmp_path / "labels.jsonl"
         rows = [{**IDS, "passage_id": i, "label": label} for i, label in enumerate(given)]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         problems = Problems()
         return read_labels(path, problems, scale=scale), problems
 

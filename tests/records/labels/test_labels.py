@@ -285,7 +285,7 @@ def test_real_label_files_have_the_published_numbers_of_cells(shared_data, probl
     post_edited = read_labels(
         shared_data / "rag24_support/pairs.jsonl", problems, {"condition": ["post_edited"]}
     )
-    rows = (shared_data / "rag24_support/pairs.jsonl").read_text().splitlines()
+    rows = (shared_data / "rag24_support/pairs.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(post_edited.cells) == sum(
         json.loads(row)["condition"] == "post_edited" for row in rows
     )

@@ -179,7 +179,8 @@ def test_one_damaged_field_is_reported_or_read_around(read, data, tmp_path_facto
     path = tmp_path_factory.getbasetemp() / f"{read.__name__}.damaged.jsonl"
     rows = data.draw(damaged(GOOD[read]))
     path.write_text(
-        "\n".join(json.dumps(row) for row in (rows if isinstance(rows, list) else [rows]))
+        "\n".join(json.dumps(row) for row in (rows if isinstance(rows, list) else [rows])),
+        encoding="utf-8",
     )
     problems = Problems()
     try:

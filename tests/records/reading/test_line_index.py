@@ -61,7 +61,7 @@ def test_compressed_files_documents_and_envelopes_are_read_in_the_same_order(pla
     packed = tmp_path / "packed.jsonl.gz"
     packed.write_bytes(gzip.compress(jsonl(ROWS)))
     array = tmp_path / "array.json"
-    array.write_text(json.dumps(ROWS))
+    array.write_text(json.dumps(ROWS), encoding="utf-8")
     envelope = tmp_path / "envelope.jsonl"
     wrapped = {"schema_version": "castorini.cli.v1", "artifacts": [{"data": ROWS}]}
     envelope.write_bytes(jsonl([wrapped, ROWS[0]]))

@@ -16,7 +16,7 @@ N_NUGGETS = 10
 
 
 def write_rows(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -236,7 +236,9 @@ def test_the_judge_without_a_model_is_the_same_under_every_condition(nuggets):
     assert {row["changed"]["value"] for row in found.rows[1:]} == {0.0}
     assert {each.name for each in found.skipped} == {"batch-20", "schema"}
     grades = nuggets.with_name("grades.csv")
-    grades.write_text("topic_id,passage_id,question,passage\nt1,p1,why,so\nt2,p2,why,because\n")
+    grades.write_text(
+        "topic_id,passage_id,question,passage\nt1,p1,why,so\nt2,p2,why,because\n", encoding="utf-8"
+    )
     options = Options(kinds=("labels", "order", "batch", "input"))
     graded = probe(grades, "relevance", load_config(None, {}), Problems(), options)
     assert [row["condition"] for row in graded.rows] == ["base", "input-question"]
@@ -253,7 +255,7 @@ labels: [no, partly, yes]
 
 
 def test_a_judge_of_ones_own_is_probed_by_its_file(tmp_path, config_for):
-    (tmp_path / "own.yaml").write_text(OWN)
+    (tmp_path / "own.yaml").write_text(OWN, encoding="utf-8")
     rows = [{"topic_id": f"t{i}", "question_id": "q", "said": "x", "source": "y"} for i in (1, 2)]
     source = write_rows(tmp_path / "rows.jsonl", rows)
 

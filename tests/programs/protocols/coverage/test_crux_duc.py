@@ -76,7 +76,7 @@ class Counted:
     @staticmethod
     def _run(path):
         found = {}
-        for line in path.read_text().splitlines():
+        for line in path.read_text(encoding="utf-8").splitlines():
             topic, _, name, rank, *_ = line.split()
             found.setdefault(topic, []).append((int(rank), name))
         return {topic: [name for _, name in sorted(ranked)] for topic, ranked in found.items()}
@@ -307,7 +307,7 @@ def test_the_script_prints_what_the_page_shows(folder, tmp_path, capsys):
     assert blocks
     for line in [*shown, *"".join(blocks).splitlines()]:
         assert line in printed
-    assert "duc04-testb-7: 14 passages" in picture.read_text()
+    assert "duc04-testb-7: 14 passages" in picture.read_text(encoding="utf-8")
 
 
 def test_the_script_says_that_it_did_not_find_the_data(tmp_path, capsys):

@@ -130,13 +130,16 @@ def test_scores_of_contexts_and_reports_come_out_as_counted_by_hand(files):
 
 def test_files_say_what_is_required_what_is_redundant_and_what_each_rank_adds(files):
     folder = judged(files()).folder
-    qrels = (folder / "qrels.txt").read_text().splitlines()
+    qrels = (folder / "qrels.txt").read_text(encoding="utf-8").splitlines()
     assert qrels == ["t 0 t:0#0 3", "t 0 t:0#1 1", "t 0 t:1#2 3"]
-    diverse = (folder / "diversity_qrels.txt").read_text().splitlines()
+    diverse = (folder / "diversity_qrels.txt").read_text(encoding="utf-8").splitlines()
     assert [line for line in diverse if line.endswith(" 1")] == [
         "t 0 t:0#0 1", "t 1 t:0#0 1", "t 1 t:0#1 1", "t 1 x:0#0 1", "t 2 t:1#2 1", "t 2 x:0#0 1",
     ]  # fmt: skip
-    steps = [json.loads(line) for line in (folder / "ranks.jsonl").read_text().splitlines()]
+    steps = [
+        json.loads(line)
+        for line in (folder / "ranks.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     second = next(s for s in steps if s["run_id"] == "b" and s["rank"] == 2)
     assert (second["n_answered"], second["n_new"], second["redundancy"]) == (2, 1, 0.5)
     data, settings = read_coverage(Folder(folder, Problems()))
@@ -222,7 +225,7 @@ def test_questions_are_made_from_the_reference_report(files):
 
 def test_a_topic_without_questions_is_left_out_and_listed(files):
     folder = files()
-    with (folder / "topics.jsonl").open("a") as stream:
+    with (folder / "topics.jsonl").open("a", encoding="utf-8") as stream:
         stream.write(rows({"id": "u", "request": "Report on nothing."}))
     result = judged(folder)
     assert result.manifest["problems"]["no_questions"] == 1
@@ -263,7 +266,7 @@ def test_a_pool_passage_that_no_run_found_is_rated_too(files):
     found = judged(files({}), "topics", "questions", "passages", "retrieval")
     ratings = {row["docid"]: row["rating"] for row in found.judgements["ratings"]}
     assert ratings.keys() == PASSAGES.keys()  # t:0#0 to t:1#2 are the topic's own, b found x:0#0
-    pool = json.loads((found.folder / "pools.jsonl").read_text())["passage_ids"]
+    pool = json.loads((found.folder / "pools.jsonl").read_text(encoding="utf-8"))["passage_ids"]
     assert pool == ["t:0#0", "t:0#1", "t:1#2"]
 
 
@@ -279,9 +282,9 @@ def test_without_a_pool_all_questions_can_count(files):
 
 def test_an_answer_that_names_nothing_has_an_empty_context_in_every_command(files):
     folder = files()
-    row = json.loads((folder / "answers.jsonl").read_text())
+    row = json.loads((folder / "answers.jsonl").read_text(encoding="utf-8"))
     row |= {"references": [], "answer": [{"text": ANSWER, "citations": []}]}
-    (folder / "answers.jsonl").write_text(rows(row))
+    (folder / "answers.jsonl").write_text(rows(row), encoding="utf-8")
     given = ("topics", "questions", "passages", "ratings", "runs")
     result = judged(folder, *given, **{"coverage.contexts": "answers"})
     assert scores(result)["a", "coverage"] == 0.0
@@ -322,7 +325,7 @@ def two_topics(folder):
         "b.run": "u Q0 u:0#0 1 2 b\nu Q0 u:0#1 2 1 b\n",
     }
     for name, text in more.items():
-        with (folder / name).open("a") as stream:
+        with (folder / name).open("a", encoding="utf-8") as stream:
             stream.write(text)
     return judged(folder, "topics", "questions", "ratings", "retrieval")
 
@@ -358,13 +361,17 @@ def test_a_fitted_judge_that_can_answer_nothing_is_refused(files, tmp_path):
         "correction": {"cuts": [0.5], "labels": ["0", "1"]},
     }
     path = tmp_path / "fitted.json"
-    path.write_text(json.dumps(state))
+    path.write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(InputError, match="its best label is 1, so that nothing would reach eta 3"):
         judged(folder, **{"judges.answerability.state": path})
-    path.write_text(json.dumps(state | {"correction": {"cuts": [0.5], "labels": ["0", "5"]}}))
+    path.write_text(
+        json.dumps(state | {"correction": {"cuts": [0.5], "labels": ["0", "5"]}}), encoding="utf-8"
+    )
     ratings = judged(folder, **{"judges.answerability.state": path}).judgements["ratings"]
     assert {row["rating"][2] for row in ratings if row["docid"] == "t:1#2"} <= {0, 5}
-    path.write_text(json.dumps({**json.loads(path.read_text()), "window": 15}))
+    path.write_text(
+        json.dumps({**json.loads(path.read_text(encoding="utf-8")), "window": 15}), encoding="utf-8"
+    )
     with pytest.raises(InputError, match="calls of up to 15 items, this judge takes 1"):
         judged(folder, **{"judges.answerability.state": path})
 

@@ -133,7 +133,10 @@ def test_what_is_asked_is_what_was_planned_and_each_quote_is_looked_up(folder, s
 
 def test_means_by_domain_and_micro_recall_are_in_groups(folder, server):
     folder = nj.run(config_of(folder, server, "keypoints")).folder
-    groups = [json.loads(line) for line in (folder / "groups.jsonl").read_text().splitlines()]
+    groups = [
+        json.loads(line)
+        for line in (folder / "groups.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     of = {(g["run_id"], g["by"], g["group"], g["measure"]): g["value"] for g in groups}
     assert of["part", "domain", "history", "KPR"] == pytest.approx(1 / 3)
     assert of["part", "domain", "ports", "KPR"] == 0.0
@@ -151,7 +154,7 @@ def test_key_points_are_made_from_documents_and_those_left_out_are_listed(folder
     (made,) = result.judgements["keypoints"]
     (point,) = made["key_points"]
     assert (point["sources"], point["spans"]) == (["d1", "d2"], ["The mill burned", "Rents fell"])
-    out = (result.folder / "rejected_keypoints.jsonl").read_text().splitlines()
+    out = (result.folder / "rejected_keypoints.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["why"] for line in out} == {"no_span"}
     assert len(out) == 2
     assert result.manifest["problems"]["no_key_points"] == 1  # the topic without documents
@@ -196,24 +199,29 @@ def test_what_is_missing_is_said_before_anything_is_asked(folder, server, files,
 
 def test_a_topic_with_an_empty_list_counts_nowhere(folder, server):
     path = folder / "keypoints.jsonl"
-    first = path.read_text().splitlines()[0]
-    path.write_text(first + "\n" + rows({"qid": "quay", "query": "q", "key_points": []}))
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+    path.write_text(
+        first + "\n" + rows({"qid": "quay", "query": "q", "key_points": []}), encoding="utf-8"
+    )
     result = nj.run(config_of(folder, server, "keypoints"))
     assert result.score("full", "KPR") == 1.0
     assert score_path(result.folder, Problems()) == result.scores
-    groups = [json.loads(line) for line in (result.folder / "groups.jsonl").open()]
+    groups = [json.loads(line) for line in (result.folder / "groups.jsonl").open(encoding="utf-8")]
     assert "ports" not in {row["group"] for row in groups}
     found = compare_runs([result.folder], Problems(), measures=["KPR"])["measures"]["KPR"]
     assert {row["run_id"]: row["n_topics"] for row in found["runs"]} == dict.fromkeys(ANSWERS, 1)
 
 
 def test_key_points_of_no_judged_topic_are_refused_and_of_some_are_listed(folder, server):
-    (folder / "topics.jsonl").write_text(rows({"id": "mill", "title": "What became of it?"}))
+    (folder / "topics.jsonl").write_text(
+        rows({"id": "mill", "title": "What became of it?"}), encoding="utf-8"
+    )
     result = nj.run(config_of(folder, server, "keypoints"))
     assert result.manifest["problems"]["unknown_topic"] == 1
-    (folder / "topics.jsonl").write_text(rows({"id": "pier", "title": "Why?"}))
+    (folder / "topics.jsonl").write_text(rows({"id": "pier", "title": "Why?"}), encoding="utf-8")
     (folder / "answers.jsonl").write_text(
-        (folder / "answers.jsonl").read_text().replace('"mill"', '"pier"')
+        (folder / "answers.jsonl").read_text(encoding="utf-8").replace('"mill"', '"pier"'),
+        encoding="utf-8",
     )
     with pytest.raises(InputError, match="nothing in it is of a topic that is judged"):
         nj.run(config_of(folder, server, "keypoints", **{"run.out": folder / "other"}))

@@ -122,7 +122,7 @@ def test_people_against_a_model_are_ranked_by_the_models_key_points(folders, tmp
     rows = ["topic_id,run_id,key_point_id,label,evidence"]
     rows += ["corrin-ferry,brief,chain,no,a chain", "corrin-ferry,brief,speed,yes,half speed"]
     human = tmp_path / "human.csv"
-    human.write_text("\n".join(rows) + "\n")
+    human.write_text("\n".join(rows) + "\n", encoding="utf-8")
     found = compare(human, folders[0], Problems())
     (flip,) = found["flips"]
     assert (flip["quote"], flip["label"], flip["other_label"]) == ("a chain", "no", "yes")
@@ -136,14 +136,14 @@ def test_people_against_a_model_are_ranked_by_the_models_key_points(folders, tmp
 def test_evidence_that_was_judged_is_no_quote(tmp_path):
     for name, label in (("one", "yes"), ("other", "no")):
         row = f'{{"item_id": "i1", "topic_id": "t", "label": "{label}", "evidence": "a page"}}\n'
-        (tmp_path / f"{name}.jsonl").write_text(row)
+        (tmp_path / f"{name}.jsonl").write_text(row, encoding="utf-8")
     found = compare(tmp_path / "one.jsonl", tmp_path / "other.jsonl", Problems(), way="judges")
     assert "quote" not in found["flips"][0]
 
 
 def test_other_key_points_are_no_common_cells(folders, tmp_path):
-    text = (folders[1] / "entailments.jsonl").read_text()
+    text = (folders[1] / "entailments.jsonl").read_text(encoding="utf-8")
     other = tmp_path / "made.jsonl"
-    other.write_text(text.replace('"key_point_id":"', '"key_point_id":"made-'))
+    other.write_text(text.replace('"key_point_id":"', '"key_point_id":"made-'), encoding="utf-8")
     with pytest.raises(InputError, match="no cell in common"):
         compare(folders[0], other, Problems(), way="judges")

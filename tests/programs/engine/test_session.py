@@ -1,0 +1,123 @@
+"""A session judges what is missing of a stage and hands the outcomes out in its order, counted."""
+
+import asyncio
+
+import pytest
+
+from nuggetjudge.backends.budget import Budget
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.panel import Panel
+from nuggetjudge.programs.engine.results import Results
+from nuggetjudge.programs.engine.session import Session
+from nuggetjudge.programs.engine.stage import Item, Stage
+from nuggetjudge.records.judgements import Judged, Provenance, Reason, Unjudged
+
+ITEMS = [Item({"topic_id": f"t{i}"}, (f"text {i}",), n=2) for i in range(3)]
+
+
+class Judge:
+    """Gives its answer to each item, or whatever `by_topic` has; notes what it was asked."""
+
+    def __init__(self, answer="old", by_topic=None):
+        self.answer, self.by_topic, self.asked = answer, by_topic or {}, []
+
+    async def ask(self, item):
+        topic = item.ids["topic_id"]
+        self.asked.append(topic)
+        await asyncio.sleep(0.01 / len(self.asked))  # the last one is ready first
+        found = self.by_topic.get(topic, self.answer)
+        return found if isinstance(found, Unjudged) else Judged({"label": found}, (CALL,))
+
+
+CALL = Provenance(model="m", prompt_tokens=10, cached_tokens=4, completion_tokens=2)
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Judges the items in one folder; returns the outcomes and what the results counted."""
+
+    def run(judge, items=ITEMS, retry=False, settings=None, kept=frozenset(), **run_settings):
+        flags = {f"run.{name}": value for name, value in run_settings.items()}
+        config = load_config(None, {"run.out": tmp_path / "out", **flags})
+        budget = Budget()
+        panel = Panel(config, cache=None, budget=budget)
+        session = Session(config, panel, budget, retry=retry, quiet=True)
+        stage = Stage("some", (), lambda: iter(items), judge.ask, settings, kept)
+
+        async def go():
+            with Results(tmp_path / "out", []) as results:
+                async with session.judged(stage, results) as outcome:
+                    return [outcome(item) for item in items], results
+
+        return asyncio.run(go())
+
+    return run
+
+
+def labels(outcomes):
+    return [o.values["label"] if isinstance(o, Judged) else o.reason for o in outcomes]
+
+
+def test_outcomes_come_in_the_order_of_the_items_whichever_was_ready_first(judged):
+    outcomes, results = judged(Judge(by_topic={"t0": "a", "t1": "b", "t2": "c"}))
+    assert labels(outcomes) == ["a", "b", "c"]
+    assert results.n_judged == {"some": 6}  # each item stands for two
+    assert results.tokens == {"prompt": 30, "cached": 12, "completion": 6}
+    assert results.answered_by == {"m"}
+
+
+def test_what_is_in_the_journal_is_not_asked_again(judged):
+    judged(Judge("old"), ITEMS[:2])
+    judge = Judge("new")
+    assert labels(judged(judge)[0]) == ["old", "old", "new"]
+    assert judge.asked == ["t2"]
+
+
+def test_offline_judges_anew_and_takes_nothing_from_an_offline_run_before_it(judged):
+    judged(Judge("online"))
+    first, second = Judge("old"), Judge("new")
+    assert labels(judged(first, offline=True)[0]) == ["old"] * 3
+    assert labels(judged(second, offline=True)[0]) == ["new"] * 3
+    assert first.asked == second.asked == ["t0", "t1", "t2"]
+    assert labels(judged(Judge("later"))[0]) == ["online"] * 3  # whose journal stays
+
+
+def test_other_settings_are_other_judgements(judged):
+    judged(Judge("old"), settings={"keep": 1})
+    assert labels(judged(Judge("new"), settings={"keep": 2})[0]) == ["new"] * 3
+    assert labels(judged(Judge("newer"), settings={"keep": 1})[0]) == ["old"] * 3
+
+
+def test_what_a_model_failed_at_is_asked_again_on_retry_unless_the_stage_keeps_it(judged):
+    failed = Unjudged(Reason.UNPARSEABLE, "prose", "Well...")
+    judged(Judge(by_topic={"t1": failed}))
+    assert labels(judged(Judge("new"))[0]) == ["old", Reason.UNPARSEABLE, "old"]
+    kept = frozenset({Reason.UNPARSEABLE})
+    outcomes = judged(Judge("new"), retry=True, kept=kept)[0]
+    assert labels(outcomes) == ["old", Reason.UNPARSEABLE, "old"]
+    assert labels(judged(Judge("new"), retry=True)[0]) == ["old", "new", "old"]
+
+
+def test_an_item_without_its_text_is_unjudged_and_moves_no_other(judged, tmp_path):
+    items = [ITEMS[0], Item({"topic_id": "t1"}, None, 3, "p9 has no text"), ITEMS[2]]
+    judge = Judge(by_topic={"t0": "a", "t2": "c"})
+    outcomes, results = judged(judge, items)
+    assert judge.asked == ["t0", "t2"]
+    assert labels(outcomes) == ["a", Reason.NO_PASSAGE, "c"]
+    assert outcomes[1].detail == "p9 has no text"
+    assert (results.n_judged["some"], results.n_unjudged["some"]) == (4, 3)
+    assert results.missing == {"t1": ("some", Reason.NO_PASSAGE)}
+    assert results.share_missing == 3 / 7
+
+
+def test_an_error_closes_the_journal_and_keeps_what_was_judged(judged, tmp_path):
+    class Broken(Judge):
+        async def ask(self, item):
+            if item.ids["topic_id"] == "t2":
+                raise ZeroDivisionError
+            return await super().ask(item)
+
+    with pytest.raises(ZeroDivisionError):
+        judged(Broken("old"), concurrency=1)
+    judge = Judge("new")
+    assert labels(judged(judge)[0]) == ["old", "old", "new"]
