@@ -16,6 +16,7 @@ pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra:
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
 KEY = "sk-not-a-real-key-of-anybody"
+LONGEST_S = 180  # for a command; a busy machine takes half a minute to start Ray
 
 
 @pytest.fixture
@@ -60,8 +61,8 @@ def start(tmp_path, environment):
 
 def test_it_prints_what_a_local_run_prints_and_leaves_the_key_nowhere(start, ray_folder, tmp_path):
     with MockServer(api_key=KEY) as server:
-        out, said = start(server.base_url).communicate(timeout=90)
-        again, _ = start(server.base_url, "--executor", "local").communicate(timeout=90)
+        out, said = start(server.base_url).communicate(timeout=LONGEST_S)
+        again, _ = start(server.base_url, "--executor", "local").communicate(timeout=LONGEST_S)
     assert out.splitlines()[0].startswith("run")
     assert out == again
     assert "judged, 0 unjudged" in said
@@ -77,7 +78,7 @@ def test_a_refused_key_ends_the_run_as_locally(start):
     with MockServer(api_key="another key") as server:
         for executor in ("local", "ray"):
             process = start(server.base_url, "--executor", executor)
-            said.append(process.communicate(timeout=90)[1])
+            said.append(process.communicate(timeout=LONGEST_S)[1])
             assert process.returncode == 2
     assert said[0] == said[1]
     assert said[0].startswith("judge: HTTP 401 from http://127.0.0.1")
@@ -87,22 +88,21 @@ def test_a_refused_key_ends_the_run_as_locally(start):
 def test_a_signal_ends_it_tidily_and_the_same_command_goes_on(number, code, start, tmp_path):
     with MockServer(latency_s=0.1) as server:
         process = start(server.base_url, "--set", "run.concurrency=4")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LONGEST_S
         while server.n_finished < 20:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         process.send_signal(number)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=LONGEST_S)
         assert process.returncode == code
         assert "the same command goes on" in said
         assert "Traceback" not in said
-        if number == signal.SIGINT:  # of SIGTERM Ray's own handler writes first where it came
-            assert len(said.splitlines()) <= 2
+        assert len(said.splitlines()) <= 2  # none of Ray's
         assert not (tmp_path / "out" / "scores.jsonl").exists()
         keys = [str(request.body) for request in server.requests]
         server.clear()
         again = start(server.base_url)
-        again.communicate(timeout=90)
+        again.communicate(timeout=LONGEST_S)
         assert again.returncode == 0
     # 4 in flight, and what had ended since the last report.
     assert len(set(keys) & {str(request.body) for request in server.requests}) <= 8
@@ -110,7 +110,7 @@ def test_a_signal_ends_it_tidily_and_the_same_command_goes_on(number, code, star
 
 def test_resources_that_are_not_there_are_named_in_one_line(start):
     process = start("http://127.0.0.1:9/v1", "--set", "run.worker_gpus=1")
-    _, said = process.communicate(timeout=90)
+    _, said = process.communicate(timeout=LONGEST_S)
     assert process.returncode == 2
     assert said.startswith("judge: no room for a Ray worker")
     assert len(said.splitlines()) == 1

@@ -7,6 +7,7 @@ arrive, each worker is told how far it may spend, and equal questions go to the 
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,8 @@ class RayExecutor:
     """
 
     def __init__(self, config: Config, panel: Panel, budget: Budget) -> None:
+        # Read at the import: Ray's C++ takes SIGTERM for a crash, and aborts if the end takes 3 s.
+        os.environ.setdefault("RAY_DISABLE_FAILURE_SIGNAL_HANDLER", "1")
         try:
             import ray.actor  # noqa: F401
         except ImportError:

@@ -21,7 +21,7 @@ def spent(requests, dollars=0.0):
 def test_workers_that_keep_to_their_leases_keep_to_the_budget(most, steps):
     budget = Budget(max_calls=most)
     leases = Leases(budget)
-    held = [leases.open(encoding="utf-8") for _ in range(3)]
+    held = [leases.open() for _ in range(3)]
     unreported = 0
     for worker, part, end in steps:
         lease = held[worker]
@@ -31,7 +31,7 @@ def test_workers_that_keep_to_their_leases_keep_to_the_budget(most, steps):
         if end == "dies":
             unreported += sent
             leases.bury(lease)
-            held[worker] = leases.open(encoding="utf-8")
+            held[worker] = leases.open()
             continue
         leases.report(lease, *spent(so_far + sent))
         if end == "is idle":
@@ -41,7 +41,7 @@ def test_workers_that_keep_to_their_leases_keep_to_the_budget(most, steps):
 
 def test_what_an_idle_worker_has_left_is_for_another():
     leases = Leases(Budget(max_calls=10, max_cost=1.0))
-    first, second = leases.open(encoding="utf-8"), leases.open(encoding="utf-8")
+    first, second = leases.open(), leases.open()
     assert leases.grant(first, 0.5) == {"max_calls": 5, "max_cost": 0.5}
     leases.report(first, *spent(2, 0.1))
     assert leases.grant(second, 1.0) == {"max_calls": 5, "max_cost": 0.5}
@@ -51,7 +51,7 @@ def test_what_an_idle_worker_has_left_is_for_another():
 
 def test_what_a_worker_that_died_was_granted_is_spent():
     leases = Leases(Budget(max_calls=10, max_cost=1.0))
-    first, second = leases.open(encoding="utf-8"), leases.open(encoding="utf-8")
+    first, second = leases.open(), leases.open()
     leases.grant(first, 0.5)
     leases.report(first, *spent(2, 0.1))
     leases.bury(first)
