@@ -58,7 +58,8 @@ def _rate(url: str, n: int, n_processes: int) -> float:
         ]
         found = [result_of(process) for process in running]
         if all(found):
-            return n / (max(of["ended"] for of in found) - at)
+            ended: float = max(of["ended"] for of in found)
+            return n / (ended - at)
     raise AssertionError(f"the machine is too busy: not ready after {start_s:g} s")
 
 
