@@ -46,7 +46,7 @@ Engine = Literal["http", "litellm", "vllm", "lexical", "recorded"]
 class Price(BaseModel):
     """US dollars for a million tokens; `cached_input` is the price of a prompt-cache hit."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
     input: float = Field(ge=0)
     output: float = Field(ge=0)
     cached_input: float | None = Field(default=None, ge=0)
@@ -55,7 +55,7 @@ class Price(BaseModel):
 class Speed(BaseModel):
     """Tokens a second that one GPU was measured to take in and to write, each by itself."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
     prompt: float = Field(gt=0)
     reply: float = Field(gt=0)
 
@@ -63,7 +63,7 @@ class Speed(BaseModel):
 class BatchConfig(BaseModel):
     """How requests are gathered into batches of an OpenAI-style batch API."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
     requests: int = Field(default=50_000, ge=1, description="in one batch, at most")
     megabytes: float = Field(default=200.0, gt=0, description="of one batch, at most")
     at_once: int = Field(default=50_000, ge=1, description="judgements held at once")

@@ -63,13 +63,12 @@ class HttpTransport:
 
 async def _body(response: aiohttp.ClientResponse) -> bytes:
     """All of a reply, unpacked where a proxy packed it unasked."""
-    parts, size = [], 0
-    async for part in response.content.iter_any():
-        parts.append(part)
-        size += len(part)
-        if size > MOST_BYTES:
+    content, raw = response.content, bytearray()
+    while not content.at_eof():
+        raw += await content.readany()
+        if len(raw) > MOST_BYTES:
             raise aiohttp.ClientPayloadError(f"a reply of more than {MOST_BYTES:,} bytes")
-    return b"".join(parts)
+    return bytes(raw)
 
 
 def lost(error: Exception, secrets: Secrets) -> EndpointError:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from .flags import Given, settings
-from .options import AsJson, Command, DryRun, Quiet, planned
+from .options import AsJson, Command, DryRun, Quiet, planned, printed
 from .stopping import INCOMPLETE, is_whole, report_end, unless_stopped
-from .tables import aligned, shown, write_objects
+from .tables import shown
 
 build = typer.Typer(
     help="Make a collection to evaluate with.", no_args_is_help=True, rich_markup_mode=None
@@ -45,17 +45,16 @@ def crux(
     """
     from ..programs.build.crux import build_crux, plan_build
     from ..programs.build.crux_statistics import reference_coverage, statistics_table
-    from ..programs.engine.rehearsal import ASSUMED
 
     config = given.config()
-    if planned(plan_build(summaries, config), ASSUMED, dry_run=dry_run, as_json=as_json):
+    if planned(plan_build(summaries, config), dry_run=dry_run, as_json=as_json):
         return
     manifest = unless_stopped(
         lambda: build_crux(summaries, config, quiet=quiet), out=config.run.out
     )
     found = manifest["statistics"]
     covered = f"Coverage of the reference reports: {reference_coverage(found)}\n"
-    _print(found, statistics_table(found), covered, as_json=as_json)
+    printed([found], statistics_table(found), covered, as_json=as_json)
     missing = found["ratings"]["missing"]
     what = f"{missing:,} ratings are missing: -1 (unreadable) or -2 in ratings.jsonl"
     _report(manifest, config, [what] if missing else [])
@@ -108,7 +107,6 @@ def long2rag(
     """
     from ..programs.build.long2rag import build_long2rag, plan_long2rag
     from ..programs.build.long2rag_files import statistics_table
-    from ..programs.engine.rehearsal import ASSUMED
 
     if verified:
         if documents is not None or dry_run or not given.is_empty:
@@ -119,7 +117,7 @@ def long2rag(
         raise typer.BadParameter(f"{topics} is a folder: name seed questions, or --verified")
     config = given.config()
     plan = plan_long2rag(topics, documents, config)
-    if planned(plan, ASSUMED, dry_run=dry_run, as_json=as_json):
+    if planned(plan, dry_run=dry_run, as_json=as_json):
         return
     manifest = unless_stopped(
         lambda: build_long2rag(topics, documents, config, quiet=quiet), out=config.run.out
@@ -134,7 +132,7 @@ def long2rag(
     else:
         note = "No key points, so nothing for people to verify."
     found = manifest["statistics"]
-    _print(found, statistics_table(found), "", as_json=as_json)
+    printed([found], statistics_table(found), as_json=as_json)
     _report(manifest, config, [note])
 
 
@@ -146,19 +144,12 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
         raise typer.BadParameter(f"--verified: {folder} is no folder, name the collection")
     found = verify_long2rag(folder, sheets)["statistics"]["verification"]
     agreed = "".join(f"{line}\n" for line in agreement_lines(found))
-    _print(found, retention_table(found), agreed, as_json=as_json)
+    printed([found], retention_table(found), agreed, as_json=as_json)
     if n_open := found["all"]["open"]:
         what = f"{n_open:,} key points have no verdict on both tasks that most people gave; kept"
         first = [" ".join(cell) for cell in found["open_key_points"][:SHOWN]]
         sys.stderr.write(shown(f"{what}: {', '.join(first)}{', ...' * (n_open > SHOWN)}\n"))
         raise typer.Exit(INCOMPLETE)
-
-
-def _print(statistics: dict[str, Any], table: list[list[str]], more: str, *, as_json: bool) -> None:
-    if as_json:
-        write_objects([statistics])
-    else:
-        sys.stdout.write(aligned(table) + shown(more))
 
 
 def _report(manifest: dict[str, Any], config: Any, notes: list[str]) -> None:

@@ -98,7 +98,7 @@ def calibrate(
     resamples: Resamples = 1000,
     level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     option: Annotated[
-        list[str] | None, typer.Option(help="NAME=VALUE for the prompt method.")
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the prompt method.")
     ] = None,
     prompt_model: Annotated[
         str | None,
@@ -149,7 +149,7 @@ def calibrate(
         "problems": problems,
     }
     if dry_run:
-        planned(plan_file(labels, judge, config, how, out=out, **source), as_json=as_json)
+        planned(plan_file(labels, judge, config, how, out=out, **source), "", as_json=as_json)
         return
     try:
         found = calibrate_file(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from .flags import Given, settings
-from .options import AsJson, DryRun, Quiet, planned
+from .options import AsJson, DryRun, Quiet, planned, printed
 from .stopping import is_whole, report_end, unless_stopped
-from .tables import aligned, write_objects
 
 
 @settings(
@@ -30,21 +27,17 @@ def generate(
     Exit: 0 complete, 2 usage or input, 3 answers are missing or a limit was reached, 130
     interrupted, 143 terminated, 70 an error of this program.
     """
-    from ..programs.engine.rehearsal import ASSUMED
     from ..programs.pipelines.generate import generate as write_answers
     from ..programs.pipelines.generate import plan_generate
     from ..programs.pipelines.generate_files import statistics_table
 
     config = given.config()
-    if planned(plan_generate(config), ASSUMED, dry_run=dry_run, as_json=as_json):
+    if planned(plan_generate(config), dry_run=dry_run, as_json=as_json):
         return
     folder = config.run.out
     manifest = unless_stopped(lambda: write_answers(config, quiet=quiet), out=folder)
     found = manifest["statistics"]
-    if as_json:
-        write_objects([found])
-    else:
-        sys.stdout.write(aligned(statistics_table(found)))
+    printed([found], statistics_table(found), as_json=as_json)
     first = []
     if reasons := manifest["unjudged_by_reason"]:
         why = ", ".join(f"{reason} {n:,}" for reason, n in reasons.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from .tables import plan_table, shown, write_objects
+from .tables import aligned, plan_table, shown, write_objects
 
 Model = Annotated[
     str | None,
@@ -23,7 +24,8 @@ Sets = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="NAME=VALUE for any setting, e.g. models.default.api_base=http://127.0.0.1:8000/v1.",
+        metavar="NAME=VALUE",
+        help="Any setting, e.g. models.default.api_base=http://127.0.0.1:8000/v1.",
         rich_help_panel="Models",
     ),
 ]
@@ -51,18 +53,23 @@ Resamples = Annotated[
 Where = Annotated[
     list[str] | None,
     typer.Option(
-        help="FIELD=VALUE that rows of people's labels must have; of one field repeated, either."
+        metavar="FIELD=VALUE",
+        help="What rows of people's labels must have; of one field repeated, either.",
     ),
 ]
 Fields = Annotated[
     list[str] | None,
-    typer.Option("--field", help="OURS=THEIRS: another name for a field, e.g. sentence=claim."),
+    typer.Option(
+        "--field", metavar="OURS=THEIRS", help="Another name for a field, e.g. sentence=claim."
+    ),
 ]
 Kind = Annotated[
     str | None,
     typer.Option(help="Judgements of folders: nuggets, support, relevance, ratings or keypoints."),
 ]
 PANELS = ("Arguments", "Data", "Options", "", "Models", "Spending", "Workers", "Output", "Help")
+
+_KIND = re.compile(r"<(?:list\[(\w+)\]|(\w+) range)>")  # typer's names of types
 
 
 class Command(TyperCommand):
@@ -76,7 +83,8 @@ class Command(TyperCommand):
             panel = panel or {"argument": "Arguments"}.get(parameter.param_type_name, "Options")
             if record := parameter.get_help_record(ctx):
                 panel = "Help" if parameter.name == "help" else panel
-                panels.setdefault(panel, []).append(record)
+                names, text = record
+                panels.setdefault(panel, []).append((_plain_type(names), text))
         for panel in sorted(panels, key=lambda name: PANELS.index(name if name in PANELS else "")):
             with formatter.section(panel):
                 formatter.write_dl(panels[panel])
@@ -92,6 +100,10 @@ class Command(TyperCommand):
                 hint = "Quote patterns (--runs 'runs/*') or repeat --runs for each file."
                 error.message = f"{shown(text)}. {hint}"  # type: ignore[attr-defined]
             raise
+
+
+def _plain_type(names: str) -> str:
+    return _KIND.sub(lambda kind: f"<{kind[1] or kind[2]}>".lower(), names)
 
 
 def fields_of(texts: Sequence[str]) -> dict[str, str]:
@@ -125,19 +137,35 @@ def where_of(texts: Sequence[str]) -> dict[str, list[str]]:
     return wanted
 
 
+def printed(
+    objects: Iterable[Any], table: Sequence[Sequence[str]], more: str = "", *, as_json: bool
+) -> None:
+    """Print results: the objects for machines, else the table, and what is to say below it."""
+    if as_json:
+        write_objects(objects)
+    else:
+        sys.stdout.write(aligned(table) + shown(more))
+
+
 def planned(
     plan: Iterable[Any],
-    assumed: str = "",
+    assumed: str | None = None,
     *,
     dry_run: bool = True,
     as_json: bool,
     gpus: int | None = None,
 ) -> bool:
-    """Print what the command will take; whether that was all that is wanted."""
+    """Print what the command will take; whether that was all that is wanted.
+
+    Args:
+        assumed: what stands below it; None: what a rehearsal assumes.
+    """
+    from ..programs.engine.rehearsal import ASSUMED
+
     estimates = list(plan)
     if dry_run and as_json:
         write_objects(vars(estimate) for estimate in estimates)
         return True
     stream = sys.stdout if dry_run else sys.stderr
-    stream.write(plan_table(estimates, gpus) + assumed)
+    stream.write(plan_table(estimates, gpus) + (ASSUMED if assumed is None else assumed))
     return dry_run

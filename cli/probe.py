@@ -13,8 +13,6 @@ from .options import AsJson, DryRun, Fields, Quiet, Seed, fields_of, planned
 from .stopping import INCOMPLETE, list_problems
 from .tables import cell, figure, interval, shown, spent_line, write_objects
 
-ITEMS = 200  # that are judged again, at most
-
 
 @settings("run.max_cost run.max_calls run.max_tokens run.offline run.cache")
 def probe(
@@ -63,13 +61,13 @@ def probe(
     Exit: 0 complete, 2 usage or input, 3 some not judged.
     """
     from ..programs.analysis.probe.files import check_probe_folder, probe_lines, write_probe
-    from ..programs.analysis.probe.probe import Options, plan_probe
+    from ..programs.analysis.probe.probe import LIMIT, Options, plan_probe
     from ..programs.analysis.probe.probe import probe as ask
     from ..programs.engine.writing import check_writable, writing
     from ..records.reading.problems import Problems
 
     resolved = _config(given, source, judge)
-    most = sample or limit or ITEMS
+    most = sample or limit or LIMIT
     options = Options(
         kinds=_kinds(conditions),
         limit=most,
@@ -89,11 +87,11 @@ def probe(
     if "default" not in resolved.models and not resolved.judges:
         sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
 
-    def told(line: str) -> None:
+    def report(line: str) -> None:
         if not quiet:
             sys.stderr.write(shown(f"{line}\n"))
 
-    found = ask(source, judge, resolved, problems, options, told=told)
+    found = ask(source, judge, resolved, problems, options, report=report)
     if out is not None:
         asked = {"source": str(source), "conditions": options.kinds, "limit": most}
         with writing(out):

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from .flags import Given, settings
-from .options import AsJson, DryRun, Quiet, planned
+from .options import AsJson, DryRun, Quiet, planned, printed
 from .stopping import is_whole, report_end, unless_stopped
-from .tables import aligned, shown, spent_line, write_objects
+from .tables import shown, spent_line, write_objects
 
 Steps = Annotated[
     str | None,
@@ -98,7 +98,6 @@ def retrieve(
     a limit was reached, 130 interrupted, 143 terminated, 70 an error of this program.
     """
     from ..programs.config.pipeline import cut_to
-    from ..programs.engine.rehearsal import ASSUMED
     from ..programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself, plan_retrieve
     from ..programs.pipelines.retrieve import retrieve as run
 
@@ -112,7 +111,7 @@ def retrieve(
     if dry_run:
         if asks_by_itself(config):
             sys.stderr.write(NOT_COUNTED)
-        planned(plan_retrieve(config), ASSUMED, as_json=as_json)
+        planned(plan_retrieve(config), as_json=as_json)
         return
     manifest = unless_stopped(lambda: run(config, out, quiet=quiet), "Replies are kept")
     _print(manifest["runs"], as_json=as_json)
@@ -134,14 +133,12 @@ def _config(pipeline: str | None, given: Given) -> Any:
 
 
 def _print(runs: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        write_objects({"run_id": name, **about} for name, about in runs.items())
-        return
     table = [["run", "topics", "passages", "file"]]
     for name, about in runs.items():
         numbers = [f"{about['topics']:,}", f"{about['passages']:,}"]
         table.append([name, *numbers, about["file"] or "not written"])
-    sys.stdout.write(aligned(table))
+    objects = ({"run_id": name, **about} for name, about in runs.items())
+    printed(objects, table, as_json=as_json)
 
 
 def _report(manifest: dict[str, Any], allow_missing: float) -> None:

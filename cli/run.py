@@ -52,7 +52,8 @@ def run(
     fail_under: Annotated[
         list[str] | None,
         typer.Option(
-            help="MEASURE=VALUE that each run's mean must reach, else exit 1.",
+            metavar="MEASURE=VALUE",
+            help="What each run's mean must reach, else exit 1.",
             rich_help_panel="Output",
         ),
     ] = None,
@@ -68,7 +69,6 @@ def run(
     143 terminated, 70 an error of this program.
     """
     from ..programs.engine.estimates import with_speed
-    from ..programs.engine.rehearsal import ASSUMED
     from ..programs.run import judge_collection, plan
     from .tables import leaderboard, write_rows
 
@@ -77,7 +77,7 @@ def run(
     if dry_run:
         if tokens_per_s is not None:
             config = with_speed(config, _speed(tokens_per_s))
-        planned(plan(config), ASSUMED, as_json=as_json, gpus=gpus)
+        planned(plan(config), as_json=as_json, gpus=gpus)
         _note_uncounted(config)
         return
     if "default" not in config.models and not config.judges:

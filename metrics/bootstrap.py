@@ -15,8 +15,11 @@ MOST_RESAMPLES = 100_000  # all are in memory at once
 LEVEL = 0.95
 
 
-class Draws(TypedDict):
-    """How intervals are drawn: by how many samples, from which seed, at which level."""
+class Draws(TypedDict, total=False):
+    """How intervals are drawn: by how many samples, from which seed, at which level.
+
+    What is left out is as `resampling` has it.
+    """
 
     resamples: int
     seed: int

@@ -150,27 +150,7 @@ async def _judge(
         for program in programs:
             program.score(folder, board)
         folder.problems.raise_errors()
-        results.list_problems(collection.problems)
         write_scores(results.part("scores.jsonl"), results.part("scores.eval.txt"), board.rows())
-        _check_inputs(config, inputs)
-        manifest = manifest_of(
-            config=config,
-            inputs=inputs,
-            data=data_of(collection),
-            problems=collection.problems,
-            results=results,
-            notes=empty_notes(),
-            judges=session.panel.identities(),
-            budget=session.budget,
-            usage=session.budget.usage,
-            seconds=time.monotonic() - began,
-        )
+        data, problems = data_of(collection), collection.problems
+        manifest = manifest_of(session, results, inputs, data, problems, empty_notes(), began=began)
         results.publish(manifest)
-
-
-def _check_inputs(config: Config, inputs: Mapping[str, str]) -> None:
-    """The files were read more than once; what came of it holds only if they stayed as is."""
-    now = input_hashes(config)
-    for path in dict.fromkeys((*inputs, *now)):
-        if now.get(path) != inputs.get(path):
-            raise InputError(f"{path}: changed while the run went on; start it again")

@@ -31,7 +31,7 @@ def printed(folder: Path, command: str) -> str:
 )
 def test_the_commands_of_a_page_print_what_stands_below_them(page, n, home):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    found = with_commands(text, partial(printed, home), COMMANDS[page])
+    found = with_commands(text, partial(printed, home), COMMANDS[Path(page).name])
     assert found == (text, n), "`make pages` renews it"
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from ...metrics.bootstrap import LEVEL, RESAMPLES, Draws
+from ...metrics.bootstrap import Draws
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
@@ -26,10 +26,7 @@ def agree(
     problems: Problems,
     where: Mapping[str, Sequence[str]] | None = None,
     kind: str | None = None,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    level: float = LEVEL,
+    **draws: Unpack[Draws],
 ) -> dict[str, Any]:
     """Compare two files cell by cell on their ids, or the annotators of one with each other.
 
@@ -41,7 +38,7 @@ def agree(
         kind: what to compare of folders: nuggets, support, relevance, ratings, keypoints, items or
             scores.
             Of two folders it is otherwise the first of these judgements that both have.
-        resamples, seed, level: of the intervals, which draw topics; 0 resamples: no intervals.
+        draws: of the intervals, which draw topics; 0 resamples: no intervals.
 
     Returns: for labels, the fields of `Agreement`, how many cells only one side has, `intervals`,
         and `annotators`: None, or `among` (the fields of `Reliability`) and `judge` (its mean
@@ -54,7 +51,6 @@ def agree(
     """
     if kind not in (None, *judged_kinds(), SCORES):
         raise InputError(f"--kind {kind}: wanted one of {', '.join((*judged_kinds(), SCORES))}")
-    draws: Draws = {"resamples": resamples, "seed": seed, "level": level}
     if judged is None:
         if human.is_dir():
             raise InputError(f"{human}: a folder, wanted a file of labels or a second folder")

@@ -15,8 +15,8 @@ from ...metrics.agreement.intervals import (
 )
 from ...metrics.agreement.pairs import cohen_kappas
 from ...metrics.bootstrap import Draws, Interval
-from ...records.labels.cells import Cell, LabelFile, check_labelled, known_scale
-from ...records.labels.run_names import run_aliases
+from ...records.labels.cells import Cell, LabelFile, check_labelled, check_same_things, known_scale
+from ...records.labels.run_names import cell_run_aliases, renamed
 from ...records.reading.problems import InputError
 
 
@@ -24,14 +24,9 @@ def agree_labels(
     truth: LabelFile, other: LabelFile, human: Path, judged: Path, draws: Draws
 ) -> dict[str, Any]:
     """Compare the labels of the cells that both have; the paths are for messages."""
-    if truth.key_names != other.key_names:
-        keys = " and ".join(", ".join(f.key_names) for f in (truth, other))
-        raise InputError(f"{human} and {judged}: labels of different things ({keys})")
-    cells, aliases = dict(other.cells), {}
-    if "run_id" in truth.key_names:
-        at = truth.key_names.index("run_id")
-        aliases = run_aliases({cell[at] for cell in truth.cells}, {cell[at] for cell in cells})
-        cells = {_renamed(cell, at, aliases): label for cell, label in cells.items()}
+    check_same_things(human, truth.key_names, judged, other.key_names)
+    aliases = cell_run_aliases(truth.cells, other.cells, truth.key_names)
+    cells = {renamed(c, truth.key_names, aliases): label for c, label in other.cells.items()}
     shared = sorted(truth.cells.keys() & cells.keys())
     if not shared:
         check_labelled(truth, human)
@@ -132,7 +127,3 @@ def _why_none(truth: LabelFile, judged: Collection[Cell]) -> str:
         how = "judge with --nuggets and the bank of the first"
         return f", for they hold different nuggets for the same answers; {how}"
     return "; do their ids agree?"
-
-
-def _renamed(cell: Cell, at: int, aliases: Mapping[str, str]) -> Cell:
-    return (*cell[:at], aliases.get(cell[at], cell[at]), *cell[at + 1 :])

@@ -15,6 +15,7 @@ from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import config_of, input_hashes, read_manifest
 from ..protocols.judged_files import judged_by, judged_file, scale_in
+from ..protocols.program import CellTexts, Texts
 from ..protocols.table import programs
 
 # What a person is shown, in this order, each with the names that files have for it.
@@ -36,8 +37,6 @@ REMARKS = {
 }
 # Where no key point is judged, `evidence` may well be the text that was.
 _WITHOUT_QUOTE = {name: fields for name, fields in REMARKS.items() if name != "quote"}
-
-Texts = dict[str, str]
 
 
 def shown_texts(path: Path, kind: LabelKind, found: Iterable[Texts]) -> tuple[str, ...]:
@@ -75,7 +74,7 @@ def _wanted(path: Path, kind: LabelKind) -> tuple[str, ...]:
     return program.reads if program is not None else next(of_kind, ())
 
 
-def _of_file(path: Path) -> Iterator[tuple[Cell, Texts]]:
+def _of_file(path: Path) -> CellTexts:
     """The texts beside the labels of a file; its readers have reported on it before."""
     quiet = Problems()
     kind = file_kind(path)
@@ -102,7 +101,7 @@ def _of_file(path: Path) -> Iterator[tuple[Cell, Texts]]:
             )
 
 
-def _of_support(lines: Iterator[Line]) -> Iterator[tuple[Cell, Texts]]:
+def _of_support(lines: Iterator[Line]) -> CellTexts:
     for line in lines:
         named = [line.first(*names) for names in (("topic_id", "narrative_id", "qid"), ("run_id",))]
         answer = [str(value[1]).strip() for value in named if value]
@@ -123,7 +122,7 @@ def _of_support(lines: Iterator[Line]) -> Iterator[tuple[Cell, Texts]]:
 
 def _of_inputs(
     folder: Path, kind: LabelKind, wanted: Collection[Cell], problems: Problems
-) -> Iterator[tuple[Cell, Texts]]:
+) -> CellTexts:
     """The texts of a results folder's cells in the files that were judged."""
     try:
         config = config_of(folder)

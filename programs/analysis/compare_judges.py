@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from ...metrics import kendall_tau
-from ...metrics.bootstrap import LEVEL, RESAMPLES, Draws
+from ...metrics.bootstrap import Draws
 from ...records.labels.cells import Cell, LabelFile
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
+from ...records.labels.run_names import renamed
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from ..protocols.judged_files import are_ordered, judged_file, scale_of
@@ -28,11 +29,8 @@ def compare_judges(
     one: Path,
     other: Path,
     problems: Problems,
-    *,
     kind: str | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    level: float = LEVEL,
+    **draws: Unpack[Draws],
 ) -> dict[str, Any]:
     """Compare the labels that two judges gave to the same cells.
 
@@ -40,7 +38,7 @@ def compare_judges(
         one, other: results folders or files of labels.
         kind: of two folders, the judgements to compare: nuggets, support, relevance, ratings or
             keypoints.
-        resamples, seed, level: of the intervals of agreement, which draw topics.
+        draws: of the intervals of agreement, which draw topics.
 
     Returns:
         agreement: what `agree` returns, `one` as the truth.
@@ -53,7 +51,6 @@ def compare_judges(
         cost: calls, tokens and dollars of both folders and the ratio a judgement; else None.
     Raises: InputError if there is no cell in common.
     """
-    draws: Draws = {"resamples": resamples, "seed": seed, "level": level}
     agreement = agree(one, other, problems, kind=kind, **draws)
     kind = agreement["kind"]
     if kind == "scores":
@@ -62,11 +59,12 @@ def compare_judges(
     scale = scale_of(one, other, kind=kind)
     files = [read_labels(judged_file(path, kind), Problems(), scale=scale) for path in (one, other)]
     aliases = agreement["run_aliases"]
-    truth, judged = files[0].cells, _renamed(files[1], aliases)
-    place = {label: i for i, label in enumerate(agreement["scale"])}
+    truth, names = files[0].cells, files[1].key_names
+    judged = {renamed(cell, names, aliases): label for cell, label in files[1].cells.items()}
+    rank = {label: i for i, label in enumerate(agreement["scale"])}
     flips = [c for c in sorted(truth.keys() & judged.keys()) if truth[c] != judged[c]]
     if are_ordered(files[0].kind, agreement["scale"], one, other):
-        flips.sort(key=lambda cell: -abs(place[truth[cell]] - place[judged[cell]]))
+        flips.sort(key=lambda cell: -abs(rank[truth[cell]] - rank[judged[cell]]))
     counts = Counter((truth[cell], judged[cell]) for cell in flips)
     return {
         "compared": "judges",
@@ -78,23 +76,9 @@ def compare_judges(
             for (label, other_label), n in sorted(counts.items(), key=lambda item: -item[1])
         ],
         "flips": _flip_rows(flips, (one, other), files, (truth, judged), aliases, problems),
-        "ranking": _ranking((one, other), kind, (truth, judged), aliases),
+        "ranking": _ranking((one, other), kind, (truth, judged), names, aliases),
         "cost": _cost(one, other),
     }
-
-
-def _renamed(file: LabelFile, aliases: Mapping[str, str]) -> dict[Cell, str]:
-    """The labels under the run names of the other judge."""
-    return {_alias(cell, file.key_names, aliases): label for cell, label in file.cells.items()}
-
-
-def _alias(cell: Cell, key_names: Sequence[str], aliases: Mapping[str, str]) -> Cell:
-    if not aliases:
-        return cell
-    return tuple(
-        aliases.get(part, part) if name == "run_id" else part
-        for name, part in zip(key_names, cell, strict=True)
-    )
 
 
 def _flip_rows(
@@ -107,7 +91,7 @@ def _flip_rows(
 ) -> list[dict[str, Any]]:
     first, second = files
     back = {run: name for name, run in aliases.items()}
-    named = {cell: _alias(cell, second.key_names, back) for cell in flips}
+    named = {cell: renamed(cell, second.key_names, back) for cell in flips}
     if not flips:
         return []
     texts = cell_texts(paths[0], first.kind, flips, problems)
@@ -130,12 +114,18 @@ def _flip_rows(
 
 
 def _ranking(
-    paths: tuple[Path, Path], kind: str, labels: tuple[Labels, Labels], aliases: Mapping[str, str]
+    paths: tuple[Path, Path],
+    kind: str,
+    labels: tuple[Labels, Labels],
+    key_names: Sequence[str],
+    aliases: Mapping[str, str],
 ) -> dict[str, Any] | None:
     files = [judged_file(path, kind) for path in paths]
     shared = labels[0].keys() & labels[1].keys()
-    for file, of_runs in zip(files, ({}, aliases), strict=True):
-        boards = [_means(file, {c: given[c] for c in shared}, of_runs) for given in labels]
+    for file, of_file in zip(files, ({}, aliases), strict=True):
+        back = {run: name for name, run in of_file.items()}
+        cells = {cell: renamed(cell, key_names, back) for cell in shared}
+        boards = [_means(file, {cells[c]: given[c] for c in shared}, of_file) for given in labels]
         if boards[0] is not None and boards[1] is not None:
             return _orders([boards[0], boards[1]])
     return None
@@ -145,15 +135,11 @@ def _means(
     file: Path, labels: Labels, aliases: Mapping[str, str]
 ) -> dict[tuple[str, str], float | None] | None:
     """The mean of each measure and run under these labels; None: the file gives no scores."""
-
-    def named(run: str) -> str:
-        return aliases.get(run, run)
-
     kind, board = file_kind(file), Scoreboard({cell[0] for cell in labels})
     for program in programs():
-        if program.file_kind == kind and program.relabelled(file, labels, board, named):
+        if program.file_kind == kind and program.relabelled(file, labels, board):
             rows = (row for row in board.rows() if row.topic_id == "all")
-            return {(row.measure, row.run_id): row.value for row in rows}
+            return {(row.measure, aliases.get(row.run_id, row.run_id)): row.value for row in rows}
     return None
 
 
@@ -196,15 +182,12 @@ def _cost(one: Path, other: Path) -> dict[str, Any] | None:
     first, second = map(read_manifest, (one, other))
     spent = [_spent(manifest) for manifest in (first, second)]
     same_work = first["config"]["program"] == second["config"]["program"]
-    ratio: dict[str, float | None] = {}
-    for name in ("calls", "tokens", "dollars"):
+    n_mine, n_theirs = (s["n_judgements"] or 1 for s in spent)
+    ratio: dict[str, float | None] = dict.fromkeys(("calls", "tokens", "dollars"))
+    for name in ratio if same_work else ():
         mine, theirs = (s[name] for s in spent)
-        ratio[name] = None
-        if same_work and mine and theirs is not None:
-            each = [
-                n / (s["n_judgements"] or 1) for n, s in zip((mine, theirs), spent, strict=True)
-            ]
-            ratio[name] = each[1] / each[0]
+        if mine and theirs is not None:
+            ratio[name] = (theirs / n_theirs) / (mine / n_mine)
     return {"one": spent[0], "other": spent[1], "ratio_per_judgement": ratio}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +97,10 @@ def _one_measure(
     present = [run for run in runs if run in scores.values[measure]]
     topics = list(scores.topics[measure])
     table = _table(scores, measure, present, topics)
-    rows = [_run_row(run, column) for run, column in zip(present, table.T, strict=True)]
-    for row, run in zip(rows, present, strict=True):
-        row["n_unanswered"] = len(set(topics) - scores.values[measure][run].keys())
+    rows = []
+    for run, column in zip(present, table.T, strict=True):
+        n_unanswered = len(set(topics) - scores.values[measure][run].keys())
+        rows.append({**_run_row(run, column), "n_unanswered": n_unanswered})
     order = list(range(len(present)))
     if is_leaderboard:
         order.sort(key=lambda i: (rows[i]["mean"] is None, -(rows[i]["mean"] or 0), present[i]))
@@ -114,9 +115,9 @@ def _one_measure(
     complete = table[~np.isnan(table).any(axis=1)]
     if is_leaderboard:
         _correct(found, pairs, complete, options)
-        places = {run: place for place, run in enumerate(order)}
-        for row, (i, j) in zip(found, pairs, strict=True):
-            row["are_neighbours"] = places[j] == places[i] + 1
+        neighbours = set(pairwise(order))
+        for row, pair in zip(found, pairs, strict=True):
+            row["are_neighbours"] = pair in neighbours
     for row in found:
         p = row["p_hsd"] if is_leaderboard else row["p"]
         row["is_told_apart"] = None if p is None else p < alpha
@@ -146,19 +147,10 @@ def _run_row(run: str, column: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def _test_row(test: PairedTest) -> dict[str, Any]:
-    found = test.difference
-    return {
-        "difference": found.value,
-        "low": found.low,
-        "high": found.high,
-        "p": test.p,
-        "is_exact": test.is_exact,
-        "effect_size": test.effect_size,
-        "wins": test.wins,
-        "ties": test.ties,
-        "losses": test.losses,
-        "n_topics": test.n_topics,
-    }
+    """The fields of the test, the bounds of the difference beside it."""
+    fields = vars(test).copy()
+    found = fields.pop("difference")
+    return {"difference": found.value, "low": found.low, "high": found.high, **fields}
 
 
 def _correct(

@@ -104,8 +104,8 @@ def _mark(axes: Axes, view: TopicView) -> None:
     top.set_xticks(range(len(marks)), marks)
     top.set_xlabel("answerable", fontsize=7)
     right = axes.secondary_yaxis("right")
-    place = {name: i for i, name in enumerate(view.pool)}
-    taken = [(place[name], str(n)) for n, name in enumerate(view.required, 1)]
+    index = {name: i for i, name in enumerate(view.pool)}
+    taken = [(index[name], str(n)) for n, name in enumerate(view.required, 1)]
     right.set_yticks([i for i, _ in taken], [f"required {n}" for _, n in taken])
     for axis in (top, right):
         axis.tick_params(length=0, labelsize=7)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...metrics.bootstrap import LEVEL, RESAMPLES, Interval
+from ...metrics.bootstrap import RESAMPLES, Interval
 from ...metrics.coverage import ETA, coverage
 from ...metrics.order.correlation import kendall_tau
 from ...metrics.order.intervals import tau_intervals
@@ -62,14 +62,13 @@ def measure_taus(
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
-    level: float = LEVEL,
 ) -> dict[str, RunTau]:
     """Tau of each measure of contexts against the coverage of the reports: Figure 5.
 
     The measures of `coverage_rows`, then those of `relevance_rows`.
 
     Args:
-        resamples, seed, level: of the intervals, see metrics/order/intervals.py.
+        resamples, seed: of the intervals, see metrics/order/intervals.py.
     """
     rows = [*coverage_rows(data, settings), *relevance_rows(data, settings)]
     by_measure: dict[str, list[ScoreRow]] = {}
@@ -79,7 +78,7 @@ def measure_taus(
     reports = by_measure.pop(REPORT, [])
     by_measure.pop("report_density", None)
     return {
-        measure: _with_interval(reports, given, resamples, seed, level)
+        measure: _with_interval(reports, given, resamples, seed)
         for measure, given in by_measure.items()
     }
 
@@ -121,7 +120,7 @@ def _variant(
     ks: Mapping[str, int],
     cut: Mapping[str, int] | None = None,
 ) -> Variant:
-    contexts = _context_means(data, settings, ks, cut or {})
+    contexts = _context_means(data, settings, ks, cut)
     reports = _report_means(data, settings)
     to_reports, to_base = _plain_tau(contexts, reports), _plain_tau(base, contexts)
     return Variant(settings, contexts, reports, to_reports, to_base)
@@ -177,10 +176,10 @@ def _report_means(data: CoverageData, settings: CoverageConfig) -> dict[str, Sco
 
 
 def _with_interval(
-    reports: Sequence[ScoreRow], given: Sequence[ScoreRow], resamples: int, seed: int, level: float
+    reports: Sequence[ScoreRow], given: Sequence[ScoreRow], resamples: int, seed: int
 ) -> RunTau:
     truth_runs, judged_runs = _mean_rows(reports), _mean_rows(given)
-    plain = _plain_tau(truth_runs, judged_runs, level)
+    plain = _plain_tau(truth_runs, judged_runs)
     if plain.tau.value is None:
         return plain
     runs = _paired(truth_runs, judged_runs)
@@ -194,21 +193,18 @@ def _with_interval(
         judged_runs=judged_means,
         resamples=resamples,
         seed=seed,
-        level=level,
     )
     return replace(plain, tau=intervals["run_level"]["tau_b"])
 
 
-def _plain_tau(
-    truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow], level: float = LEVEL
-) -> RunTau:
+def _plain_tau(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) -> RunTau:
     runs = _paired(truth, judged)
     tau = None
     if len(runs) >= LEAST_RUNS:
         sides = (list(_values(side, runs).values()) for side in (truth, judged))
         tau = kendall_tau(*sides)
     n_unjudged = sum(side[run].n_unjudged or 0 for side in (truth, judged) for run in runs)
-    return RunTau(Interval(tau, None, None, 0, level), len(runs), n_unjudged)
+    return RunTau(Interval(tau, None, None, 0), len(runs), n_unjudged)
 
 
 def _paired(truth: Mapping[str, ScoreRow], judged: Mapping[str, ScoreRow]) -> list[str]:

@@ -37,9 +37,9 @@ def influence(path: Path, kind: LabelKind, cells: Sequence[Cell]) -> NDArray[np.
     runs, of_item = np.unique(items.runs, return_inverse=True)
     means = np.bincount(of_item, weights=earned, minlength=len(runs))
     gaps = _gaps(means.astype(np.float64))
-    place = {cell: i for i, cell in enumerate(items.cells)}
+    index = {cell: i for i, cell in enumerate(items.cells)}
     for i, cell in enumerate(cells):
-        at = place.get(cell)
+        at = index.get(cell)
         if at is not None and measure.weights[at] > 0:
             weight = measure.weights[at]
             found[i] = weight / (weight + gaps[of_item[at]])

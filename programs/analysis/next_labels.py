@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...records.labels.cells import Cell, LabelFile
+from ...records.labels.cells import Cell, LabelFile, check_same_things
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
-from ...records.labels.run_names import run_aliases
+from ...records.labels.run_names import cell_run_aliases, renamed
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from ..protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Choice:
-    """A cell to label: its place, what chose it, and with which chance if that was chance.
+    """A cell to label: its index, what chose it, and with which chance if that was chance.
 
     `probability`: the share of its topic's unlabelled cells that were drawn at random.
     """
@@ -99,9 +99,8 @@ def next_labels(
     human = read_labels(labels, problems, scale=scale) if labels is not None else None
     problems.raise_errors()
     for path, file in zip([*results, labels], [*files, human], strict=True):
-        if file is not None and file.key_names != files[0].key_names:
-            keys = " and ".join(", ".join(f.key_names) for f in (files[0], file))
-            raise InputError(f"{first} and {path}: labels of different things ({keys})")
+        if path is not None and file is not None:
+            check_same_things(first, files[0].key_names, path, file.key_names)
     known = _labelled(human, files[0]) if human is not None else set()
     cells = [cell for cell in sorted(files[0].cells) if cell not in known]
     if not cells:
@@ -212,11 +211,8 @@ def _targeted(
 def _labelled(human: LabelFile, judged: LabelFile) -> set[Cell]:
     """The cells that people labelled, under the judge's run names: a team prefix may differ."""
     known = set(human.cells) | set(human.annotations)
-    if "run_id" not in judged.key_names:
-        return known
-    at = judged.key_names.index("run_id")
-    names = run_aliases({cell[at] for cell in judged.cells}, {cell[at] for cell in known})
-    return {(*cell[:at], names.get(cell[at], cell[at]), *cell[at + 1 :]) for cell in known}
+    names = cell_run_aliases(judged.cells, known, judged.key_names)
+    return {renamed(cell, judged.key_names, names) for cell in known}
 
 
 def _disagreement(
@@ -226,8 +222,8 @@ def _disagreement(
 
     Without an order any two labels are 1 apart.
     """
-    place = {label: i / max(1, len(scale) - 1) for i, label in enumerate(scale)}
-    table = [[place[f.cells[c]] if c in f.cells else np.nan for c in cells] for f in files]
+    value = {label: i / max(1, len(scale) - 1) for i, label in enumerate(scale)}
+    table = [[value[f.cells[c]] if c in f.cells else np.nan for c in cells] for f in files]
     apart = [np.abs(a - b) for a, b in combinations(np.array(table), 2)]
     if not is_ordered:
         apart = [np.sign(distance) for distance in apart]

@@ -6,26 +6,35 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...records.documents import Summary
+from ...records.documents import Summary, read_summaries
 from ...records.judgements import Provenance
 from ...records.ratings import Ratings, reference_id
 from ...records.reading.problems import Problems
 from ...records.rows import QuestionSet
-from ..config.sections import Config
+from ..config.names import JudgeName
+from ..config.sections import Config, CoverageConfig, DataConfig
 from ..engine.estimates import Estimate
-from ..engine.making import Build, run_build
-from ..engine.manifest import input_hashes
+from ..engine.making import DATASHEET, STATISTICS, Build, check_build_folder, run_build
 from ..engine.panel import Panel
 from ..engine.rehearsal import rehearse
-from ..engine.results import Results
+from ..engine.results import MANIFEST, Results
 from ..engine.stage import Item
+from ..inputs.hostile import note_instructions
+from ..protocols.coverage.files import write_ratings
 from ..protocols.coverage.judging import question_set, rate
-from ..protocols.coverage.texts import Text
+from ..protocols.coverage.texts import Text, token_counter_of
+from ..protocols.coverage.topic import CoverageData, TopicView
 from ..protocols.table import empty_notes
-from .built import BUILT_FILES, PROGRAM, write_collection
-from .crux_inputs import JUDGES, build_config, load_summaries
-from .crux_statistics import BuiltTopic
-from .datasheet import datasheet
+from .crux_statistics import BuiltTopic, statistics
+from .datasheets import crux_datasheet
+
+JUDGES: tuple[JudgeName, ...] = ("request", "subquestions", "decontextualizer", "answerability")
+BUILT_FILES = (
+    *("topics.jsonl", "questions.jsonl", "documents.jsonl", "passages.jsonl", "reports.jsonl"),
+    *("ratings.jsonl", "qrels.txt", "diversity_qrels.txt", STATISTICS, DATASHEET),
+    *("unjudged.jsonl", "problems.jsonl", MANIFEST),
+)
+PROGRAM = "build crux"  # in the manifest
 
 
 def build_crux(
@@ -48,17 +57,39 @@ def build_crux(
         made until then is in the folder's journal, and the same call goes on from there.
     Source: arXiv:2506.20051, section 3.
     """
-    config = build_config(path, config)
-    inputs = input_hashes(config)
-    problems = Problems()
-    summaries = load_summaries(path, config.run.limit, problems)
-    return run_build(_CruxBuild, summaries, config, inputs, problems, quiet=quiet, panel=panel)
+    config = _build_config(path, config)
+
+    def load(problems: Problems) -> list[Summary]:
+        return _load_summaries(path, config.run.limit, problems)
+
+    return run_build(_CruxBuild, load, config, quiet=quiet, panel=panel)
 
 
 def plan_build(path: Path, config: Config) -> list[Estimate]:
     """What a build will ask, see `rehearse`. Raises: InputError as the build does."""
-    build_config(path, config)
+    _build_config(path, config)
     return rehearse(config, lambda alone, panel: build_crux(path, alone, panel=panel))
+
+
+def _build_config(path: Path, config: Config) -> Config:
+    """The config with the summaries, which are reference reports, as its only data.
+
+    Raises: InputError for an unknown tokenizer, or a folder that is not for this build.
+    """
+    token_counter_of(config.coverage)
+    config = config.model_copy(update={"program": (), "data": DataConfig(reference=path)})
+    check_build_folder(config, PROGRAM, BUILT_FILES)
+    return config
+
+
+def _load_summaries(path: Path, limit: int | None, problems: Problems) -> list[Summary]:
+    """The summaries up to the limit. Raises: InputError with all that is wrong with them."""
+    summaries = read_summaries(path, problems)
+    problems.raise_errors()
+    for summary in summaries[:limit]:
+        texts = (*summary.documents, summary.summary)
+        note_instructions(problems, path, f"topic {summary.id} has text that", *texts)
+    return summaries[:limit]
 
 
 class _CruxBuild(Build):
@@ -72,8 +103,7 @@ class _CruxBuild(Build):
         """See Build."""
         topics = await self._topics(results)
         ratings = await self._ratings(topics, results)
-        statistics = write_collection(topics, ratings, self.config.coverage, results)
-        return statistics, {
+        return _write(topics, ratings, self.config.coverage, results), {
             "topic_ids": [topic.id for topic in topics],
             "topics": len(topics),
             "passages": sum(len(topic.passages) for topic in topics),
@@ -81,7 +111,7 @@ class _CruxBuild(Build):
 
     def datasheet(self, manifest: Mapping[str, Any]) -> str:
         """See Build."""
-        return datasheet(manifest)
+        return crux_datasheet(manifest)
 
     async def _topics(self, results: Results) -> list[BuiltTopic]:
         """The topics of which everything was made."""
@@ -138,3 +168,31 @@ def _named(summary: Summary, texts: Sequence[Sequence[str]]) -> dict[str, str]:
         for text in passages:
             found[f"{summary.id}:{place}#{len(found)}"] = text
     return found
+
+
+def _write(
+    topics: Sequence[BuiltTopic], ratings: Ratings, config: CoverageConfig, results: Results
+) -> dict[str, Any]:
+    """Write the files of the texts and ratings; returns the statistics."""
+    data = CoverageData(
+        questions={topic.id: topic.questions for topic in topics},
+        ratings=ratings,
+        pools={topic.id: tuple(topic.passages) for topic in topics},
+    )
+    views = {topic.id: TopicView(data, topic.id, config) for topic in topics}
+    requests = ({"id": topic.id, "request": topic.request} for topic in topics)
+    results.write("topics.jsonl", requests)
+    documents = (
+        {"id": f"{topic.id}:{number}", "text": text}
+        for topic in topics
+        for number, text in enumerate(topic.summary.documents)
+    )
+    results.write("documents.jsonl", documents)
+    passages = (
+        {"id": name, "text": text} for topic in topics for name, text in topic.passages.items()
+    )
+    results.write("passages.jsonl", passages)
+    reports = ({"id": topic.id, "report": topic.summary.summary} for topic in topics)
+    results.write("reports.jsonl", reports)
+    write_ratings(data, views, results)
+    return statistics(topics, views, ratings, config)

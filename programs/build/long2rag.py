@@ -13,14 +13,13 @@ from ...records.rows import Topic
 from ..config.sections import Config
 from ..engine.estimates import Estimate
 from ..engine.making import Build, run_build
-from ..engine.manifest import input_hashes
 from ..engine.panel import Panel
 from ..engine.rehearsal import rehearse
 from ..engine.results import Results
 from ..engine.stage import Item
 from ..protocols.keypoints.making import find_points
 from ..protocols.table import empty_notes
-from .long2rag_datasheet import long2rag_datasheet
+from .datasheets import long2rag_datasheet
 from .long2rag_files import (
     FILES,
     BuiltQuestion,
@@ -66,10 +65,11 @@ def build_long2rag(
     Source: arXiv:2410.23000, section 3.
     """
     config = build_config(topics, documents, config)
-    inputs = input_hashes(config)
-    problems = Problems()
-    given = load_given(config, problems)
-    return run_build(_Long2RagBuild, given, config, inputs, problems, quiet=quiet, panel=panel)
+
+    def load(problems: Problems) -> Given:
+        return load_given(config, problems)
+
+    return run_build(_Long2RagBuild, load, config, quiet=quiet, panel=panel)
 
 
 def plan_long2rag(topics: Path, documents: Path | None, config: Config) -> list[Estimate]:
@@ -172,11 +172,11 @@ class _Long2RagBuild(Build):
     async def _points(self, questions: list[BuiltQuestion], results: Results) -> MadePoints:
         """The key points of the questions that have documents."""
         given = self.given.documents or {}
-        held = {q.id: documents_of(q.id, q.seed, given) for q in questions}
-        for name, documents in held.items():
-            if not documents:
+        documents = {q.id: documents_of(q.id, q.seed, given) for q in questions}
+        for name, of_question in documents.items():
+            if not of_question:
                 self.leave_out(name, "documents", "none given")
-        asked = {q.id: q.topic.question for q in questions if held[q.id]}
-        made = await find_points(self.session, results, asked, held)
+        asked = {q.id: q.topic.question for q in questions if documents[q.id]}
+        made = await find_points(self.session, results, asked, documents)
         self.leave_out_missing(results)
-        return MadePoints(held, made)
+        return MadePoints(documents, made)

@@ -60,10 +60,11 @@ def write_questions(
     seeds: Sequence[ScoredSeed], questions: Sequence[BuiltQuestion], results: Results
 ) -> None:
     """Write the seeds with their scores, and the questions with their sub-questions."""
-    with results.open("question_scores.jsonl") as rows:
-        for seed in seeds:
-            row = {"id": seed.topic.id, "text": seed.topic.text, "scores": seed.scores}
-            rows.write({**row, "kept": seed.is_kept})
+    scores = (
+        {"id": s.topic.id, "text": s.topic.text, "scores": s.scores, "kept": s.is_kept}
+        for s in seeds
+    )
+    results.write("question_scores.jsonl", scores)
     with results.open("topics.jsonl") as rows:
         for question in questions:
             row = {n: v for n, v in question.topic.model_dump().items() if v or n in ("id", "text")}

@@ -13,7 +13,7 @@ from ...records.topics import read_topics
 from ..config.names import JudgeName
 from ..config.sections import Config, DataConfig
 from ..engine.making import check_build_folder
-from ..inputs.hostile import looks_like_an_instruction
+from ..inputs.hostile import note_instructions
 from .long2rag_files import FILES
 from .verification import KEY_POINTS, PROGRAM, SHEET, check_unverified
 
@@ -63,18 +63,15 @@ def load_given(config: Config, problems: Problems) -> Given:
     problems.raise_errors()
     chosen = list(seeds.values())[: config.run.limit]
     for seed in chosen:
-        if looks_like_an_instruction(seed.question):
-            what = f"question {seed.id} has text that looks like an instruction to a judge"
-            problems.keep(path, 0, "instruction_like", what)
-    for topic_id, held in (documents or {}).items():
+        note_instructions(problems, path, f"question {seed.id} has text that", seed.question)
+    for topic_id, given in (documents or {}).items():
         made = _NEW.fullmatch(topic_id)
         if topic_id not in seeds and (made is None or made[1] not in seeds):
             what = f"documents of {topic_id!r}, which is no seed and not made from one"
             problems.skip(where or path, 0, "other_documents", what)
-        for document in held.values():
-            if looks_like_an_instruction(document.text):
-                what = f"document {document.id} of {topic_id} looks like an instruction to a judge"
-                problems.keep(where or path, 0, "instruction_like", what)
+        for document in given.values():
+            what = f"document {document.id} of {topic_id}"
+            note_instructions(problems, where or path, what, document.text)
     return Given(chosen, documents)
 
 

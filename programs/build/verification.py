@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from ...records.rows import KeyPointSet, Topic
 from ..engine.label_sheet import write_sheet
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
+from ..inputs.hashes import hash_of
 
 PROGRAM = "build long2rag"  # in the manifest
 SHEET = "verification.csv"
@@ -81,7 +81,7 @@ def check_unverified(folder: Path) -> None:
 def sheet_hash(folder: Path) -> str | None:
     """SHA-256 of the sheet in a folder; None if there is none."""
     path = folder / SHEET
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    return hash_of(path) if path.is_file() else None
 
 
 def _written(folder: Path) -> str | None:
@@ -123,8 +123,8 @@ def read_verification(
             lines.append(replace(line, row={**line.row, "annotator": annotator}))
     found = {}
     for task in TASKS:
-        told = (_of_task(line, task) for line in lines)
-        rows = [line for line in told if line is not None]
+        given = (_of_task(line, task) for line in lines)
+        rows = [line for line in given if line is not None]
         found[task] = labels_of_rows(sheets[0], rows, problems, SCALE)
     problems.raise_errors()
     if not any(of.cells or of.annotations for of in found.values()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,12 @@ from ...records.key_points import read_key_point_sets
 from ...records.labels.cells import LabelFile
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
-from ..engine.making import DATASHEET, STATISTICS, pretty
+from ..engine.making import DATASHEET, STATISTICS
 from ..engine.manifest import read_manifest
-from ..engine.results import MANIFEST
+from ..engine.results import MANIFEST, pretty
 from ..engine.writing import writing
-from .long2rag_datasheet import long2rag_datasheet
+from ..inputs.hashes import hash_of
+from .datasheets import long2rag_datasheet
 from .verification import (
     KEY_POINTS,
     PROGRAM,
@@ -54,9 +54,7 @@ def verify_long2rag(folder: Path, sheets: Sequence[Path]) -> dict[str, Any]:
     labels = read_verification(sheets, known, problems)
     problems.raise_errors()
     manifest["statistics"]["verification"] = retention(labels, known, topics)
-    manifest["verified_with"] = {
-        str(sheet): hashlib.sha256(sheet.read_bytes()).hexdigest() for sheet in sheets
-    }
+    manifest["verified_with"] = {str(sheet): hash_of(sheet) for sheet in sheets}
     kept, rejected = _divided(before, labels)
     others = [row for row in _rows(folder / REJECTED) if row["why"] != BY_PEOPLE]
     files = {UNVERIFIED: before.read_bytes(), KEY_POINTS: _lines(kept)}

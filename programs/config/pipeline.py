@@ -19,13 +19,9 @@ def as_step(value: Any) -> Any:
     if not isinstance(value, dict) or len(value) != 1 or "step" in value:
         return value
     [(name, settings)] = value.items()
-    if settings is None:
-        return {"step": name}
-    return {"step": name, **settings} if isinstance(settings, dict) else _sized(name, settings)
-
-
-def _sized(name: str, hits: Any) -> dict[str, Any]:
-    return {"step": name, "hits": hits}
+    if not isinstance(settings, dict):
+        settings = {} if settings is None else {"hits": settings}
+    return {"step": name, **settings}
 
 
 def _as_steps(value: Any) -> Any:

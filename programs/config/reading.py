@@ -62,7 +62,7 @@ def load_config(
         flags[tuple(name.split("."))] = f"--set {pair}"
     wrong = [*unfit_values(data), *((at, REMOVED[at]) for at in _removed(data))]
     if wrong:
-        raise InputError("\n".join(_told(at, what, path, lines, flags) for at, what in wrong))
+        raise InputError("\n".join(_located(at, what, path, lines, flags) for at, what in wrong))
     try:
         return Config.model_validate(data)
     except ValidationError as error:
@@ -123,24 +123,24 @@ def _put_model(data: dict[str, Any], model: str) -> None:
 
 
 def _explain(error: Any, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]) -> str:
-    return _told(*plain_error(error), path, lines, flags)
+    return _located(*plain_error(error), path, lines, flags)
 
 
-def _told(
+def _located(
     loc: Keys, what: str, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]
 ) -> str:
     """What is wrong with a setting, behind the flag or the line that it comes from."""
-    told = f"{'.'.join(loc) or 'config'}: {what}"
+    text = f"{'.'.join(loc) or 'config'}: {what}"
     for keys, flag in flags.items():
         if loc and keys[: len(loc)] == loc:
-            return _behind(flag, told)
+            return _behind(flag, text)
     for end in range(len(loc), 0, -1):
         if loc[:end] in flags:
-            return _behind(flags[loc[:end]], told)
+            return _behind(flags[loc[:end]], text)
         if loc[:end] in lines:
-            return f"{path}:{lines[loc[:end]]}: {told}"
-    return f"{path}: {told}" if path is not None else told
+            return f"{path}:{lines[loc[:end]]}: {text}"
+    return f"{path}: {text}" if path is not None else text
 
 
-def _behind(flag: str, told: str) -> str:
-    return told if told.startswith(flag) else f"{flag}: {told}"  # a dotted name is there already
+def _behind(flag: str, text: str) -> str:
+    return text if text.startswith(flag) else f"{flag}: {text}"  # a dotted name is there already

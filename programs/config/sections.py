@@ -66,7 +66,7 @@ def _own_judge(value: Any) -> Any:
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 def _writable(path: Path) -> Path:
@@ -353,7 +353,12 @@ class Config(_Section):
 
     def here(self) -> Config:
         """The same, for what only asks from this process, one request at a time."""
-        return self.model_copy(update={"run": self.run.model_copy(update={"executor": "local"})})
+        return self.changed("run", executor="local")
+
+    def changed(self, section: str, **settings: Any) -> Config:
+        """The same with other values, which are not checked, of some settings of a section."""
+        after = getattr(self, section).model_copy(update=settings)
+        return self.model_copy(update={section: after})
 
     def with_steps(self, change: Callable[[Sequence[AnyStep]], tuple[AnyStep, ...]]) -> Config:
         """The same with each of its pipelines changed."""

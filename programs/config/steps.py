@@ -18,7 +18,7 @@ Count = Annotated[int, Field(ge=1, le=MOST)]
 class Step(BaseModel):
     """One step of a pipeline. Every setting that changes a ranking is in it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     step: str
     hits: Count | None = Field(default=None, description="passages that it leaves, at most")

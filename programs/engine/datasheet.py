@@ -1,10 +1,26 @@
-"""The parts that every datasheet has: sources, what was generated, what was left out, licence."""
+"""Datasheets, DATASHEET.md: their layout, and the parts that every one of them has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+_LICENCE = (
+    "Not stated by the program. The texts keep the terms of their sources, and what was",
+    "generated may be bound by those of its model. The maker has to state both.",
+)
+
+
+def datasheet(title: str, about: str, parts: Mapping[str, Iterable[str]]) -> str:
+    """The text of a datasheet: lines under headings, the licence last, which nobody here knows.
+
+    Holds no time, cost or address.
+    """
+    lines = [f"# {title}", "", about]
+    for heading, part in {**parts, "Licence": _LICENCE}.items():
+        lines += ["", f"## {heading}", *part]
+    return "\n".join(lines) + "\n"
 
 
 def sources(hashes: Mapping[str, str]) -> Iterator[str]:
@@ -39,13 +55,6 @@ def left_out(manifest: Mapping[str, Any]) -> list[str]:
         *(f"- {n:,} {kind} (problems.jsonl)" for kind, n in manifest["problems"].items()),
         *(f"- {n:,} {what}" for what, n in manifest["counts"].items()),
     ]
-
-
-def licence() -> Iterator[str]:
-    """What the program cannot know."""
-    yield "## Licence"
-    yield "Not stated by the program. The texts keep the terms of their sources, and what was"
-    yield "generated may be bound by those of its model. The maker has to state both."
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
-
-import orjson
 
 from ...backends.budget import Budget
 from ...records.judgements import Judged
@@ -24,7 +22,7 @@ from .manifest import (
     read_manifest,
 )
 from .panel import Panel
-from .results import MANIFEST, Results
+from .results import MANIFEST, Results, pretty
 from .session import Session, run_session
 from .stage import Item, Maker, makes
 
@@ -81,21 +79,16 @@ class Build(ABC):
         began = time.monotonic()
         with Results(self.config.run.out, self.names()) as results:
             statistics, data = await self.make(results)
-            if input_hashes(self.config) != self._inputs:
-                raise InputError("an input changed while the build went on; start it again")
             results.part(STATISTICS).write_bytes(pretty(statistics))
-            results.list_problems(self.problems)
             found = manifest_of(
-                config=self.config,
-                inputs=self._inputs,
-                data=data,
-                problems=self.problems,
-                results=results,
-                notes=self.notes,
-                judges=self.panel.identities(),
-                budget=self.session.budget,
-                usage=self.session.budget.usage.since(self._before),
-                seconds=time.monotonic() - began,
+                self.session,
+                results,
+                self._inputs,
+                data,
+                self.problems,
+                self.notes,
+                began=began,
+                before=self._before,
             )
             left_out = [row._asdict() for row in self.left_out.values()]
             manifest = {"program": self.program, **found, "statistics": statistics}
@@ -134,10 +127,8 @@ class Build(ABC):
 
 def run_build(
     kind: type[Build],
-    given: Any,
+    load: Callable[[Problems], Any],
     config: Config,
-    inputs: Mapping[str, str],
-    problems: Problems,
     *,
     quiet: bool,
     budget: Budget | None = None,
@@ -148,10 +139,13 @@ def run_build(
     A finished build that is started again asks for what is missing; a killed one goes on.
 
     Args:
-        inputs: hashes of the input files, taken before `given` was read from them.
+        load: reads what the collection is made from.
         budget: shared with other programs; None: that of the config.
         panel: judges that are open already; None: those of the config.
     """
+    inputs = input_hashes(config)  # before they are read
+    problems = Problems()
+    given = load(problems)
     retry = is_finished(config.run.out, fingerprint_of(config, inputs), kind.program)
 
     def build(session: Session) -> Awaitable[dict[str, Any]]:
@@ -172,8 +166,3 @@ def check_build_folder(config: Config, program: str, files: Sequence[str]) -> No
         for name in files:
             if (folder / name).exists():
                 raise InputError(f"{folder}: has a {name} that no build wrote; name another --out")
-
-
-def pretty(value: Any) -> bytes:
-    """JSON for people to read."""
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

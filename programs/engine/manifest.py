@@ -6,20 +6,25 @@ import hashlib
 import importlib.metadata
 import platform
 import sys
+import time
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from pydantic import ValidationError
 
-from ...backends.budget import Budget, Usage
+from ...backends.budget import Usage
 from ...records.reading.problems import InputError, Problems
 from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
+from ..inputs.hashes import hash_of
 from .results import ALWAYS, MANIFEST, Results
+
+if TYPE_CHECKING:
+    from .session import Session
 
 _READ_BACK = {
     "fingerprint", "config", "data", "unjudged", "judged", "share_missing", "limit_reached",
@@ -57,9 +62,17 @@ def input_hashes(config: Config) -> dict[str, str]:
     """SHA-256 of each input file that can be read; the readers complain about the others."""
     found = {}
     for path in input_files(config):
-        with suppress(OSError), path.open("rb") as stream:
-            found[str(path)] = hashlib.file_digest(stream, "sha256").hexdigest()
+        with suppress(InputError):
+            found[str(path)] = hash_of(path)
     return found
+
+
+def check_unchanged(config: Config, inputs: Mapping[str, str]) -> None:
+    """Raise InputError unless the files, which are read more than once, are as they were hashed."""
+    now = input_hashes(config)
+    for path in dict.fromkeys((*inputs, *now)):
+        if now.get(path) != inputs.get(path):
+            raise InputError(f"{path}: changed while the run went on; start it again")
 
 
 def check_not_input(config: Config, names: Container[str]) -> None:
@@ -137,25 +150,36 @@ def data_of(collection: Collection) -> dict[str, Any]:
 
 
 def manifest_of(
-    *,
-    config: Config,
+    session: Session,
+    results: Results,
     inputs: Mapping[str, str],
     data: dict[str, Any],
     problems: Problems,
-    results: Results,
     notes: Mapping[str, Any],
-    judges: dict[str, Any],
-    budget: Budget,
-    usage: Usage,
-    seconds: float,
+    *,
+    began: float,
+    before: Usage | None = None,
 ) -> dict[str, Any]:
-    """What manifest.json says. It holds no key: keys are in no config."""
+    """What manifest.json says, with all that is left to write before it.
+
+    It holds no key: keys are in no config.
+
+    Args:
+        data: what it says of the data. notes: what stands in it where no program noted anything.
+        began: by the monotonic clock.
+        before: what others had spent of the budget; None: nothing.
+
+    Raises: InputError if an input has changed since it was hashed.
+    """
+    results.list_problems(problems)
+    config, budget = session.config, session.budget
+    check_unchanged(config, inputs)
     return {
         "fingerprint": fingerprint_of(config, inputs),
         "versions": _versions(),
         "config": config.model_dump(mode="json", by_alias=True),
         "inputs": inputs,
-        "judges": judges,
+        "judges": session.panel.identities(),
         "answered_by": sorted(results.answered_by),
         "data": data,
         **notes,
@@ -168,18 +192,19 @@ def manifest_of(
         "share_missing": results.share_missing,
         "limit_reached": budget.reached or None,
         "tokens": dict(results.tokens),
-        "this_time": this_time(usage, seconds),
+        "this_time": this_time(budget.usage, before, began),
     }
 
 
-def this_time(usage: Usage, seconds: float) -> dict[str, Any]:
-    """What a command took, as its manifest says."""
+def this_time(usage: Usage, before: Usage | None, began: float) -> dict[str, Any]:
+    """What a command took, as its manifest says; see `manifest_of`."""
+    usage = usage.since(before or Usage())
     return {
         "requests": usage.requests,
         "cache_hits": usage.cache_hits,
         "tokens": usage.tokens,
         "cost": usage.known_cost,
-        "seconds": round(seconds, 3),
+        "seconds": round(time.monotonic() - began, 3),
     }
 
 

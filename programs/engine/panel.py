@@ -22,6 +22,7 @@ from ...metrics.tokens import token_counter
 from ...records.reading.problems import InputError
 from ..config.names import JudgeName
 from ..config.sections import Config
+from ..inputs.hashes import hash_of
 
 
 def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> ReplyCache | None:
@@ -236,4 +237,4 @@ def _short(text: str | bytes) -> str:
 
 
 def _hash(path: Path | None) -> str | None:
-    return None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
+    return None if path is None else hash_of(path)

@@ -83,8 +83,7 @@ def _alone(config: Config, out: Path) -> Config:
     """The config with nothing that would limit, share or end the work, nor ask past the judges."""
     free = dict.fromkeys(("max_cost", "max_calls", "max_tokens"))
     here = {"out": out, "executor": "local", "offline": False, "allow_missing": 1.0, **free}
-    run = config.run.model_copy(update=here)
-    return config.model_copy(update={"run": run}).with_steps(_without_rankllm)
+    return config.changed("run", **here).with_steps(_without_rankllm)
 
 
 def _without_rankllm(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 
 import orjson
@@ -18,6 +17,11 @@ from ...records.reading.problems import InputError, Problems
 
 MANIFEST = "manifest.json"
 ALWAYS = ("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST)
+
+
+def pretty(value: Any) -> bytes:
+    """JSON for people to read."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 class RowWriter:
@@ -66,20 +70,21 @@ class Results:
         self._names.append(name)
         return self.folder / f"{name}.part"
 
-    def unpublished(self, name: str) -> Path:
-        """Where a file that was written stands until it gets its name."""
-        return self.folder / f"{name}.part"
-
     @contextmanager
     def open(self, name: str) -> Iterator[RowWriter]:
         """Write the rows of one file."""
         with self.part(name).open("wb") as stream:
             yield RowWriter(stream)
 
+    def write(self, name: str, rows: Iterable[Any]) -> None:
+        """Write one file, a row a line."""
+        with self.open(name) as writer:
+            for row in rows:
+                writer.write(row)
+
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Give all files their names; those of an earlier run that this one lacks go."""
-        text = orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-        self.part(MANIFEST).write_bytes(text)
+        self.part(MANIFEST).write_bytes(pretty(manifest))
         self._unjudged.close()
         (self.folder / MANIFEST).unlink(missing_ok=True)
         for name in self._all:
@@ -90,14 +95,7 @@ class Results:
             (self.folder / f"{name}.part").replace(self.folder / name)
             del self._names[0]
 
-    def judged(
-        self,
-        stage: str,
-        ids: Mapping[str, Any],
-        outcome: Outcome,
-        *,
-        n: int = 1,
-    ) -> None:
+    def judged(self, stage: str, ids: Mapping[str, Any], outcome: Outcome, *, n: int = 1) -> None:
         """Count one outcome that stands for `n` judgements; list it when there is none."""
         for call in outcome.provenance:
             self.tokens["prompt"] += call.prompt_tokens
@@ -127,21 +125,18 @@ class Results:
 
     def list_problems(self, problems: Problems) -> None:
         """Write problems.jsonl: everything the readers left out or used with a doubt."""
-        with self.open("problems.jsonl") as rows:
-            for p in problems:
-                rows.write(
-                    {"kind": p.kind, "action": p.action, "at": f"{p.file}:{p.line}", "what": p.what}
-                )
+        self.write(
+            "problems.jsonl",
+            (
+                {"kind": p.kind, "action": p.action, "at": f"{p.file}:{p.line}", "what": p.what}
+                for p in problems
+            ),
+        )
 
     def __enter__(self) -> Results:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         self._unjudged.close()
         for name in self._names:  # none is left after publish()
             (self.folder / f"{name}.part").unlink(missing_ok=True)

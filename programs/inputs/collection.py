@@ -23,7 +23,7 @@ from ...records.rows import Answer, KeyPointSet, NuggetBank, Passage, Ranking, T
 from ...records.topics import read_topics
 from ..config.sections import CoverageConfig, DataConfig
 from .coverage import CoverageInputs, WantedPassages, read_coverage_inputs
-from .hostile import looks_like_an_instruction
+from .hostile import looks_like_an_instruction, note_instructions
 
 
 @dataclass
@@ -242,6 +242,5 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
 def _flag_instructions(data: DataConfig, collection: Collection) -> None:
     where = data.passages[0] if data.passages else data.candidates or "passages"
     for passage in collection.passages.values():
-        if looks_like_an_instruction(passage.text):
-            what = f"passage {passage.id} has text that looks like an instruction to a judge"
-            collection.problems.keep(where, 0, "instruction_like", what)
+        what = f"passage {passage.id} has text that"
+        note_instructions(collection.problems, where, what, passage.text)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+from ...records.reading.problems import Problems
 
 # Phrases that address a model or an assessor, and markers of prompts and chat templates.
 _TELLS = re.compile(
@@ -34,3 +37,9 @@ def looks_like_an_instruction(text: str) -> bool:
     """
     folded = text.casefold()
     return any(hint in folded for hint in _HINTS) and _TELLS.search(text) is not None
+
+
+def note_instructions(problems: Problems, path: Path | str, what: str, *texts: str) -> None:
+    """Note that something, as `passage p1 has text that`, looks like an instruction, if it does."""
+    if any(map(looks_like_an_instruction, texts)):
+        problems.keep(path, 0, "instruction_like", f"{what} looks like an instruction to a judge")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from ...backends.budget import Budget
 from ...records.judgements import Reason
@@ -59,11 +58,11 @@ def closed_loop(
         n = sum(found["failed"].values())
         raise InputError(f"{folder}: {n:,} calls of rerankers gave nothing; {AGAIN}")
     runs = tuple(about["file"] for about in found["runs"].values())
-    config = _with(config, "data", retrieval=(*config.data.retrieval, *runs))
+    config = config.changed("data", retrieval=(*config.data.retrieval, *runs))
     if not makes_answers(config):
         return config
     folder = config.run.out / GENERATED
-    writing = _with(_with(config, "run", out=folder), "data", retrieval=runs)
+    writing = config.changed("run", out=folder).changed("data", retrieval=runs)
     made = generate(writing, quiet=quiet, budget=budget, panel=panel)
     reasons = Counter(made["unjudged_by_reason"])
     del reasons[Reason.NO_PASSAGE]  # nothing was found: the system's own doing
@@ -75,9 +74,4 @@ def closed_loop(
         what = f"{n:,} answers could not be made, {folder}/unjudged.jsonl says why"
         raise InputError(f"{what}; {AGAIN}")
     answers = [str(folder / answers_file(run_id)) for run_id in made["data"]["run_ids"]]
-    return _with(config, "data", runs=(*config.data.runs, *answers))
-
-
-def _with(config: Config, section: str, **settings: Any) -> Config:
-    changed = getattr(config, section).model_copy(update=settings)
-    return config.model_copy(update={section: changed})
+    return config.changed("data", runs=(*config.data.runs, *answers))

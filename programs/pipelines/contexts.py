@@ -26,13 +26,11 @@ class Contexts:
 
     Attributes:
         names: ids of passages that have a text, best first, by run of the answers and topic.
-        problems: what was left out, or is odd.
     """
 
     topics: Mapping[str, Topic]
     passages: Mapping[str, Passage]
     names: Mapping[str, Mapping[str, Sequence[str]]]
-    problems: Problems
 
     def items(self) -> Iterator[Item]:
         """The inputs of each answer: question, ids and texts; runs and topics in order."""
@@ -62,7 +60,7 @@ def generate_config(config: Config) -> Config:
     return config
 
 
-def load_contexts(config: Config) -> Contexts:
+def load_contexts(config: Config, problems: Problems) -> Contexts:
     """The first passages of each retrieval run for each topic, up to the limit of topics.
 
     A passage without a text in the data is left out, and none moves up in its place.
@@ -86,7 +84,8 @@ def load_contexts(config: Config) -> Contexts:
                 else:
                     what = f"{name!r}, which {retrieval_run} has for topic {topic_id}, has no text"
                     collection.problems.skip(config.data.passages[0], 0, "no_passage", what)
-    return Contexts(collection.topics, collection.passages, contexts, collection.problems)
+    problems.take(collection.problems)
+    return Contexts(collection.topics, collection.passages, contexts)
 
 
 def _check_limits(settings: GenerateConfig, topic_ids: Iterable[str]) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 from ...backends.budget import Budget
 from ...records.judgements import Judged
+from ...records.reading.problems import Problems
 from ..config.sections import Config
 from ..engine.estimates import Estimate
 from ..engine.making import DATASHEET, STATISTICS, Build, run_build
-from ..engine.manifest import input_hashes, read_manifest
+from ..engine.manifest import read_manifest
 from ..engine.panel import Panel
 from ..engine.rehearsal import rehearse
 from ..engine.results import MANIFEST, Results
@@ -43,12 +44,11 @@ def generate(
         made until then is in the folder's journal, and the same call goes on from there.
     """
     config = generate_config(config)
-    inputs = input_hashes(config)
-    contexts = load_contexts(config)
-    problems = contexts.problems
-    return run_build(
-        _Answers, contexts, config, inputs, problems, quiet=quiet, budget=budget, panel=panel
-    )
+
+    def load(problems: Problems) -> Contexts:
+        return load_contexts(config, problems)
+
+    return run_build(_Answers, load, config, quiet=quiet, budget=budget, panel=panel)
 
 
 class _Answers(Build):

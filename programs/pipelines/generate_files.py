@@ -7,7 +7,7 @@ from typing import Any
 
 from ...records.answers import count_words
 from ...records.rows import Topic
-from ..engine.datasheet import generated, left_out, licence, plain, sources, table
+from ..engine.datasheet import datasheet, generated, left_out, plain, sources, table
 
 TEAM = "nuggetjudge"  # the layout of 2025 wants one
 COUNTED = (  # of a run; a passage counts once for each context that has it
@@ -75,42 +75,31 @@ def statistics_table(found: Mapping[str, Any]) -> list[list[str]]:
 
 
 def answers_datasheet(manifest: Mapping[str, Any]) -> str:
-    """The text of DATASHEET.md, from the manifest. Holds no time, cost or address."""
-    return "\n".join(_lines(manifest)) + "\n"
+    """That of `judge generate`."""
+    data = manifest["data"]
+    header, *rows = statistics_table(manifest["statistics"])
+    reasons = manifest["unjudged_by_reason"].items()
+    missing = [f"- {n:,} answers were not made ({reason})" for reason, n in reasons]
+    return datasheet(
+        f"Datasheet of answers: runs {data['runs']:,}, topics {data['topics']:,}",
+        "Written by `judge generate` of nuggetjudge from what retrieval runs found.",
+        {
+            "What they were written from": sources(manifest["inputs"]),
+            "What was generated, and by what": generated(manifest, _MADE),
+            "Numbers it was made with": _numbers(manifest["config"]["generate"]),
+            "What is in it": table([header, *([plain(run), *cells] for run, *cells in rows)]),
+            "What was left out, and why": [*missing, *left_out(manifest)] or ["Nothing."],
+            "Known limits": _LIMITS,
+        },
+    )
 
 
-def _lines(manifest: Mapping[str, Any]) -> Iterator[str]:
-    data, numbers = manifest["data"], manifest["config"]["generate"]
-    yield f"# Datasheet of answers: runs {data['runs']:,}, topics {data['topics']:,}"
-    yield ""
-    yield "Written by `judge generate` of nuggetjudge from what retrieval runs found."
-    yield ""
-    yield "## What they were written from"
-    yield from sources(manifest["inputs"])
-    yield ""
-    yield "## What was generated, and by what"
-    yield from generated(manifest, _MADE)
-    yield ""
-    yield "## Numbers it was made with"
+def _numbers(numbers: Mapping[str, Any]) -> Iterator[str]:
     yield f"- passages given: the first {numbers['k']} of a topic's ranking"
     yield f"- words of an answer, at most: {numbers['words']}"
     yield f"- citations of a sentence, at most: {numbers['citations']}"
     own = "the writer's" if numbers["instructions"] is None else "of one's own"
     yield f"- instructions: {own}, named by the hash of the prompts above"
-    yield ""
-    yield "## What is in it"
-    header, *rows = statistics_table(manifest["statistics"])
-    yield from table([header, *([plain(run_id), *cells] for run_id, *cells in rows)])
-    yield ""
-    yield "## What was left out, and why"
-    reasons = manifest["unjudged_by_reason"].items()
-    missing = [f"- {n:,} answers were not made ({reason})" for reason, n in reasons]
-    yield from [*missing, *left_out(manifest)] or ["Nothing."]
-    yield ""
-    yield "## Known limits"
-    yield from _LIMITS
-    yield ""
-    yield from licence()
 
 
 def _n_words(answer: Sequence[Mapping[str, Any]]) -> int:

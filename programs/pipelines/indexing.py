@@ -20,6 +20,7 @@ from ...retrieval.splade import Splade
 from ..config.steps import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
 from ..engine.progress import ProgressBar
 from ..engine.writing import check_writable_folder, writing
+from ..inputs.hashes import hash_of
 from .encoders import Encoders
 
 COLLECTION = "collection.json"  # which passages the indexes of a folder were made from
@@ -112,7 +113,7 @@ def make_indexes(
         wanted = ", ".join(each.__name__.removesuffix("Step").lower() for each in _MADE_WITH)
         raise InputError(f"no step of the pipeline has an index: wanted one of {wanted}")
     check_writable_folder(folder)
-    hashes = _hashes(passages)
+    hashes = list(map(hash_of, passages))
     if _holds_indexes(folder):
         _check_collection(folder, passages)
     problems = Problems()
@@ -223,20 +224,9 @@ def _check_collection(folder: Path, passages: Sequence[Path]) -> None:
     except (OSError, ValueError, TypeError, KeyError):
         what = f"{COLLECTION} is missing or broken; name another folder, or make it by judge index"
         raise InputError(f"{folder}: no folder of indexes, {what}") from None
-    if made_from != _hashes(passages):
+    if made_from != list(map(hash_of, passages)):
         what = "the indexes there were made from other passages"
         raise InputError(f"{folder}: {what}; make them again in another folder (judge index)")
-
-
-def _hashes(passages: Sequence[Path]) -> list[str]:
-    found = []
-    for path in passages:
-        try:
-            with path.open("rb") as stream:
-                found.append(hashlib.file_digest(stream, "sha256").hexdigest())
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    return found
 
 
 def _n_lines(path: Path) -> int:

@@ -48,23 +48,23 @@ class PassageTexts:
     def __init__(self, files: Sequence[Path], problems: Problems) -> None:
         self._files = files
         self._problems = problems
-        self._held: dict[str, Passage] = {}
+        self._known: dict[str, Passage] = {}
 
     def of(self, ids: set[str]) -> Mapping[str, Passage]:
         """These passages, and perhaps others. Raises: InputError if one of them has no text."""
-        if not ids <= self._held.keys():
+        if not ids <= self._known.keys():
             if not self._files:
                 raise InputError("a step reads passages: name files of them (--passages)")
-            self._held = {name: each for name, each in self._held.items() if name in ids}
+            self._known = {name: each for name, each in self._known.items() if name in ids}
             for path in self._files:
                 found = Problems()
-                self._held |= read_passages(path, found, ids - self._held.keys())
+                self._known |= read_passages(path, found, ids - self._known.keys())
                 self._problems.take(found)
             self._problems.raise_errors()
-            if lost := sorted(ids - self._held.keys()):
+            if lost := sorted(ids - self._known.keys()):
                 what = f"no text of {lost[0]!r} ({len(lost):,} of {len(ids):,} passages)"
                 raise InputError(f"{what}; add the file that has it (--passages)")
-        return self._held
+        return self._known
 
 
 class RankingSteps:
@@ -127,7 +127,7 @@ class RankingSteps:
         if step.hits is not None:
             found[-1] = {topic: ranked[: step.hits] for topic, ranked in found[-1].items()}
         for topic, ranked in found[-1].items():
-            with _told(step, topic):
+            with _refused(step, topic):
                 check_ranked(ranked)
         took = asyncio.get_running_loop().time() - began
         self.seconds[step.step] = self.seconds.get(step.step, 0.0) + took
@@ -156,7 +156,7 @@ class RankingSteps:
     def _fused(self, step: RrfStep | WeightedStep, rankings: list[Rankings]) -> Rankings:
         def fused(topic: str) -> Ranked:
             given = [ranking[topic] for ranking in rankings]
-            with _told(step, topic):
+            with _refused(step, topic):
                 if isinstance(step, RrfStep):
                     return reciprocal_rank(given, k=step.k)
                 return weighted(given, step.weights, norm=step.norm)
@@ -186,7 +186,7 @@ class RankingSteps:
                 for topic in waiting:
                     ranked = front[topic]
                     if len(ranked) > 1:
-                        with _told(step, topic):
+                        with _refused(step, topic):
                             ranked = await rerank(self._topics[topic], ranked)
                             check_ranked(ranked)
                     if rest := rankings[topic][len(front[topic]) :]:
@@ -239,8 +239,8 @@ class RankingSteps:
 
 
 @contextmanager
-def _told(step: Step, topic: str) -> Iterator[None]:
-    """Tell what a step refuses about a topic as InputError."""
+def _refused(step: Step, topic: str) -> Iterator[None]:
+    """Raise what a step refuses about a topic as InputError."""
     try:
         yield
     except (ValueError, OverflowError) as error:

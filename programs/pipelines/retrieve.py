@@ -36,6 +36,7 @@ from ..engine.rehearsal import rehearse
 from ..engine.session import Session, run_session
 from ..inputs.collection import Collection
 from ..inputs.coverage import read_coverage_inputs
+from ..inputs.hashes import hash_of
 from ..protocols.coverage.judging import add_pools
 from ..protocols.coverage.topic import CoverageData, TopicView
 from .encoders import Encoders
@@ -75,7 +76,8 @@ def retrieve(
     """
     config = config.with_steps(deep_enough)
     pipelines = pipelines_of(config)
-    inputs = {**input_hashes(config), **_run_hashes(pipelines)}
+    given = [step.path for step in _steps(pipelines) if isinstance(step, RunStep)]
+    inputs = {**input_hashes(config), **{str(path): hash_of(path) for path in given}}
     files = run_files(out, pipelines, map(Path, inputs))
     problems = Problems()
     topics = _topics(config, problems)
@@ -112,7 +114,12 @@ def retrieve(
     written = {} if budget.reached else files.runs
     by_step = {step: round(seconds, 3) for step, seconds in steps.seconds.items()}
     manifest = {
-        **_settings(config, inputs, identities),
+        "program": PROGRAM,
+        "fingerprint": fingerprint_of(config, inputs),
+        "version": importlib.metadata.version("nuggetjudge"),
+        "config": config.model_dump(mode="json", by_alias=True),
+        "inputs": inputs,
+        "judges": identities,
         "runs": {
             name: _counts(written.get(name), rankings, steps.cut_to_nothing(pipelines[name]))
             for name, rankings in found.items()
@@ -120,8 +127,7 @@ def retrieve(
         "problems": problems.counts(),
         **_calls(judged, pipelines),
         "limit_reached": budget.reached or None,
-        "this_time": this_time(budget.usage.since(before), time.monotonic() - began)
-        | {"seconds_by_step": by_step},
+        "this_time": this_time(budget.usage, before, began) | {"seconds_by_step": by_step},
     }
     if written:
         files.publish(found, manifest)
@@ -238,19 +244,6 @@ def _required(
     return {topic: len(TopicView(data, topic, config.coverage).required) for topic in topics}
 
 
-def _settings(
-    config: Config, inputs: Mapping[str, str], identities: dict[str, Any]
-) -> dict[str, Any]:
-    return {
-        "program": PROGRAM,
-        "fingerprint": fingerprint_of(config, inputs),
-        "version": importlib.metadata.version("nuggetjudge"),
-        "config": config.model_dump(mode="json", by_alias=True),
-        "inputs": inputs,
-        "judges": identities,
-    }
-
-
 def _calls(judged: JudgedSteps, pipelines: Mapping[str, Sequence[Step]]) -> dict[str, Any]:
     return {
         "counts": dict(judged.counts) | _shallow(pipelines),
@@ -283,16 +276,3 @@ def _shallow(pipelines: Mapping[str, Sequence[Step]]) -> dict[str, int]:
 
 def _steps(pipelines: Mapping[str, Sequence[Step]]) -> list[Step]:
     return [step for steps in pipelines.values() for step in steps]
-
-
-def _run_hashes(pipelines: Mapping[str, Sequence[Step]]) -> dict[str, str]:
-    import hashlib
-
-    found = {}
-    for step in _steps(pipelines):
-        if isinstance(step, RunStep):
-            try:
-                found[str(step.path)] = hashlib.sha256(step.path.read_bytes()).hexdigest()
-            except OSError as error:
-                raise InputError(f"{step.path}: cannot be read ({error.strerror})") from None
-    return found

@@ -31,15 +31,14 @@ def expected_nugget_values(row: Assignment) -> dict[str, Value]:
     return expected_nugget_scores(chances, [a.nugget.importance for a in row.nuggets])
 
 
-def expected_support_values(row: SupportLabels, *, all_citations: bool) -> dict[str, Value]:
-    """The support measures of one answer by probabilities; `_all` only where all were asked."""
+def expected_support_values(row: SupportLabels) -> dict[str, Value]:
+    """The support measures of one answer by probabilities."""
     gains = SUPPORT_GAINS["support_precision"]
     chances = [
         [_chances(c.label, c.probabilities, gains) for c in sentence.citations]
         for sentence in row.sentences
     ]
-    values = expected_support_scores(chances)
-    return {name: value for name, value in values.items() if all_citations or "_all" not in name}
+    return expected_support_scores(chances)
 
 
 def _chances(

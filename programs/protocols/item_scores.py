@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...metrics.expected import SUFFIX
 from ...metrics.gains import expected_gain, label_shares
@@ -15,7 +15,7 @@ from ...records.labels.cells import Cell
 from ...records.reading.fields import read_lines, show
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Row, ScoreRow
-from .judged_items import ALL, Collected, JudgedItems
+from .judged_items import JudgedItems, equal_items
 from .scoreboard import Scoreboard, value_row
 
 if TYPE_CHECKING:
@@ -100,19 +100,14 @@ def labelled_items(
     problems.raise_errors()
     if "topic_id" not in scale.key:
         raise InputError(f"{path}: its items have no topic_id, and intervals go by topic")
-    at = [(scale.run_of(item.cell), scale.topic_of(item.cell)) for item in items]
-    sizes = Counter(at)
-    found = Collected([ALL])
-    for item, of_item in zip(items, at, strict=True):
-        weights = {ALL: 1 / sizes[of_item]}
-        found.add(item.cell, of_item[0], item.label, item.probabilities, weights)
-    families = dict.fromkeys(scale.measures, ALL)
-    counted = {ALL: list(topics)}
-    return found.items("other", scale.labels, scale.key, families, scale.measures, counted)
+    given = [(item.cell, scale.run_of(item.cell), item.label, item.probabilities) for item in items]
+    return equal_items(given, "other", scale.labels, scale.key, scale.measures, list(topics))
 
 
-class ItemScores:
-    """Collects labels and turns them into rows.
+def item_rows(
+    items: Iterable[LabelledItem], scale: ItemScale, topics: Collection[str]
+) -> Iterator[ScoreRow]:
+    """Rows by run and measure; `topics` are those that every run has to have items of.
 
     Every item counts the same in its topic and its run. A run without items of a topic has 0
     there, as one that did not answer it. Items without topics have means alone.
@@ -120,57 +115,42 @@ class ItemScores:
     Where the judge gave probabilities, `MEASURE_expected` takes the mean gain from those; a label
     without probabilities counts as certain there.
     """
+    board = Scoreboard(topics)
+    for (run_id, topic_id), values in sorted(_values(items, scale).items()):
+        if topic_id is None:
+            for measure, value in values.items():
+                yield value_row(run_id, "all", measure, value)
+        elif topic_id in topics:
+            board.add(run_id, topic_id, values)
+    yield from board.rows()
 
-    def __init__(self, scale: ItemScale) -> None:
-        self._scale = scale
-        self._labels: dict[tuple[str, str | None], Counter[str | None]] = {}
-        self._expected: dict[tuple[str, str | None], list[float]] = {}
-        self._has_chances = False
 
-    def add(self, item: LabelledItem) -> None:
-        """Note one item."""
-        at = self._scale.run_of(item.cell), self._scale.topic_of(item.cell)
-        self._labels.setdefault(at, Counter())[item.label] += 1
-        if not self._scale.gains:
-            return
-        gain = expected_gain(item.probabilities or {}, self._scale.gains)
-        self._has_chances |= gain is not None
+def _values(
+    items: Iterable[LabelledItem], scale: ItemScale
+) -> dict[tuple[str, str | None], dict[str, Value]]:
+    """By run and topic, None where items have no topic, the value of each measure."""
+    labels: dict[tuple[str, str | None], Counter[str | None]] = {}
+    expected: dict[tuple[str, str | None], list[float]] = {}
+    has_chances = False
+    for item in items:
+        at = scale.run_of(item.cell), scale.topic_of(item.cell)
+        labels.setdefault(at, Counter())[item.label] += 1
+        gain = expected_gain(item.probabilities or {}, scale.gains)
+        has_chances |= gain is not None
         if gain is None and item.label is not None:
-            gain = self._scale.gains[item.label]
+            gain = scale.gains.get(item.label)
         if gain is not None:
-            self._expected.setdefault(at, []).append(gain)
-
-    def rows(self, topics: Collection[str]) -> Iterator[ScoreRow]:
-        """Rows by run and measure; `topics` are those that every run has to have items of."""
-        if "topic_id" not in self._scale.key:
-            for (run_id, _), values in sorted(self.values().items()):
-                for measure, value in values.items():
-                    yield value_row(run_id, "all", measure, value)
-            return
-        board = Scoreboard(topics)
-        for (run_id, topic_id), values in self.values().items():
-            if topic_id in topics:
-                board.add(run_id, topic_id, values)
-        yield from board.rows()
-
-    def values(self) -> dict[tuple[str, Any], dict[str, Value]]:
-        """By run and topic, None where items have no topic, the value of each measure."""
-        found = {}
-        for at, counts in self._labels.items():
-            values = {
-                name: _mean(
-                    [gains[label] * n for label, n in counts.items() if label is not None],
-                    counts,
-                    gains,
-                )
-                for name, gains in self._scale.measures.items()
-            }
-            if self._has_chances:
-                earned = self._expected.get(at, [])
-                name = self._scale.measure + SUFFIX
-                values[name] = _mean(earned, counts, self._scale.gains)
-            found[at] = values
-        return found
+            expected.setdefault(at, []).append(gain)
+    found = {}
+    for at, counts in labels.items():
+        found[at] = {
+            name: _mean([gains[x] * n for x, n in counts.items() if x is not None], counts, gains)
+            for name, gains in scale.measures.items()
+        }
+        if has_chances:
+            name = scale.measure + SUFFIX
+            found[at][name] = _mean(expected.get(at, []), counts, scale.gains)
+    return found
 
 
 def _mean(earned: list[float], counts: Counter[str | None], gains: Mapping[str, float]) -> Value:

@@ -24,9 +24,9 @@ from ..engine.manifest import read_manifest
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection
 from ..inputs.hostile import looks_like_an_instruction
-from .item_scores import ITEMS, ItemScale, ItemScores, labelled_items, read_labelled
+from .item_scores import ITEMS, ItemScale, item_rows, labelled_items, read_labelled
 from .judged_items import JudgedItems
-from .program import Folder, Program, Run, Texts
+from .program import CellTexts, Folder, Program, Run
 from .scoreboard import Scoreboard
 
 if TYPE_CHECKING:
@@ -73,10 +73,8 @@ class Items(Program):
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """See Program."""
         scale = ItemScale(**folder.notes[ITEMS])
-        scores = ItemScores(scale)
-        for item in read_labelled(folder.need(FILE), scale, folder.problems):
-            scores.add(item)
-        board.extend(scores.rows(folder.topics or ()))
+        items = read_labelled(folder.need(FILE), scale, folder.problems)
+        board.extend(item_rows(items, scale, folder.topics or ()))
 
     def scale(self, folder: Path) -> ItemScale | None:
         """See Program."""
@@ -88,9 +86,7 @@ class Items(Program):
         scale, topics = ItemScale(**folder.notes[ITEMS]), folder.topics or ()
         return labelled_items(folder.need(FILE), scale, topics, folder.problems)
 
-    def texts(
-        self, config: Config, folder: Path, wanted: Names[Cell]
-    ) -> Iterator[tuple[Cell, Texts]]:
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         rows = load_items(config).rows()
         return ((row.cell, dict(row.inputs)) for row in rows if row.cell in wanted)
@@ -201,7 +197,7 @@ def _check(found: ItemCollection, limit: int | None) -> None:
 class _Calls:
     """The items of a file as they go into calls: one by one, or a window of them.
 
-    A call is made when the last of its items is read; until then the others are held. Of a file
+    A call is made when the last of its items is read; until then the others wait. Of a file
     whose answers stand one after the other that is one answer at a time.
     """
 
@@ -228,14 +224,14 @@ class _Calls:
             for number, row in enumerate(self._collection.rows()):
                 yield [number], [row], self._item([row])
             return
-        held: dict[int, tuple[list[int], list[ItemRow]]] = {}
+        begun: dict[int, tuple[list[int], list[ItemRow]]] = {}
         for number, row in enumerate(self._collection.rows()):
             call = int(self._call_of[number])
-            numbers, rows = held.setdefault(call, ([], []))
+            numbers, rows = begun.setdefault(call, ([], []))
             numbers.append(number)
             rows.append(row)
             if len(rows) == self._sizes[call]:
-                del held[call]
+                del begun[call]
                 yield numbers, rows, self._item(rows)
 
     def _item(self, group: list[ItemRow]) -> Item:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -62,7 +63,7 @@ class Collected:
     """Items as they are read, each with its weight in the families of measures."""
 
     def __init__(self, families: Sequence[str]) -> None:
-        self.place: dict[Cell, int] = {}
+        self.index: dict[Cell, int] = {}
         self.runs: list[str] = []
         self.labels: list[str | None] = []
         self.probabilities: list[Mapping[str, float] | None] = []
@@ -81,7 +82,7 @@ class Collected:
         is_first: bool = True,
     ) -> None:
         """Add an item, or to the weights of one that is there."""
-        at = self.place.setdefault(cell, len(self.runs))
+        at = self.index.setdefault(cell, len(self.runs))
         if at == len(self.runs):
             self.runs.append(run_id)
             self.labels.append(label)
@@ -103,7 +104,7 @@ class Collected:
     ) -> JudgedItems:
         """The items with their measures; `families` and `gains` by measure, `topics` by family."""
         at = key_names.index("topic_id")
-        of_item = [cell[at] for cell in self.place]
+        of_item = [cell[at] for cell in self.index]
         measures = []
         for name, family in families.items():
             counts = set(topics[family])
@@ -114,10 +115,32 @@ class Collected:
             kind,
             scale,
             key_names,
-            list(self.place),
+            list(self.index),
             self.runs,
             self.labels,
             self.probabilities,
             np.array(self.is_first, dtype=bool),
             measures,
         )
+
+
+def equal_items(
+    given: Sequence[tuple[Cell, str, str | None, Mapping[str, float] | None]],
+    kind: LabelKind,
+    scale: tuple[str, ...],
+    key_names: tuple[str, ...],
+    gains: Mapping[str, Mapping[str, float]],
+    topics: Sequence[str],
+) -> JudgedItems:
+    """Items of which each counts the same in its topic and run.
+
+    Args:
+        given: of each its cell, run, label and probabilities.
+        gains: by measure; topics: over which they are means.
+    """
+    at = key_names.index("topic_id")
+    sizes = Counter((run_id, cell[at]) for cell, run_id, _, _ in given)
+    found = Collected([ALL])
+    for cell, run_id, label, probabilities in given:
+        found.add(cell, run_id, label, probabilities, {ALL: 1 / sizes[run_id, cell[at]]})
+    return found.items(kind, scale, key_names, dict.fromkeys(gains, ALL), gains, {ALL: topics})

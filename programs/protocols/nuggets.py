@@ -30,7 +30,7 @@ from .expected import (
     has_probabilities,
 )
 from .judged_items import Collected, JudgedItems
-from .program import Folder, Named, Program, Run, Texts, need_answers
+from .program import CellTexts, Folder, Program, Run, need_answers
 from .relevance import candidate_grades, check_candidates, makes_bank
 from .scoreboard import LENGTH, Scoreboard, nugget_values
 
@@ -93,17 +93,15 @@ class Nuggets(Program):
             board.add(run_id, topic_id, dict.fromkeys(measures, NOT_JUDGED))
         board.leave_out(MEASURES, folder.notes.get(LEFT_OUT, ()))
 
-    def relabelled(
-        self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
-    ) -> bool:
+    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """See Program."""
         topics = {cell[0] for cell in labels}
         for row in read_assignments(path, Problems()):
             if row.topic_id in topics:
-                run, nuggets = named(row.run_id), [assigned.nugget for assigned in row.nuggets]
-                given = [labels.get((row.topic_id, run, nugget.id)) for nugget in nuggets]
+                nuggets = [assigned.nugget for assigned in row.nuggets]
+                given = [labels.get((row.topic_id, row.run_id, nugget.id)) for nugget in nuggets]
                 values = nugget_values(given, [nugget.importance for nugget in nuggets], None)
-                board.add(run, row.topic_id, values)
+                board.add(row.run_id, row.topic_id, values)
         return True
 
     def left_out(self, measure: str, folder: Folder) -> Names[str]:
@@ -147,9 +145,7 @@ class Nuggets(Program):
         families = {name: family for name, family in families.items() if counted[family]}
         return found.items("nuggets", NUGGET_SCALE, NUGGET_KEY, families, NUGGET_GAINS, counted)
 
-    def texts(
-        self, config: Config, folder: Path, wanted: Names[Cell]
-    ) -> Iterator[tuple[Cell, Texts]]:
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """The question; answer and nugget stand in the assignments."""
         topics = load_collection(config.data, config.run.limit).topics
         for cell in wanted:

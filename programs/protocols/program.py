@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Collection as Names
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..engine.session import Session
 
 Texts = dict[str, str]
-Named = Callable[[str], str]
+CellTexts = Iterator[tuple[Cell, Texts]]
 
 
 @dataclass
@@ -162,15 +162,12 @@ class Program(ABC):
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """Put the values of all answers on the board, from files and notes alone."""
 
-    def relabelled(
-        self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
-    ) -> bool:
+    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """Put on the board what its file would score under other labels; False: it cannot.
 
         Args:
             path: a file of its `file_kind`.
             labels: by cell, those of the topics that count; a cell without one is not judged.
-            named: the name of a run in those cells.
         """
         return False
 
@@ -186,9 +183,7 @@ class Program(ABC):
         """Everything that was judged, with its weight in each measure; None: it cannot tell."""
         return None
 
-    def texts(
-        self, config: Config, folder: Path, wanted: Names[Cell]
-    ) -> Iterator[tuple[Cell, Texts]]:
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """What a person has to read to judge these cells, from the files that were judged.
 
         Raises: InputError if a file is not there any more.

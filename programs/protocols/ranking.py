@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...metrics import Value, mean_over_topics, ranking_scores
+from ...metrics import Value, ranking_scores
 from ...records.rows import Ranking, ScoreRow
-from .scoreboard import value_row
+from .scoreboard import Scoreboard
 
 # arXiv:2406.06519 feeds its grades to such measures; computed by ir_measures.
 RANKING_MEASURES = ("nDCG@10", "P(rel=2)@10", "AP(rel=2)")
@@ -34,15 +34,11 @@ def ranking_rows(grades: Grades, candidates: Mapping[str, Ranking]) -> list[Scor
         return []
     found = ranking_scores(judged, run, RANKING_MEASURES).by_topic if run else {}
     run_id = next(iter(candidates.values())).run_id
-    rows = []
-    for measure in RANKING_MEASURES:
-        values = {}
-        for topic, given in grades.items():
-            value, n = found.get(measure, {}).get(topic), len(judged[topic])
+    board = Scoreboard(grades)
+    for topic, given in grades.items():
+        n = len(judged[topic])
+        for measure in RANKING_MEASURES:
+            value = found.get(measure, {}).get(topic)
             low, high = (value, value) if n == len(given) else (0.0, 1.0)
-            values[topic] = Value(value, n, len(given) - n, low, high)
-            rows.append(value_row(run_id, topic, measure, values[topic]))
-        mean, n_topics = mean_over_topics(values, None)
-        row = value_row(run_id, "all", measure, mean)
-        rows.append(row.model_copy(update={"n_topics": n_topics}))
-    return rows
+            board.add(run_id, topic, {measure: Value(value, n, len(given) - n, low, high)})
+    return list(board.rows())

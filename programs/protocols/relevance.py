@@ -13,7 +13,7 @@ from ...records.relevance import RelevanceLabel, read_relevance, relevance_row
 from ..config.sections import Config
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
-from .program import Folder, Program, Run, Texts
+from .program import CellTexts, Folder, Program, Run
 from .ranking import ranking_rows
 from .scoreboard import Scoreboard
 
@@ -54,9 +54,7 @@ class Relevance(Program):
         rankings = read_candidates(candidates, folder.problems).rankings
         board.extend(ranking_rows(grades, rankings))
 
-    def texts(
-        self, config: Config, folder: Path, wanted: Names[Cell]
-    ) -> Iterator[tuple[Cell, Texts]]:
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         data = load_collection(config.data, config.run.limit)
         for cell in wanted:

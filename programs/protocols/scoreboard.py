@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from ...metrics import Value, mean_over_topics, nugget_scores, support_scores
+from ...metrics import Value, mean_over_topics, nugget_scores
 from ...records.rows import ScoreRow
-from ...records.support import SupportLabels
 
 LENGTH = "length"  # words
 # Means over the topics that a run answered: an answer that is not there is not short and claims
@@ -25,12 +24,16 @@ class Scoreboard:
     def __init__(self, topics: Collection[str] | None = None) -> None:
         self._topics = list(dict.fromkeys(topics)) if topics is not None else None
         self._cells: dict[str, dict[str, dict[str, Value]]] = {}
-        self._left_out: dict[str, set[str]] = {}  # by measure
+        self._left_out: dict[str | None, set[str]] = {}  # by measure; None: from all
         self._ready: list[ScoreRow] = []
 
-    def leave_out(self, measures: Collection[str], topics: Collection[str]) -> None:
-        """Topics on which these measures mean nothing, as those of nuggets where there are none."""
-        for measure in measures:
+    def leave_out(self, measures: Collection[str] | None, topics: Collection[str]) -> None:
+        """Topics on which these measures mean nothing, as those of nuggets where there are none.
+
+        Args:
+            measures: None: all.
+        """
+        for measure in (None,) if measures is None else measures:
             self._left_out.setdefault(measure, set()).update(topics)
 
     def add(self, run_id: str, topic_id: str, values: Mapping[str, Value]) -> None:
@@ -67,8 +70,7 @@ class Scoreboard:
                 mean, n_topics = mean_over_topics(
                     known, wanted if measure not in OF_ANSWERED else None
                 )
-                row = value_row(run_id, "all", measure, mean)
-                yield row.model_copy(update={"n_topics": n_topics})
+                yield value_row(run_id, "all", measure, mean, n_topics)
 
     def _must_answer(self, measure: str, topics: Sequence[str]) -> set[str]:
         """The topics on which a measure means something.
@@ -84,7 +86,8 @@ class Scoreboard:
         ]
         defined = {topic for topic, value in cells if value.high is not None}
         undefined = {topic for topic, _ in cells} - defined
-        return set(topics) - undefined - self._left_out.get(measure, set())
+        left_out = (self._left_out.get(name, set()) for name in (measure, None))
+        return set(topics).difference(undefined, *left_out)
 
 
 def nugget_values(
@@ -97,24 +100,10 @@ def nugget_values(
     return values
 
 
-def support_values(labels: SupportLabels, *, all_citations: bool) -> dict[str, Value]:
-    """The support measures of one answer; the `_all` ones only where all were asked for."""
-    by_sentence = [[c.label for c in s.citations] for s in labels.sentences]
-    return citation_values(by_sentence, all_citations=all_citations)
-
-
-def citation_values(
-    labels: Sequence[Sequence[str | None]], *, all_citations: bool
-) -> dict[str, Value]:
-    """As `support_values`, from the labels of each sentence's citations."""
-    values = support_scores(labels)
-    if not all_citations:
-        values = {name: v for name, v in values.items() if not name.endswith("_all")}
-    return values
-
-
-def value_row(run_id: str, topic_id: str, measure: str, value: Value) -> ScoreRow:
-    """One value as a row."""
+def value_row(
+    run_id: str, topic_id: str, measure: str, value: Value, n_topics: int | None = None
+) -> ScoreRow:
+    """One value as a row; of a mean with the topics that it is over."""
     return ScoreRow(
         run_id=run_id,
         topic_id=topic_id,
@@ -124,4 +113,5 @@ def value_row(run_id: str, topic_id: str, measure: str, value: Value) -> ScoreRo
         n_unjudged=value.n_unjudged,
         low=value.low,
         high=value.high,
+        n_topics=n_topics,
     )

@@ -6,6 +6,7 @@ from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ...metrics import Value, support_scores
 from ...metrics.gains import SUPPORT_GAINS
 from ...records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE, Cell
 from ...records.reading.problems import InputError, Problems
@@ -17,8 +18,8 @@ from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
 from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
-from .program import Folder, Named, Program, Run, Texts, need_answers
-from .scoreboard import Scoreboard, citation_values, support_values
+from .program import CellTexts, Folder, Program, Run, need_answers
+from .scoreboard import Scoreboard
 
 FILE = "support.jsonl"
 
@@ -87,24 +88,22 @@ class Support(Program):
         is_expected = False
         for row in read_support(path, folder.problems):
             is_expected |= has_probabilities(row)
-            board.add(row.run_id, row.topic_id, support_values(row, all_citations=every))
+            given = [[c.label for c in s.citations] for s in row.sentences]
+            board.add(row.run_id, row.topic_id, _asked(support_scores(given), every))
         for row in read_support(path, Problems()) if is_expected else ():
-            values = expected_support_values(row, all_citations=every)
-            board.add(row.run_id, row.topic_id, values)
+            board.add(row.run_id, row.topic_id, _asked(expected_support_values(row), every))
 
-    def relabelled(
-        self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
-    ) -> bool:
+    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """See Program."""
         topics = {cell[0] for cell in labels}
         for row in read_support(path, Problems()):
             if row.topic_id in topics:
-                at = (row.topic_id, named(row.run_id))
+                at = (row.topic_id, row.run_id)
                 given = [
                     [labels.get((*at, str(s.id), c.passage_id)) for c in s.citations]
                     for s in row.sentences
                 ]
-                board.add(at[1], row.topic_id, citation_values(given, all_citations=True))
+                board.add(row.run_id, row.topic_id, support_scores(given))
         return True
 
     def items(self, folder: Folder) -> JudgedItems:
@@ -124,9 +123,7 @@ class Support(Program):
         counted = dict.fromkeys(found.weights, every)
         return found.items("support", SUPPORT_SCALE, SUPPORT_KEY, families, SUPPORT_GAINS, counted)
 
-    def texts(
-        self, config: Config, folder: Path, wanted: Names[Cell]
-    ) -> Iterator[tuple[Cell, Texts]]:
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         data = load_collection(config.data, config.run.limit)
         for answer, passages in data.cited_answers():
@@ -138,6 +135,11 @@ class Support(Program):
                     if cell in wanted and name in passages:
                         texts = {"question": question, "sentence": sentence.text}
                         yield cell, {**texts, "passage": passages[name].text}
+
+
+def _asked(values: Mapping[str, Value], every: bool) -> dict[str, Value]:
+    """The measures of an answer; the `_all` ones only where every citation was asked about."""
+    return {name: value for name, value in values.items() if every or "_all" not in name}
 
 
 def _items(
@@ -156,11 +158,11 @@ def _items(
 
 def _total(collection: Collection, most: int | None) -> int:
     """Items with a text; where reports carry documents of their own, at most that many."""
-    held, inline = collection.passages, bool(collection.files_with_documents)
+    known, inline = collection.passages, bool(collection.files_with_documents)
     return sum(
         n
         for (rank, passage_id), n in collection.cited.items()
-        if (most is None or rank < most) and (inline or passage_id in held)
+        if (most is None or rank < most) and (inline or passage_id in known)
     )
 
 

@@ -26,13 +26,13 @@ class Labelled:
 
     measure: Measure
     run_ids: list[str]  # (n_runs,) sorted
-    runs: Ints  # (n,) place of the item's run in run_ids
+    runs: Ints  # (n,) index of the item's run in run_ids
     has_probabilities: bool
     judged: Floats  # (n,) by probabilities where there are some; nan = not judged
-    judged_level: Ints  # (n,) place of the judge's label among the gains; -1 = not judged
+    judged_level: Ints  # (n,) index of the judge's label among the gains; -1 = not judged
     human_level: Ints  # (n,) of the human label; -1 = not labelled
     weights: Floats  # (n,)
-    topics: Ints  # (n,) place of the topic in measure.topics
+    topics: Ints  # (n,) index of the topic in measure.topics
     strata: Ints  # (n,)
 
     @cached_property
@@ -123,12 +123,12 @@ def labelled(items: JudgedItems, human: Sequence[str | None], measure: Measure) 
     """The items of a measure with their labels; `human`: (n_items,), None = not labelled."""
     on = measure.weights > 0
     levels = np.unique(list(measure.gains.values()))
-    place = {label: int(np.searchsorted(levels, gain)) for label, gain in measure.gains.items()}
+    index = {label: int(np.searchsorted(levels, gain)) for label, gain in measure.gains.items()}
     topic_at = {topic: i for i, topic in enumerate(measure.topics)}
     topics = np.array([topic_at.get(topic, -1) for topic in items.topics], dtype=np.int64)
 
     def level(labels: Sequence[str | None]) -> Ints:
-        found = [-1 if label is None else place[label] for label in labels]
+        found = [-1 if label is None else index[label] for label in labels]
         return np.array(found, dtype=np.int64)[on]
 
     run_ids, runs = np.unique(np.array(items.runs)[on], return_inverse=True)

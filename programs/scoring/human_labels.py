@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...records.labels.cells import Cell, check_labelled
+from ...records.labels.cells import Cell, check_labelled, check_same_things
 from ...records.labels.kinds import file_kind
 from ...records.labels.label_rows import csv_lines
 from ...records.labels.labels import read_labels
-from ...records.labels.run_names import run_aliases
+from ...records.labels.run_names import cell_run_aliases, renamed
 from ...records.reading.fields import read_lines, shorten
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
@@ -54,9 +54,7 @@ def human_labels(
     check_labelled(first, labels)
     cells = first.cells
     items = read_items(path, first.kind, problems, topics)
-    if items.key_names != first.key_names:
-        keys = " and ".join(", ".join(names) for names in (items.key_names, first.key_names))
-        raise InputError(f"{path} and {labels}: labels of different things ({keys})")
+    check_same_things(path, items.key_names, labels, first.key_names)
     if "run_id" in items.key_names:
         cells = _with_judged_runs(cells, items, labels, problems)
     cells = _of_items(cells, items, path, labels, problems, ignore_others)
@@ -86,16 +84,15 @@ def _random_alone(
 def _with_judged_runs(
     cells: Mapping[Cell, str], items: JudgedItems, labels: Path, problems: Problems
 ) -> dict[Cell, str]:
-    at = items.key_names.index("run_id")
-    judged = set(items.runs)
-    names = {run: run for run in judged}
-    names |= run_aliases(judged, {cell[at] for cell in cells})
+    at, judged = items.key_names.index("run_id"), set(items.runs)
+    names = cell_run_aliases(items.cells, cells, items.key_names)
     found, others = {}, Counter[str]()
     for cell, label in cells.items():
-        if (name := names.get(cell[at])) is None:
-            others[cell[at]] += 1
+        own = renamed(cell, items.key_names, names)
+        if own[at] in judged:
+            found[own] = label
         else:
-            found[(*cell[:at], name, *cell[at + 1 :])] = label
+            others[cell[at]] += 1
     if others:
         what = f"{others.total()} labels of {len(others)} runs that were not judged"
         problems.skip(labels, 1, "other_runs", f"{what}, as {shorten(min(others))!r}")
@@ -142,19 +139,19 @@ def _of_items(
     missing = [cell for cell in cells if cell[at] in topics and cell not in judged]
     later = [cell for cell in missing if cell[:-1] in sentences]
     others = [cell for cell in missing if cell[:-1] not in sentences]
-    told = {}
+    notes = {}
     if other_topics:
         what = f"{len(other_topics)} labels are of {len(set(other_topics))} topics that are not"
-        told["other_topics"] = f"{what} judged in {path}, as {shorten(min(other_topics))!r}"
+        notes["other_topics"] = f"{what} judged in {path}, as {shorten(min(other_topics))!r}"
     if others:
         what = f"{len(others)} labels are of items that are not in {path}"
-        told["other_items"] = f"{what}, as {shorten(' '.join(min(others)))!r}"
-    if told and not ignore_others:
-        what = next(iter(told.values()))
+        notes["other_items"] = f"{what}, as {shorten(' '.join(min(others)))!r}"
+    if notes and not ignore_others:
+        what = next(iter(notes.values()))
         raise InputError(f"{labels}: {what}; --ignore-other-labels leaves such labels out")
     if later:
         what = f"{len(later)} labels of citations that were not judged"
-        told["other_citations"] = f"{what}, as {' '.join(min(later))}"
-    for kind, what in told.items():
+        notes["other_citations"] = f"{what}, as {' '.join(min(later))}"
+    for kind, what in notes.items():
         problems.skip(labels, 1, kind, what)
     return {c: label for c, label in cells.items() if c in judged and c[at] in topics}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from ...records.reading.problems import InputError, Problems
 from ...records.relevance import read_relevance
 from ...records.topics import read_topics
 from ..protocols.judged_files import are_ordered, judged_file
-from ..protocols.judged_items import ALL, Collected, JudgedItems
+from ..protocols.judged_items import ALL, JudgedItems, equal_items
 from ..protocols.program import Folder
 from ..protocols.table import programs
 
@@ -65,17 +64,12 @@ def _labels(path: Path, problems: Problems, wanted: Sequence[str] | None) -> Jud
         what = f"{file.n_unlabelled} items without a label are left out of the judged items"
         problems.skip(path, 1, "unlabelled", what)
     run_of = {cell: ALL if run_at is None else cell[run_at] for cell in cells}
-    sizes = Counter((run_of[cell], cell[at]) for cell in cells)
-    found = Collected([ALL])
-    for cell, label in cells.items():
-        weights = {ALL: 1 / sizes[run_of[cell], cell[at]]}
-        found.add(cell, run_of[cell], label, file.probabilities.get(cell), weights)
     if are_ordered(file.kind, file.scale):
         gains = scale_gains(file.scale)
     else:
         gains = label_shares(file.scale)
         what = f"nothing says which of {', '.join(file.scale)} is better: no mean gain, only shares"
         problems.skip(path, 1, "no_order", what)
-    counted = sorted({topic for _, topic in sizes}) if wanted is None else wanted
-    families = dict.fromkeys(gains, ALL)
-    return found.items(file.kind, file.scale, file.key_names, families, gains, {ALL: counted})
+    given = [(c, run_of[c], label, file.probabilities.get(c)) for c, label in cells.items()]
+    counted = sorted({cell[at] for cell in cells}) if wanted is None else wanted
+    return equal_items(given, file.kind, file.scale, file.key_names, gains, counted)

@@ -47,13 +47,13 @@ class Result:
     @property
     def judgements(self) -> dict[str, list[dict[str, Any]]]:
         """The rows of each judgement file that there is, by its name."""
-        names = [name.removesuffix(".jsonl") for name in judgement_files()]
-        return {name: list(self._rows(name)) for name in names if self._has(name)}
+        names = [name for name in judgement_files() if (self.folder / name).is_file()]
+        return {name.removesuffix(".jsonl"): list(self._rows(name)) for name in names}
 
     @property
     def unjudged(self) -> list[dict[str, Any]]:
         """What did not arrive, with its reason and raw reply."""
-        return list(self._rows("unjudged"))
+        return list(self._rows("unjudged.jsonl"))
 
     @property
     def n_judged(self) -> int:
@@ -69,9 +69,8 @@ class Result:
     def is_complete(self) -> bool:
         """Whether the share that is missing is within what the config allows."""
         allowed: float = self.manifest["config"]["run"]["allow_missing"]
-        return (
-            bool(self.manifest["share_missing"] <= allowed) and not self.manifest["limit_reached"]
-        )
+        is_enough: bool = self.manifest["share_missing"] <= allowed
+        return is_enough and not self.manifest["limit_reached"]
 
     def to_pandas(self) -> pandas.DataFrame:
         """The score rows as a DataFrame, columns as in scores.jsonl; needs pandas."""
@@ -79,11 +78,8 @@ class Result:
 
         return pandas.DataFrame([row.model_dump() for row in self.scores])
 
-    def _has(self, name: str) -> bool:
-        return (self.folder / f"{name}.jsonl").is_file()
-
     def _rows(self, name: str) -> Iterator[dict[str, Any]]:
         problems = Problems()
-        for _, row in json_lines(self.folder / f"{name}.jsonl", problems):
+        for _, row in json_lines(self.folder / name, problems):
             yield row
         problems.raise_errors()

@@ -71,9 +71,8 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
             row.run_id: {} for row in given if row.run_id not in ORACLES
         }
         for row in cells:
-            if row.run_id in ORACLES:
-                continue
-            of_run[row.run_id][row.topic_id] = row.value
+            if row.run_id in of_run:
+                of_run[row.run_id][row.topic_id] = row.value
         values[measure] = of_run
     if not values:
         raise InputError(f"{path}: no scores by topic in it, which the tests need")

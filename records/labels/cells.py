@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +65,15 @@ def check_labelled(labels: LabelFile, path: Path) -> None:
     """Raise InputError for a file whose items all lack a label, as a sheet to fill in does."""
     if labels.n_unlabelled and not labels.cells and not any(labels.annotations.values()):
         raise InputError(f"{path}: none of its {labels.n_unlabelled:,} items has a label yet")
+
+
+def check_same_things(
+    path: Path, key_names: Sequence[str], other: Path, other_names: Sequence[str]
+) -> None:
+    """Raise InputError unless both files name what they label by the same ids."""
+    if key_names != other_names:
+        keys = " and ".join(", ".join(names) for names in (key_names, other_names))
+        raise InputError(f"{path} and {other}: labels of different things ({keys})")
 
 
 class Cells:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from .cells import Cell
 
 
 def run_aliases(truth: Collection[str], judged: Collection[str]) -> dict[str, str]:
@@ -15,3 +17,21 @@ def run_aliases(truth: Collection[str], judged: Collection[str]) -> dict[str, st
             found[name] = fits[0]
     taken = list(found.values())
     return {name: run for name, run in found.items() if taken.count(run) == 1}
+
+
+def cell_run_aliases(
+    truth: Iterable[Cell], judged: Iterable[Cell], key_names: Sequence[str]
+) -> dict[str, str]:
+    """As `run_aliases`, of the runs of cells with these ids; none where cells name no run."""
+    if "run_id" not in key_names:
+        return {}
+    at = key_names.index("run_id")
+    return run_aliases({cell[at] for cell in truth}, {cell[at] for cell in judged})
+
+
+def renamed(cell: Cell, key_names: Sequence[str], names: Mapping[str, str]) -> Cell:
+    """A cell with these ids, its run under another name where `names` has one."""
+    if "run_id" not in key_names:
+        return cell
+    at = key_names.index("run_id")
+    return (*cell[:at], names.get(cell[at], cell[at]), *cell[at + 1 :])

@@ -75,6 +75,14 @@ def test_options_stand_under_panels(judge):
     assert "2%; default: 0." in " ".join(panels["Output"].split())
 
 
+def test_help_says_what_a_value_looks_like(judge):
+    _, out, _ = judge("run", "--help")
+    for option in ("--set NAME=VALUE ", "--fail-under MEASURE=VALUE ", "--gpus <int> "):
+        assert f"  {option} " in out
+    _, out, _ = judge("next", "--help")
+    assert "  results... <path>  " in out
+
+
 def test_every_command_has_a_line_and_a_page(judge):
     _, out, _ = judge("--help")
     for name, (_, line) in COMMANDS.items():

@@ -61,7 +61,8 @@ def rendered(case):
 
 
 def test_the_rendered_prompt_is_the_approved_one(case):
-    path = GOLDEN / f"{case.name}.{case.predictor}.txt"
+    room = "makers" if ".makers." in type(case.make("lexical")).__module__ else ""
+    path = GOLDEN / room / f"{case.name}.{case.predictor}.txt"
     found = rendered(case)
     if os.environ.get("NUGGETJUDGE_APPROVE"):
         path.write_text(found, encoding="utf-8")
@@ -74,7 +75,7 @@ def test_the_rendered_prompt_is_the_approved_one(case):
 
 
 def test_there_is_no_approved_file_without_a_judge():
-    names = {path.name for path in GOLDEN.iterdir()}
+    names = {path.name for path in GOLDEN.rglob("*.txt")}
     assert names == {
         "nuggetizer.update.txt",
         "nugget_importance.rate.txt",

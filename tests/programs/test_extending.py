@@ -108,6 +108,7 @@ def packages(tmp_path_factory):
             "gone": "no_such_module:Program",
             "faulty": "faults:Faulty",
             "nameless": "faults:Other",
+            "renamed": "brevity:Length",
         },
         "nuggetjudge.judges": {"lost": "no_such_module:Judge", "number": "faults:NUMBER"},
     }
@@ -281,6 +282,7 @@ def _strings(part):
         (("run", "gone", *DATA), "program gone: no_such_module:Program cannot be loaded (Module"),
         (("run", "faulty", *DATA), "faults:Faulty cannot be loaded (RuntimeError: two lines)"),
         (("run", "nameless", *DATA), "faults:Other is no Program of that name"),
+        (("run", "renamed", *DATA), "brevity:Length is no Program of that name"),
         (
             ("run", "items", "--judge", "lost", "--items", DEMO / "labels" / "grounded.jsonl"),
             "judge lost: no_such_module:Judge cannot be loaded (Module",
@@ -290,6 +292,7 @@ def _strings(part):
             "judge number: faults:NUMBER is no class of judges",
         ),
         (("run", "length", *DATA, "--set", "judges.nobody.window=2"), "there is no judge 'nobody'"),
+        (("run", "length", *DATA, "--set", "judges.brevity.window=2"), "it judges one thing at"),
     ],
 )  # fmt: skip
 def test_an_unknown_or_broken_one_is_one_line(judge, tmp_path, command, says):

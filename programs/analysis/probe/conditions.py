@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from ....backends.gateway import Backend
 from ....judges import ItemJudge
 from ....judges.calls import answers, calls
 from ....judges.variants import listed_labels, shown_inputs, with_first_input, with_label_order
@@ -25,8 +26,8 @@ BASE = "base"
 class Condition:
     """A judge, and the order in which it is given the items.
 
-    `name` says what is changed in a word, `what` for people. `calls` has the places of the items
-    that go into one call each.
+    `name` says what is changed in a word, `what` for people. `calls` has the positions of the
+    items that go into one call each.
     """
 
     name: str
@@ -67,12 +68,13 @@ class Conditions:
         self._items = items
         self._rng = {kind: np.random.default_rng([seed, i]) for i, kind in enumerate(KINDS)}
         self._repeats = repeats
-        self._given = list(range(len(items)))
-        said = f"window {judge.window}, " if judge.listed else ""
-        form = judge.backend.config.reply_schema if judge.backend is not None else "none"
-        said += "given order" if _way(judge) == "lexical" else f"given order, schema {form}"
-        self.found = [self._condition(BASE, BASE, said, judge, self._given)]
+        self._model = backend_of(judge).config
+        self.found: list[Condition] = []
         self.skipped: list[Skipped] = []
+        what = f"window {judge.window}, given order" if judge.listed else "given order"
+        is_lexical = self._model.way == "lexical"
+        what += "" if is_lexical else f", schema {self._model.reply_schema}"
+        self._add(BASE, BASE, what, judge)
         makers = {
             "batch": self._batches,
             "order": self._orders,
@@ -86,25 +88,19 @@ class Conditions:
                 makers[kind]()
 
     def _batches(self) -> None:
-        if self._judge.listed is None:
-            self._skip("batch", f"the {self._judge.name} judge takes one item a call")
-            return
-        for size in BATCHES:
+        for size in BATCHES if self._takes_several("batch") else ():
             if size != self._judge.window:
                 twin = self._judge.deepcopy()
                 twin.window = size
                 what = f"{size} items a call" if size > 1 else "1 item a call"
-                self._add_if_new(self._condition(f"batch-{size}", "batch", what, twin, self._given))
+                self._add(f"batch-{size}", "batch", what, twin)
 
     def _orders(self) -> None:
-        if self._judge.listed is None:
-            self._skip("order", f"the {self._judge.name} judge takes one item a call")
-            return
         groups = answers(self._judge, self._items)
-        for n in range(1, self._repeats + 1):
+        for n in range(1, self._repeats + 1 if self._takes_several("order") else 1):
             order = [int(i) for group in groups for i in self._rng["order"].permutation(group)]
             what = f"items of an answer in random order {n}"
-            self._add_if_new(self._condition(f"order-{n}", "order", what, self._judge, order))
+            self._add(f"order-{n}", "order", what, self._judge, order)
 
     def _label_orders(self) -> None:
         labels = listed_labels(self._judge)
@@ -119,54 +115,54 @@ class Conditions:
                 orders.setdefault(order)
         for n, order in enumerate(orders, 1):
             twin = with_label_order(self._judge, order)
-            what = f"labels {', '.join(order)}"
-            self.found.append(self._condition(f"labels-{n}", "labels", what, twin, self._given))
+            self._add(f"labels-{n}", "labels", f"labels {', '.join(order)}", twin)
 
     def _inputs(self) -> None:
         for name in shown_inputs(self._judge)[1:]:
             twin = with_first_input(self._judge, name)
-            what = f"{name} shown first"
-            self.found.append(self._condition(f"input-{name}", "input", what, twin, self._given))
+            self._add(f"input-{name}", "input", f"{name} shown first", twin)
 
     def _replicates(self) -> None:
         for n in range(1, self._repeats + 1):
             twin = self._judge.deepcopy()
             twin.replicate = n
-            what = f"asked again, time {n}"
-            found = self._condition(f"replicate-{n}", "replicates", what, twin, self._given)
-            self.found.append(found)
+            self._add(f"replicate-{n}", "replicates", f"asked again, time {n}", twin)
 
     def _schemas(self) -> None:
-        backend = self._judge.backend
-        if backend is None or _way(self._judge) not in ("http", "litellm", "vllm"):
-            self._skip("schema", f"model {_way(self._judge)} takes no reply schema")
+        if self._model.way not in ("http", "litellm", "vllm"):
+            self._skip("schema", f"model {self._model.way} takes no reply schema")
             return
         for form in ("json_schema", "none"):
-            if form != backend.config.reply_schema:
+            if form != self._model.reply_schema:
                 twin = self._judge.deepcopy()
-                twin.backend = backend.varied(reply_schema=form)
+                twin.backend = backend_of(self._judge).varied(reply_schema=form)
                 what = "the reply's schema is sent" if form != "none" else "no reply schema is sent"
-                found = self._condition(f"schema-{form}", "schema", what, twin, self._given)
-                self.found.append(found)
+                self._add(f"schema-{form}", "schema", what, twin)
 
-    def _condition(
-        self, name: str, kind: str, what: str, judge: ItemJudge, order: list[int]
-    ) -> Condition:
+    def _takes_several(self, kind: str) -> bool:
+        """Whether the judge takes several items a call; if not, this kind is skipped."""
+        if self._judge.listed is None:
+            self._skip(kind, f"the {self._judge.name} judge takes one item a call")
+        return self._judge.listed is not None
+
+    def _add(
+        self, name: str, kind: str, what: str, judge: ItemJudge, order: list[int] | None = None
+    ) -> None:
+        """Add a condition, unless it changes the calls alone and one with the same is there."""
+        order = list(range(len(self._items))) if order is None else order
         in_order = calls(judge, [self._items[i] for i in order])
-        asked = [[order[place] for place in call] for call in in_order]
-        return Condition(name, kind, what, judge, order, asked)
-
-    def _add_if_new(self, condition: Condition) -> None:
-        """Add a condition, unless its calls are those of one that is there."""
-        for other in self.found:
-            if sorted(other.calls) == sorted(condition.calls):
-                self._skip(condition.name, f"the same calls as {other.name} on these items")
+        asked = [[order[i] for i in call] for call in in_order]
+        for other in self.found if kind in ("batch", "order") else ():
+            if sorted(other.calls) == sorted(asked):
+                self._skip(name, f"the same calls as {other.name} on these items")
                 return
-        self.found.append(condition)
+        self.found.append(Condition(name, kind, what, judge, order, asked))
 
     def _skip(self, name: str, reason: str) -> None:
         self.skipped.append(Skipped(name, reason))
 
 
-def _way(judge: ItemJudge) -> str:
-    return judge.backend.config.way if judge.backend is not None else ""
+def backend_of(judge: ItemJudge) -> Backend:
+    """What answers; a probed judge has one."""
+    assert judge.backend is not None
+    return judge.backend

@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from ....backends.config import ModelConfig
 from ....judges import ItemJudge
 from ....judges.verdicts import Verdict
 from ....metrics.agreement.shift import label_shift
-from ....metrics.bootstrap import Draws
 from ....records.judgements import Unjudged
 from ....records.labels.items import ItemRow
 from ...engine.estimates import Estimate
@@ -29,13 +27,14 @@ def probe_rows(
     conditions: Sequence[Condition],
     outcomes: Mapping[str, Sequence[Outcome]],
     costs: Sequence[Estimate],
-    draws: Draws,
+    seed: int,
 ) -> list[dict[str, Any]]:
     """One row a condition that was asked, the base first, and one of all replicates together.
 
     Args:
         outcomes: by condition, of each item in order.
         costs: of the conditions, as `plan_probe` has them.
+        seed: of the intervals.
     """
     labels: dict[str, list[str | None]] = {
         name: [outcome.label if isinstance(outcome, Verdict) else None for outcome in of_items]
@@ -49,14 +48,14 @@ def probe_rows(
         row |= _counts(judge, outcomes[condition.name])
         if condition.name != BASE:
             pairs = [(labels[BASE], labels[condition.name])]
-            row |= {"against": BASE} | _shift(judge, items, pairs, draws)
+            row |= {"against": BASE} | _shift(judge, items, pairs, seed)
         rows.append(row | {"cost": _cost(cost, costs[0])})
     again = [labels[c.name] for c in conditions if c.kind == "replicates"]
     if len(again) > 1:
         pairs = list(combinations([labels[BASE], *again], 2))
         what = f"base and {len(again)} replicates, each with each other"
         row = {"condition": AMONG, "what": what, "n_judged": 0, "n_unjudged": 0, "unjudged": {}}
-        shift = _shift(judge, items, pairs, draws) | {"best": None, "gain": None}
+        shift = _shift(judge, items, pairs, seed) | {"best": None, "gain": None}
         rows.append(row | {"against": "each other"} | shift | {"cost": None})
     return rows
 
@@ -65,18 +64,18 @@ def _counts(judge: ItemJudge, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """How the items of a condition ended, and the level of its labels."""
     given = Counter(outcome.label for outcome in outcomes if isinstance(outcome, Verdict))
     why = Counter(o.reason.value for o in outcomes if isinstance(o, Unjudged))
-    n = given.total()
-    scale = scale_of(judge)
-    gain = (
-        sum(judge.gains[label] * count for label, count in given.items()) if _ordered(judge) else 0
-    )
+    n, scale = given.total(), scale_of(judge)
+    best = gain = None
+    if n and _ordered(judge):
+        best = given[scale[-1]] / n
+        gain = sum(judge.gains[label] * count for label, count in given.items()) / n
     return {
         "n_judged": n,
         "n_unjudged": why.total(),
         "unjudged": dict(sorted(why.items())),
         "labels": {label: given[label] for label in scale},
-        "share_best": given[scale[-1]] / n if n and _ordered(judge) else None,
-        "mean_gain": gain / n if n and _ordered(judge) else None,
+        "share_best": best,
+        "mean_gain": gain,
     }
 
 
@@ -84,7 +83,7 @@ def _shift(
     judge: ItemJudge,
     items: Sequence[ItemRow],
     pairs: Sequence[tuple[list[str | None], list[str | None]]],
-    draws: Draws,
+    seed: int,
 ) -> dict[str, Any]:
     has_topics, has_runs = ("topic_id" in items[0].ids), ("run_id" in items[0].ids)
     return label_shift(
@@ -93,7 +92,7 @@ def _shift(
         judge.gains if _ordered(judge) else None,
         [topic_of(item) for item in items] if has_topics else None,
         [item.ids["run_id"] for item in items] if has_runs else None,
-        **draws,
+        seed=seed,
     ).as_dict()
 
 
@@ -117,9 +116,3 @@ def _cost(found: Estimate, base: Estimate) -> dict[str, Any]:
         "calls_of_base": found.calls / base.calls,
         "tokens_of_base": tokens / of_base,
     }
-
-
-def model_of(judge: ItemJudge) -> ModelConfig:
-    """The model that answers."""
-    assert judge.backend is not None
-    return judge.backend.config

@@ -21,8 +21,8 @@ def check_probe_folder(folder: Path) -> None:
     """Raise InputError unless the folder is new, empty, or of an earlier probe."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file, wanted a folder to write the probe to")
-    held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    if other := sorted(held - {ROWS, UNJUDGED, LABELS, MANIFEST}):
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if other := sorted(names - {ROWS, UNJUDGED, LABELS, MANIFEST}):
         raise InputError(f"{folder}: holds {other[0]!r}, which no probe wrote; name another --out")
 
 

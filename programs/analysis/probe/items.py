@@ -44,9 +44,9 @@ def probe_items(
     else:
         data = config.data.model_copy(update={"items": source})
         run = config.run.model_copy(update={"limit": None})
-        held = load_items(config.model_copy(update={"data": data, "run": run}))
-        problems.rows += held.problems.rows
-        items = list(held.rows())
+        loaded = load_items(config.model_copy(update={"data": data, "run": run}))
+        problems.rows += loaded.problems.rows
+        items = list(loaded.rows())
     problems.raise_errors()
     found = [item for item in items if all(text.strip() for text in item.inputs.values())]
     if n_without := len(items) - len(found):
@@ -68,8 +68,8 @@ def sample_items(
     """
     groups = answers(judge, items)
     by_topic: dict[str, list[list[int]]] = {}
-    for place in np.random.default_rng(seed).permutation(len(groups)):
-        group = groups[place]
+    for number in np.random.default_rng(seed).permutation(len(groups)):
+        group = groups[number]
         by_topic.setdefault(topic_of(items[group[0]]), []).append(group)
     chosen: list[int] = []
     for turn in zip_longest(*by_topic.values()):

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ....backends.budget import Budget, Usage
 from ....backends.errors import EndpointUnusable
-from ....backends.loop import run_sync
 from ....judges import ItemJudge
 from ....judges.calls import judge_items
 from ....judges.table import item_judges
-from ....metrics.bootstrap import LEVEL, RESAMPLES, Draws
 from ....records.labels.items import ItemRow
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...engine.estimates import Estimate
-from ...engine.panel import Panel, budget_of, check_prices, open_cache
+from ...engine.panel import Panel, budget_of, check_prices
 from ...engine.rehearsal import rehearse
-from .conditions import KINDS, REPEATS, Conditions, Kind, Skipped
-from .figures import Outcome, model_of, probe_rows, scale_of
+from ...engine.session import Session, run_session
+from .conditions import KINDS, REPEATS, Conditions, Kind, Skipped, backend_of
+from .figures import Outcome, probe_rows, scale_of
 from .items import probe_items, sample_items
 
 LIMIT = 200  # items
-
-Told = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -39,8 +35,6 @@ class Options:
     seed: int = 0
     repeats: int = REPEATS
     fields: Mapping[str, str] = field(default_factory=dict)
-    resamples: int = RESAMPLES
-    level: float = LEVEL
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,7 @@ def probe(
     problems: Problems,
     options: Options | None = None,
     *,
-    told: Told = lambda line: None,
+    report: Callable[[str], None] = lambda line: None,
 ) -> Probed:
     """Judge a sample of items under a base condition and under others, and compare the labels.
 
@@ -85,7 +79,7 @@ def probe(
         source: what holds the items, see `probe_items`.
         judge: assigner, support or relevance, or the YAML file of a judge of one's own.
         config: its judge and models are asked; `run` says what may be spent, and the cache.
-        told: is told of each condition before it is asked.
+        report: gets a line on each condition before it is asked.
 
     Raises: InputError for a source without items, or a limit in dollars without a price;
         EndpointUnusable when the base condition cannot be asked.
@@ -93,25 +87,19 @@ def probe(
     options = options or Options()
     config = _judged_by(config, judge, options)
     check_prices(config, [config.items.name])
-    budget = budget_of(config)
     costs, _ = plan_probe(source, judge, config, Problems(), options)
-    with _opened(config, budget) as panel:
-        built, items, conditions = _prepared(source, panel, config, problems, options)
-        draws: Draws = {
-            "resamples": options.resamples,
-            "seed": options.seed,
-            "level": options.level,
-        }
-        asked = run_sync(_ask_all(items, conditions, panel, budget, config.run.concurrency, told))
-        return Probed(
-            judge=_identity(built),
-            items=items,
-            rows=probe_rows(built, items, conditions.found, asked.outcomes, costs, draws),
-            skipped=[*conditions.skipped, *asked.unusable],
-            outcomes=asked.outcomes,
-            spent=asked.spent,
-            limit_reached=budget.reached,
-        )
+    asked = _asked(source, config, problems, options, budget_of(config), report)
+    return Probed(
+        judge=_identity(asked.judge),
+        items=asked.items,
+        rows=probe_rows(
+            asked.judge, asked.items, asked.conditions.found, asked.outcomes, costs, options.seed
+        ),
+        skipped=asked.conditions.skipped,
+        outcomes=asked.outcomes,
+        spent=asked.spent,
+        limit_reached=asked.budget.reached,
+    )
 
 
 def plan_probe(
@@ -123,25 +111,10 @@ def plan_probe(
     skipped: list[Skipped] = []
 
     def ask(alone: Config, panel: Panel) -> None:
-        _, items, conditions = _prepared(source, panel, alone, problems, options)
-        skipped.extend(conditions.skipped)
-        concurrency = alone.run.concurrency
-        run_sync(_ask_all(items, conditions, panel, Budget(), concurrency, lambda line: None))
+        asked = _asked(source, alone, problems, options, Budget(), lambda line: None, panel)
+        skipped.extend(asked.conditions.skipped)
 
     return rehearse(config.here(), ask), skipped
-
-
-@contextmanager
-def _opened(config: Config, budget: Budget) -> Iterator[Panel]:
-    """The judges of a config; all is closed at the end."""
-    cache = open_cache(config, [config.items.name])
-    panel = Panel(config.here(), cache=cache, budget=budget)
-    try:
-        yield panel
-    finally:
-        run_sync(panel.aclose())
-        if cache is not None:
-            cache.close()
 
 
 def _judged_by(config: Config, judge: str, options: Options) -> Config:
@@ -153,50 +126,56 @@ def _judged_by(config: Config, judge: str, options: Options) -> Config:
     return config.model_copy(update={"items": config.items.model_copy(update=update)})
 
 
-def _prepared(
-    source: Path, panel: Panel, config: Config, problems: Problems, options: Options
-) -> tuple[ItemJudge, list[ItemRow], Conditions]:
-    judge = panel.item_judge(str(config.items.judge))
-    every = probe_items(source, judge, config, problems)
-    items = sample_items(every, judge, options.limit, options.seed)
-    conditions = Conditions(judge, items, options.kinds, seed=options.seed, repeats=options.repeats)
-    return judge, items, conditions
-
-
 @dataclass
 class _Asked:
+    judge: ItemJudge
+    items: list[ItemRow]
+    conditions: Conditions
+    budget: Budget
     outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
     spent: dict[str, Usage] = field(default_factory=dict)
-    unusable: list[Skipped] = field(default_factory=list)
 
 
-async def _ask_all(
-    items: Sequence[ItemRow],
-    conditions: Conditions,
-    panel: Panel,
+def _asked(
+    source: Path,
+    config: Config,
+    problems: Problems,
+    options: Options,
     budget: Budget,
-    concurrency: int,
-    told: Told,
+    report: Callable[[str], None],
+    panel: Panel | None = None,
 ) -> _Asked:
     """One condition after the other, so that what each took is known."""
-    asked = _Asked()
-    for condition in conditions.found:
-        told(f"{condition.name}: {len(condition.calls):,} calls, {condition.what}")
-        panel.part = condition.name
-        before = replace(budget.usage)
-        try:
-            found = await judge_items(
-                condition.judge, [items[i] for i in condition.order], concurrency=concurrency
-            )
-        except EndpointUnusable as error:
-            if condition.kind != "schema":  # a form of reply that this endpoint does not take
-                raise
-            asked.unusable.append(Skipped(condition.name, str(error).split("\n")[0]))
-            continue
-        placed = dict(zip(condition.order, (outcome for outcome, _ in found), strict=True))
-        asked.outcomes[condition.name] = [placed[i] for i in range(len(items))]
-        asked.spent[condition.name] = _spent(before, budget.usage)
-    return asked
+
+    async def work(session: Session) -> _Asked:
+        judge = session.panel.item_judge(str(config.items.judge))
+        every = probe_items(source, judge, config, problems)
+        items = sample_items(every, judge, options.limit, options.seed)
+        kinds, repeats = options.kinds, options.repeats
+        conditions = Conditions(judge, items, kinds, seed=options.seed, repeats=repeats)
+        asked = _Asked(judge, items, conditions, budget)
+        for condition in conditions.found:
+            report(f"{condition.name}: {len(condition.calls):,} calls, {condition.what}")
+            session.panel.part = condition.name
+            before = replace(budget.usage)
+            in_order = [items[i] for i in condition.order]
+            concurrency = config.run.concurrency
+            try:
+                found = await judge_items(condition.judge, in_order, concurrency=concurrency)
+            except EndpointUnusable as error:
+                if condition.kind != "schema":  # a form of reply that this endpoint does not take
+                    raise
+                conditions.skipped.append(Skipped(condition.name, str(error).split("\n")[0]))
+                continue
+            outcomes = dict(zip(condition.order, (outcome for outcome, _ in found), strict=True))
+            asked.outcomes[condition.name] = [outcomes[i] for i in range(len(items))]
+            asked.spent[condition.name] = _spent(before, budget.usage)
+        return asked
+
+    names = [config.items.name]
+    return run_session(
+        config.here(), names, work, retry=False, quiet=True, budget=budget, panel=panel
+    )
 
 
 def _spent(before: Usage, after: Usage) -> Usage:
@@ -215,5 +194,5 @@ def _identity(judge: ItemJudge) -> dict[str, Any]:
         "prompts": {name: prompt.prompt_hash() for name, prompt in judge.prompts().items()},
         "window": judge.window if judge.listed else None,
         "correction": correction.model_dump(mode="json") if correction is not None else None,
-        "model": model_of(judge).identity(),
+        "model": backend_of(judge).config.identity(),
     }

@@ -76,12 +76,11 @@ def _room(run: RunSection, resources: Mapping[str, float]) -> int:
 
 
 def _part(config: Config, number: int, n: int) -> Config:
-    run = config.run.model_copy(
-        update={
-            "executor": "local",
-            "concurrency": (config.run.concurrency + number) // n,
-            **dict.fromkeys(("max_calls", "max_tokens", "max_cost")),
-        }
+    config = config.changed(
+        "run",
+        executor="local",
+        concurrency=(config.run.concurrency + number) // n,
+        **dict.fromkeys(("max_calls", "max_tokens", "max_cost")),
     )
     models = {
         alias: model.model_copy(
@@ -93,4 +92,4 @@ def _part(config: Config, number: int, n: int) -> Config:
         )
         for alias, model in config.models.items()
     }
-    return config.model_copy(update={"run": run, "models": models})
+    return config.model_copy(update={"models": models})

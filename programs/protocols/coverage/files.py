@@ -34,8 +34,10 @@ def write_coverage(data: CoverageData, settings: CoverageConfig, results: Result
             tokens = None if ids is None else [data.tokens.get(name) for name in ids]
             rows.write({**context, "tokens": tokens})
     with results.open(REPORTS) as rows:
-        for topic_id, name in _references(data):
-            rows.write({"topic_id": topic_id, "report_id": name, "tokens": data.tokens.get(name)})
+        for topic_id in data.questions:
+            if (name := reference_id(topic_id)) in data.ratings.get(topic_id, {}):
+                reference = {"topic_id": topic_id, "report_id": name}
+                rows.write({**reference, "tokens": data.tokens.get(name)})
         for run_id, reports in sorted(data.reports.items()):
             for topic_id, report in reports.items():
                 row = {"run_id": run_id, "topic_id": topic_id, "report_id": report}
@@ -107,12 +109,6 @@ def _contexts(data: CoverageData) -> Iterator[tuple[str, str, tuple[str, ...] | 
     for run_id, rankings in sorted(data.rankings.items()):
         for topic_id in data.questions:
             yield run_id, topic_id, rankings.get(topic_id)
-
-
-def _references(data: CoverageData) -> Iterator[tuple[str, str]]:
-    for topic_id in data.questions:
-        if reference_id(topic_id) in data.ratings.get(topic_id, {}):
-            yield topic_id, reference_id(topic_id)
 
 
 def _count(

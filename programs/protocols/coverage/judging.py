@@ -115,7 +115,7 @@ def _item(text: Text, window: Sequence[SubQuestion]) -> Item:
 
 
 def question_set(topic_id: str, texts: Sequence[str]) -> QuestionSet:
-    """Questions named by their places."""
+    """Questions named by their positions."""
     questions = tuple(SubQuestion(id=str(i), text=text) for i, text in enumerate(texts))
     return QuestionSet(topic_id=topic_id, questions=questions, n_columns=len(texts))
 
@@ -127,13 +127,13 @@ def add_pools(data: CoverageData, collection: Collection) -> None:
     documents: those that have ratings, or all in the data if none has. Else none.
     """
     inputs = inputs_of(collection)
-    held: dict[str, list[str]] = {}
+    in_data: dict[str, list[str]] = {}
     for name in collection.passages:
         for topic_id in topics_of(name, collection.topics):
-            held.setdefault(topic_id, []).append(name)
+            in_data.setdefault(topic_id, []).append(name)
     for topic_id in data.questions:
         rated = passages_of(topic_id, data.ratings.get(topic_id, {}))
-        own = [name for name in rated if is_own(name, topic_id)] or held.get(topic_id, [])
+        own = [name for name in rated if is_own(name, topic_id)] or in_data.get(topic_id, [])
         data.pools[topic_id] = tuple(inputs.listed.get(topic_id, own))
 
 

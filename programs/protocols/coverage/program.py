@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Collection as Names
+from itertools import chain
 from pathlib import Path
 
 from ....records.labels.cells import Cell
 from ....records.ratings import passages_of, topics_of
-from ....records.reading.problems import InputError
+from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
-from ...inputs.collection import Collection
-from ..program import Folder, Program, Run, Texts
+from ...inputs.collection import Collection, load_collection
+from ..program import CellTexts, Folder, Program, Run
 from ..scoreboard import Scoreboard
 from .files import (
     CONTEXTS,
@@ -25,7 +26,7 @@ from .files import (
 )
 from .judging import add_contexts, add_pools, questions_of, rate
 from .scores import COVERAGE_MEASURES, coverage_rows
-from .texts import CoverageTexts, Text, add_tokens, inputs_of, rated_texts, token_counter_of
+from .texts import CoverageTexts, Text, add_tokens, inputs_of, token_counter_of
 from .topic import CoverageData
 
 
@@ -94,11 +95,16 @@ class Coverage(Program):
         data, settings = read_coverage(folder)
         board.extend(coverage_rows(data, settings, folder.topics))
 
-    def texts(
-        self, config: Config, folder: Path, wanted: Names[Cell]
-    ) -> Iterator[tuple[Cell, Texts]]:
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
-        return rated_texts(folder, config, wanted)
+        data, _ = read_coverage(Folder(folder, Problems()))
+        texts = CoverageTexts(load_collection(config.data, config.run.limit, config.coverage), data)
+        for text in chain(texts.of_pools(), texts.of_systems()):
+            known = data.questions.get(text.topic_id)
+            for question in known.questions if known is not None else ():
+                cell = (text.topic_id, text.id, question.id)
+                if cell in wanted and text.text is not None:
+                    yield cell, {"question": question.text, "context": text.text}
 
 
 def _own(collection: Collection) -> Iterator[str]:

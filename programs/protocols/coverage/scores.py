@@ -58,7 +58,7 @@ def coverage_rows(
             )
         if not (view.answerable != 0).any():
             for board in (contexts, reports):
-                board.without_answers.add(topic_id)
+                board.leave_out(None, [topic_id])
     return [*contexts.rows(), *reports.rows()]
 
 
@@ -94,30 +94,22 @@ def relevance_rows(data: CoverageData, settings: CoverageConfig) -> list[ScoreRo
 
 
 class _Board(Scoreboard):
-    """Leaves out a run's density if one topic's is not known: a mean over the others misleads.
-
-    Attributes:
-        without_answers: topics without an answerable question, which count in no mean.
-    """
+    """Leaves out a run's density if one topic's is not known: a mean over the others misleads."""
 
     def __init__(self, topics: Sequence[str], runs: Collection[str], density: str) -> None:
         super().__init__(topics)
         self.ensure_runs(runs)
         self._density = density
         self._without: set[str] = set()  # runs
-        self._measures: dict[str, None] = {}
-        self.without_answers: set[str] = set()
 
     def add(self, run_id: str, topic_id: str, values: Mapping[str, Value]) -> None:
         """See Scoreboard."""
         if self._density not in values:
             self._without.add(run_id)
-        self._measures.update(dict.fromkeys(values))
         super().add(run_id, topic_id, values)
 
     def rows(self) -> Iterator[ScoreRow]:
         """See Scoreboard."""
-        self.leave_out(self._measures, self.without_answers)
         for row in super().rows():
             if row.measure != self._density or row.run_id not in self._without:
                 yield row

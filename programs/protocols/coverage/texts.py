@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
-from itertools import chain
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ....metrics.tokens import token_counter
-from ....records.labels.cells import Cell
 from ....records.ratings import answer_id, reference_id
-from ....records.reading.problems import InputError, Problems
-from ...config.sections import Config, CoverageConfig
-from ...inputs.collection import Collection, load_collection
+from ....records.reading.problems import InputError
+from ...config.sections import CoverageConfig
+from ...inputs.collection import Collection
 from ...inputs.coverage import CoverageInputs
-from ..program import Folder
-from .files import read_coverage
 from .topic import CoverageData
 
 
@@ -83,8 +78,8 @@ def add_tokens(data: CoverageData, collection: Collection, count: Callable[[str]
     """Count the tokens of every text whose length matters and that is there."""
     names = {name for pool in data.pools.values() for name in pool}
     names.update(n for of in data.rankings.values() for ids in of.values() for n in ids)
-    held = collection.passages
-    data.tokens.update((name, count(held[name].text)) for name in names if name in held)
+    known = collection.passages
+    data.tokens.update((name, count(known[name].text)) for name in names if name in known)
     for topic_id, report in inputs_of(collection).reports.items():
         data.tokens[reference_id(topic_id)] = count(report)
     data.reports.update((run_id, {}) for run_id in collection.run_ids)
@@ -93,21 +88,3 @@ def add_tokens(data: CoverageData, collection: Collection, count: Callable[[str]
         has_text = bool(answer.text.strip())
         data.reports[answer.run_id][answer.topic_id] = name if has_text else None
         data.tokens[name] = count(answer.text)
-
-
-def rated_texts(
-    folder: Path, config: Config, wanted: Container[Cell]
-) -> Iterator[tuple[Cell, dict[str, str]]]:
-    """The question and the context of each wanted (topic, passage or report, question).
-
-    Raises: InputError if a file of the run is not there any more.
-    """
-    data, _ = read_coverage(Folder(folder, Problems()))
-    collection = load_collection(config.data, config.run.limit, config.coverage)
-    texts = CoverageTexts(collection, data)
-    for text in chain(texts.of_pools(), texts.of_systems()):
-        known = data.questions.get(text.topic_id)
-        for question in known.questions if known is not None else ():
-            cell = (text.topic_id, text.id, question.id)
-            if cell in wanted and text.text is not None:
-                yield cell, {"question": question.text, "context": text.text}

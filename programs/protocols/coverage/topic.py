@@ -104,8 +104,8 @@ class TopicView:
 
     def grades(self) -> dict[str, int]:
         """The grade of each passage of the pool; those that missing ratings leave open are out."""
-        place = {name: i for i, name in enumerate(self.pool)}
-        required = [place[name] for name in self.required]
+        index = {name: i for i, name in enumerate(self.pool)}
+        required = [index[name] for name in self.required]
         found = passage_grades(self.matrix(self.pool), required, self.settings.eta)
         return {name: g for name, g in zip(self.pool, found, strict=True) if g is not None}
 

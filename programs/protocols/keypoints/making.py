@@ -9,7 +9,7 @@ from ....records.judgements import Judged
 from ....records.rows import KeyPoint, KeyPointSet, Passage, key_point_ids
 from ...engine.results import Results
 from ...engine.session import Session
-from ...engine.stage import Item, labels, makes, rows_of
+from ...engine.stage import Item, Maker, labels, makes, rows_of
 from ..program import Run
 
 NO_SPAN, FILTERED = "no_span", "filter"  # why a point is not among the key points
@@ -115,22 +115,18 @@ async def _extracted(
     documents: Mapping[str, Mapping[str, Passage]],
 ) -> dict[str, list[SourcedPoint] | None]:
     """The points of each document, with the spans that are not in it apart."""
-    judge = session.panel["keypoint_extractor"]
-    read = {topic: held for topic, held in documents.items() if topic in questions}
-
-    async def extract(question: str, text: str) -> tuple[Any, Any]:
-        points, calls = await judge.extract(question, text)
-        return [tuple(point) for point in points], calls
+    extract = session.panel["keypoint_extractor"].extract
+    read = {topic: given for topic, given in documents.items() if topic in questions}
 
     def items() -> Iterator[Item]:
-        for topic_id, held in read.items():
-            for document in held.values():
+        for topic_id, given in read.items():
+            for document in given.values():
                 ids = {"topic_id": topic_id, "document_id": document.id}
                 yield Item(ids, (questions[topic_id], document.text))
 
     found: dict[str, list[SourcedPoint] | None] = {topic_id: [] for topic_id in read}
     total = sum(map(len, read.values()))
-    stage = makes("extract", ("keypoint_extractor",), extract, items, total=total)
+    stage = makes("extract", ("keypoint_extractor",), _plain(extract), items, total=total)
     async with session.judged(stage, results) as outcome:
         for item in items():
             made, topic_id, source = outcome(item), item.ids["topic_id"], item.ids["document_id"]
@@ -150,14 +146,10 @@ async def _merged(
     found: Mapping[str, Sequence[SourcedPoint] | None],
 ) -> dict[str, list[KeyPoint] | None]:
     """The points that a span of a document shows, merged; those without stay out."""
-    judge = session.panel["keypoint_merger"]
+    merge = session.panel["keypoint_merger"].merge
 
     def shown(topic_id: str) -> list[SourcedPoint]:
         return [point for point in found[topic_id] or () if point.spans]
-
-    async def merge(question: str, texts: list[str]) -> tuple[Any, Any]:
-        points, calls = await judge.merge(question, texts)
-        return [tuple(point) for point in points], calls
 
     def items() -> Iterator[Item]:
         for topic_id in found:
@@ -167,7 +159,7 @@ async def _merged(
 
     merged: dict[str, list[KeyPoint] | None]
     merged = {topic: None if points is None else [] for topic, points in found.items()}
-    stage = makes("merge", ("keypoint_merger",), merge, items)
+    stage = makes("merge", ("keypoint_merger",), _plain(merge), items)
     async with session.judged(stage, results) as outcome:
         for item in items():
             made, topic_id = outcome(item), item.ids["topic_id"]
@@ -201,6 +193,16 @@ async def _filtered(
             judged = None if verdict["label"] is None else verdict
             found[item.ids["topic_id"]][item.ids["key_point_id"]] = judged
     return found
+
+
+def _plain(ask: Maker) -> Maker:
+    """The same, the points that it makes as plain tuples, which go into JSON."""
+
+    async def made(question: str, given: Any) -> tuple[Any, Any]:
+        points, calls = await ask(question, given)
+        return [tuple(point) for point in points], calls
+
+    return made
 
 
 def _key_points(points: Sequence[Any], found: Sequence[SourcedPoint]) -> list[KeyPoint]:

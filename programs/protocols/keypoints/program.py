@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,8 +13,8 @@ from ....records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY, Cell
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
-from ..judged_items import Collected, JudgedItems
-from ..program import Folder, Named, Program, Run, Texts, need_answers
+from ..judged_items import JudgedItems, equal_items
+from ..program import CellTexts, Folder, Program, Run, need_answers
 from ..scoreboard import Scoreboard
 from .judging import claims_of, entailed
 from .making import make_key_points
@@ -94,17 +94,14 @@ class KeyPoints(Program):
             board.add(cell.run_id, cell.topic_id, cell.values())
         board.leave_out(KEY_POINT_MEASURES, folder.notes.get(LEFT_OUT, ()))
 
-    def relabelled(
-        self, path: Path, labels: Mapping[Cell, str], board: Scoreboard, named: Named
-    ) -> bool:
+    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
         topics = {cell[0] for cell in labels}
         given: dict[tuple[str, str], list[str | None]] = {}
         for row in read_entailments(path, Problems()):
             if row.topic_id in topics:
-                run = named(row.run_id)
-                label = labels.get((row.topic_id, run, row.key_point_id))
-                given.setdefault((run, row.topic_id), []).append(label)
+                label = labels.get((row.topic_id, row.run_id, row.key_point_id))
+                given.setdefault((row.run_id, row.topic_id), []).append(label)
         for (run, topic), of_answer in given.items():
             board.add(run, topic, {"KPR": key_point_recall(of_answer)})
         return True
@@ -117,30 +114,19 @@ class KeyPoints(Program):
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each key point of an answer; where they could not be made, one that was not judged."""
-        found = Collected(["KPR"])
-        rows = list(read_entailments(folder.need(ENTAILMENTS), folder.problems))
-        sizes: dict[tuple[str, str], int] = {}
-        for row in rows:
-            answer = (row.run_id, row.topic_id)
-            sizes[answer] = sizes.get(answer, 0) + 1
-        for row in rows:
-            found.topics[row.topic_id] = None
-            cell = (row.topic_id, row.run_id, row.key_point_id)
-            weights = {"KPR": 1 / sizes[row.run_id, row.topic_id]}
-            found.add(cell, row.run_id, row.label, row.probabilities, weights)
+        given: list[tuple[Cell, str, str | None, Mapping[str, float] | None]] = [
+            ((row.topic_id, row.run_id, row.key_point_id), row.run_id, row.label, row.probabilities)
+            for row in read_entailments(folder.need(ENTAILMENTS), folder.problems)
+        ]
         for run_id, topic_id in folder.notes.get(UNMADE, ()):
-            found.topics[topic_id] = None
-            found.add((topic_id, run_id, ""), run_id, None, None, {"KPR": 1.0})
-        every = sorted(found.topics) if folder.topics is None else folder.topics
+            given.append(((topic_id, run_id, ""), run_id, None, None))
+        every = sorted({cell[0] for cell, *_ in given}) if folder.topics is None else folder.topics
         left_out = folder.notes.get(LEFT_OUT, ())
-        counted = {"KPR": [topic for topic in every if topic not in left_out]}
+        counted = [topic for topic in every if topic not in left_out]
         gains = {"KPR": {label: float(label == "yes") for label in ENTAILMENT_SCALE}}
-        measures = {"KPR": "KPR"}
-        return found.items("keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, measures, gains, counted)
+        return equal_items(given, "keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, gains, counted)
 
-    def texts(
-        self, config: Config, folder: Path, wanted: Names[Cell]
-    ) -> Iterator[tuple[Cell, Texts]]:
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         sets = read_key_point_sets(folder / KEY_POINTS, Problems())
         for answer in load_collection(config.data, config.run.limit).answers():

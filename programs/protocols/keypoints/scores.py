@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ....metrics import KEY_POINT_MEASURES, Value
@@ -120,6 +120,5 @@ def group_rows(
 def _row(
     run_id: str, by: str, group: str, measure: str, value: Value, n_topics: int
 ) -> dict[str, Any]:
-    row = {"run_id": run_id, "by": by, "group": group, "measure": measure, "value": value.value}
-    counts = {"n": value.n, "n_unjudged": value.n_unjudged, "low": value.low, "high": value.high}
-    return {**row, **counts, "n_topics": n_topics}
+    row = {"run_id": run_id, "by": by, "group": group, "measure": measure}
+    return {**row, **asdict(value), "n_topics": n_topics}

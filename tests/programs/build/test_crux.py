@@ -6,8 +6,7 @@ import pytest
 from crux_brain import crux_brain, write_summaries
 from mock_server import MockServer, Prose, Refusal, input_of
 
-from nuggetjudge.programs.build.built import BUILT_FILES
-from nuggetjudge.programs.build.crux import build_crux, plan_build
+from nuggetjudge.programs.build.crux import BUILT_FILES, build_crux, plan_build
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.results import MANIFEST
 from nuggetjudge.records.documents import read_reports

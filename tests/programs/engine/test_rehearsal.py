@@ -26,7 +26,7 @@ OWN = """\
 name: tone
 question: Is the tone of the text calm?
 inputs: {text: a text}
-labels: [loud, calm]
+labels: [loud, serene_and_calm]
 """
 
 
@@ -173,6 +173,26 @@ def test_nuggets_ask_as_forecast_also_where_the_lexical_judge_makes_few(
     check(server, forecast)
 
 
+def test_key_points_that_the_lexical_judge_would_drop_are_looked_for_in_the_answers(
+    server, config_of, tmp_path
+):
+    document = {"topic_id": "1", "docid": "1", "text": "灯塔很高"}  # nothing that is asked about
+    settings = collection(tmp_path) | {
+        "program": ["keypoints"],
+        "data.documents": write(tmp_path / "documents.jsonl", document),
+        "keypoints.precision": False,
+        "keypoints.threshold": 0.01,
+        "models.default.logprobs": True,
+    }
+    config = config_of(**settings)
+    forecast = plan(config)
+    assert calls(forecast) == {
+        "keypoint_extractor": 2, "keypoint_merger": 1, "keypoint_filter": 8, "entailment": 2 * 8,
+    }  # fmt: skip
+    judge_collection(config)
+    check(server, forecast)
+
+
 def test_for_the_lexical_judge_itself_a_forecast_is_what_it_does(config_of, tmp_path):
     settings = collection(tmp_path) | {"models.default": {"model": "lexical"}}
     settings["run.out"] = tmp_path / "out"
@@ -240,6 +260,13 @@ def test_no_limit_key_or_executor_matters_and_nothing_is_asked(
     ):  # fmt: skip
         assert calls(plan(config_of(**collection(tmp_path), **more))) == free, more
     assert not server.requests
+
+
+def test_what_the_lexical_judge_cannot_do_does_not_end_a_rehearsal():
+    told = []
+    config = load_config(None, {"run.allow_missing": 0})
+    rehearse(config, lambda alone, panel: told.append(alone.run.allow_missing))
+    assert told == [1.0]  # a closed loop ends where more is missing
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, InputError])

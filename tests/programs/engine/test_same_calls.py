@@ -16,7 +16,7 @@ from nuggetjudge.records.topics import read_topics
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
 YES, NO = "support", "not_support"
 TOPICS, RUNS, N_NUGGETS = ("t1", "t2", "t3", "t4"), ("b", "a"), 12
-BASE_ALONE = Options(kinds=(), limit=10_000, resamples=0)
+BASE_ALONE = Options(kinds=(), limit=10_000)
 
 
 def write_rows(path, rows):

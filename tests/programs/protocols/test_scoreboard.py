@@ -1,15 +1,15 @@
 """Means over topics: what a run did not answer is 0, what was not judged is bounded."""
 
+import orjson
 import pytest
 
 from nuggetjudge.metrics import NUGGET_MEASURES, Value
 from nuggetjudge.programs.protocols.expected import NOT_JUDGED
-from nuggetjudge.programs.protocols.scoreboard import (
-    Scoreboard,
-    nugget_values,
-    support_values,
-)
-from nuggetjudge.records.support import SupportCitation, SupportLabels, SupportSentence
+from nuggetjudge.programs.protocols.program import Folder
+from nuggetjudge.programs.protocols.scoreboard import Scoreboard, nugget_values
+from nuggetjudge.programs.protocols.support import FILE, Support
+from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.support import support_row
 
 VITAL = ["vital", "vital"]
 
@@ -77,6 +77,16 @@ def test_a_topic_on_which_a_measure_means_nothing_for_anybody_is_no_topic_for_it
     assert found["a", "all", "A_strict"].n_topics == 2
 
 
+def test_who_did_not_answer_a_topic_on_which_a_measure_means_nothing_loses_nothing_by_it():
+    board = Scoreboard(["t1", "t2"])
+    board.add("a", "t1", nugget_values(["support"], ["vital"], 10))
+    board.add("a", "t2", nugget_values(["support"], ["okay"], 10))
+    board.add("b", "t1", nugget_values(["support"], ["vital"], 10))
+    found = cells(board)
+    assert (found["b", "all", "V_strict"].value, found["b", "all", "V_strict"].n_topics) == (1.0, 1)
+    assert (found["b", "all", "A_strict"].value, found["b", "all", "A_strict"].n_topics) == (0.5, 2)
+
+
 def test_a_topic_left_out_of_a_measure_costs_nobody_there_and_counts_elsewhere():
     board = Scoreboard(["t1", "t2"])
     board.leave_out(["A"], ["t2"])
@@ -106,11 +116,19 @@ def test_measures_of_two_programs_join_in_one_cell():
     assert {measure for _, topic, measure in cells(board) if topic == "t1"} == {"one", "two"}
 
 
-@pytest.mark.parametrize("all_citations", [True, False])
-def test_the_measures_over_all_citations_come_only_when_all_were_judged(all_citations):
-    cited = SupportCitation(passage_id="p", rank=0, label="full")
-    sentence = SupportSentence(id=0, text="s", citations=(cited,))
-    labels = SupportLabels(run_id="a", topic_id="t", sentences=(sentence,))
-    names = set(support_values(labels, all_citations=all_citations))
-    assert ("support_precision_all" in names) is all_citations
-    assert {"support_precision", "support_recall", "support_precision_hard"} <= names
+@pytest.mark.parametrize(
+    ("citations", "has_all"), [("all", True), (2, True), ("first", False), (1, False)]
+)
+def test_the_measures_over_all_citations_come_only_when_all_were_judged(
+    tmp_path, citations, has_all
+):
+    cited = {"citation": "p", "rank": 0, "label": "full", "leaning": {"probabilities": {"full": 1}}}
+    (tmp_path / FILE).write_bytes(orjson.dumps(support_row("a", "t", 0, **cited)))
+    notes = {"config": {"support": {"citations": citations}}}
+    Support().score(Folder(tmp_path, Problems(), notes=notes), board := Scoreboard(["t"]))
+    names = {row.measure for row in board.rows()}
+    shares = {
+        f"support_{share}{form}" for share in ("precision", "recall") for form in ("", "_hard")
+    }
+    every = {f"support_{share}_all" for share in ("precision", "recall")} if has_all else set()
+    assert names == {name + end for name in shares | every for end in ("", "_expected")}

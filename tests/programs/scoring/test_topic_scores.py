@@ -78,6 +78,18 @@ def test_a_file_of_judgements_has_the_topics_that_any_run_in_it_answers(folder):
     assert list(found.topics["V"]) == ["t1"]
 
 
+def test_a_topic_of_which_nothing_was_judged_still_counts(folder, tmp_path):
+    given = [json.loads(line) for line in (folder / "assignments.jsonl").read_text().splitlines()]
+    for row in given:
+        for nugget in row["nuggets"]:
+            if row["qid"] == "t2":
+                nugget["assignment"] = None
+    (tmp_path / "assignments.jsonl").write_text(rows(*given))
+    found = topic_scores(tmp_path / "assignments.jsonl", Problems())
+    assert list(found.topics["A"]) == ["t1", "t2"]
+    assert found.values["A"]["a"] == {"t1": 1.0, "t2": None}
+
+
 def test_runs_of_two_sources_join_on_the_topics_and_measures_of_both(folder):
     both = [folder, folder / "assignments.jsonl"]
     found = merged(both, [topic_scores(path, Problems()) for path in both])
