@@ -116,7 +116,7 @@ def item_rows(
     without probabilities counts as certain there.
     """
     board = Scoreboard(topics)
-    for (run_id, topic_id), values in sorted(_values(items, scale).items()):
+    for (run_id, topic_id), values in sorted(item_values(items, scale).items()):
         if topic_id is None:
             for measure, value in values.items():
                 yield value_row(run_id, "all", measure, value)
@@ -125,7 +125,7 @@ def item_rows(
     yield from board.rows()
 
 
-def _values(
+def item_values(
     items: Iterable[LabelledItem], scale: ItemScale
 ) -> dict[tuple[str, str | None], dict[str, Value]]:
     """By run and topic, None where items have no topic, the value of each measure."""
