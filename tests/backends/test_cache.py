@@ -378,7 +378,7 @@ def test_a_full_disk_costs_the_cache_and_no_judgement(model_server, open_gateway
     assert all(reply.values for reply in replies)
     cache.close()
     again = ReplyCache(tmp_path)
-    assert 1 <= again.counts()["openai/mock"] < 200
+    assert 1 <= again.counts()["openai/mock"] < 301  # of all that were asked
     again.close()
 
 
