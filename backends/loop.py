@@ -23,8 +23,9 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     if _Loop.of_this_process().thread is threading.current_thread():
         coroutine.close()
         raise RuntimeError("a judge cannot call another and wait; await its acall(...) instead")
-    future = submit(coroutine)
-    try:
+    future: Submitted[T] = Submitted()
+    try:  # Ctrl-C may come as soon as the coroutine runs
+        submit(coroutine, future)
         return future.result()
     except KeyboardInterrupt:
         future.cancel()
@@ -47,9 +48,13 @@ class Submitted(Future[T]):
         self.ended = threading.Event()
 
 
-def submit(coroutine: Coroutine[Any, Any, T]) -> Submitted[T]:
-    """Start a coroutine on the judges' loop, in a copy of this thread's context."""
-    future: Submitted[T] = Submitted()
+def submit(coroutine: Coroutine[Any, Any, T], future: Submitted[T] | None = None) -> Submitted[T]:
+    """Start a coroutine on the judges' loop, in a copy of this thread's context.
+
+    Args:
+        future: is given the result, and returned; None: a new one.
+    """
+    future = future if future is not None else Submitted()
     loop = _Loop.of_this_process().loop
 
     def start() -> None:

@@ -86,12 +86,18 @@ def test_kills_at_any_time_send_nothing_twice(server, start):
     assert sum(times.values()) - len(times) <= 5  # a reply that was being put away, for each kill
 
 
+def is_looked_at(server):
+    """Whether the batch is under way, its requests read, and somebody has asked about it."""
+    under_way = [batch.status == "in_progress" for batch in server.batches.values()]
+    return "look" in server.calls and under_way == [True]
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_the_batch_running_and_says_how_to_go_on(number, code, server, start):
     server.held.set()
     process = start()
     deadline = time.monotonic() + 30
-    while "look" not in server.calls:
+    while not is_looked_at(server):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(number)
@@ -114,7 +120,7 @@ def test_batches_of_answers_that_a_run_writes_are_named_too(server, start, tmp_p
     server.held.set()
     process = start("--set", "retrieve=[bm25]", "--set", "generate={k: 2}")
     deadline = time.monotonic() + 30
-    while "look" not in server.calls:
+    while not is_looked_at(server):
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.02)
