@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CONCURRENCY = 64
 WARM_UP = 4 * CONCURRENCY  # judgements before the clock starts
 MOST_X_BARE: dict[Kind, float] = {"support": 2.0, "assign": 2.3}  # ten labels in one call
-SMOKE_SLACK = 2.0  # noise decides among few requests, beside other work above all
+SMOKE_SLACK = 1.5  # noise decides among few requests
 SAYS: dict[Kind, str] = {
     "support": '{"verdict": "full"}',
     "assign": json.dumps({"verdicts": dict.fromkeys(map(str, range(1, 11)), "support")}),

@@ -14,19 +14,19 @@ from .tables import Bound, Report
 
 EVERY = 100
 CONCURRENCY = 256
-TIMEOUT_S, TIMEOUT_SMOKE_S = 1.0, 5.0  # a busy machine may keep a sound reply for a second
+TIMEOUT_S = 1.0
 REASKS = 3  # after broken JSON, which may come twice in a row
 MOST_SENT = 1.05  # requests for a judgement: four faults in 100, which may fail again
 
 
 def bench(is_smoke: bool) -> Report:
     """The same judgements with and without faults."""
-    n, timeout_s = (2_000, TIMEOUT_SMOKE_S) if is_smoke else (20_000, TIMEOUT_S)
+    n = 2_000 if is_smoke else 20_000
     rows = [("endpoint", "judged", "requests", "sent again", "CPU us each", "seconds")]
     sent = 0.0
     for name, every in (("sound", 0), (f"each fault once in {EVERY}", EVERY)):
         with light_server(fault_every=every) as server:
-            found = measure("faults", url=server.url, n=n, timeout_s=timeout_s)
+            found = measure("faults", url=server.url, n=n)
             requests = server.stats()["requests"]
         sent = requests / n
         rows.append((name, f"{found['judged']:,}", f"{requests:,}", f"{sent - 1:.1%}",
@@ -35,21 +35,21 @@ def bench(is_smoke: bool) -> Report:
         f"{n:,} judgements from an endpoint with faults, {CONCURRENCY} at once",
         rows,
         [Bound("requests for a judgement", sent, MOST_SENT, "")],
-        [f"No answer means a time-out of {timeout_s:g} s; waits before another try are included.",
+        [f"No answer means a time-out of {TIMEOUT_S:g} s; waits before another try are included.",
          "Every judgement arrived."],
     )  # fmt: skip
 
 
-def main(url: str, n: int, timeout_s: float) -> dict[str, float]:
+def main(url: str, n: int) -> dict[str, float]:
     """Judge n pairs in this process, all of which must arrive."""
-    return asyncio.run(_judge(url, n, timeout_s))
+    return asyncio.run(_judge(url, n))
 
 
-async def _judge(url: str, n: int, timeout_s: float) -> dict[str, float]:
+async def _judge(url: str, n: int) -> dict[str, float]:
     from .judging import Client
 
     with tempfile.TemporaryDirectory() as folder:
-        client = Client(url, Path(folder), CONCURRENCY, timeout_s=timeout_s, reasks=REASKS)
+        client = Client(url, Path(folder), CONCURRENCY, timeout_s=TIMEOUT_S, reasks=REASKS)
         clock = Clock()
         tally = await client.judge(range(n))
         spent = clock.spent(n)

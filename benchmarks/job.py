@@ -14,7 +14,7 @@ from typing import Any
 
 from .client import SAYS
 from .collection import write_collection
-from .faults import EVERY, REASKS, TIMEOUT_S, TIMEOUT_SMOKE_S
+from .faults import EVERY, REASKS, TIMEOUT_S
 from .processes import Clock, light_server, measure, peak_mb
 from .tables import Bound, Report
 
@@ -33,17 +33,15 @@ REPLIES = {  # by the name of the schema that is asked for
 def bench(is_smoke: bool) -> Report:
     """Forecast and run, each in a process of its own."""
     n_topics, n_runs = (PART_SMOKE, RUNS_SMOKE) if is_smoke else (PART, RUNS)
-    timeout_s = TIMEOUT_SMOKE_S if is_smoke else TIMEOUT_S
     with (
         tempfile.TemporaryDirectory() as name,
         light_server(SAYS["support"], replies=REPLIES, fault_every=EVERY) as server,
     ):
         write_collection(Path(name), n_topics, n_runs)
-        asked = {"folder": name, "url": server.url, "timeout_s": timeout_s}
-        plan = measure("job", step="plan", **asked)
+        plan = measure("job", step="plan", folder=name, url=server.url)
         if server.stats()["requests"]:
             raise AssertionError("the forecast asked something")
-        ran = measure("job", step="run", **asked)
+        ran = measure("job", step="run", folder=name, url=server.url)
         made = server.stats()["requests"]
     whole = TOPICS * RUNS / (n_topics * n_runs)
     off = abs(plan["calls"] / made - 1)
@@ -65,7 +63,7 @@ def bench(is_smoke: bool) -> Report:
     )
 
 
-def main(step: str, folder: str, url: str, timeout_s: float) -> dict[str, Any]:
+def main(step: str, folder: str, url: str) -> dict[str, Any]:
     """Forecast or run in this process."""
     base = Path(folder)
     settings = {
@@ -78,7 +76,7 @@ def main(step: str, folder: str, url: str, timeout_s: float) -> dict[str, Any]:
         "models.default": {
             "model": "hosted_vllm/light",
             "api_base": url,
-            "timeout_s": timeout_s,
+            "timeout_s": TIMEOUT_S,
             "reasks": REASKS,
             "concurrency": 256,
         },

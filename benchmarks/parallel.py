@@ -16,7 +16,7 @@ from .client import CONCURRENCY, WARM_UP
 from .processes import light_server, result_of, started
 from .tables import Bound, Report
 
-LEAST, LEAST_SMOKE = 1.6, 0.3  # of an idle machine with two cores or more
+LEAST, LEAST_SMOKE = 1.6, 0.5  # of an idle machine with two cores or more
 STARTS_S = (4.0, 12.0, 36.0)  # until when processes are warm; the next where one was not
 
 

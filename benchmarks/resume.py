@@ -23,10 +23,9 @@ from .processes import cpu_s, light_server, measure, peak_mb
 from .tables import Bound, Report
 
 RUNS = 50
-# For 100,000 judgements; what a run costs however small it is counts more in the smoke size, and a
-# machine with other work takes two to three times the CPU.
+# For 100,000 judgements; what a run costs however small it is counts more in the smoke size.
 MOST_CPU_S = {"journal": 1.0, "cache": 3.0}
-SMOKE_SLACK = 6
+SMOKE_SLACK = 3
 RESULTS = ("support.jsonl", "scores.jsonl", "unjudged.jsonl", "problems.jsonl")
 PARTS = ("judging_s", "run_s", "process_s")
 
