@@ -14,8 +14,11 @@ from mock_batches import Lost, MockBatches
 from processes import JUDGE
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection" / "judge.yaml"
-# Every write of the ledger is a crash point of tests/programs/engine/test_crash_points.py.
-STEPS = [("upload", "after"), ("make", "after"), ("download", "before")]
+STEPS = [
+    (call, moment)
+    for call in ("upload", "make", "look", "download")
+    for moment in ("before", "after")
+]
 
 
 @pytest.fixture
@@ -40,7 +43,7 @@ def start(server, environment, tmp_path):
     return go
 
 
-def test_a_run_killed_between_its_steps_sends_nothing_twice(
+def test_a_run_killed_at_every_step_sends_nothing_twice(
     server, start, environment, tmp_path, files_of
 ):
     left, killed = list(STEPS), []

@@ -14,7 +14,7 @@ from mock_server import mock_process
 from processes import JUDGE, run, start
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection" / "judge.yaml"
-KILLS = 10
+KILLS = 20
 IN_FLIGHT_S = 0.5  # a reply written so long before a kill has reached the judge, and the cache
 CONCURRENCY = 4
 
@@ -34,7 +34,7 @@ def command(url, out, concurrency):
     return ["run", DEMO, *model, *sets]
 
 
-def test_ten_kills_repeat_no_finished_call_and_change_no_byte(
+def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
     slow_server, environment, tmp_path, files_of
 ):
     url, log = slow_server
