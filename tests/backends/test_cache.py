@@ -378,7 +378,8 @@ def test_a_full_disk_costs_the_cache_and_no_judgement(model_server, open_gateway
     assert all(reply.values for reply in replies)
     cache.close()
     again = ReplyCache(tmp_path)
-    assert 1 <= again.counts()["openai/mock"] < 301  # of all that were asked
+    # The first, and at most those that were waiting as the disk was full: closing tries once more.
+    assert 1 <= again.counts()["openai/mock"] <= 201
     again.close()
 
 
