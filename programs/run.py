@@ -27,6 +27,8 @@ from .engine.results import Results
 from .engine.session import Session, run_session
 from .inputs.collection import Collection
 from .pipelines.closed_loop import closed_loop, is_closed_loop
+from .pipelines.retrieve import judges_of as rerankers_of
+from .pipelines.retrieve import pipelines_of
 from .protocols.program import Folder, Program, Run
 from .protocols.scoreboard import Scoreboard
 from .protocols.table import chosen, empty_notes, program_files
@@ -113,7 +115,8 @@ def plan(config: Config) -> list[Estimate]:
     Asks nothing and writes nothing that stays. See `rehearse`.
     """
     check_folder(config, program_files())
-    return rehearse(config, lambda rehearsed, panel: judge_collection(rehearsed, panel=panel))
+    here = rerankers_of(pipelines_of(config)) if is_closed_loop(config) else ()
+    return rehearse(config, lambda alone, panel: judge_collection(alone, panel=panel), here)
 
 
 def programs_of(config: Config) -> list[Program]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,9 @@ class Rehearsal(Panel):
         return judge
 
 
-def rehearse(config: Config, work: Callable[[Config, Panel], Any]) -> list[Estimate]:
+def rehearse(
+    config: Config, work: Callable[[Config, Panel], Any], here: Collection[JudgeName] = ()
+) -> list[Estimate]:
     """What `work` will ask under a config, as if nothing were in the cache or a journal.
 
     It is run whole, with the lexical judge in every place, into a folder that does not stay. Where
@@ -63,6 +65,8 @@ def rehearse(config: Config, work: Callable[[Config, Panel], Any]) -> list[Estim
 
     Args:
         work: takes a config and judges that are open already.
+        here: judges that are asked one request at a time and so at the full price, whoever asks
+            the others; rerankers are.
 
     Returns: one for each judge, or each part of the work that asked it (`Panel.part`).
     Raises: what the work raises.
@@ -73,7 +77,12 @@ def rehearse(config: Config, work: Callable[[Config, Panel], Any]) -> list[Estim
         work(alone, panel)
     in_parts = {name for name, part in panel.counts if part}
     return [
-        estimated(config, name, asked, f"{panel[name].name} {part}" if part else name)
+        estimated(
+            config.here() if name in here else config,
+            name,
+            asked,
+            f"{panel[name].name} {part}" if part else name,
+        )
         for (name, part), asked in panel.counts.items()
         if part or asked.calls or name not in in_parts
     ]

@@ -149,8 +149,8 @@ def plan_retrieve(config: Config) -> list[Estimate]:
     Everything but the models runs, first stages included. RankLLM, which asks by itself, is left
     out and not counted; see `asks_by_itself`.
     """
-    here = config.here()  # rerankers ask one request at a time
-    return rehearse(here, lambda alone, panel: retrieve(alone, alone.run.out, panel=panel))
+    here = judges_of(pipelines_of(config))
+    return rehearse(config, lambda alone, panel: retrieve(alone, alone.run.out, panel=panel), here)
 
 
 def asks_by_itself(config: Config) -> bool:

@@ -142,6 +142,20 @@ def test_a_dry_run_counts_all_three_parts_and_writes_nothing(folder):
     assert not (folder / "out").exists()
 
 
+def test_a_dry_run_prices_rerankers_in_full_and_only_what_goes_into_batches_at_half(folder):
+    price = {"input": 100.0, "output": 100.0}
+    entry = {"model": "openai/mock", "api_base": "http://127.0.0.1:9/v1", "price": price}
+    more = {"models.default": entry, "pipelines": {"one": "bm25 2, listwise"}}
+    cost = {
+        executor: {row.judge: row.cost for row in plan(config_of(folder, **more, **by))}
+        for executor, by in (("local", {}), ("batch", {"run.executor": "batch"}))
+    }
+    assert cost["batch"].keys() == {"listwise", "answer_writer", "support"}
+    assert cost["batch"]["listwise"] == cost["local"]["listwise"] > 0
+    for judge in ("answer_writer", "support"):
+        assert cost["batch"][judge] == pytest.approx(cost["local"][judge] / 2)
+
+
 def test_a_limit_is_one_for_the_whole_loop(folder):
     """4 answers leave 1 of 5 calls for the judging, which needs 2."""
     with MockServer(answers) as server:
