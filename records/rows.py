@@ -10,6 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from .judgements import Reason
+
 
 class Row(BaseModel):
     """A frozen record; an unknown field is an error."""
@@ -83,12 +85,16 @@ class Sentence(Row):
 
 
 class Answer(Row):
-    """What one run answered to one topic; `references` are all passages it names, in order."""
+    """What one run answered to one topic; `references` are all passages it names, in order.
+
+    `not_made`: there is no answer, and that is no doing of the system: why it could not be made.
+    """
 
     run_id: str
     topic_id: str
     sentences: tuple[Sentence, ...]
     references: tuple[str, ...] = ()
+    not_made: Reason | None = None
 
     @property
     def text(self) -> str:
@@ -97,12 +103,16 @@ class Answer(Row):
 
 
 class Ranking(Row):
-    """Passages of one topic, best first; what a retrieval run or a candidate list holds."""
+    """Passages of one topic, best first; what a retrieval run or a candidate list holds.
+
+    `not_made`: there are none, and that is no doing of the system: why they could not be found.
+    """
 
     run_id: str
     topic_id: str
     passage_ids: tuple[str, ...]
     scores: tuple[float, ...] = ()
+    not_made: Reason | None = None
 
 
 class Label(StrEnum):
@@ -148,7 +158,7 @@ class SubQuestion(Row):
 
     @property
     def column(self) -> int:
-        """Its place in a list of ratings."""
+        """Its index in a list of ratings."""
         return int(self.id)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..judgements import NOT_MADE, Reason
 from .lines import json_records
 from .problems import Problems
 
@@ -17,6 +18,8 @@ L = TypeVar("L", bound=str)
 Where = Mapping[str, Sequence[str]]  # field -> the values of which a row must have one
 
 ENVELOPE = "castorini.cli."  # `schema_version` of the tools that wrap their rows in `artifacts`
+HIGHEST_GRADE = 100  # tools make an array as long as the highest grade
+A_GRADE = f"a whole number from -{HIGHEST_GRADE} to {HIGHEST_GRADE}"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?")
 
 
@@ -102,13 +105,13 @@ class Line:
             return None
         field = next(f for f in fields if self.row.get(f) is not None)
         found = []
-        for place, item in enumerate(items):
+        for index, item in enumerate(items):
             row = {text_as: item} if text_as is not None and isinstance(item, str) else item
             if isinstance(row, dict):
-                found.append(replace(self, row=row, prefix=f"{self.name(field)}[{place}]."))
+                found.append(replace(self, row=row, prefix=f"{self.name(field)}[{index}]."))
             else:
                 wanted = "an object" if text_as is None else "text or an object"
-                self.bad(f"{field}[{place}]", item, wanted)
+                self.bad(f"{field}[{index}]", item, wanted)
         return found
 
     def child(self, field: str) -> Line | None:
@@ -146,6 +149,16 @@ class Line:
             what = f"field {self.name('probabilities')!r} is {show(chances)}, {wanted}"
             self.keep("probabilities", what)
         return found
+
+    def not_made(self) -> Reason | None:
+        """Why what stands here could not be made; None where it could. No such reason: an error."""
+        if (found := self.first(NOT_MADE)) is None:
+            return None
+        try:
+            return Reason(found[1])
+        except ValueError:
+            self.bad(NOT_MADE, found[1], f"a reason: {', '.join(Reason)}")
+            return Reason.ERROR
 
     def missing(self, *fields: str) -> None:
         """Note, as an error, that none of these fields is there."""
@@ -216,6 +229,12 @@ def as_int(value: object) -> int | None:
     if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
         return int(float(value))
     return None
+
+
+def as_grade(value: object) -> int | None:
+    """A grade of relevance, as `as_int`; None also beyond HIGHEST_GRADE, to either side."""
+    grade = as_int(value)
+    return grade if grade is not None and abs(grade) <= HIGHEST_GRADE else None
 
 
 def as_share(value: object) -> float | None:

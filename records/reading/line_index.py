@@ -6,7 +6,9 @@ import tempfile
 import weakref
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import orjson
 
@@ -18,17 +20,17 @@ from .problems import InputError, Problems
 class LineIndex:
     """Lines noted under keys, file after file, and read again in that order for each key.
 
-    Holds four integers a line. An object without a place of its own in its file, which is
+    Holds four integers a line. An object that has no offset of its own in its file, which is
     compressed, one JSON document or an envelope, is copied into a temporary file that goes when
     the index does.
     """
 
     def __init__(self) -> None:
-        self._places: dict[str, array[int]] = {}  # by key: file, start, size, number
+        self._stored: dict[str, array[int]] = {}  # by key: file, start, size, number
         self._paths: list[Path] = []
         self._starts: array[int] | None = None  # of the last file; None: its lines are copied
-        self._copies = tempfile.TemporaryFile()  # noqa: SIM115  closed by the line below
-        weakref.finalize(self, self._copies.close)
+        self._copies: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed by the line below
+        weakref.finalize(self, _close, self._copies)
         self._end = 0
 
     def note(self, line: Line, key: str) -> None:
@@ -45,12 +47,18 @@ class LineIndex:
             except TypeError:  # more levels than it writes
                 line.error("bad_json", "is nested too deeply, wanted 254 levels at most")
                 return
-            self._copies.seek(self._end)
-            self._copies.write(copy)
+            try:
+                self._copies.seek(self._end)
+                self._copies.write(copy)
+                self._copies.flush()
+            except OSError as error:
+                where = tempfile.gettempdir()
+                what = f"cannot be written ({error.strerror or error})"
+                raise InputError(f"{where}: {what}") from None
             file, start, end = ~file, self._end, self._end + len(copy)  # below 0: a copy
             self._end = end
-        places = self._places.setdefault(key, array("q"))
-        places.extend((file, start, end - start, line.number))
+        entries = self._stored.setdefault(key, array("q"))
+        entries.extend((file, start, end - start, line.number))
 
     def lines(self, key: str) -> Iterator[Line]:
         """The lines of a key, in the order in which they were noted.
@@ -58,8 +66,8 @@ class LineIndex:
         Raises: InputError if a line does not stand there any more.
         """
         problems = Problems()
-        places = iter(self._places.get(key, ()))
-        for file, start, size, number in zip(places, places, places, places, strict=True):
+        entries = iter(self._stored.get(key, ()))
+        for file, start, size, number in zip(entries, entries, entries, entries, strict=True):
             path = self._paths[max(file, ~file)]
             try:
                 row = parse_json(self._read(start, size, None if file < 0 else path))
@@ -75,3 +83,8 @@ class LineIndex:
         with path.open("rb", buffering=0) as stream:
             stream.seek(start)
             return stream.read(size)
+
+
+def _close(copies: IO[bytes]) -> None:
+    with suppress(OSError):  # what the disk did not take is not wanted any more
+        copies.close()

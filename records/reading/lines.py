@@ -115,11 +115,11 @@ def json_records(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str
         wanted = "wanted one object a line, one object, or an array of objects"
         problems.error(path, 1, "bad_json", f"not JSON ({error}), {wanted}")
         return
-    for place, row in enumerate(found if isinstance(found, list) else [found]):
+    for index, row in enumerate(found if isinstance(found, list) else [found]):
         if isinstance(row, dict):
             yield 1, row
         else:
-            got = f"item {place} of the array is JSON {type(row).__name__}"
+            got = f"item {index} of the array is JSON {type(row).__name__}"
             problems.error(path, 1, "bad_json", f"{got}, wanted an object")
 
 

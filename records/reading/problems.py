@@ -41,15 +41,15 @@ class Problems:
 
     def error(self, file: str | Path, line: int, kind: str, what: str) -> None:
         """Note something that must be mended before the file can be used."""
-        self.rows.append(Problem(str(file), line, kind, what, "error"))
+        self.rows.append(Problem(str(file), line, kind, _on_one_line(what), "error"))
 
     def skip(self, file: str | Path, line: int, kind: str, what: str) -> None:
         """Note something that was left out, by its place."""
-        self.rows.append(Problem(str(file), line, kind, what, "skipped"))
+        self.rows.append(Problem(str(file), line, kind, _on_one_line(what), "skipped"))
 
     def keep(self, file: str | Path, line: int, kind: str, what: str) -> None:
         """Note something odd that was used as it is."""
-        self.rows.append(Problem(str(file), line, kind, what, "kept"))
+        self.rows.append(Problem(str(file), line, kind, _on_one_line(what), "kept"))
 
     def take(self, others: Problems) -> None:
         """Add what is not there yet, by file, line and kind: of a file that is read once more."""
@@ -72,3 +72,11 @@ class Problems:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+def _on_one_line(text: str) -> str:
+    """The text with what is not printable as escapes: names of fields may hold anything."""
+    if text.isprintable():
+        return text
+    escaped = (c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return "".join(escaped)

@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from .secret_names import HIDDEN, has_secret
+
 Keys = tuple[str, ...]  # of a value, from the root; positions in a list as text
 
 DEEPEST = 50  # levels; the deepest setting of ours has six
@@ -132,15 +134,17 @@ def plain_error(error: Any) -> tuple[Keys, str]:
 
     Args:
         error: an item of `ValidationError.errors()`. A check of a whole section may name the
-            place before a colon.
+            place before a colon, one of free settings the keys below these as `at` of its `ctx`.
     """
     loc: Keys = tuple(str(k) for k in error["loc"] if not str(k).startswith(_INNER))
+    loc += tuple(error.get("ctx", {}).get("at", ()))
     what = _PLAINLY.get(error["type"], error["msg"].removeprefix("Value error, "))
     if not loc and ": " in what:
         name, _, what = what.partition(": ")
         loc = tuple(name.split("."))
     elif not isinstance(error["input"], dict) and error["type"] != "extra_forbidden":
-        what = f"{what}, got {error['input']!r}"
+        is_hidden = has_secret(loc, error["input"])
+        what = f"{what}, got {HIDDEN if is_hidden else repr(error['input'])}"
     return loc, what
 
 

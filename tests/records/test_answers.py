@@ -3,7 +3,7 @@ import json
 import pytest
 
 from nuggetjudge.records import Citation, Problems, count_words, read_answers, read_documents
-from nuggetjudge.records.answers import placed_answers
+from nuggetjudge.records.answers import answers_with_lines
 from nuggetjudge.records.reading.fields import read_lines
 
 
@@ -191,7 +191,7 @@ def test_a_checked_file_gives_the_same_answers_and_its_words_are_not_counted_aga
     first = list(read_answers(path, problems))
     assert [problem.kind for problem in problems] == ["response_length"]
     again = Problems()
-    found = placed_answers(read_lines(path, again), is_checked=True)
+    found = answers_with_lines(read_lines(path, again), is_checked=True)
     assert [answer for _, answer in found] == first
     assert len(again) == 0
 
@@ -305,3 +305,19 @@ def test_the_real_reports_cite_only_their_own_documents(shared_data, problems):
         assert len(answers) == 5
         assert {name for answer in answers for name in answer.references} <= set(documents)
     assert len(problems) == 0
+
+
+@pytest.mark.parametrize("layout", [RAG_2024, RAG_2025, REPORT], ids=["2024", "2025", "report"])
+def test_an_answer_that_was_not_made_is_none_and_says_why(layout, write, problems):
+    lost = one(write({**layout, "not_made": "refused"}), problems)
+    kept = one(write(layout), problems)
+    assert (lost.not_made, lost.sentences) == ("refused", ())
+    assert (lost.run_id, lost.topic_id, lost.references) == (
+        kept.run_id, kept.topic_id, kept.references
+    )  # fmt: skip
+    assert kept.not_made is None
+
+
+def test_a_reason_that_is_none_is_an_error(write, problems, kinds):
+    list(read_answers(write({**RAG_2024, "not_made": "rain"}), problems))
+    assert kinds() == [(1, "bad_field", "error")]

@@ -132,3 +132,24 @@ def test_a_real_run_has_100_passages_for_each_of_its_30_topics(shared_data, prob
     assert len(rankings) == 30
     assert {len(ranking.passage_ids) for ranking in rankings.values()} == {100}
     assert len(problems) == 0
+
+
+def test_a_ranking_that_was_not_made_says_why_in_a_run_that_other_tools_read(write, problems):
+    lost = Ranking(run_id="x", topic_id="13", passage_ids=(), not_made="refused")
+    text = written(run("a", "b"), lost)
+    assert text.splitlines()[2] == "13 Q0 not-made:refused 1 1.0 x"
+    path = write(*text.splitlines())
+    found = read_trec_run(path, problems)
+    assert (found["12"].not_made, found["13"].not_made) == (None, "refused")
+    assert found["13"].passage_ids == ()
+    assert not list(problems)
+    [other] = [row for row in ir_measures.read_trec_run(str(path)) if row.query_id == "13"]
+    assert other.doc_id == "not-made:refused"
+
+
+@pytest.mark.parametrize(
+    "lines", [("13 Q0 not-made:rain 1 1 x",), ("13 Q0 a 1 2 x", "13 Q0 not-made:error 2 1 x")]
+)
+def test_a_reason_that_is_none_or_beside_passages_is_an_error(lines, write, problems, kinds):
+    read_trec_run(write(*lines), problems)
+    assert kinds() == [(1, "bad_run", "error")]

@@ -49,3 +49,13 @@ def test_an_envelope_gives_its_data_and_reports_what_stands_in_other_files(write
 
 def test_the_name_of_last_resort_has_no_folder_and_no_format(tmp_path):
     assert stem(tmp_path / "team.run-1.5.jsonl.gz") == "team.run-1.5"
+
+
+def test_a_name_with_control_characters_is_told_on_one_line_without_them(write, problems):
+    path = write({"answ\ner\x1b[2J": 1, "é\u202e": 2})
+    for line in read_lines(path, problems):
+        line.missing("answer")
+    [problem] = problems
+    assert str(problem).isprintable()
+    assert "answ\\ner\\x1b[2J" in problem.what
+    assert "é\\u202e" in problem.what

@@ -1,0 +1,117 @@
+"""Files written from their beginning: what the disk refuses names the file, no link is followed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+
+from ..reading.problems import InputError
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Write to `path` in here. Raises: InputError that names it, for any OSError."""
+    try:
+        yield
+    except OSError as error:
+        raise refused(path, error) from None
+
+
+@contextmanager
+def temporary() -> Iterator[None]:
+    """Write to a temporary file in here. Raises: InputError that names its folder."""
+    with writing(Path(tempfile.gettempdir())):
+        yield
+
+
+def refused(path: Path, error: OSError) -> InputError:
+    """What the disk said of a file, in one line."""
+    return InputError(f"{path}: cannot be written ({error.strerror or error})")
+
+
+class NewFile:
+    """A file that is written from its beginning, with `write`, until `close`.
+
+    Its folder is made. A file or link that stands there goes first, so that nothing is written
+    where a link points.
+
+    Raises: InputError that names the file, whatever the disk refuses and whenever it does.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            self._stream = path.open("xb")
+
+    def write(self, data: bytes) -> None:
+        """Append some bytes."""
+        try:
+            self._stream.write(data)
+        except OSError as error:
+            raise refused(self.path, error) from None
+
+    def flush(self) -> None:
+        """Have all of it with the operating system."""
+        with writing(self.path):
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Write what waits, and close the file; a second time does nothing."""
+        with writing(self.path):
+            self._stream.close()
+
+    def __enter__(self) -> NewFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def write_file(path: Path, content: bytes | str) -> None:
+    """Write a whole file, text as UTF-8, or none: half of one does not stay. See NewFile."""
+    try:
+        with NewFile(path) as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+    except InputError:
+        with suppress(OSError):
+            path.unlink()
+        raise
+
+
+def rename(path: Path, to: Path) -> None:
+    """Give a file another name, in the place of what has it. Raises: InputError that names it."""
+    with writing(to):
+        path.replace(to)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or link, if there is one. Raises: InputError that names it."""
+    with writing(path):
+        path.unlink(missing_ok=True)
+
+
+def check_no_link(path: Path) -> None:
+    """Raise InputError for a link, since what is written there would stand elsewhere."""
+    if path.is_symlink():
+        raise InputError(f"{path}: is a link, which is not followed; take it away")
+
+
+def own_folder(path: Path) -> Path:
+    """A folder within one that we write, made if it is not there.
+
+    Raises: InputError for a link, and for what the disk refuses.
+    """
+    check_no_link(path)
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+    return path
