@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import e
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,7 @@ from .coverage import ETA, answers, some
 from .value import Value
 
 ALPHA = 0.5  # the default of ndeval
+MOST = e / (e - 1)  # of a context of passages that the ideal is made of too; see `alpha_ndcg`
 
 Marks = NDArray[np.bool_]  # (n_passages, n_questions): which passage answers which question
 
@@ -23,6 +25,7 @@ def alpha_ndcg(
     k: int,
     alpha: float = ALPHA,
     eta: float = ETA,
+    out_of: ArrayLike | None = None,
 ) -> Value:
     """alpha-nDCG@k of a context, >= 0, with the answerable questions as subtopics.
 
@@ -40,6 +43,8 @@ def alpha_ndcg(
         k: cut-off >= 0 of both rankings. At 0 the measure is undefined.
         alpha: in [0, 1]; what is lost of an answer each time that it is repeated.
         eta: the rating that answers, in (0, 5].
+        out_of: (n, n_questions) ratings of the passages that `pool` may be other ones of, where it
+            is not certain which; the bounds then hold for any of them.
 
     Returns: value over known ratings. Where the rating of a passage on a question is missing, the
         passage is passed over for that question and those below move up (condensed lists); the
@@ -51,11 +56,14 @@ def alpha_ndcg(
         low, high: hold the value whatever the missing ratings say. Missing answers only add to
         alpha-DCG, so the context has its least and most without and with them. The greedy ideal
         may fall where an answer is added; see `_ideal` for how far.
-        Without a question that may be answerable: undefined, no value and no bounds.
+        Without a question that may be answerable, or that a passage of `pool` may answer:
+        undefined, no value and no bounds.
 
         A value above 1 stays as it is. The ideal holds the passages of `pool` alone, each once: a
         context that has better ones, or more of them (each repeats an answer of Z* for part of
-        its gain), earns more than it. And the greedy ideal is not always the best ranking.
+        its gain), earns more than it. And the greedy ideal is not always the best ranking; down to
+        each rank it gathers 1 - 1/e of what any passages can (Nemhauser, Wolsey and Fisher, 1978),
+        so a context of passages of `pool` has at most `MOST`, 1.58.
     Raises: ValueError for a shape, rating, k, alpha or eta out of range; it names the index.
     Source: arXiv:2506.20051, equations 4 and 5; Clarke et al., "Novelty and diversity in
         information retrieval evaluation" (2008); ndeval for the ideal. Sakai, "Alternatives to
@@ -88,16 +96,21 @@ def alpha_ndcg(
     n_unjudged = int((~known)[:, may_be].sum()) + int(np.isnan(judged[:, may_be]).sum())
     n_unjudged += int((np.isnan(wanted) & ~np.isnan(judged).any(axis=0)).sum())
     if not k or not may_be.any():
-        return Value(None, n, n_unjudged, None, None)
+        return Value(None, n, 0, None, None)
 
     hits, possible = (ranked == 1) & subtopics, (ranked != 0) & may_be
     ranks = np.ones_like(known).cumsum(axis=0)
     least, most = _ideal(sure, may, k, alpha)
+    if out_of is not None:
+        any_may = (answers(out_of, eta) != 0) & may_be
+        least, most = 0.0, _discounted(_most_below(any_may, [], min(k, len(any_may)), alpha))
+    if not most:
+        return Value(None, n, 0, None, None)
     # Where the measure is defined the ideal has an answer at rank 1, and so 1 at least.
     low, high = _dcg(hits, ranks, alpha) / most, _dcg(possible, ranks, alpha) / max(least, 1.0)
-    if not subtopics.any() or (len(ranked) and not n):
-        return Value(None, n, n_unjudged, low, high)
     ideal, _ = _ideal(sure, sure, k, alpha)
+    if not subtopics.any() or not ideal or (len(ranked) and not n):
+        return Value(None, n, n_unjudged, low, high)
     value = _dcg(hits, known.cumsum(axis=0), alpha) / ideal
     # In exact arithmetic low <= value <= high; the last bit of a division may say otherwise.
     return Value(value, n, n_unjudged, min(low, value), max(high, value))

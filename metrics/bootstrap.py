@@ -143,7 +143,11 @@ def interval(
 
 
 def jackknife_interval(
-    value: float | None, without: NDArray[np.float64], *, level: float = LEVEL
+    value: float | None,
+    without: NDArray[np.float64],
+    *,
+    level: float = LEVEL,
+    df: int | None = None,
 ) -> Interval:
     """The interval of a figure by leaving out one topic at a time, with Student's t.
 
@@ -153,6 +157,7 @@ def jackknife_interval(
     Args:
         value: the figure on all topics; None: undefined.
         without: (n_topics,) the figure without each topic. If one is nan there are no bounds.
+        df: degrees of freedom, where fewer topics carry the figure; None: n_topics - 1.
 
     Source: Tukey, "Bias and confidence in not-quite large samples" (1958); t with n_topics - 1
         degrees of freedom.
@@ -167,5 +172,5 @@ def jackknife_interval(
     from scipy.stats import t
 
     variance = (n - 1) / n * float(((without - without.mean()) ** 2).sum())
-    half = float(t.ppf((1 + level) / 2, n - 1)) * math.sqrt(variance)
+    half = float(t.ppf((1 + level) / 2, n - 1 if df is None else df)) * math.sqrt(variance)
     return Interval(value, value - half, value + half, n, level)

@@ -177,7 +177,8 @@ def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> V
 
     Returns: value = (answers - questions answered) / answers, over known ratings; None where no
         answer of the context is known, and undefined, without bounds, where it surely gives none,
-        such as the empty context. `n` and `n_unjudged` count as in `coverage`.
+        such as the empty context. `n` and `n_unjudged` count as in `coverage`; undefined, nothing
+        that is missing matters.
         low: each question not answered yet that a missing rating may answer, is so once.
         high: every missing rating is an answer, and new to no question.
     Raises: ValueError for a shape, a rating, a mark or an eta out of range; it names the index.
@@ -192,7 +193,7 @@ def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> V
     possible = (found != 0)[:, wanted != 0].sum(axis=0)  # times, with the missing as answers
     most, n_new = int(possible.sum()), int((possible > 0).sum()) - n_answered
     if not most:
-        return Value(None, n, n_unjudged, None, None)
+        return Value(None, n, 0, None, None)
     return Value(
         value=_share(n_answers - n_answered, n_answers),
         n=n,

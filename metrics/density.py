@@ -52,6 +52,8 @@ def density_value(
     tokens: float,
     required_tokens: float,
     weight: float = WEIGHT,
+    *,
+    between: tuple[float, float] | None = None,
 ) -> Value:
     """Density of a context or report whose coverage is known, with its bounds.
 
@@ -63,22 +65,32 @@ def density_value(
         coverage: of the text, as `coverage` gives it.
         n_answerable: questions known to be answerable, >= 0.
         tokens, required_tokens, weight: as in `density`.
+        between: the fewest and the most tokens that P** can have, where missing ratings leave it
+            open.
 
-    Returns: the density, with `n` and `n_unjudged` of the coverage. The required passages are
-        taken as they are: the bounds do not ask which P** other ratings would have made. Undefined,
-        without bounds, where `density` or the coverage is.
+    Returns: the density, with `n` and `n_unjudged` of the coverage. Undefined where `density` or
+        the coverage is; without bounds where missing ratings leave that open.
     Raises: ValueError for a number out of range.
     Source: arXiv:2506.20051, equation 6.
 
     >>> density_value(Value(0.5, n=8, n_unjudged=2, low=0.25, high=1.0), 4, 100, 100, weight=1)
     Value(value=0.5, n=8, n_unjudged=2, low=0.25, high=1.0)
     """
+    least, most = between or (required_tokens, required_tokens)
+    if not least <= required_tokens <= most:
+        raise ValueError(f"required_tokens is {required_tokens}, wanted {least} to {most}")
     low, value, high = (
         None
         if share is None
-        else density(share * n_answerable, tokens, n_answerable, required_tokens, weight)
-        for share in (coverage.low, coverage.value, coverage.high)
+        else density(share * n_answerable, tokens, n_answerable, required, weight)
+        for share, required in (
+            (coverage.low, least),
+            (coverage.value, required_tokens),
+            (coverage.high, most),
+        )
     )
+    if between and high is not None:
+        low = low or 0.0  # of no tokens too
     if low is None or high is None:
         low = value = high = None
     return Value(value, coverage.n, coverage.n_unjudged, low, high)

@@ -86,10 +86,11 @@ def key_point_f1(recall: Value, precision: Value) -> Value:
             raise ValueError(f"{name} is {given}, wanted it between 0 and 1")
     n, n_unjudged = recall.n + precision.n, recall.n_unjudged + precision.n_unjudged
     if recall.low is None or recall.high is None:
-        return Value(None, n, n_unjudged, None, None)
+        return Value(None, n, 0, None, None)
     if precision.low is None or precision.high is None:
-        bound = 0.0 if recall.low == 0 else None
-        return Value(0.0 if recall.value == 0 else None, n, n_unjudged, bound, bound)
+        if recall.low > 0:
+            return Value(None, n, 0, None, None)
+        return Value(0.0 if recall.value == 0 else None, n, n_unjudged, 0.0, 0.0)
     value = None
     if recall.value is not None and precision.value is not None:
         value = _harmonic_mean(recall.value, precision.value)

@@ -24,8 +24,9 @@ def mean_over_topics(
 
     Returns: (mean, n_topics). `n` and `n_unjudged` are sums over the topics. The bounds are means
         over the topics that have bounds, so a topic without a judgement enters them with 0 and 1
-        while it does not enter the value; one that is 0/0 enters neither. Without any topic that
-        has a value, the value is None and n_topics is 0.
+        while it does not enter the value; one that is 0/0 enters neither. Where a topic is
+        unbounded the mean is too. Without any topic that has a value, the value is None and
+        n_topics is 0.
     Raises: ValueError naming the answered topics that are not in `topics`.
     Source: arXiv:2411.09607, Tables 6 and 7: run scores divide by all topics of the track.
 
@@ -42,6 +43,8 @@ def mean_over_topics(
     low = _mean([v.low for v in answered if v.low is not None] + [0.0] * n_unanswered)
     high = _mean([v.high for v in answered if v.high is not None] + [0.0] * n_unanswered)
     value = _mean(defined)
+    if any(v.is_unbounded for v in answered):
+        low = high = None
     if value is not None and low is not None and high is not None:
         # In exact arithmetic low <= value <= high; the last bit of a division may say otherwise.
         low, high = min(low, value), max(high, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,13 +34,7 @@ def required_subset(pool: ArrayLike, order: Sequence[int], eta: float = ETA) -> 
     [1, 2]
     """
     hits = answers(pool, eta) == 1
-    ranks = list(order)
-    if len(ranks) != len(hits):
-        raise ValueError(f"{len(ranks)} numbers in the order of {len(hits)} passages")
-    for i, rank in enumerate(ranks):
-        if rank in ranks[:i]:
-            raise ValueError(f"order[{i}] is {rank!r}, which another passage has already")
-    rows = sorted(range(len(ranks)), key=ranks.__getitem__)
+    rows = _rows(len(hits), order)
     taken: list[int] = []
     todo = hits.any(axis=0)
     while todo.any():
@@ -47,6 +42,62 @@ def required_subset(pool: ArrayLike, order: Sequence[int], eta: float = ETA) -> 
         taken.append(best)
         todo &= ~hits[best]
     return taken
+
+
+@dataclass(frozen=True, slots=True)
+class CertainPart:
+    """What P** is, whatever the missing ratings of its pool say.
+
+    Attributes:
+        taken: rows of the pool that it begins with, in the order taken.
+        least, most: how many others follow; 0 and 0: it is certain as a whole.
+        others: rows that may be among those.
+    """
+
+    taken: tuple[int, ...]
+    least: int = 0
+    most: int = 0
+    others: tuple[int, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the missing ratings change nothing."""
+        return not self.others
+
+
+def certain_part(pool: ArrayLike, order: Sequence[int], eta: float = ETA) -> CertainPart:
+    """How far the missing ratings of a pool leave its P** open.
+
+    As long as one passage adds most whatever they say, it is taken. From there on any passage that
+    may add something may be in P**, and each that is answers a question that no other did.
+
+    Args, raises: as `required_subset`.
+
+    >>> certain_part([[5, 5, 0], [float("nan"), 0, 0], [0, 0, float("nan")]], order=[0, 1, 2])
+    CertainPart(taken=(0,), least=0, most=1, others=(2,))
+    """
+    found = answers(pool, eta)
+    sure, may, rows = found == 1, found != 0, _rows(len(found), order)
+    taken: list[int] = []
+    while True:
+        touched, closed = may[taken].any(axis=0), sure[taken].any(axis=0)
+        lows, highs = (sure & ~touched).sum(axis=1), (may & ~closed).sum(axis=1)
+        left = [row for row in rows if row not in taken]
+        if not (others := [row for row in left if highs[row]]):
+            return CertainPart(tuple(taken))
+        best = max(left, key=lambda row: int(lows[row]))  # the first of equals
+        is_before = True
+        is_certain = lows[best] > 0
+        for row in left:
+            if row == best:
+                is_before = False
+            elif highs[row] > lows[best] or (is_before and highs[row] == lows[best]):
+                is_certain = False
+        if not is_certain:
+            n_open = int((may[others] & ~closed).any(axis=0).sum())
+            most = min(len(others), n_open)
+            return CertainPart(tuple(taken), int(lows[best] > 0), most, tuple(sorted(others)))
+        taken.append(best)
 
 
 def passage_grades(pool: ArrayLike, required: Sequence[int], eta: float = ETA) -> list[int | None]:
@@ -104,3 +155,14 @@ def passage_grades(pool: ArrayLike, required: Sequence[int], eta: float = ETA) -
         else:
             grades.append(None if may_answer.any() else NO_ANSWER)
     return grades
+
+
+def _rows(n: int, order: Sequence[int]) -> list[int]:
+    """The rows 0 to n - 1 in this order. Raises: ValueError if it is none."""
+    ranks = list(order)
+    if len(ranks) != n:
+        raise ValueError(f"{len(ranks)} numbers in the order of {n} passages")
+    for i, rank in enumerate(ranks):
+        if rank in ranks[:i]:
+            raise ValueError(f"order[{i}] is {rank!r}, which another passage has already")
+    return sorted(range(n), key=ranks.__getitem__)

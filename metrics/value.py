@@ -1,6 +1,9 @@
 """What was measured, how many judgements carry it, and how far the missing ones could move it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+Range = tuple[float, float] | None  # what a measure can be; None: it has no highest value
+SHARE: Range = (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +17,13 @@ class Value:
         low: the value if every missing judgement were the worst possible, <= value.
         high: the value if every missing judgement were the best possible, >= value.
 
-    `low` and `high` equal `value` when nothing is missing. They are both None when the measure is
-    undefined (0/0) whatever the missing judgements might say; then `value` is None too.
+    `low` and `high` equal `value` when nothing is missing. They are both None where there are no
+    bounds: when the measure is undefined (0/0) whatever the missing judgements might say, then
+    `value` is None and `n_unjudged` 0; and when nothing bounds what those that are missing could
+    make of it, then `n_unjudged` is above 0.
 
-    Raises: ValueError for a count below 0, one bound without the other, a value without bounds, or
-    a value outside its bounds (nan included).
+    Raises: ValueError for a count below 0, one bound without the other, a value without bounds
+    though nothing is missing, or a value outside its bounds (nan included).
 
     >>> Value(0.5, n=2, n_unjudged=2, low=0.25, high=0.75).is_complete
     False
@@ -34,8 +39,10 @@ class Value:
         if self.n < 0 or self.n_unjudged < 0:
             raise ValueError(f"counts must be >= 0, got n={self.n}, n_unjudged={self.n_unjudged}")
         if self.low is None or self.high is None:
-            if not (self.value is None and self.low is None and self.high is None):
-                raise ValueError(f"a value needs both bounds, and each bound the other: {self}")
+            if not (self.low is None and self.high is None):
+                raise ValueError(f"wanted both bounds or none: {self}")
+            if self.value is not None and not (self.n_unjudged and self.value == self.value):
+                raise ValueError(f"a value of which nothing is missing needs bounds: {self}")
         elif not self.low <= (self.low if self.value is None else self.value) <= self.high:
             raise ValueError(f"wanted low <= value <= high, got {self}")
 
@@ -44,5 +51,37 @@ class Value:
         """Whether no judgement that the measure wanted is missing."""
         return self.n_unjudged == 0
 
+    @property
+    def is_undefined(self) -> bool:
+        """Whether the measure is 0/0, whatever is missing."""
+        return self.value is None and self.low is None and self.n_unjudged == 0
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether something is missing that could make it anything."""
+        return self.low is None and self.n_unjudged > 0
+
+    def widened(self, to: Range, n_unjudged: int = 0) -> "Value":
+        """The same with `n_unjudged` more judgements missing, which could make it all of `to`.
+
+        >>> Value(0.5, n=2, n_unjudged=0, low=0.5, high=0.5).widened(SHARE, 3)
+        Value(value=0.5, n=2, n_unjudged=3, low=0.0, high=1.0)
+        """
+        n = self.n_unjudged + n_unjudged
+        if to is None:
+            return replace(self, n_unjudged=n, low=None, high=None)
+        known = [x for x in (self.low, self.value, self.high) if x is not None]
+        return replace(self, n_unjudged=n, low=min([to[0], *known]), high=max([to[1], *known]))
+
 
 UNDEFINED = Value(value=None, n=0, n_unjudged=0, low=None, high=None)  # 0/0, nothing missing
+
+
+def not_made(within: Range = SHARE, value: float | None = None) -> Value:
+    """Of what was to be judged and is not there, by no doing of the system: nothing is known.
+
+    >>> not_made()
+    Value(value=None, n=0, n_unjudged=1, low=0.0, high=1.0)
+    """
+    low, high = within or (None, None)
+    return Value(value, n=0, n_unjudged=1, low=low, high=high)

@@ -40,19 +40,20 @@ RAG_2026 = AnswerFormat("TREC RAG 2026", 100, 1024, 3, has_headings=True)
 REPORT = AnswerFormat("auto-judge report")
 _IS_2026 = re.compile(r"rag(20)?26", re.IGNORECASE)
 
-Seen = dict[tuple[str, str], str]  # the place, `file:line`, of the answer to (run, topic)
+Seen = dict[tuple[str, str], str]  # the `file:line` of the answer to (run, topic)
 
 
 def read_answers(path: Path, problems: Problems, *, seen: Seen | None = None) -> Iterator[Answer]:
     """Read a run lazily, one answer a line, in file order.
 
-    Takes TREC RAG 2024, TREC RAG 2025 (citations as places or as ids), TREC RAG 2026 (told by
+    Takes TREC RAG 2024, TREC RAG 2025 (citations as indexes or as ids), TREC RAG 2026 (known by
     a `narrative_id` that begins with `rag2026` or `rag26`; the only one with headings) and
     auto-judge or RAGTIME reports (`responses`). Sentence ids are positions: a sentence without
-    text stays, with the text "", and so do headings. The text is kept as written.
+    text stays, with the text "", and so do headings. The text is kept as written. An object with a
+    `not_made` holds no answer but the reason why there is none, whatever else stands in it.
 
     Args:
-        seen: places of the answers read so far, by (run, topic); share one between the files
+        seen: the lines of the answers read so far, by (run, topic); share one between the files
             of a job, so that an answer in two files is noticed too.
 
     Errors noted: no topic or sentences, a field of the wrong type, a second answer of a run to
@@ -61,11 +62,11 @@ def read_answers(path: Path, problems: Problems, *, seen: Seen | None = None) ->
     a declared length that is not the counted one (`response_length`), and what exceeds the
     track's limits. Citations: see `read_citations`.
     """
-    for _, answer in placed_answers(read_lines(path, problems), seen=seen):
+    for _, answer in answers_with_lines(read_lines(path, problems), seen=seen):
         yield answer
 
 
-def placed_answers(
+def answers_with_lines(
     lines: Iterable[Line], *, seen: Seen | None = None, is_checked: bool = False
 ) -> Iterator[tuple[Line, Answer]]:
     """The answers in these objects of run files, as `read_answers`, each with its object.
@@ -86,7 +87,8 @@ def placed_answers(
                     f"{holder.name('run_id')!r} is missing; the run is named {run_id!r} by its file"
                 )
                 line.keep("run_id_from_file", what)
-        items = line.array("answer", "responses")
+        why = line.not_made()
+        items = line.array("answer", "responses") if why is None else []
         if topic_id is None or items is None:
             continue
         if (first := seen.get((run_id, topic_id))) is not None:
@@ -94,7 +96,19 @@ def placed_answers(
             line.error("duplicate_answer", what)
             continue
         seen[run_id, topic_id] = f"{line.path}:{line.number}"
-        if (answer := _answer(line, run_id, topic_id, items, is_checked)) is not None:
+        if why is not None:
+            references = tuple(dict.fromkeys(filter(None, read_references(line).listed)))
+            yield (
+                line,
+                Answer(
+                    run_id=run_id,
+                    topic_id=topic_id,
+                    sentences=(),
+                    references=references,
+                    not_made=why,
+                ),
+            )
+        elif (answer := _answer(line, run_id, topic_id, items, is_checked)) is not None:
             yield line, answer
 
 

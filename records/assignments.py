@@ -44,11 +44,11 @@ def read_assignments(path: Path, problems: Problems) -> Iterator[Assignment]:
     Errors noted: no topic or nuggets, a field of the wrong type, a second record of a run and
     topic, a retrieval assignment (it judges a passage, not an answer).
     """
-    for _, assignment in placed_assignments(read_lines(path, problems)):
+    for _, assignment in assignments_with_lines(read_lines(path, problems)):
         yield assignment
 
 
-def placed_assignments(lines: Iterable[Line]) -> Iterator[tuple[Line, Assignment]]:
+def assignments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Assignment]]:
     """The assignments in these objects, as `read_assignments`, each with its object."""
     seen: dict[tuple[str, str], int] = {}
     is_named_by_file = False

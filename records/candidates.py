@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .passages import TEXT_FIELDS, add_passage, passage_of
-from .reading.fields import Line, as_id, as_int, read_lines, show, stem
+from .reading.fields import A_GRADE, Line, as_grade, as_id, read_lines, show, stem
 from .reading.lines import is_json
 from .reading.problems import Problems
 from .rows import Passage, Ranking, Topic
@@ -88,11 +88,11 @@ def _add_ranking(
         line.error("duplicate_topic", f"topic {topic_id!r} has candidates already, wanted one list")
         return
     scores: dict[str, float | None] = {}
-    for place, (docid, score) in enumerate(named):
+    for index, (docid, score) in enumerate(named):
         if docid is None:
-            line.skip("bad_candidate", f"candidate {place} of topic {topic_id!r} has no usable id")
+            line.skip("bad_candidate", f"candidate {index} of topic {topic_id!r} has no usable id")
         elif docid in scores:
-            what = f"candidate {place} of topic {topic_id!r}: {docid!r} is in the list already"
+            what = f"candidate {index} of topic {topic_id!r}: {docid!r} is in the list already"
             line.skip("duplicate_candidate", what)
         else:
             scores[docid] = score
@@ -123,8 +123,8 @@ def _add_grade(pool: CandidatePool, candidate: Line, topic_id: str, docid: str) 
     written = candidate.row.get("judgment")
     if written is None:
         return
-    if (grade := as_int(written)) is None:
-        what = f"{candidate.name('judgment')} is {show(written)}, wanted a whole number"
+    if (grade := as_grade(written)) is None:
+        what = f"{candidate.name('judgment')} is {show(written)}, wanted {A_GRADE}"
         candidate.skip("bad_grade", what)
     elif (known := pool.qrels.setdefault(topic_id, {}).setdefault(docid, grade)) != grade:
         what = f"{candidate.name('judgment')} is {grade} and was {known} before, wanted one grade"

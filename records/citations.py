@@ -37,8 +37,8 @@ class References:
 def read_references(line: Line) -> References:
     """The `references` of an answer, and the ids of its `documents`.
 
-    Noted: an id that is listed twice (both places count, so that indexes hold), an item that
-    is no id (its place is kept).
+    Noted: an id that is listed twice (both indexes count, so that positions hold), an item that
+    is no id (its index is kept).
     """
     found = line.array("references") if line.row.get("references") is not None else None
     listed = tuple(map(as_id, found or ()))
@@ -50,11 +50,11 @@ def read_references(line: Line) -> References:
 
 
 def _note_odd_references(line: Line, found: Sequence[object], listed: Sequence[str | None]) -> None:
-    for place, (item, name) in enumerate(zip(found, listed, strict=True)):
+    for index, (item, name) in enumerate(zip(found, listed, strict=True)):
         if name is None:
-            line.skip("bad_reference", f"references[{place}] is {show(item)}, wanted an id")
-        elif (first := listed.index(name)) < place:
-            what = f"references[{place}] is {name!r}, as references[{first}]; wanted each once"
+            line.skip("bad_reference", f"references[{index}] is {show(item)}, wanted an id")
+        elif (first := listed.index(name)) < index:
+            what = f"references[{index}] is {name!r}, as references[{first}]; wanted each once"
             line.keep("duplicate_reference", what)
 
 
@@ -72,14 +72,14 @@ def inline_documents(line: Line) -> dict[str, dict[str, Any]]:
 
 
 def plain_citations(written: object, references: References) -> dict[str, None] | None:
-    """As `read_citations`, where `written` are different places in the references; else None."""
+    """As `read_citations`, where `written` are different indexes in the references; else None."""
     if not isinstance(written, list):
         return None
     citations: dict[str, None] = {}
-    for place in written:
-        if type(place) is not int or not 0 <= place < len(references.listed):
+    for index in written:
+        if type(index) is not int or not 0 <= index < len(references.listed):
             return None
-        if (name := references.listed[place]) is None or name in citations:
+        if (name := references.listed[index]) is None or name in citations:
             return None
         citations[name] = None
     return citations
@@ -90,10 +90,10 @@ def read_citations(item: Line, references: References) -> dict[str, float | None
 
     They stand in the order of the file, or by falling confidence.
 
-    Takes a list of 0-based places in `references`, a list of ids, or a map from id to
-    confidence. A number written as text is an id if the references list it, else a place. An
+    Takes a list of 0-based indexes in `references`, a list of ids, or a map from id to
+    confidence. A number written as text is an id if the references list it, else an index. An
     id that the references do not list is kept, for it names a passage, and is reported; what
-    names nothing (a place out of range, a value of another type) and what names a passage a
+    names nothing (an index out of range, a value of another type) and what names a passage a
     second time is skipped and reported.
     """
     citations: dict[str, float | None] = {}
@@ -167,13 +167,13 @@ def _resolve(item: Line, written: object, references: References) -> str | None:
         name = as_id(written)
         if name is not None and (name in references.named or references.is_open):
             return name
-        place = as_int(written)
-        if place is None or not references.listed:
+        index = as_int(written)
+        if index is None or not references.listed:
             return _unlisted(item, name, written)
-        item.keep("citation_as_text", f"{item.name('citations')} has {written!r}, read as a place")
+        item.keep("citation_as_text", f"{item.name('citations')} has {written!r}, read as an index")
     else:
-        place = as_int(written)
-    return _at(item, place, written, references.listed)
+        index = as_int(written)
+    return _at(item, index, written, references.listed)
 
 
 def _unlisted(item: Line, name: str | None, written: object) -> str | None:
@@ -185,21 +185,21 @@ def _unlisted(item: Line, name: str | None, written: object) -> str | None:
     return name
 
 
-def _at(item: Line, place: int | None, written: object, listed: Sequence[str | None]) -> str | None:
-    if place is None:
+def _at(item: Line, index: int | None, written: object, listed: Sequence[str | None]) -> str | None:
+    if index is None:
         _bad(item, written)
         return None
-    if not 0 <= place < len(listed):
+    if not 0 <= index < len(listed):
         wanted = f"0 to {len(listed) - 1}" if listed else "none, for there are no references"
         what = f"{item.name('citations')} has {show(written)}, wanted {wanted}"
         item.skip("citation_out_of_range", what)
         return None
-    if listed[place] is None:
-        what = f"{item.name('citations')} has {place}, whose reference is no id"
+    if listed[index] is None:
+        what = f"{item.name('citations')} has {index}, whose reference is no id"
         item.skip("citation_of_bad_reference", what)
-    return listed[place]
+    return listed[index]
 
 
 def _bad(item: Line, written: object) -> None:
-    what = f"{item.name('citations')} has {show(written)}, wanted an id or a place in references"
+    what = f"{item.name('citations')} has {show(written)}, wanted an id or an index in references"
     item.skip("bad_citation", what)

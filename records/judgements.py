@@ -19,6 +19,9 @@ class Reason(StrEnum):
     NO_PASSAGE = "no_passage"  # not asked: the text to judge against is not in the data
 
 
+NOT_MADE = "not_made"  # field of an answer or item that could not be made: the reason
+
+
 # Named tuples, not pydantic: one of each is made for every call of a large run.
 class Provenance(NamedTuple):
     """Where one reply came from. Tokens are 0 where the endpoint reports none."""

@@ -99,11 +99,11 @@ def read_entailments(path: Path, problems: Problems) -> Iterator[Entailment]:
     Errors noted: an id or the label missing, a key point twice for an answer with two labels.
     With the same label it is read once and mentioned.
     """
-    for _, entailment in placed_entailments(read_lines(path, problems)):
+    for _, entailment in entailments_with_lines(read_lines(path, problems)):
         yield entailment
 
 
-def placed_entailments(lines: Iterable[Line]) -> Iterator[tuple[Line, Entailment]]:
+def entailments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Entailment]]:
     """The entailments in these objects, as `read_entailments`, each with its object."""
     seen: dict[tuple[str, str, str], EntailmentLabel | None] = {}
     for line in lines:
@@ -195,14 +195,18 @@ def _key_points(items: list[Line]) -> list[KeyPoint]:
     points = []
     named: dict[str, str] = {}  # by id, which item has it
     for (text, item), hashed in zip(found, key_point_ids([t for t, _ in found]), strict=True):
-        place, given = item.prefix.removesuffix("."), item.optional_id("id", "key_point_id")
+        name_in_file, given = item.prefix.removesuffix("."), item.optional_id("id", "key_point_id")
         if given is None and "-" in hashed:
-            item.keep("duplicate_key_point", f"{place} has the text of a key point before it")
+            item.keep(
+                "duplicate_key_point", f"{name_in_file} has the text of a key point before it"
+            )
         name = given or hashed
         if name in named:
-            item.error("duplicate_id", f"{place} has the id {name!r}, which {named[name]} has too")
+            item.error(
+                "duplicate_id", f"{name_in_file} has the id {name!r}, which {named[name]} has too"
+            )
             continue
-        named[name] = place
+        named[name] = name_in_file
         points.append(KeyPoint(id=name, text=text, spans=_spans(item), sources=_sources(item)))
     return points
 

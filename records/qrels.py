@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from .passages import natural_order
-from .reading.fields import as_int
+from .reading.fields import A_GRADE, as_grade
 from .reading.lines import text_lines
 from .reading.problems import Problems
+from .writing.files import write_file
 
 Of = TypeVar("Of")
 _TRUTH = {"true": 1, "false": 0}
@@ -18,7 +19,8 @@ _TRUTH = {"true": 1, "false": 0}
 def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
     """Read grades by topic and document, in file order; the iteration column is not used.
 
-    A grade may be written as a whole number, as a float that is one (`2.0`), or True or False.
+    A grade, -100 to 100, may be written as a whole number, as a float that is one (`2.0`), or True
+    or False.
 
     Errors noted: other than 4 columns, other grades, one pair with two grades.
     """
@@ -30,9 +32,9 @@ def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
             problems.error(path, number, "bad_qrels", what)
             continue
         topic_id, _, passage_id, written = columns
-        grade = _TRUTH.get(written.lower(), as_int(written))
+        grade = _TRUTH.get(written.lower(), as_grade(written))
         if grade is None:
-            what = f"grade {written[:40]!r}, wanted a whole number, True or False"
+            what = f"grade {written[:40]!r}, wanted {A_GRADE}, True or False"
             problems.error(path, number, "bad_grade", what)
             continue
         grades = qrels.setdefault(topic_id, {})
@@ -57,7 +59,7 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]], iteration: s
     for topic_id, grades in sorted(qrels.items()):
         for passage_id, grade in sorted(grades.items()):
             lines.append(_written(topic_id, iteration, passage_id, grade))
-    path.write_text("".join(lines), encoding="utf-8")
+    write_file(path, "".join(lines))
 
 
 def write_diversity_qrels(
@@ -80,7 +82,7 @@ def write_diversity_qrels(
                     what = f"grade {grade} of {passage_id!r}, question {question_id!r}"
                     raise ValueError(f"topic {topic_id!r}: {what}, wanted 0 or 1")
                 lines.append(_written(topic_id, question_id, passage_id, grade))
-    path.write_text("".join(lines), encoding="utf-8")
+    write_file(path, "".join(lines))
 
 
 def _sorted(by_id: Mapping[str, Of]) -> list[tuple[str, Of]]:

@@ -19,7 +19,7 @@ def read_question_sets(path: Path, problems: Problems) -> dict[str, QuestionSet]
     """Read sub-questions by topic, in file order: CRUX's layouts, new and old.
 
     A topic has a list under `subquestions`, `sub_questions` or `questions`: of texts, whose
-    columns are their places, or of objects with `text` (or `question`) and `idx` (or
+    columns are their indexes, or of objects with `text` (or `question`) and `idx` (or
     `question_id`, `id`), the 0-based column of their ratings; columns that no object names have
     no question. An empty text is a column without a question, listed as `empty_question`.
 
@@ -64,8 +64,8 @@ def _by_column(line: Line) -> dict[int, str] | None:
     if (items := line.objects(*LIST_FIELDS, text_as="text")) is None:
         return None
     texts: dict[int, str] = {}
-    for place, item in enumerate(items):
-        column, text = _column(item, place), item.text("text", "question")
+    for index, item in enumerate(items):
+        column, text = _column(item, index), item.text("text", "question")
         if column is None or text is None:
             continue
         if column in texts:
@@ -75,9 +75,9 @@ def _by_column(line: Line) -> dict[int, str] | None:
     return texts
 
 
-def _column(item: Line, place: int) -> int | None:
-    """The column an object names, or its place; None, and a problem, if it names none there is."""
-    field, written = item.first(*COLUMN_FIELDS) or ("", place)
+def _column(item: Line, index: int) -> int | None:
+    """The column an object names, or its index; None, and a problem, if it names none there is."""
+    field, written = item.first(*COLUMN_FIELDS) or ("", index)
     column = as_int(written)
     if column is None or not 0 <= column < MOST_COLUMNS:
         item.bad(field, written, f"the column of its ratings, 0 to {MOST_COLUMNS - 1}")

@@ -25,7 +25,7 @@ LISTS = (ALIGNED, "ratings", BY_INDEX)
 WANTED = f"0 to {HIGHEST_RATING}, -1, -2 or null"
 
 
-class Placed(NamedTuple):
+class WithLine(NamedTuple):
     """The ratings of one text, and the first line that has some."""
 
     line: int
@@ -73,18 +73,18 @@ def read_ratings(
     different lists. The same list again is mentioned. Lines of `relevances` for one text add
     to each other, and must not contradict each other.
     """
-    placed = placed_ratings(read_lines(path, problems), questions)
+    found = ratings_with_lines(read_lines(path, problems), questions)
     return {
         topic_id: {name: found.ratings for name, found in texts.items()}
-        for topic_id, texts in placed.items()
+        for topic_id, texts in found.items()
     }
 
 
-def placed_ratings(
+def ratings_with_lines(
     lines: Iterable[Line], questions: Mapping[str, QuestionSet] | None = None
-) -> dict[str, dict[str, Placed]]:
+) -> dict[str, dict[str, WithLine]]:
     """The ratings in these objects, as `read_ratings`, each with its line."""
-    rated: dict[str, dict[str, Placed]] = {}
+    rated: dict[str, dict[str, WithLine]] = {}
     unknown: _Rows = {}
     longer: _Rows = {}
     for line in lines:
@@ -174,10 +174,10 @@ def _fits(line: Line, field: str, n_ratings: int, n_columns: int) -> bool:
 
 
 def _add(
-    texts: dict[str, Placed], name: str, ratings: tuple[int, ...], line: Line, *, is_part: bool
+    texts: dict[str, WithLine], name: str, ratings: tuple[int, ...], line: Line, *, is_part: bool
 ) -> None:
     """Add to `texts`; other ratings of the same text are an error, or another part of them."""
-    known = texts.setdefault(name, Placed(line.number, ratings))
+    known = texts.setdefault(name, WithLine(line.number, ratings))
     if known.ratings is ratings:
         return
     what = f"the ratings of {name!r} are in line {known.line} already"
@@ -185,15 +185,15 @@ def _add(
     if known.ratings == ratings:
         line.keep("duplicate_ratings", f"{what}, the same; counted once")
     elif is_part and all(a == b or NOT_JUDGED in (a, b) for a, b in pairs):
-        texts[name] = Placed(known.line, tuple(map(max, pairs)))
+        texts[name] = WithLine(known.line, tuple(map(max, pairs)))
     else:
         line.error("duplicate_ratings", f"{what}, and others; wanted one for each question")
 
 
 def topics_of(passage_id: str, topics: Container[str]) -> Iterator[str]:
     """The topics whose own a passage is, by its id; one as a rule, or none."""
-    place = passage_id.find(":")
-    while place >= 0:
-        if passage_id[:place] in topics:
-            yield passage_id[:place]
-        place = passage_id.find(":", place + 1)
+    colon = passage_id.find(":")
+    while colon >= 0:
+        if passage_id[:colon] in topics:
+            yield passage_id[:colon]
+        colon = passage_id.find(":", colon + 1)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .reading.fields import Line, as_int, read_lines, show
+from .reading.fields import A_GRADE, Line, as_grade, as_int, read_lines, show
 from .reading.problems import Problems
 from .rows import Leaning
 
@@ -28,15 +28,16 @@ def read_relevance(path: Path, problems: Problems) -> Iterator[RelevanceLabel]:
 
     The grade stands under `grade`, `judgment` or `relevance`. Where UMBRELA could not parse a
     reply it wrote 0 and `result_status` 0: that is not judged, and listed as `unparsed`. A
-    grade that is no whole number is not judged and listed as `grade`; null is not judged.
+    grade that is no whole number from -100 to 100 is not judged and listed as `grade`; null is
+    not judged.
 
     Errors noted: no topic or passage id, one pair with two grades.
     """
-    for _, label in placed_relevance(read_lines(path, problems)):
+    for _, label in relevance_with_lines(read_lines(path, problems)):
         yield label
 
 
-def placed_relevance(lines: Iterable[Line]) -> Iterator[tuple[Line, RelevanceLabel]]:
+def relevance_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, RelevanceLabel]]:
     """The labels in these objects, as `read_relevance`, each with its object."""
     seen: dict[tuple[str, str], int | None] = {}
     for line in lines:
@@ -71,8 +72,8 @@ def _grade(line: Line) -> int | None:
         line.keep("unparsed", f"{line.name('result_status')} is 0: the grade is no judgement")
         return None
     written = line.row[field]
-    grade = as_int(written)
+    grade = as_grade(written)
     if grade is None and written is not None:
-        what = f"{line.name(field)} is {show(written)}, wanted a whole number; not judged"
+        what = f"{line.name(field)} is {show(written)}, wanted {A_GRADE}; not judged"
         line.keep("grade", what)
     return grade

@@ -8,12 +8,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from .judgements import Reason
 from .reading.fields import as_int
 from .reading.lines import text_lines
 from .reading.problems import Problems
 from .rows import Ranking
+from .writing.files import write_file
 
 HIGHEST_SCORE = 3e38  # in files we write: 32-bit floats end a little above
+# The one document of a topic whose ranking could not be made, before the reason. For every other
+# tool it is a document that is not relevant.
+NOT_MADE = "not-made:"
 
 
 class _Entry(NamedTuple):
@@ -26,6 +31,8 @@ def read_trec_run(path: Path, problems: Problems) -> dict[str, Ranking]:
     """Read the ranking of each topic, best score first, equal scores by rank.
 
     Differs: trec_eval breaks ties of the score by document id and never looks at the rank.
+
+    A topic with the one document `not-made:REASON` has no ranking, by no doing of the system.
 
     Errors noted: other than 6 columns, a rank or score that is no number, a document twice in
     a topic, more than one tag in the file. A topic whose ranks contradict its scores is kept
@@ -61,6 +68,17 @@ def read_trec_run(path: Path, problems: Problems) -> dict[str, Ranking]:
 
     rankings = {}
     for topic_id, ranked in entries.items():
+        if marks := [name for name in ranked if name.startswith(NOT_MADE)]:
+            why = marks[0].removeprefix(NOT_MADE)
+            if len(ranked) > 1 or why not in list(Reason):
+                what = f"{marks[0]!r} in topic {topic_id!r}, wanted it alone and one of"
+                known = ", ".join(NOT_MADE + reason for reason in Reason)
+                problems.error(path, first_line[topic_id], "bad_run", f"{what} {known}")
+                continue
+            rankings[topic_id] = Ranking(
+                run_id=tag or "", topic_id=topic_id, passage_ids=(), not_made=Reason(why)
+            )
+            continue
         best_first = sorted(ranked.values(), key=lambda entry: (-entry.score, entry.rank))
         if any(a.rank > b.rank for a, b in pairwise(best_first)):
             what = f"ranks of topic {topic_id!r} contradict its scores; ordered by score"
@@ -79,7 +97,8 @@ def write_trec_run(to: Path | TextIO, rankings: Iterable[Ranking]) -> None:
 
     Scores are written as 32-bit floats, which is how trec_eval keeps them, and strictly fall: an
     equal one, or one that these cannot tell from the one before, becomes the next number below
-    that. A ranking without scores has 1, 1/2, 1/3, ... A topic without passages leaves no line.
+    that. A ranking without scores has 1, 1/2, 1/3, ... A topic without passages leaves no line,
+    unless its ranking was not made: then it has the line that `read_trec_run` reads as that.
 
     Raises: ValueError, before anything is written, for an id or tag that is empty or has white
         space, more than one tag, a topic twice, a passage twice in a topic, and scores that rise,
@@ -87,7 +106,7 @@ def write_trec_run(to: Path | TextIO, rankings: Iterable[Ranking]) -> None:
     """
     text = "".join(_run_lines(rankings))
     if isinstance(to, Path):
-        to.write_text(text, encoding="utf-8")
+        write_file(to, text)
     else:
         to.write(text)
 
@@ -101,6 +120,9 @@ def _run_lines(rankings: Iterable[Ranking]) -> Iterator[str]:
         if ranking.topic_id in topics:
             raise ValueError(f"{where} occurs twice, wanted one ranking")
         topics.add(ranking.topic_id)
+        if ranking.not_made is not None:
+            name = f"{NOT_MADE}{ranking.not_made}"
+            ranking = ranking.model_copy(update={"passage_ids": (name,), "scores": ()})
         scores = _falling(ranking, where)
         seen: set[str] = set()
         for rank, (name, score) in enumerate(zip(ranking.passage_ids, scores, strict=True), 1):

@@ -13,6 +13,7 @@ from .reading.fields import Line, as_int, read_lines, stem
 from .reading.lines import first_line, is_json, text_lines
 from .reading.problems import Problems
 from .rows import ScoreRow
+from .writing.files import write_file
 
 Layout = Literal["jsonl", "ir_measures", "tot", "trec_eval", "rag4reports", "ranking"]
 
@@ -71,8 +72,8 @@ def write_scores(jsonl: Path, ir_measures: Path, rows: Iterable[ScoreRow]) -> No
     for row in rows:
         objects.append(orjson.dumps(score_row(row)) + b"\n")  # orjson's own bytes take 1 KB more
         columns.append(_ir_measures_line(row))
-    jsonl.write_bytes(b"".join(objects))
-    ir_measures.write_text("".join(columns), encoding="utf-8")
+    write_file(jsonl, b"".join(objects))
+    write_file(ir_measures, "".join(columns))
 
 
 def score_row(row: ScoreRow) -> dict[str, Any]:

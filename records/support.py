@@ -31,7 +31,7 @@ _SPELLINGS: dict[str, SupportLabel | None] = {
 
 
 class SupportCitation(Leaning):
-    """A citation with its label; `rank` is its 0-based place, `label` None: not judged."""
+    """A citation with its label; `rank` is its 0-based index, `label` None: not judged."""
 
     passage_id: str
     rank: int
@@ -61,17 +61,17 @@ def read_support(path: Path, problems: Problems) -> Iterator[SupportLabels]:
     `citations` of `docid` (or `reference`) and `label` (or `support`); and our `support.jsonl`,
     a line per citation, where the lines of one answer stand together. Labels are 2, 1, 0, -1
     as numbers or text, or full, partial, none; -1 and null are not judged. Any other label is
-    not judged either and is listed as `label`. Ranks are places in the list, except in
+    not judged either and is listed as `label`. Ranks are indexes of the list, except in
     `support.jsonl`, which names them. A sentence with empty text counts as a sentence.
 
     Errors noted: no run, topic or sentences, a field of the wrong type, an answer twice, a
     sentence or rank twice in an answer.
     """
-    for _, labels in placed_support(read_lines(path, problems)):
+    for _, labels in support_with_lines(read_lines(path, problems)):
         yield labels
 
 
-def placed_support(lines: Iterable[Line]) -> Iterator[tuple[Line, SupportLabels]]:
+def support_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, SupportLabels]]:
     """The labels in these objects, as `read_support`, each with the first object of its answer."""
     seen: dict[tuple[str, str], int] = {}
     group: _Group | None = None

@@ -8,9 +8,10 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...records.answers import Seen, own_documents, placed_answers
+from ...records.answers import Seen, answers_with_lines, own_documents
 from ...records.candidates import read_candidates
 from ...records.documents import read_topic_documents
+from ...records.judgements import Reason
 from ...records.key_points import read_key_point_sets
 from ...records.nuggets import read_nugget_banks
 from ...records.passages import add_passage, read_passages
@@ -28,13 +29,19 @@ from .hostile import looks_like_an_instruction, note_instructions
 
 @dataclass
 class Collection:
-    """The data of a run. Answers are not held: `answers()` reads them again, topic by topic."""
+    """The data of a run. Answers are not held: `answers()` reads them again, topic by topic.
+
+    `not_made`: why there is no answer, by run and topic, where that is no doing of the system; it
+    is among no answers, and no other is missing so. `candidates_not_made`: the same, by topic.
+    """
 
     topics: dict[str, Topic]
     run_files: list[Path]
     run_ids: list[str] = field(default_factory=list)
     n_answers: int = 0
     n_sentences: int = 0
+    not_made: dict[tuple[str, str], Reason] = field(default_factory=dict)
+    candidates_not_made: dict[str, Reason] = field(default_factory=dict)
     n_with_text: Counter[str] = field(default_factory=Counter)  # answers with text, by topic
     cited: Counter[tuple[int, str]] = field(default_factory=Counter)  # by rank and passage
     passages: dict[str, Passage] = field(default_factory=dict)
@@ -73,7 +80,7 @@ class Collection:
 
     def _placed(self) -> Iterator[tuple[Line, Answer]]:
         for topic_id in self.topics:
-            yield from placed_answers(self.lines.lines(topic_id), is_checked=True)
+            yield from answers_with_lines(self.lines.lines(topic_id), is_checked=True)
 
 
 def load_collection(
@@ -102,6 +109,9 @@ def load_collection(
     if data.candidates:
         pool = read_candidates(data.candidates, problems)
         collection.candidates, collection.passages = dict(pool.rankings), dict(pool.passages)
+        for topic_id, ranking in pool.rankings.items():
+            if ranking.not_made is not None:
+                collection.candidates_not_made[topic_id] = ranking.not_made
         collection.qrels = {topic: dict(grades) for topic, grades in pool.qrels.items()}
         if not topics:
             topics.update(pool.topics)
@@ -137,7 +147,12 @@ def load_collection(
     if limit is not None:
         collection.topics = dict(list(topics.items())[:limit])
         collection.beyond_limit = topics.keys() - collection.topics.keys()
+    of_topic = collection.candidates_not_made
+    collection.candidates_not_made = {t: of_topic[t] for t in of_topic if t in collection.topics}
     _check_runs(collection, wanted)
+    if (contexts := collection.coverage) is not None:
+        found = contexts.not_made
+        contexts.not_made = {cell: found[cell] for cell in found if cell[1] in collection.topics}
     held: Container[str] = wanted
     if collection.coverage is not None:
         wanted.update(collection.coverage.wanted(collection.topics))
@@ -202,7 +217,7 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
     for path in collection.run_files:
         documents: dict[str, Passage] = {}  # those of all reports of the file
         elsewhere: set[str] = set()  # ids that a report names and has no document of
-        for line, answer in placed_answers(read_lines(path, problems), seen=seen):
+        for line, answer in answers_with_lines(read_lines(path, problems), seen=seen):
             own = own_documents(line)
             for passage in own.values():
                 add_passage(documents, passage, line, once=False)
@@ -214,6 +229,11 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
                 what = f"{answer.run_id} answers topic {answer.topic_id!r}, which is not judged"
                 is_known = answer.topic_id in collection.beyond_limit
                 line.skip("beyond_limit" if is_known else "unknown_topic", what)
+                continue
+            if answer.not_made is not None:
+                collection.not_made[answer.run_id, answer.topic_id] = answer.not_made
+                if collection.coverage is not None:
+                    collection.coverage.note(answer, line)
                 continue
             collection.lines.note(line, answer.topic_id)
             text = answer.text

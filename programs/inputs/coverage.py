@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...records.documents import read_reports
+from ...records.judgements import Reason
 from ...records.qrels import read_qrels
 from ...records.questions import read_question_sets
 from ...records.ratings import Ratings, is_own, read_ratings, topics_of
@@ -28,6 +29,7 @@ class CoverageInputs:
     Attributes:
         questions: by topic; None: they are to be made from the reports.
         rankings: retrieval run -> topic -> passage ids, best first.
+        not_made: why there is no ranking, by run and topic, where that is no doing of the system.
         listed: topic -> the passages of its pool with their grades, from passage qrels.
     """
 
@@ -36,6 +38,7 @@ class CoverageInputs:
     reports: dict[str, str] = field(default_factory=dict)
     ratings: Ratings = field(default_factory=dict)
     rankings: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    not_made: dict[tuple[str, str], Reason] = field(default_factory=dict)
     listed: dict[str, dict[str, int]] = field(default_factory=dict)
     retrieved: frozenset[str] = frozenset()  # runs that a retrieval file has
 
@@ -63,7 +66,10 @@ class CoverageInputs:
                 what = f"run {answer.run_id!r} is a retrieval run too, wanted one context of it"
                 line.error("two_contexts", what)
             contexts = self.rankings.setdefault(answer.run_id, {})
-            contexts.setdefault(answer.topic_id, answer.references)
+            if answer.not_made is not None and not answer.references:  # what it names is not known
+                self.not_made[answer.run_id, answer.topic_id] = answer.not_made
+            else:
+                contexts.setdefault(answer.topic_id, answer.references)
 
     def asked(self, topic: str, ids: tuple[str, ...]) -> tuple[str, ...]:
         """Those passages of a context that are asked about."""
@@ -138,7 +144,9 @@ def _read_rankings(
             raise InputError(f"{path}: {run_id!r} names the oracle, wanted another name of a run")
         kept = found.rankings[run_id] = {}
         for topic, ranking in rankings.items():
-            if topic in topics:
+            if topic in topics and ranking.not_made is not None:
+                found.not_made[run_id, topic] = ranking.not_made
+            elif topic in topics:
                 kept[topic] = ranking.passage_ids
             else:
                 what = f"{run_id} ranks passages for topic {topic!r}, which is not judged"

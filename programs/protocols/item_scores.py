@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pydantic import model_validator
+
 from ...metrics.expected import SUFFIX
 from ...metrics.gains import expected_gain, label_shares
 from ...metrics.value import Value
@@ -46,6 +48,12 @@ class ItemScale(Row):
     is_ordered: bool
     gains: dict[str, float]
     measure: str
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> ItemScale:
+        if not self.labels or (self.gains and self.gains.keys() != set(self.labels)):
+            raise ValueError("wanted labels, and where they are worth something a gain for each")
+        return self
 
     @classmethod
     def of(

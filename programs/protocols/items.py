@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from pydantic import ValidationError
 
 from ...judges.table import item_judges, kind_of
 from ...records.labels.cells import Cell
@@ -17,10 +18,12 @@ from ...records.labels.items import ItemRow, item_lines, read_items
 from ...records.labels.label_rows import KEY_FIELDS
 from ...records.reading.lines import first_line
 from ...records.reading.problems import InputError, Problems
+from ...records.reading.yaml_text import plain_error
 from ...records.rows import Topic
 from ..config.names import JudgeName
 from ..config.sections import Config
 from ..engine.manifest import read_manifest
+from ..engine.results import MANIFEST
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection
 from ..inputs.hostile import looks_like_an_instruction
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from ...judges import ItemJudge
 
 FILE = "labels.jsonl"
+_ALONE = -1  # in place of the number of a call: of an item that no call takes
 
 
 class Items(Program):
@@ -72,18 +76,18 @@ class Items(Program):
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """See Program."""
-        scale = ItemScale(**folder.notes[ITEMS])
+        scale = _scale_in(folder.path, folder.notes)
         items = read_labelled(folder.need(FILE), scale, folder.problems)
         board.extend(item_rows(items, scale, folder.topics or ()))
 
     def scale(self, folder: Path) -> ItemScale | None:
         """See Program."""
-        about = read_manifest(folder).get(ITEMS)
-        return None if about is None else ItemScale(**about)
+        about = read_manifest(folder)
+        return None if about.get(ITEMS) is None else _scale_in(folder, about)
 
     def items(self, folder: Folder) -> JudgedItems:
         """See Program."""
-        scale, topics = ItemScale(**folder.notes[ITEMS]), folder.topics or ()
+        scale, topics = _scale_in(folder.path, folder.notes), folder.topics or ()
         return labelled_items(folder.need(FILE), scale, topics, folder.problems)
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
@@ -207,12 +211,13 @@ class _Calls:
         self._collection, self._judge = collection, judge
         self.total = collection.n_items
         if judge.listed is not None:
-            found = calls(judge, collection.rows())
+            found = calls(judge, (row for row in collection.rows() if row.not_made is None))
             self.total = len(found)
-            self._call_of = np.empty(collection.n_items, dtype=np.int64)
+            made = [n for n, row in enumerate(collection.rows()) if row.not_made is None]
+            self._call_of = np.full(collection.n_items, _ALONE, dtype=np.int64)
             for number, of_call in enumerate(found):
-                self._call_of[of_call] = number
-            self._sizes = np.bincount(self._call_of)
+                self._call_of[[made[place] for place in of_call]] = number
+            self._sizes = np.bincount(self._call_of[self._call_of != _ALONE])
 
     def items(self) -> Iterator[Item]:
         """In the order of their last rows in the file."""
@@ -226,7 +231,9 @@ class _Calls:
             return
         begun: dict[int, tuple[list[int], list[ItemRow]]] = {}
         for number, row in enumerate(self._collection.rows()):
-            call = int(self._call_of[number])
+            if (call := int(self._call_of[number])) == _ALONE:
+                yield [number], [row], self._item([row])
+                continue
             numbers, rows = begun.setdefault(call, ([], []))
             numbers.append(number)
             rows.append(row)
@@ -239,11 +246,22 @@ class _Calls:
         values = {name: [row.ids[name] for row in group] for name in self._collection.key}
         shared = {name: given[0] for name, given in values.items() if len({*given}) == 1}
         ids = shared | {name: given for name, given in values.items() if name not in shared}
+        if (why := group[0].not_made) is not None:
+            return Item(ids, None, missing=f"its text was not made ({why})", reason=why)
         payload = tuple(
             [row.inputs[name] for row in group] if name == judge.listed else group[0].inputs[name]
             for name in judge.inputs
         )
         return Item(ids, payload, len(group))
+
+
+def _scale_in(folder: Path, notes: Mapping[str, Any]) -> ItemScale:
+    """What a manifest says of judged items. Raises: InputError if it says no such thing."""
+    try:
+        return ItemScale.model_validate(notes.get(ITEMS))
+    except ValidationError as error:
+        at, what = plain_error(error.errors(include_url=False)[0])
+        raise InputError(f"{folder / MANIFEST}: {'.'.join((ITEMS, *at))}: {what}") from None
 
 
 def _scale(collection: ItemCollection, judge: ItemJudge) -> ItemScale:

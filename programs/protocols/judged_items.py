@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ class Measure:
     weights: Floats  # (n_items,) of each item in its run's score; they sum to 1 or, where
     # topics or sentences earn nothing without a judgement, to less
     topics: tuple[str, ...]  # over which it is a mean
+    by_own_topics: bool = False  # each run over those that it has items of, as a slice is
 
     def judged_gains(self, items: JudgedItems) -> Floats:
         """(n_items,) by probabilities where there are some, else by label; nan: not judged."""
@@ -57,6 +58,36 @@ class JudgedItems:
         """(n_items,) the topic of each."""
         at = self.key_names.index("topic_id")
         return [cell[at] for cell in self.cells]
+
+
+def with_unmade(items: JudgedItems, unmade: Iterable[tuple[str, str]]) -> JudgedItems:
+    """The items, with one that was not judged for each answer that could not be made.
+
+    It weighs as much as all items of the answer would.
+
+    Args:
+        unmade: (run, topic) of them.
+    """
+    names = items.key_names
+    if not {"run_id", "topic_id"} <= set(names):
+        return items
+    named = [{"run_id": run_id, "topic_id": topic_id} for run_id, topic_id in unmade]
+    cells = [tuple(ids.get(name, "") for name in names) for ids in named]
+    new = [(cell, ids) for cell, ids in zip(cells, named, strict=True) if cell not in items.cells]
+    topics = [ids["topic_id"] for _, ids in new]
+    measures = []
+    for measure in items.measures:
+        share = [1 / len(measure.topics) if topic in measure.topics else 0.0 for topic in topics]
+        measures.append(replace(measure, weights=np.concatenate([measure.weights, share])))
+    return replace(
+        items,
+        cells=[*items.cells, *(cell for cell, _ in new)],
+        runs=[*items.runs, *(ids["run_id"] for _, ids in new)],
+        labels=[*items.labels, *(None for _ in new)],
+        probabilities=[*items.probabilities, *(None for _ in new)],
+        is_first=np.concatenate([items.is_first, np.ones(len(new), dtype=bool)]),
+        measures=measures,
+    )
 
 
 class Collected:

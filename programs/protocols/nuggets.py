@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
+
+from pydantic import StrictStr
 
 from ...metrics import NUGGET_MEASURES, count_words
 from ...metrics.gains import NUGGET_GAINS, NUGGET_WEIGHTS
@@ -21,6 +23,7 @@ from ...records.nuggets import bank_row
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
 from ..config.sections import Config
+from ..engine.outcomes import Count, object_of
 from ..engine.stage import Item, labels, makes, rows_of
 from ..inputs.collection import Collection, load_collection
 from .expected import (
@@ -32,12 +35,16 @@ from .expected import (
 from .judged_items import Collected, JudgedItems
 from .program import CellTexts, Folder, Program, Run, need_answers
 from .relevance import candidate_grades, check_candidates, makes_bank
-from .scoreboard import LENGTH, Scoreboard, nugget_values
+from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
 
 BANKS, ASSIGNMENTS = "nuggets.jsonl", "assignments.jsonl"
+# Keys of the manifest: topics without nuggets; those whose nuggets could not be made, and (run,
+# topic, words) of the answers to them; by topic, missing grades of passages for its nuggets.
 LEFT_OUT, WITHOUT_BANK = "topics_without_nuggets", "cells_without_bank"
+UNMADE, UNGRADED = "topics_without_bank", "topics_with_missing_grades"
 MEASURES = (*NUGGET_MEASURES, *EXPECTED_NUGGET_MEASURES, LENGTH)
 
+MADE = object_of({"nuggets": list[tuple[StrictStr, Literal["vital", "okay"]]], "n_cut": Count})
 Banks = dict[str, NuggetBank | None]  # by topic; None: the bank was not judged
 
 
@@ -47,7 +54,9 @@ class Nuggets(Program):
     name = "nuggets"
     judges = ("relevance", "nuggetizer", "importance", "assigner")
     kind, judged, files = "nuggets", ASSIGNMENTS, (BANKS, ASSIGNMENTS)
-    notes: ClassVar[Mapping[str, Any]] = {WITHOUT_BANK: [], LEFT_OUT: []}
+    notes: ClassVar[Mapping[str, Any]] = {
+        WITHOUT_BANK: [], LEFT_OUT: [], UNMADE: [], UNGRADED: {},
+    }  # fmt: skip
     shown = ("V_strict", "V", "A_strict", "A", "W_strict", "W", LENGTH)
     file_kind, is_scored_alone = "assignments", True
     reads = ("question", "answer_text", "nugget")
@@ -66,6 +75,7 @@ class Nuggets(Program):
     async def judge(self, run: Run) -> None:
         """See Program."""
         banks = await _banks(run)
+        run.results.notes[UNMADE] = [topic for topic, bank in banks.items() if bank is None]
         without = [topic for topic in run.collection.topics if topic not in banks]
         for topic in without:
             what = f"topic {topic!r} has no nuggets, it is left out of the nugget scores"
@@ -89,8 +99,14 @@ class Nuggets(Program):
             measures = (*NUGGET_MEASURES, *EXPECTED_NUGGET_MEASURES)
             for row in read_assignments(path, Problems()):
                 board.add(row.run_id, row.topic_id, expected_nugget_values(row))
-        for run_id, topic_id in folder.notes.get(WITHOUT_BANK, ()):
+        for run_id, topic_id, *n_words in folder.notes.get(WITHOUT_BANK, ()):
             board.add(run_id, topic_id, dict.fromkeys(measures, NOT_JUDGED))
+            for n in n_words:
+                board.add(run_id, topic_id, length_value(n))
+        unmade, ungraded = folder.notes.get(UNMADE, ()), folder.notes.get(UNGRADED, {})
+        board.leave_open(measures, dict.fromkeys(unmade, 0) | ungraded)
+        board.leave_open((LENGTH,), dict.fromkeys(unmade, 1))  # it may have no nuggets, and be out
+        board.leave_unmade((), (*measures, LENGTH))
         board.leave_out(MEASURES, folder.notes.get(LEFT_OUT, ()))
 
     def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
@@ -127,7 +143,7 @@ class Nuggets(Program):
                 weights = {f: w[i] / totals[f] for f, w in worth.items() if totals[f]}
                 cell = (row.topic_id, row.run_id, assigned.nugget.id)
                 found.add(cell, row.run_id, assigned.label, assigned.probabilities, weights)
-        for run_id, topic_id in folder.notes.get(WITHOUT_BANK, ()):
+        for run_id, topic_id, *_ in folder.notes.get(WITHOUT_BANK, ()):
             found.topics[topic_id] = None
             found.add(
                 (topic_id, run_id, ""), run_id, None, None, dict.fromkeys(NUGGET_WEIGHTS, 1.0)
@@ -199,13 +215,20 @@ async def _made_banks(run: Run, grades: Mapping[str, Mapping[str, int | None]]) 
             if passages := relevant(topic):
                 yield Item({"topic_id": topic.id}, (topic.question, passages))
 
+    missing = {
+        topic: n
+        for topic in collection.topics
+        if (n := sum(grade is None for grade in grades.get(topic, {}).values()))
+    }
     banks: Banks = {
         topic.id: None
         for topic in collection.topics.values()
-        if None in grades.get(topic.id, {}).values() and not relevant(topic)
+        if topic.id in collection.candidates_not_made
+        or (topic.id in missing and not relevant(topic))
     }
+    results.notes[UNGRADED] = {topic: n for topic, n in missing.items() if topic not in banks}
     judges = ("nuggetizer", "importance")
-    stage = makes("nuggets", judges, make, items, settings={"keep": keep})
+    stage = makes("nuggets", judges, make, items, made=MADE, settings={"keep": keep})
     async with run.session.judged(stage, results) as outcome:
         with results.open(BANKS) as rows:
             for item in items():
@@ -220,8 +243,11 @@ async def _made_banks(run: Run, grades: Mapping[str, Mapping[str, int | None]]) 
     return banks
 
 
-async def _assign(run: Run, banks: Banks) -> list[tuple[str, str]]:
-    """Look for the nuggets in all answers; (run, topic) of those whose bank is not there."""
+async def _assign(run: Run, banks: Banks) -> list[tuple[str, str, int]]:
+    """Look for the nuggets in all answers.
+
+    Returns: (run, topic, words) of those whose bank is not there.
+    """
     collection, results = run.collection, run.results
     window = run.panel["assigner"].window
 
@@ -242,7 +268,8 @@ async def _assign(run: Run, banks: Banks) -> list[tuple[str, str]]:
             for answer, of_answer in cells():
                 bank = banks[answer.topic_id]
                 if bank is None:
-                    without_bank.append((answer.run_id, answer.topic_id))
+                    n_words = count_words(answer.text)
+                    without_bank.append((answer.run_id, answer.topic_id, n_words))
                     continue
                 verdicts = [row for item in of_answer for row in rows_of(outcome(item), item.n)]
                 if not answer.text.strip():

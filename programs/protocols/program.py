@@ -91,6 +91,14 @@ class Folder:
         found: Mapping[str, Any] = self.notes.get("data", {})
         return found
 
+    @property
+    def not_made(self) -> list[tuple[str, str]]:
+        """(run, topic) of the answers that could not be made, by no doing of the system.
+
+        They are not judged in any program.
+        """
+        return [(run_id, topic_id) for run_id, topic_id, _ in self.data.get("not_made", ())]
+
     @cached_property
     def programs(self) -> list[str]:
         """Names of the programs that ran."""
@@ -193,5 +201,5 @@ class Program(ABC):
 
 def need_answers(collection: Collection) -> None:
     """Raise InputError if there is nothing that systems wrote."""
-    if not collection.n_answers:
+    if not (collection.n_answers or collection.not_made):
         raise InputError("no answers: name the runs to judge (data.runs, --runs)")

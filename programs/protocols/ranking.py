@@ -30,11 +30,13 @@ def ranking_rows(grades: Grades, candidates: Mapping[str, Ranking]) -> list[Scor
         for topic, known in judged.items()
         if known
     }
-    if not grades:
+    unmade = [topic for topic, ranking in candidates.items() if ranking.not_made is not None]
+    if not (grades or unmade):
         return []
     found = ranking_scores(judged, run, RANKING_MEASURES).by_topic if run else {}
     run_id = next(iter(candidates.values())).run_id
-    board = Scoreboard(grades)
+    board = Scoreboard([*grades, *unmade])
+    board.leave_unmade(((run_id, topic) for topic in unmade), RANKING_MEASURES)
     for topic, given in grades.items():
         n = len(judged[topic])
         for measure in RANKING_MEASURES:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ...records.candidates import read_candidates
 from ...records.labels.cells import Cell
+from ...records.reading.fields import read_lines
 from ...records.reading.problems import InputError
-from ...records.relevance import RelevanceLabel, read_relevance, relevance_row
+from ...records.relevance import RelevanceLabel, relevance_row, relevance_with_lines
 from ..config.sections import Config
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
@@ -42,16 +43,25 @@ class Relevance(Program):
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """The ranking measures, which need the candidates once more, for their order."""
-        candidates = Path(folder.setting("data", "candidates"))
+        candidates = Path(folder.setting("data", "candidates") or "")
         path = folder.need(FILE)
-        grades: dict[str, dict[str, int | None]] = {}
-        for row in read_relevance(path, folder.problems):
-            grades.setdefault(row.topic_id, {})[row.passage_id] = row.grade
+        found = list(relevance_with_lines(read_lines(path, folder.problems)))
         if not candidates.is_file():
             what = f"{candidates} is not there, so the ranking measures are left out"
             folder.problems.skip(path, 1, "no_candidates_file", what)
             return
         rankings = read_candidates(candidates, folder.problems).rankings
+        ranked = {topic: set(ranking.passage_ids) for topic, ranking in rankings.items()}
+        grades: dict[str, dict[str, int | None]] = {}
+        for line, row in found:
+            if row.passage_id not in ranked.get(row.topic_id, ()):
+                what = f"passage {row.passage_id!r} of topic {row.topic_id!r}, wanted one of"
+                line.error("no_candidate", f"{what} the candidates ({candidates})")
+            grades.setdefault(row.topic_id, {})[row.passage_id] = row.grade
+        folder.problems.raise_errors()
+        if (topics := folder.topics) is not None:
+            rankings = {topic: ranking for topic, ranking in rankings.items() if topic in topics}
+            grades = {topic: given for topic, given in grades.items() if topic in topics}
         board.extend(ranking_rows(grades, rankings))
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from ...metrics import Value, mean_over_topics, nugget_scores
+from ...metrics import Value, nugget_scores
 from ...records.rows import ScoreRow
+from .measure_values import LENGTH, OF_ANSWERED, MeasureValues, measure_values
 
-LENGTH = "length"  # words
-# Means over the topics that a run answered: an answer that is not there is not short and claims
-# nothing wrong, nor is a context that is not there without repetition.
-OF_ANSWERED = (LENGTH, "redundancy", "KPP")
+__all__ = ["LENGTH", "OF_ANSWERED", "Scoreboard", "length_value", "nugget_values", "value_row"]
 
 
 class Scoreboard:
@@ -25,6 +23,9 @@ class Scoreboard:
         self._topics = list(dict.fromkeys(topics)) if topics is not None else None
         self._cells: dict[str, dict[str, dict[str, Value]]] = {}
         self._left_out: dict[str | None, set[str]] = {}  # by measure; None: from all
+        self._left_open: dict[str | None, dict[str, int]] = {}
+        self._unmade: dict[str, set[str]] = {}  # topics by run
+        self._expected: list[Sequence[str]] = []
         self._ready: list[ScoreRow] = []
 
     def leave_out(self, measures: Collection[str] | None, topics: Collection[str]) -> None:
@@ -35,6 +36,31 @@ class Scoreboard:
         """
         for measure in (None,) if measures is None else measures:
             self._left_out.setdefault(measure, set()).update(topics)
+
+    def leave_open(self, measures: Collection[str] | None, topics: Mapping[str, int]) -> None:
+        """Topics on which judgements are missing that could change any value of these measures.
+
+        Such as those of the passages that nuggets are made from. Values stay, with the widest
+        bounds.
+
+        Args:
+            measures: None: all.
+            topics: each with the number of such judgements, beside those that its values lack.
+        """
+        for measure in (None,) if measures is None else measures:
+            self._left_open.setdefault(measure, {}).update(topics)
+
+    def leave_unmade(self, cells: Iterable[tuple[str, str]], measures: Sequence[str] = ()) -> None:
+        """Note (run, topic) of what a system would have given and we failed to make.
+
+        It is not judged in any measure: no value, out of the mean, with the widest bounds.
+
+        Args:
+            measures: of one program, which have rows even where nothing at all was made.
+        """
+        for run_id, topic_id in cells:
+            self._unmade.setdefault(run_id, set()).add(topic_id)
+        self._expected.append(measures)
 
     def add(self, run_id: str, topic_id: str, values: Mapping[str, Value]) -> None:
         """Note all measures of one answer; called again for a cell, adds measures to it."""
@@ -54,40 +80,37 @@ class Scoreboard:
         yield from self._ready
         topics = self._topics
         if topics is None:
-            topics = sorted({topic for cells in self._cells.values() for topic in cells})
+            answered = (*self._cells.values(), *self._unmade.values())
+            topics = sorted({topic for of_run in answered for topic in of_run})
         measures = dict.fromkeys(
             name for cells in self._cells.values() for values in cells.values() for name in values
         )
-        must_answer = {measure: self._must_answer(measure, topics) for measure in measures}
-        for run_id, cells in sorted(self._cells.items()):
-            for measure in measures:
-                of_topic = {t: cells[t][measure] for t in cells if measure in cells[t]}
+        for expected in self._expected if self._unmade else ():
+            if not measures.keys() & set(expected):
+                measures |= dict.fromkeys(expected)
+        found = {measure: self._values(measure, topics) for measure in measures}
+        for run_id in sorted({*self._cells, *self._unmade}):
+            for measure, values in found.items():
+                of_topic = values.of_run.get(run_id, {})
                 for topic_id in topics:
                     if topic_id in of_topic:
                         yield value_row(run_id, topic_id, measure, of_topic[topic_id])
-                wanted = must_answer[measure]
-                known = {t: v for t, v in of_topic.items() if t in wanted}
-                mean, n_topics = mean_over_topics(
-                    known, wanted if measure not in OF_ANSWERED else None
-                )
+                mean, n_topics = values.mean(run_id)
                 yield value_row(run_id, "all", measure, mean, n_topics)
 
-    def _must_answer(self, measure: str, topics: Sequence[str]) -> set[str]:
-        """The topics on which a measure means something.
-
-        Not those that were left out, nor those where it is 0/0 for every answer, such as V
-        without a vital nugget. A topic that no run answered stays: all score 0 there.
-        """
-        cells = [
-            (topic, values[measure])
-            for of_run in self._cells.values()
-            for topic, values in of_run.items()
-            if measure in values
-        ]
-        defined = {topic for topic, value in cells if value.high is not None}
-        undefined = {topic for topic, _ in cells} - defined
-        left_out = (self._left_out.get(name, set()) for name in (measure, None))
-        return set(topics).difference(undefined, *left_out)
+    def _values(self, measure: str, topics: Sequence[str]) -> MeasureValues:
+        cells = {
+            run_id: {t: values[measure] for t, values in of_run.items() if measure in values}
+            for run_id, of_run in self._cells.items()
+        }
+        left_out: set[str] = set()
+        left_open: dict[str, int] = {}
+        for name in (None, measure):
+            left_out |= self._left_out.get(name, set())
+            left_open |= self._left_open.get(name, {})
+        return measure_values(
+            measure, cells, topics, left_out=left_out, left_open=left_open, unmade=self._unmade
+        )
 
 
 def nugget_values(
@@ -95,9 +118,13 @@ def nugget_values(
 ) -> dict[str, Value]:
     """The six nugget measures of one answer, and its length in words where it is known."""
     values = nugget_scores(labels, importances)
-    if length is not None:
-        values[LENGTH] = Value(float(length), 0, 0, float(length), float(length))
-    return values
+    return values if length is None else values | length_value(length)
+
+
+def length_value(n_words: int) -> dict[str, Value]:
+    """The length of an answer as a measure."""
+    n = float(n_words)
+    return {LENGTH: Value(n, 0, 0, n, n)}
 
 
 def value_row(

@@ -90,6 +90,7 @@ class Support(Program):
             is_expected |= has_probabilities(row)
             given = [[c.label for c in s.citations] for s in row.sentences]
             board.add(row.run_id, row.topic_id, _asked(support_scores(given), every))
+        board.leave_unmade((), list(_asked(support_scores([]), every)))
         for row in read_support(path, Problems()) if is_expected else ():
             board.add(row.run_id, row.topic_id, _asked(expected_support_values(row), every))
 

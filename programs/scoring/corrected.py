@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -50,6 +50,7 @@ def corrected_scores(
     half_width: float | None = None,
     level: float = LEVEL,
     ignore_others: bool = False,
+    regroup: Callable[[JudgedItems], JudgedItems] | None = None,
 ) -> CorrectedScores:
     """Correct the scores of judged items with human labels of some of them.
 
@@ -67,6 +68,7 @@ def corrected_scores(
         half_width: also say how many labels an interval of this half-width takes.
         level: of all intervals, in (0, 1).
         ignore_others: leave out labels of topics or items that were not judged.
+        regroup: puts others in the place of the runs, such as slices; there are no plain rows then.
 
     Raises: InputError if nothing can be corrected: too few labels or topics, one label only,
         labels that the judge does not give, of items that it was not given, or two of one item.
@@ -78,11 +80,14 @@ def corrected_scores(
     items, human = human_labels(
         path, labels, problems, where or {}, topics, ignore_others=ignore_others
     )
+    if regroup is not None:
+        items = regroup(items)
     if against is not None and against not in items.runs:
         raise InputError(f"--against {against}: no such run in {path}")
     _check_numbers(items, human, labels)
     chosen = [labelled(items, human, m) for m in _chosen(items, human, measures, problems, labels)]
     is_scored = path.is_dir() or file_kind(path) in ("assignments", "support")
+    is_scored = is_scored and regroup is None
     plain = score_path(path, Problems(), topics=topics) if is_scored else []
     means = {(row.run_id, row.measure): row.value for row in plain if row.topic_id == "all"}
     asked = _Asked(means, against, half_width, level)
@@ -187,7 +192,7 @@ class _Asked:
             "n_items": len(sample.judged),
             "n_unjudged": data.n_unjudged(run),
             "n_labels": sample.n_labels,
-            "n_topics": sample.n_topics,
+            "n_topics": int(np.count_nonzero(sample.is_counted)),
             "n_labelled_topics": len(set(sample.topics[sample.is_labelled])),
             "lam": lam,
             "rho": tuned.rho,

@@ -71,6 +71,7 @@ class Labelled:
             strata=self.strata[of_run],
             stratum_labels=drawn.astype(np.int64),
             stratum_items=size.astype(np.int64),
+            by_own_topics=self.measure.by_own_topics,
         )
 
     @cached_property
@@ -103,14 +104,18 @@ class Labelled:
         By its labels or, `expected`, by its probabilities. What was not judged is left out.
         """
         of_run = self._of(run_id)
-        level, n = self.judged_level[of_run], len(self.measure.topics)
+        level, n_topics = self.judged_level[of_run], len(self.measure.topics)
         gains = self.judged[of_run] if expected else np.where(level < 0, np.nan, self.levels[level])
-        at, weights, on = self.topics[of_run], self.weights[of_run] * n, ~np.isnan(gains)
+        at, on = self.topics[of_run], ~np.isnan(gains)
         if not on.any():
             return None
-        earned = np.bincount(at[on], weights[on] * gains[on], n)
-        missing = np.bincount(at[~on], weights[~on], n)
-        known = missing < 1 - 1e-9
+        counted = np.bincount(at, minlength=n_topics) > 0
+        if not self.measure.by_own_topics:
+            counted[:] = True
+        weights = self.weights[of_run] * np.count_nonzero(counted)
+        earned = np.bincount(at[on], weights[on] * gains[on], n_topics)
+        missing = np.bincount(at[~on], weights[~on], n_topics)
+        known = counted & (missing < 1 - 1e-9)
         return float((earned[known] / (1 - missing[known])).sum() / np.count_nonzero(known))
 
     def _of(self, run_id: str) -> NDArray[np.bool_]:

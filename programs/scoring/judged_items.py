@@ -13,7 +13,7 @@ from ...records.reading.problems import InputError, Problems
 from ...records.relevance import read_relevance
 from ...records.topics import read_topics
 from ..protocols.judged_files import are_ordered, judged_file
-from ..protocols.judged_items import ALL, JudgedItems, equal_items
+from ..protocols.judged_items import ALL, JudgedItems, equal_items, with_unmade
 from ..protocols.program import Folder
 from ..protocols.table import programs
 
@@ -41,7 +41,8 @@ def _by_program(folder: Folder, file: Path) -> JudgedItems | None:
     written = None if folder.path.is_dir() else file_kind(file)
     for program in programs():
         if program.file_kind == written if written else program.judged == file.name:
-            return program.items(folder)
+            items = program.items(folder)
+            return None if items is None else with_unmade(items, folder.not_made)
     return None
 
 

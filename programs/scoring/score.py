@@ -29,6 +29,7 @@ def score_path(path: Path, problems: Problems, *, topics: Path | None = None) ->
     folder = Folder(path, problems, topics=wanted)
     board = Scoreboard(folder.topics)
     board.ensure_runs(folder.data.get("run_ids", ()))
+    board.leave_unmade(folder.not_made)
     for program in scored(folder):
         program.score(folder, board)
     problems.raise_errors()

@@ -59,7 +59,9 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
         cells = [row for row in given if row.topic_id != "all"]
         if not cells:
             continue
-        defined = {r.topic_id for r in cells if r.value is not None or r.high is not None}
+        defined = {
+            r.topic_id for r in cells if r.value is not None or r.high is not None or r.n_unjudged
+        }
         undefined = {row.topic_id for row in cells} - defined
         for program in ran:
             undefined |= set(program.left_out(measure, folder))

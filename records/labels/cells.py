@@ -23,6 +23,7 @@ RATING_SCALE = ("0", "1", "2", "3", "4", "5")  # arXiv:2506.20051
 ENTAILMENT_SCALE: tuple[str, ...] = ENTAILMENT_LABELS
 OTHER_SCALES = (("no", "yes"), ENTAILMENT_SCALE, ("false", "true"))
 HIGHEST_GRADE = 3  # of UMBRELA's scale; a file with higher grades has a longer one
+MOST_LABELS = 101  # of a scale, as 0 to 100: tables of labels have a cell for each pair of them
 
 NUGGET_KEY = ("topic_id", "run_id", "nugget_id")
 SUPPORT_KEY = ("topic_id", "run_id", "sentence_id", "passage_id")
@@ -134,14 +135,29 @@ def grade_scale(labels: Iterable[str | None]) -> tuple[str, ...]:
 
 
 def known_scale(kind: LabelKind, labels: set[str]) -> tuple[str, ...] | None:
-    """The scale that has all these labels: one of ours, or their range as whole numbers."""
+    """The scale that has all these labels: one of ours, or their range as whole numbers.
+
+    None where there is none, or it would have more than MOST_LABELS.
+    """
     first = _SCALES.get(kind, NUGGET_SCALE)
     for scale in (first, NUGGET_SCALE, SUPPORT_SCALE, *OTHER_SCALES):
         if labels and labels <= set(scale):
             return scale
+    if (ends := ends_of(kind, labels)) is None or ends[1] - ends[0] >= MOST_LABELS:
+        return None
+    return tuple(map(str, range(ends[0], ends[1] + 1)))
+
+
+def ends_of(kind: LabelKind, labels: Iterable[str]) -> tuple[int, int] | None:
+    """The lowest and highest of labels that are whole numbers; grades have 0 to 3 at least.
+
+    None where there are none, or other labels.
+    """
     with suppress(ValueError):
+        numbers = {label: int(label) for label in labels}
+        if any(str(number) != label for label, number in numbers.items()):
+            return None  # 1_000, or digits of another script
         if kind == "relevance":
-            return grade_scale(labels)
-        numbers = [int(label) for label in labels]
-        return tuple(map(str, range(min(numbers), max(numbers) + 1)))
+            numbers |= {"0": 0, str(HIGHEST_GRADE): HIGHEST_GRADE}
+        return (min(numbers.values()), max(numbers.values())) if numbers else None
     return None

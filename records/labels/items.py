@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ..judgements import Reason
 from ..reading.fields import Line, Where, as_int, read_lines, show
 from ..reading.lines import is_json
 from ..reading.problems import Problems
@@ -18,11 +19,15 @@ BETWEEN = "\n\n"  # the texts of an input that is a list
 
 
 class ItemRow(Row):
-    """One item: `line` in its file, its ids by name (as label files have them), and its texts."""
+    """One item: `line` in its file, its ids by name (as label files have them), and its texts.
+
+    `not_made`: a text of it could not be made, by no doing of the system, and why; it has none.
+    """
 
     line: int
     ids: dict[str, str]
     inputs: dict[str, str]
+    not_made: Reason | None = None
 
     @property
     def cell(self) -> Cell:
@@ -62,18 +67,22 @@ def read_items(
     Args:
         partly: an item need not have all inputs.
 
-    Errors noted: a row without an id or an input, an input of another type.
+    A row with `not_made` needs no inputs.
+
+    Errors noted: a row without an id or an input, an input of another type, no such reason.
     """
     for line in lines:
+        why = line.not_made()
         ids = {name: line.optional_id(*names) for name, names in KEY_FIELDS.items()}
         known = {name: value for name, value in ids.items() if value is not None}
         wanted = [name for name in inputs if not partly or line.row.get(name) is not None]
+        wanted = wanted if why is None else []
         texts = {name: _text(line, name) for name in wanted}
         found = {name: text for name, text in texts.items() if text is not None}
         if not known:
             line.missing(*KEY_FIELDS)
         elif len(found) == len(wanted):
-            yield ItemRow(line=line.number, ids=known, inputs=found)
+            yield ItemRow(line=line.number, ids=known, inputs=found, not_made=why)
 
 
 def _text(line: Line, name: str) -> str | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 from ..reading.fields import Line, Where, as_id, as_int
 from ..reading.lines import first_line, raw_lines
@@ -15,6 +16,7 @@ from ..support import support_label
 from .cells import (
     ANSWERABILITY_KEY,
     KEY_POINT_KEY,
+    MOST_LABELS,
     NUGGET_KEY,
     RELEVANCE_KEY,
     SUPPORT_KEY,
@@ -22,6 +24,7 @@ from .cells import (
     Cells,
     LabelFile,
     LabelKind,
+    ends_of,
     known_scale,
 )
 
@@ -42,6 +45,7 @@ _KINDS: dict[tuple[str, ...], LabelKind] = {
     ANSWERABILITY_KEY: "ratings",
     KEY_POINT_KEY: "keypoints",
 }
+MOST_COLUMNS = 1000  # of a CSV file
 ANSWERED_OR_NOT = ("0", "1")  # from people who say whether a text answers, and not how well
 
 
@@ -72,11 +76,15 @@ def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
 
 def _wrong_header(names: list[str]) -> str | None:
     """What is wrong with the names of the columns; None: nothing."""
-    for place, name in enumerate(names):
+    if len(names) > MOST_COLUMNS:
+        return f"{len(names):,} columns, wanted {MOST_COLUMNS:,} at most"
+    seen: set[str] = set()
+    for index, name in enumerate(names):
         if not name.strip():
-            return f"column {place + 1} of the header has no name, wanted one for each column"
-        if name in names[:place]:
+            return f"column {index + 1} of the header has no name, wanted one for each column"
+        if name in seen:
             return f"column {name!r} is in the header twice, wanted it once"
+        seen.add(name)
     return None
 
 
@@ -101,6 +109,7 @@ def labels_of_rows(
         support_label(line.row.get("label"))[1] for line in rows
     )
     cells, annotations = Cells(problems), dict[Cell, dict[str, str]]()
+    first: dict[str, Line] = {}  # by label
     for line in rows if key else []:
         if (cell := _cell(line, key)) is None:
             continue
@@ -108,6 +117,11 @@ def labels_of_rows(
             line.missing("label")
             continue
         label, annotator = _label(line, means_support, scale), line.optional_id("annotator")
+        if label is not None:
+            first.setdefault(label, line)
+            if len(first) > MOST_LABELS:
+                what = f"label {label!r} comes after {MOST_LABELS} others, wanted no more labels"
+                raise InputError(f"{line.path}:{line.number}: {what}")
         cells.lines.setdefault(cell, line.number)
         if remark := line.optional_text("rationale").strip():
             said = cells.rationales.get(cell)
@@ -119,7 +133,20 @@ def labels_of_rows(
             line.error("duplicate_annotation", what)
         elif label is not None:
             annotations[cell][annotator] = label
+    if scale is None:
+        _check_spread(kind, first)
     return _file(path, kind, key, cells, annotations, scale)
+
+
+def _check_spread(kind: LabelKind, first: Mapping[str, Line]) -> None:
+    """Raise InputError for the first label that is too far from others for one scale."""
+    if (ends := ends_of(kind, first)) is None or ends[1] - ends[0] < MOST_LABELS:
+        return
+    middle = median(map(int, first))
+    far = max(first, key=lambda label: (abs(int(label) - middle), abs(int(label))))
+    other = ends[0] if int(far) == ends[1] else ends[1]
+    what = f"label {far} is more than {MOST_LABELS - 1} from {other}, wanted whole numbers nearer"
+    raise InputError(f"{first[far].path}:{first[far].number}: {what} to each other")
 
 
 def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ..assignments import placed_assignments
-from ..key_points import placed_entailments
+from ..assignments import assignments_with_lines
+from ..key_points import entailments_with_lines
 from ..qrels import read_qrels
-from ..ratings import placed_ratings
+from ..ratings import ratings_with_lines
 from ..reading.fields import Line, Where, read_lines
 from ..reading.lines import is_json
 from ..reading.problems import InputError, Problems
-from ..relevance import placed_relevance
-from ..support import placed_support
+from ..relevance import relevance_with_lines
+from ..support import support_with_lines
 from .cells import (
     ANSWERABILITY_KEY,
     ENTAILMENT_SCALE,
@@ -88,7 +88,7 @@ def _qrels(path: Path, problems: Problems) -> LabelFile:
 
 def _nuggets(lines: Iterable[Line], problems: Problems) -> LabelFile:
     cells = Cells(problems)
-    for line, found in placed_assignments(lines):
+    for line, found in assignments_with_lines(lines):
         for assigned in found.nuggets:
             cell = (found.topic_id, found.run_id, assigned.nugget.id)
             cells.add(line.path, line.number, cell, assigned.label, **assigned.known())
@@ -97,7 +97,7 @@ def _nuggets(lines: Iterable[Line], problems: Problems) -> LabelFile:
 
 def _support(lines: Iterable[Line], problems: Problems) -> LabelFile:
     cells = Cells(problems)
-    for line, found in placed_support(lines):
+    for line, found in support_with_lines(lines):
         for sentence in found.sentences:
             for citation in sentence.citations:
                 cell = (found.topic_id, found.run_id, str(sentence.id), citation.passage_id)
@@ -107,7 +107,7 @@ def _support(lines: Iterable[Line], problems: Problems) -> LabelFile:
 
 def _relevance(lines: Iterable[Line], problems: Problems) -> LabelFile:
     cells = Cells(problems)
-    for line, found in placed_relevance(lines):
+    for line, found in relevance_with_lines(lines):
         grade = None if found.grade is None else str(found.grade)
         cell = (found.topic_id, found.passage_id)
         cells.add(line.path, line.number, cell, grade, **found.known())
@@ -116,7 +116,7 @@ def _relevance(lines: Iterable[Line], problems: Problems) -> LabelFile:
 
 def _ratings(lines: Iterable[Line], problems: Problems) -> LabelFile:
     cells = Cells(problems)
-    for topic_id, texts in placed_ratings(lines).items():
+    for topic_id, texts in ratings_with_lines(lines).items():
         for name, found in texts.items():
             for column, rating in enumerate(found.ratings):
                 cell = (topic_id, name, str(column))
@@ -127,7 +127,7 @@ def _ratings(lines: Iterable[Line], problems: Problems) -> LabelFile:
 
 def _entailments(lines: Iterable[Line], problems: Problems) -> LabelFile:
     cells = Cells(problems)
-    for line, found in placed_entailments(lines):
+    for line, found in entailments_with_lines(lines):
         cell = (found.topic_id, found.run_id, found.key_point_id)
         cells.add(line.path, line.number, cell, found.label, **found.known())
     return cells.file("keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY)

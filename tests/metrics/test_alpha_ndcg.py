@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from incomplete_ratings import completions, holds, pools_and_contexts
 
 from nuggetjudge.metrics import Value
-from nuggetjudge.metrics.alpha_ndcg import alpha_ndcg
+from nuggetjudge.metrics.alpha_ndcg import MOST, alpha_ndcg
 from nuggetjudge.metrics.coverage import answerable
 from nuggetjudge.metrics.required import required_subset
 from nuggetjudge.metrics.value import UNDEFINED
@@ -163,6 +163,37 @@ def test_bounds_hold_whatever_the_missing_ratings_say(case, k, alpha):
 
 
 # One missing rating turns the greedy choice towards the worse pair, and the ideal falls.
+def test_where_nothing_answers_though_all_questions_count_nothing_is_defined():
+    for pool in ([[0, 0]], np.empty((0, 2))):
+        assert alpha_ndcg([[5, 0]], pool, [1, 1], k=2) == Value(None, 2, 0, None, None)
+    open_one = alpha_ndcg([[5, 0]], [[0, NAN]], [1, 1], k=2)
+    assert (open_one.value, open_one.n_unjudged) == (None, 1)
+
+
+@given(pools_and_contexts(missing=False), depths, alphas)
+def test_a_context_of_the_pool_gains_no_more_than_a_greedy_ideal_can_miss(case, k, alpha):
+    ratings, _, context = case
+    value = alpha_ndcg(ratings[context], ratings, k=k, alpha=alpha).value
+    assert value is None or value <= MOST
+
+
+@given(pools_and_contexts(), depths, alphas)
+def test_bounds_hold_whatever_part_of_the_pool_the_missing_ratings_make_the_ideal_of(
+    case, k, alpha
+):
+    ratings, pool, context = case
+    rows, order = ratings[pool], range(len(pool))
+    found = answerable(rows)
+    options = {"k": k, "alpha": alpha, "out_of": rows}
+    bounds = alpha_ndcg(ratings[context], rows[required_subset(rows, order)], found, **options)
+    for full in completions(ratings):
+        of_pool = full[pool]
+        required = of_pool[required_subset(of_pool, order)]
+        value = alpha_ndcg(full[context], required, answerable(of_pool), k=k, alpha=alpha).value
+        if value is not None:
+            assert holds(bounds, value)
+
+
 def test_bounds_hold_where_an_answer_more_makes_the_ideal_worse():
     pool = np.array([[5, 0, NAN, 0], [5, 5, 0, 0], [0, 0, 5, 5]])
     bounds = alpha_ndcg(pool[[1, 2]], pool, k=2)

@@ -6,6 +6,7 @@ from incomplete_ratings import completions, holds, pools_and_contexts
 
 from nuggetjudge.metrics import Value, density, density_value
 from nuggetjudge.metrics.coverage import answerable, coverage
+from nuggetjudge.metrics.required import certain_part, required_subset
 from nuggetjudge.metrics.value import UNDEFINED
 
 lengths = st.integers(1, 500)
@@ -79,6 +80,28 @@ def test_bounds_hold_whatever_the_missing_ratings_say(case, tokens, required_tok
         plain = coverage(full[context], found)
         value = density(plain.value * found.sum(), tokens, int(found.sum()), required_tokens)
         assert holds(bounds, value)
+
+
+@given(pools_and_contexts(), st.lists(lengths, min_size=4, max_size=4))
+def test_bounds_hold_whatever_the_missing_ratings_make_of_the_required_passages(case, tokens):
+    ratings, pool, context = case
+    rows = ratings[pool]
+    found, part = answerable(rows), certain_part(rows, range(len(rows)))
+    if not np.nansum(found) or not context:
+        return
+    sure = sum(tokens[row] for row in part.taken)
+    others = sorted(tokens[row] for row in part.others)
+    between = (sure + sum(others[: part.least]), sure + sum(others[::-1][: part.most]))
+    known = sum(tokens[row] for row in required_subset(rows, range(len(rows))))
+    covered, n_tokens = coverage(ratings[context], found), sum(tokens[row] for row in context)
+    n = int(np.nansum(found))
+    bounds = density_value(covered, n, n_tokens, known, between=between)
+    for full in completions(ratings):
+        found = answerable(full[pool])
+        required = required_subset(full[pool], range(len(pool)))
+        n_answered = coverage(full[context], found).value * found.sum()
+        of_required = sum(tokens[row] for row in required)
+        assert holds(bounds, density(n_answered, n_tokens, int(found.sum()), of_required))
 
 
 @pytest.mark.parametrize(

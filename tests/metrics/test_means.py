@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.metrics import Value, mean_over_topics
+from nuggetjudge.metrics.value import not_made
 
 UNJUDGED = Value(None, n=0, n_unjudged=3, low=0.0, high=1.0)
 UNDEFINED = Value(None, n=0, n_unjudged=0, low=None, high=None)
@@ -42,6 +43,11 @@ def test_a_topic_that_nobody_judged_leaves_the_mean_and_enters_the_bounds():
 def test_a_topic_where_the_measure_is_undefined_enters_neither():
     mean, n_topics = mean_over_topics({"t1": exact(0.6), "t2": UNDEFINED}, ["t1", "t2"])
     assert (mean, n_topics) == (exact(0.6), 1)
+
+
+def test_a_topic_without_bounds_leaves_none_to_the_mean():
+    mean, n_topics = mean_over_topics({"t1": exact(9.0), "t2": not_made(None)}, None)
+    assert (mean, n_topics) == (Value(9.0, 1, 1, None, None), 1)
 
 
 def test_without_topics_the_mean_is_over_those_answered():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from incomplete_ratings import completions, pools_and_contexts
 
 from nuggetjudge.metrics.coverage import answerable, coverage
-from nuggetjudge.metrics.required import passage_grades, required_subset
+from nuggetjudge.metrics.required import certain_part, passage_grades, required_subset
 
 NAN = float("nan")
 
@@ -64,6 +64,29 @@ def test_the_subset_answers_all_that_is_answerable_and_each_passage_adds_to_it(c
     assert seen == set(np.flatnonzero(answerable(pool) == 1))
     assert all(gains)
     assert gains == sorted(gains, reverse=True)
+
+
+@given(pools_and_contexts())
+def test_what_is_certain_of_the_subset_holds_whatever_the_missing_ratings_say(case):
+    pool, _, _ = case
+    part = certain_part(pool, range(len(pool)))
+    n = len(part.taken)
+    for full in completions(pool):
+        taken = required_subset(full, range(len(pool)))
+        assert tuple(taken[:n]) == part.taken
+        assert part.least <= len(taken) - n <= part.most
+        assert set(taken[n:]) <= set(part.others)
+    if not np.isnan(pool).any():
+        assert part.is_whole
+
+
+def test_a_missing_rating_that_can_change_nothing_leaves_the_subset_certain():
+    """Whatever it is, the first passage answers as much or more, and all that can be answered."""
+    part = certain_part([[5, 5, 0], [NAN, 0, 0]], [0, 1])
+    assert (part.taken, part.is_whole) == ((0,), True)
+    assert certain_part([[5, 0, 0], [NAN, 5, 0]], [0, 1]).taken == ()  # 1 first if it answers both
+    last = certain_part([[5, 5, 0], [0, 0, NAN]], [0, 1])
+    assert (last.taken, last.least, last.most, last.others) == ((0,), 0, 1, (1,))
 
 
 # Differs: the authors' published tool grades these 3, 1, 1, 1. Row 1 is as good as P** on what it

@@ -3,6 +3,7 @@ import math
 import pytest
 
 from nuggetjudge.metrics import Value
+from nuggetjudge.metrics.value import SHARE, not_made
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,18 @@ def test_nothing_judged_keeps_its_bounds_and_is_not_complete():
 def test_a_value_cannot_be_changed():
     with pytest.raises(AttributeError):
         Value(0.5, 1, 0, 0.5, 0.5).value = 1.0  # type: ignore[misc]
+
+
+def test_a_value_may_be_without_bounds_only_while_something_is_missing():
+    length = Value(5.0, 0, 1, None, None)
+    assert (length.is_unbounded, length.is_undefined) == (True, False)
+    assert Value(None, 0, 0, None, None).is_undefined
+    assert not not_made().is_undefined
+
+
+def test_what_is_missing_beside_a_value_widens_it_and_is_counted():
+    half = Value(0.5, 2, 1, 0.25, 0.75)
+    assert half.widened(SHARE, 3) == Value(0.5, 2, 4, 0.0, 1.0)
+    assert half.widened((0.3, 0.6), 0) == half  # never narrower
+    assert half.widened(None, 1) == Value(0.5, 2, 2, None, None)
+    assert Value(None, 0, 0, None, None).widened(SHARE, 1) == not_made()

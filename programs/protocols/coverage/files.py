@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
+from ....records.judgements import NOT_MADE
 from ....records.qrels import write_diversity_qrels, write_qrels
 from ....records.questions import question_set_row, read_question_sets
 from ....records.ratings import rating_row, read_ratings, reference_id
-from ....records.reading.fields import Line, read_lines
+from ....records.reading.fields import Line, as_id, read_lines
 from ....records.reading.problems import InputError
+from ....records.reading.yaml_text import plain_error
 from ...config.sections import CoverageConfig
-from ...engine.results import Results
+from ...engine.results import MANIFEST, Results
 from ..program import Folder
 from .topic import CoverageData, TopicView
 
 QUESTIONS, RATINGS = "questions.jsonl", "ratings.jsonl"
 POOLS, CONTEXTS, RANKS = "pools.jsonl", "contexts.jsonl", "ranks.jsonl"
 REPORTS = "rated_reports.jsonl"
+UNASKED = "topics_without_questions"  # in the manifest: those whose questions could not be made
 
 
 def write_coverage(data: CoverageData, settings: CoverageConfig, results: Results) -> None:
@@ -27,12 +32,15 @@ def write_coverage(data: CoverageData, settings: CoverageConfig, results: Result
     with results.open(POOLS) as rows:
         for topic_id, view in views.items():
             pool = {"topic_id": topic_id, "passage_ids": view.pool, "required": view.required}
+            if others := view.certain.others:
+                pool["may_be_required"] = tuple(view.pool[i] for i in others)
             rows.write({**pool, "tokens": [data.tokens.get(name) for name in view.pool]})
     with results.open(CONTEXTS) as rows:
         for run_id, topic_id, ids in _contexts(data):
             context = {"run_id": run_id, "topic_id": topic_id, "passage_ids": ids}
             tokens = None if ids is None else [data.tokens.get(name) for name in ids]
-            rows.write({**context, "tokens": tokens})
+            lost = {NOT_MADE: True} if (run_id, topic_id) in data.no_context else {}
+            rows.write({**context, "tokens": tokens, **lost})
     with results.open(REPORTS) as rows:
         for topic_id in data.questions:
             if (name := reference_id(topic_id)) in data.ratings.get(topic_id, {}):
@@ -44,7 +52,7 @@ def write_coverage(data: CoverageData, settings: CoverageConfig, results: Result
                 rows.write({**row, "tokens": None if report is None else data.tokens[report]})
     with results.open(RANKS) as rows:
         for run_id, topic_id, ids in _contexts(data):
-            for step in views[topic_id].steps(ids or ()):
+            for step in views[topic_id].steps(ids or ()) if topic_id in views else ():
                 rows.write({"run_id": run_id, "topic_id": topic_id, **step})
     _count(views, grades, results)
 
@@ -76,23 +84,40 @@ def read_coverage(folder: Folder) -> tuple[CoverageData, CoverageConfig]:
     if (pools := folder.file(POOLS)) is None:
         what = f"no {POOLS} in it, so it is no run of the coverage program"
         raise InputError(f"{folder.path}: {what}")
-    questions = read_question_sets(folder.need(QUESTIONS), problems)
+    unasked = list(folder.notes.get(UNASKED, ()))
+    path, questions = folder.need(QUESTIONS), {}
+    if path.stat().st_size or not unasked:  # it is empty where all of them failed
+        questions = read_question_sets(path, problems)
     data = CoverageData(questions, read_ratings(folder.need(RATINGS), problems, questions))
     for line in read_lines(pools, problems):
         data.pools[str(line.id("topic_id"))] = _ids(line, data.tokens)
     for line in read_lines(folder.need(CONTEXTS), problems):
-        rankings = data.rankings.setdefault(str(line.id("run_id")), {})
+        run_id, topic_id = str(line.id("run_id")), str(line.id("topic_id"))
+        rankings = data.rankings.setdefault(run_id, {})
         if line.row.get("passage_ids") is not None:
-            rankings[str(line.id("topic_id"))] = _ids(line, data.tokens)
-    data.reports.update((run_id, {}) for run_id in folder.data["run_ids"])
+            rankings[topic_id] = _ids(line, data.tokens)
+        elif line.row.get(NOT_MADE):
+            data.no_context.add((run_id, topic_id))
+    data.unasked = unasked
+    data.no_report = set(folder.not_made)
+    data.reports.update((run_id, {}) for run_id in folder.data.get("run_ids", ()))
     for line in read_lines(folder.need(REPORTS), problems):
-        name, n_tokens = line.optional_id("report_id"), line.row.get("tokens")
-        if name is not None and isinstance(n_tokens, int):
-            data.tokens[name] = n_tokens
-        if (run_id := line.optional_id("run_id")) is not None:
-            data.reports.setdefault(run_id, {})[str(line.id("topic_id"))] = name
+        if (name := line.optional_id("report_id")) is not None:
+            _count_tokens(line, "tokens", name, line.row.get("tokens"), data.tokens)
+        if (answered := line.optional_id("run_id")) is not None:
+            data.reports.setdefault(answered, {})[str(line.id("topic_id"))] = name
     problems.raise_errors()
-    return data, CoverageConfig.model_validate(folder.notes["config"]["coverage"])
+    return data, _settings(folder)
+
+
+def _settings(folder: Folder) -> CoverageConfig:
+    """The settings of the run. Raises: InputError for what this version cannot read."""
+    try:
+        return CoverageConfig.model_validate(folder.notes["config"].get("coverage"))
+    except ValidationError as error:
+        at, what = plain_error(error.errors(include_url=False)[0])
+        where = f"{folder.path / MANIFEST}: config.coverage"
+        raise InputError(f"{'.'.join((where, *at))}: {what}") from None
 
 
 def _ids(line: Line, tokens: dict[str, int]) -> tuple[str, ...]:
@@ -100,14 +125,25 @@ def _ids(line: Line, tokens: dict[str, int]) -> tuple[str, ...]:
     ids, counts = line.array("passage_ids") or [], line.array("tokens") or []
     if len(ids) != len(counts):
         line.error("bad_field", f"{len(ids)} passage_ids and {len(counts)} tokens, wanted as many")
-    tokens.update((str(name), n) for name, n in zip(ids, counts, strict=False) if n is not None)
+    for place, (name, n_tokens) in enumerate(zip(ids, counts, strict=False)):
+        if as_id(name) is None:
+            line.bad(f"passage_ids[{place}]", name, "an id (text or whole number)")
+        _count_tokens(line, f"tokens[{place}]", str(name), n_tokens, tokens)
     return tuple(map(str, ids))
+
+
+def _count_tokens(line: Line, field: str, name: str, given: Any, tokens: dict[str, int]) -> None:
+    """Note the tokens of a text; null where they are not known."""
+    if type(given) is int and given >= 0:
+        tokens[name] = given
+    elif given is not None:
+        line.bad(field, given, "a number of tokens or null")
 
 
 def _contexts(data: CoverageData) -> Iterator[tuple[str, str, tuple[str, ...] | None]]:
     """All runs on all topics; None where a run has no ranking."""
     for run_id, rankings in sorted(data.rankings.items()):
-        for topic_id in data.questions:
+        for topic_id in data.topics:
             yield run_id, topic_id, rankings.get(topic_id)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from pydantic import StrictStr
+
 from ....records.judgements import Judged, Outcome, Reason
 from ....records.ratings import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of, topics_of
 from ....records.rows import QuestionSet, SubQuestion
@@ -17,20 +19,26 @@ from .texts import Text, inputs_of
 from .topic import CoverageData, TopicView
 
 
-async def questions_of(run: Run) -> dict[str, QuestionSet]:
-    """The sub-questions that were given, or new ones from the reference reports, by topic."""
+async def questions_of(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:
+    """The sub-questions that were given, or new ones from the reference reports, by topic.
+
+    Returns: the questions; the topics whose questions could not be made.
+    """
     collection, data = run.collection, run.config.data
-    given = inputs_of(collection).questions
-    if given is None:
+    inputs = inputs_of(collection)
+    unasked: list[str] = []
+    if inputs.questions is None:
         found = await _made_questions(run)
+        unasked = [t for t in collection.topics if t in inputs.reports and t not in found]
     else:
+        given = inputs.questions
         found = {topic: given[topic] for topic in collection.topics if topic in given}
     for topic in collection.topics:
-        if topic not in found:
+        if topic not in found and topic not in unasked:
             what = f"topic {topic!r} has no sub-questions, it is left out of coverage"
             where = data.questions or data.reference or "questions"
             collection.problems.skip(where, 0, "no_questions", what)
-    return found
+    return found, unasked
 
 
 async def _made_questions(run: Run) -> dict[str, QuestionSet]:
@@ -43,7 +51,8 @@ async def _made_questions(run: Run) -> dict[str, QuestionSet]:
                 yield Item({"topic_id": topic_id}, (reports[topic_id], n))
 
     found: dict[str, QuestionSet] = {}
-    stage = makes("questions", ("subquestions",), run.panel["subquestions"].generate, items)
+    generate = run.panel["subquestions"].generate
+    stage = makes("questions", ("subquestions",), generate, items, made=list[StrictStr])
     async with run.session.judged(stage, run.results) as outcome:
         for item in items():
             made, topic_id = outcome(item), item.ids["topic_id"]
@@ -139,8 +148,10 @@ def add_pools(data: CoverageData, collection: Collection) -> None:
 
 def add_contexts(data: CoverageData, inputs: CoverageInputs) -> None:
     """Cut each ranking to its context; needs the pools where `k` is "required"."""
-    for topic_id in data.questions:
-        k = TopicView(data, topic_id, inputs.settings).k
+    for topic_id in data.topics:
+        k = inputs.most_k(topic_id)
+        if topic_id in data.questions:
+            k = TopicView(data, topic_id, inputs.settings).k
         for run_id, rankings in inputs.rankings.items():
             cut = data.rankings.setdefault(run_id, {})
             if topic_id in rankings:

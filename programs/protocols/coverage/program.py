@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Collection as Names
 from itertools import chain
 from pathlib import Path
+from typing import Any, ClassVar
 
 from ....records.labels.cells import Cell
 from ....records.ratings import passages_of, topics_of
@@ -21,6 +22,7 @@ from .files import (
     RANKS,
     RATINGS,
     REPORTS,
+    UNASKED,
     read_coverage,
     write_coverage,
 )
@@ -37,19 +39,21 @@ class Coverage(Program):
     judges = ("subquestions", "answerability")
     kind, judged, files = "ratings", RATINGS, (QUESTIONS, RATINGS)
     derived = (POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
+    notes: ClassVar[Mapping[str, Any]] = {UNASKED: []}
     shown = COVERAGE_MEASURES
     reads = ("question", "context")
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
         inputs, data = inputs_of(collection), config.data
+        n_answers = collection.n_answers + len(collection.not_made)
         if inputs.questions is None and not inputs.reports:
             what = "name them (data.questions, --questions) or reports to make them from"
             raise InputError(f"coverage needs sub-questions: {what} (data.reference, --reference)")
-        if not (inputs.rankings or collection.n_answers or inputs.reports or inputs.ratings):
+        if not (inputs.rankings or n_answers or inputs.reports or inputs.ratings):
             what = "retrieval runs (data.retrieval, --retrieval) or answers (data.runs, --runs)"
             raise InputError(f"coverage: nothing to judge; name {what}")
-        if inputs.settings.contexts == "answers" and not collection.n_answers:
+        if inputs.settings.contexts == "answers" and not n_answers:
             raise InputError("coverage.contexts: answers, but there are none; name runs (--runs)")
         if inputs.questions is None and inputs.ratings:
             what = "the questions that they rate are not given; name them (--questions)"
@@ -71,8 +75,11 @@ class Coverage(Program):
     async def judge(self, run: Run) -> None:
         """Have questions made and texts rated, as far as they are missing."""
         collection, inputs = run.collection, inputs_of(run.collection)
-        questions = await questions_of(run)
+        questions, unasked = await questions_of(run)
+        run.results.notes[UNASKED] = unasked
         data = CoverageData(questions, {t: dict(inputs.ratings.get(t, {})) for t in questions})
+        data.unasked = unasked
+        data.no_context, data.no_report = set(inputs.not_made), set(collection.not_made)
         texts = CoverageTexts(collection, data)
 
         async def rated(name: str, wanted: Callable[[], Iterable[Text]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -15,10 +16,10 @@ from ...inputs.coverage import ORACLE_CONTEXT, ORACLE_REPORT
 from ..scoreboard import Scoreboard
 from .topic import CoverageData, TopicView
 
-COVERAGE_MEASURES = (  # without their @k
-    *("coverage", "alpha_ndcg", "alpha_ndcg_required", "density", "redundancy"),
-    *("report_coverage", "report_density"),
-)
+AT_K = ("alpha_ndcg", "alpha_ndcg_required")
+CONTEXT_MEASURES = ("coverage", *AT_K, "density", "redundancy")  # without their @k
+REPORT_MEASURES = ("report_coverage", "report_density")
+COVERAGE_MEASURES = (*CONTEXT_MEASURES, *REPORT_MEASURES)
 RELEVANCE_MEASURES = ("R", "AP", "nDCG")  # of ir_measures, each cut at the size of the context
 
 
@@ -33,14 +34,20 @@ def coverage_rows(
     Args:
         topics: those that every run has to answer; None: all that have questions.
     """
-    wanted = [topic for topic in (topics or data.questions) if topic in data.questions]
+    wanted = [topic for topic in (topics or data.topics) if topic in data.topics]
     contexts = _Board(wanted, data.rankings, "density")
     reports = _Board(wanted, data.reports, "report_density")
+    at_k = {name: f"{name}@{settings.k}" for name in AT_K}
+    context_board(contexts, data, [at_k.get(name, name) for name in CONTEXT_MEASURES])
+    report_board(reports, data, REPORT_MEASURES)
+    if data.rankings:
+        contexts.leave_unmade((ORACLE_CONTEXT, topic) for topic in data.unasked)
+    reports.leave_unmade((ORACLE_REPORT, topic) for topic in data.unasked)
     has_reference = any(reference_id(topic) in given for topic, given in data.ratings.items())
-    for topic_id in wanted:
+    for topic_id in (topic for topic in wanted if topic in data.questions):
         view = TopicView(data, topic_id, settings)
         if data.rankings:
-            contexts.add(ORACLE_CONTEXT, topic_id, view.context_values(view.required))
+            contexts.add(ORACLE_CONTEXT, topic_id, view.oracle_values())
         for run_id, rankings in data.rankings.items():
             if topic_id in rankings:
                 contexts.add(run_id, topic_id, view.context_values(rankings[topic_id]))
@@ -56,10 +63,44 @@ def coverage_rows(
                 topic_id,
                 values if is_rated else dict.fromkeys(values, UNDEFINED),
             )
-        if not (view.answerable != 0).any():
-            for board in (contexts, reports):
-                board.leave_out(None, [topic_id])
+        for board in (contexts, reports):
+            topic_board(board, view)
     return [*contexts.rows(), *reports.rows()]
+
+
+def context_board(board: Scoreboard, data: CoverageData, measures: Sequence[str]) -> None:
+    """Tell a board of contexts what could not be made: sub-questions of topics, and contexts.
+
+    With a context go passages that may be in the pool and in the ideal ranking, so that it leaves
+    all of its topic open.
+    """
+    board.leave_unmade(_unasked(data, data.rankings))
+    board.leave_unmade(data.no_context, measures)
+    board.leave_open(None, Counter(topic for _, topic in data.no_context))
+    board.leave_open(None, dict.fromkeys(data.unasked, 0))
+
+
+def report_board(board: Scoreboard, data: CoverageData, measures: Sequence[str]) -> None:
+    """The same of a board of reports."""
+    board.leave_unmade(_unasked(data, data.reports))
+    board.leave_unmade(data.no_report, measures)
+    board.leave_open(None, dict.fromkeys(data.unasked, 0))
+
+
+def topic_board(board: Scoreboard, view: TopicView) -> None:
+    """Tell a board of a topic without an answerable question, or perhaps without one."""
+    if not (view.answerable != 0).any():
+        board.leave_out(None, [view.topic_id])
+    elif not view.n_answerable:
+        board.leave_open(None, {view.topic_id: int(np.isnan(view.answerable).sum())})
+
+
+def _unasked(
+    data: CoverageData, given: Mapping[str, Mapping[str, object]]
+) -> Iterator[tuple[str, str]]:
+    """The runs that have something on a topic whose sub-questions could not be made."""
+    for run_id, of_topic in given.items():
+        yield from ((run_id, topic) for topic in data.unasked if topic in of_topic)
 
 
 def relevance_rows(data: CoverageData, settings: CoverageConfig) -> list[ScoreRow]:
@@ -67,27 +108,35 @@ def relevance_rows(data: CoverageData, settings: CoverageConfig) -> list[ScoreRo
 
     Grades as in `TopicView.grades`: 3 required to 0 answers nothing; 1 and more is relevant. A
     passage outside the pool is not. One whose grade missing ratings leave open is taken out of
-    the context; then, or if the pool has such passages, the bounds are 0 and 1. Topics without an
-    answerable question are left out.
+    the context; then, or if the pool has such passages, the bounds are 0 and 1. Topics without a
+    question that may be answerable are left out.
     """
     by_k: dict[int, dict[str, TopicView]] = {}
     for topic_id in data.questions:
         view = TopicView(data, topic_id, settings)
-        if view.n_answerable:
+        if (view.answerable != 0).any():
             by_k.setdefault(view.k, {})[topic_id] = view
-    board = Scoreboard([topic for views in by_k.values() for topic in views])
+    board = Scoreboard([*(topic for views in by_k.values() for topic in views), *data.unasked])
     board.ensure_runs(data.rankings)
+    context_board(board, data, [f"{name}@{settings.k}" for name in RELEVANCE_MEASURES])
     for k, views in by_k.items():
         grades = {topic: view.grades() for topic, view in views.items()}
         names = {f"{name}@{k}": f"{name}@{settings.k}" for name in RELEVANCE_MEASURES}
+        for view in views.values():
+            topic_board(board, view)
         for run_id, rankings in data.rankings.items():
             given = {topic: rankings[topic][:k] for topic in views if topic in rankings}
             known = {t: _graded(views[t], grades[t], ids) for t, ids in given.items()}
-            found = ranking_scores(grades, known, list(names)).by_topic
+            asked = {t: ids for t, ids in known.items() if grades[t]}
+            found = ranking_scores(grades, asked, list(names)).by_topic if asked else {}
             for topic, ids in known.items():
-                n_open = len(given[topic]) - len(ids) + len(views[topic].pool) - len(grades[topic])
+                view = views[topic]
+                n_open = len(given[topic]) - len(ids) + len(view.pool) - len(grades[topic])
+                if settings.k == "required":
+                    n_open += view.n_open
+                is_known = view.n_answerable and (ids or not given[topic])
                 for name, ours in names.items():
-                    value = found[name][topic] if ids or not given[topic] else None
+                    value = found.get(name, {}).get(topic) if is_known else None
                     low, high = (0.0, 1.0) if n_open else (value, value)
                     board.add(run_id, topic, {ours: Value(value, len(ids), n_open, low, high)})
     return list(board.rows())

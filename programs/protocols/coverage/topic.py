@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,12 +13,20 @@ from numpy.typing import NDArray
 from ....metrics.alpha_ndcg import alpha_ndcg
 from ....metrics.coverage import answerable, coverage, rank_steps, redundancy
 from ....metrics.density import density_value
-from ....metrics.required import passage_grades, required_subset
+from ....metrics.required import (
+    NO_ANSWER,
+    REQUIRED,
+    CertainPart,
+    certain_part,
+    passage_grades,
+    required_subset,
+)
 from ....metrics.value import Value
 from ....records.passages import natural_order
 from ....records.ratings import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of
 from ....records.rows import QuestionSet
 from ...config.sections import CoverageConfig
+from ..measure_values import range_of
 
 
 @dataclass
@@ -30,6 +38,8 @@ class CoverageData:
         rankings: run -> topic -> passage ids, best first; cut to the context or not.
         reports: run -> topic -> the id under which the answer is rated; None: it has no text.
         pools: topic -> ids of P*, the passages that say which questions are answerable.
+        unasked: topics whose sub-questions could not be made; rankings and reports have them too.
+        no_context, no_report: (run, topic) of what could not be made, by no doing of the run.
         tokens: of each passage and report whose text is known.
     """
 
@@ -39,6 +49,14 @@ class CoverageData:
     reports: dict[str, dict[str, str | None]] = field(default_factory=dict)
     pools: dict[str, tuple[str, ...]] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
+    unasked: list[str] = field(default_factory=list)
+    no_context: set[tuple[str, str]] = field(default_factory=set)
+    no_report: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def topics(self) -> list[str]:
+        """Those that are evaluated, with questions or without."""
+        return [*self.questions, *self.unasked]
 
 
 class TopicView:
@@ -86,10 +104,23 @@ class TopicView:
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """Ids of P**, in the order in which they were taken."""
+        """Ids of P** by the known ratings, in the order in which they were taken."""
         pool = self.matrix(self.pool)
         taken = required_subset(pool, range(len(self.pool)), self.settings.eta)
         return tuple(self.pool[i] for i in taken)
+
+    @cached_property
+    def certain(self) -> CertainPart:
+        """What P** is whatever the missing ratings of the pool say, as rows of the pool."""
+        return certain_part(self.matrix(self.pool), range(len(self.pool)), self.settings.eta)
+
+    @cached_property
+    def n_open(self) -> int:
+        """Missing ratings of the pool that leave P** open; 0 where it is certain."""
+        if self.certain.is_whole:
+            return 0
+        missing = np.isnan(self.matrix(self.pool))[:, self.answerable != 0]
+        return max(1, int(missing.sum()))
 
     @property
     def n_answerable(self) -> int:
@@ -106,7 +137,11 @@ class TopicView:
         """The grade of each passage of the pool; those that missing ratings leave open are out."""
         index = {name: i for i, name in enumerate(self.pool)}
         required = [index[name] for name in self.required]
-        found = passage_grades(self.matrix(self.pool), required, self.settings.eta)
+        pool = self.matrix(self.pool)
+        found = passage_grades(pool, required, self.settings.eta)
+        if not self.certain.is_whole:
+            sure = dict.fromkeys(self.certain.taken, REQUIRED)
+            found = [sure.get(i, g if g == NO_ANSWER else None) for i, g in enumerate(found)]
         return {name: g for name, g in zip(self.pool, found, strict=True) if g is not None}
 
     def by_question(self) -> dict[str, dict[str, int]]:
@@ -126,18 +161,24 @@ class TopicView:
         """The measures of a context: the first passages of a ranking, best first.
 
         Without the density where a text is not in the data, so that its length is not known, and
-        where all questions count, since P** need not answer them.
+        where all questions count, since P** need not answer them. Where ratings are missing that
+        leave open how long a context is, the bounds are all that the measures can be.
         """
         ids = ranked[: self.k]
         context, eta, k = self.matrix(ids), self.settings.eta, self.settings.k
         covered = coverage(context, self.answerable, eta)
         found = {"coverage": covered}
         found[f"alpha_ndcg@{k}"] = self._alpha_ndcg(context, self.judged)
-        found[f"alpha_ndcg_required@{k}"] = self._alpha_ndcg(context, self.required)
+        of_required = self._alpha_ndcg(context, self.required, is_open=bool(self.n_open))
+        found[f"alpha_ndcg_required@{k}"] = self._counted(of_required)
         if (density := self._density(covered, ids)) is not None:
             found["density"] = density
         found["redundancy"] = redundancy(context, self.answerable, eta)
-        return found
+        return self._widened(found, self.n_open if self.settings.k == "required" else 0)
+
+    def oracle_values(self) -> dict[str, Value]:
+        """The measures of P** as a context; as long as it is open, with the widest bounds."""
+        return self._widened(self.context_values(self.required), self.n_open)
 
     def report_values(self, report_id: str | None) -> dict[str, Value]:
         """The measures of a report; None: an answer without text, which answers nothing.
@@ -148,7 +189,9 @@ class TopicView:
         covered = coverage(self.matrix(ids), self.answerable, self.settings.eta)
         density = self._density(covered, ids)
         found = {"report_coverage": covered}
-        return found if density is None else {**found, "report_density": density}
+        if density is not None:
+            found["report_density"] = density
+        return self._widened(found, 0)
 
     def steps(self, ranked: Sequence[str]) -> Iterator[dict[str, Any]]:
         """What each passage of a context adds, rank by rank."""
@@ -157,18 +200,54 @@ class TopicView:
         for name, step in zip(ids, found, strict=True):
             yield {"rank": step.rank, "passage_id": name, **asdict(step)}
 
-    def _alpha_ndcg(self, context: NDArray[np.float64], ideal: Sequence[str]) -> Value:
-        """With the answerable questions as subtopics, whoever else might answer others."""
+    def _alpha_ndcg(
+        self, context: NDArray[np.float64], ideal: Sequence[str], *, is_open: bool = False
+    ) -> Value:
+        """With the answerable questions as subtopics, whoever else might answer others.
+
+        Args:
+            is_open: the ideal is made of P**, which may be other passages of the pool.
+        """
         best, wanted = self.matrix(ideal), self.answerable
         alpha, eta = self.settings.alpha, self.settings.eta
-        return alpha_ndcg(context, best, wanted, k=self.k, alpha=alpha, eta=eta)
+        pool = self.matrix(self.pool) if is_open else None
+        return alpha_ndcg(context, best, wanted, k=self.k, alpha=alpha, eta=eta, out_of=pool)
+
+    def _widened(self, values: Mapping[str, Value], n_open: int) -> dict[str, Value]:
+        """The values with the widest bounds, where `n_open` ratings leave open what they are of.
+
+        And where there is no value: the measure may then be 0/0, and the topic count for nobody.
+        """
+        return {
+            name: value.widened(range_of(name), n_open)
+            if n_open or (value.value is None and value.low is not None)
+            else value
+            for name, value in values.items()
+        }
+
+    def _counted(self, value: Value) -> Value:
+        """A value that P** is a part of, with the ratings that leave it open."""
+        return (
+            value
+            if value.is_undefined
+            else replace(value, n_unjudged=value.n_unjudged + self.n_open)
+        )
 
     def _density(self, covered: Value, ids: Sequence[str]) -> Value | None:
         tokens, required = self._tokens(ids), self._tokens(self.required)
         if tokens is None or required is None or self.settings.answerable == "all":
             return None
-        weight = self.settings.weight
-        return density_value(covered, self.n_answerable, tokens, required, weight)
+        weight, part = self.settings.weight, self.certain
+        given = (covered, self.n_answerable, tokens, required, weight)
+        if part.is_whole:
+            return density_value(*given)
+        sure = self._tokens([self.pool[i] for i in part.taken])
+        others = [self._tokens([self.pool[i]]) for i in part.others]
+        if sure is None or None in others:
+            return density_value(*given).widened(None, self.n_open)
+        sizes = sorted(n for n in others if n is not None)
+        between = (sure + sum(sizes[: part.least]), sure + sum(sizes[::-1][: part.most]))
+        return self._counted(density_value(*given, between=between))
 
     def _tokens(self, ids: Sequence[str]) -> int | None:
         known = [self._data.tokens.get(name) for name in ids]

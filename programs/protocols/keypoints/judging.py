@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pydantic import StrictStr
+
 from ....metrics import count_words
 from ....records.judgements import Judged
 from ....records.key_points import Claim, ClaimSet, Entailment, claims_row, entailment_row
@@ -91,7 +93,7 @@ async def _claims(run: Run, sets: Sets) -> dict[AnswerId, list[str] | None]:
     n_with_text = run.collection.n_with_text
     total = sum(n_with_text[t] for t, points in sets.items() if points is not None)
     extract = run.panel["claim_extractor"].extract
-    stage = makes("claims", ("claim_extractor",), extract, items, total=total)
+    stage = makes("claims", ("claim_extractor",), extract, items, made=list[StrictStr], total=total)
     found: dict[AnswerId, list[str] | None] = {}
     async with run.session.judged(stage, run.results) as outcome:
         for answer in answers():

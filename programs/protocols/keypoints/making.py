@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pydantic import StrictStr
+
 from ....records.judgements import Judged
 from ....records.rows import KeyPoint, KeyPointSet, Passage, key_point_ids
+from ...engine.outcomes import Count
 from ...engine.results import Results
 from ...engine.session import Session
 from ...engine.stage import Item, Maker, labels, makes, rows_of
 from ..program import Run
 
 NO_SPAN, FILTERED = "no_span", "filter"  # why a point is not among the key points
+FOUND = list[tuple[StrictStr, list[StrictStr], list[StrictStr]]]  # FoundPoint
+MERGED = list[tuple[StrictStr, list[Count]]]  # MergedPoint
 
 
 class SourcedPoint(NamedTuple):
@@ -126,7 +131,8 @@ async def _extracted(
 
     found: dict[str, list[SourcedPoint] | None] = {topic_id: [] for topic_id in read}
     total = sum(map(len, read.values()))
-    stage = makes("extract", ("keypoint_extractor",), _plain(extract), items, total=total)
+    asked = _plain(extract)
+    stage = makes("extract", ("keypoint_extractor",), asked, items, made=FOUND, total=total)
     async with session.judged(stage, results) as outcome:
         for item in items():
             made, topic_id, source = outcome(item), item.ids["topic_id"], item.ids["document_id"]
@@ -159,7 +165,8 @@ async def _merged(
 
     merged: dict[str, list[KeyPoint] | None]
     merged = {topic: None if points is None else [] for topic, points in found.items()}
-    stage = makes("merge", ("keypoint_merger",), _plain(merge), items)
+    asked = _plain(merge)
+    stage = makes("merge", ("keypoint_merger",), asked, items, made=MERGED, misfit=_no_such_point)
     async with session.judged(stage, results) as outcome:
         for item in items():
             made, topic_id = outcome(item), item.ids["topic_id"]
@@ -203,6 +210,12 @@ def _plain(ask: Maker) -> Maker:
         return [tuple(point) for point in points], calls
 
     return made
+
+
+def _no_such_point(item: Item, made: Any) -> str:
+    n = len((item.payload or ((), ()))[1])
+    beyond = [number for _, numbers in made for number in numbers if number >= n]
+    return f"point {beyond[0]}, wanted 0 to {n - 1}" if beyond else ""
 
 
 def _key_points(points: Sequence[Any], found: Sequence[SourcedPoint]) -> list[KeyPoint]:

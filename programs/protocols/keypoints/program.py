@@ -18,10 +18,9 @@ from ..program import CellTexts, Folder, Program, Run, need_answers
 from ..scoreboard import Scoreboard
 from .judging import claims_of, entailed
 from .making import make_key_points
-from .scores import group_rows, read_cells
+from .scores import LEFT_OUT, UNMADE, UNMADE_TOPICS, group_rows, read_cells
 
 KEY_POINTS, ENTAILMENTS, CLAIMS = "keypoints.jsonl", "entailments.jsonl", "claims.jsonl"
-LEFT_OUT, UNMADE = "topics_without_key_points", "cells_without_key_points"
 
 
 class KeyPoints(Program):
@@ -34,7 +33,7 @@ class KeyPoints(Program):
     )
     kind, judged, files = "keypoints", ENTAILMENTS, (KEY_POINTS, ENTAILMENTS, CLAIMS)
     derived = ("rejected_keypoints.jsonl", "groups.jsonl")
-    notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: []}
+    notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: [], UNMADE_TOPICS: []}
     shown = KEY_POINT_MEASURES
     reads = ("key_point", "response")
     file_kind = "entailments"
@@ -78,6 +77,7 @@ class KeyPoints(Program):
             what = f"topic {topic!r} has no key points, it is left out of their scores"
             where = data.keypoints or data.documents or "key points"
             collection.problems.skip(where, 0, "no_key_points", what)
+        results.notes[UNMADE_TOPICS] = [t for t, points in found.items() if points is None]
         results.notes[UNMADE], lengths = await entailed(run, found)
         if run.config.keypoints.precision:
             await claims_of(run, found)
@@ -92,6 +92,10 @@ class KeyPoints(Program):
         """See Program."""
         for cell in read_cells(folder):
             board.add(cell.run_id, cell.topic_id, cell.values())
+        is_precise = folder.file(CLAIMS) is not None
+        measures = KEY_POINT_MEASURES if is_precise else KEY_POINT_MEASURES[:1]
+        board.leave_unmade((), measures)
+        board.leave_open(measures, dict.fromkeys(folder.notes.get(UNMADE_TOPICS, ()), 0))
         board.leave_out(KEY_POINT_MEASURES, folder.notes.get(LEFT_OUT, ()))
 
     def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:

@@ -15,12 +15,16 @@ from ....metrics.key_points import (
     key_point_recall,
     micro_recall,
 )
+from ....metrics.value import SHARE, not_made
 from ....records.key_points import ClaimSet, read_claims, read_entailments
 from ....records.rows import Topic
 from ..program import Folder
 from ..scoreboard import OF_ANSWERED
 
-NOT_MADE = Value(None, 0, 1, 0.0, 1.0)  # of an answer whose topic's key points could not be made
+# Keys of the manifest: topics without key points; those whose points could not be made, and (run,
+# topic) of the answers to them.
+LEFT_OUT, UNMADE = "topics_without_key_points", "cells_without_key_points"
+UNMADE_TOPICS = "topics_with_unmade_key_points"
 
 
 @dataclass
@@ -29,7 +33,7 @@ class KeyPointCell:
 
     Attributes:
         labels: yes, neutral, no or None (not judged) of each key point; None for the whole: the
-            key points of its topic could not be made.
+            key points of its topic, or the answer itself, could not be made.
         claims: of the answer, with `is_precise`; None: they are missing.
         is_precise: whether claims were asked for.
     """
@@ -43,14 +47,19 @@ class KeyPointCell:
     def values(self) -> dict[str, Value]:
         """KPR, and KPP and KPF where claims were asked for."""
         if self.labels is None:
-            return dict.fromkeys(KEY_POINT_MEASURES if self.is_precise else ("KPR",), NOT_MADE)
+            return dict.fromkeys(KEY_POINT_MEASURES if self.is_precise else ("KPR",), not_made())
         recall = key_point_recall(self.labels)
         if not self.is_precise:
             return {"KPR": recall}
         known = self.claims is not None and self.claims.claims is not None
         labels = [c.label for c in self.claims.claims or ()] if self.claims is not None else []
         precision = key_point_precision(labels if known else None)
-        return {"KPR": recall, "KPP": precision, "KPF": key_point_f1(recall, precision)}
+        both = key_point_f1(recall, precision)
+        is_zero = recall.is_complete and recall.value == 0
+        if precision.value is None and not (both.is_undefined or is_zero):
+            # Of an answer without a claim it is 0/0, and no part of the mean, or 0.
+            both = Value(None, both.n, both.n_unjudged, 0.0, 1.0)
+        return {"KPR": recall, "KPP": precision, "KPF": both}
 
 
 def read_cells(folder: Folder) -> list[KeyPointCell]:
@@ -60,7 +69,9 @@ def read_cells(folder: Folder) -> list[KeyPointCell]:
         cell = cells.setdefault((row.run_id, row.topic_id), KeyPointCell(row.topic_id, row.run_id))
         if cell.labels is not None:
             cell.labels.append(row.label)
-    for run_id, topic_id in folder.notes["cells_without_key_points"]:
+    left_out = folder.notes.get(LEFT_OUT, ())
+    unmade = (cell for cell in folder.not_made if cell[1] not in left_out)
+    for run_id, topic_id in (*folder.notes.get(UNMADE, ()), *unmade):
         cells[run_id, topic_id] = KeyPointCell(topic_id, run_id, labels=None)
     if (path := folder.file("claims.jsonl")) is not None:
         for cell in cells.values():
@@ -83,8 +94,8 @@ def group_rows(
     Args:
         topics: those that every run has to answer.
         n_points: key points of each topic whose points are known; those of others are in no micro
-            recall.
-        lengths: words of the answers, by topic and run.
+            recall, which is then open.
+        lengths: words of the answers, by topic and run; not of those that were not made.
 
     `by` says what the groups are, `group` which one; of length it is the fewest to the most words
     of a quarter of the run's answers, and `all` has Spearman's correlation of length and KPR.
@@ -96,23 +107,37 @@ def group_rows(
         "domain": {topic.id: topic.domain for topic in topics},
         "category": {topic.id: topic.category for topic in topics},
     }
+    unknown = [topic.id for topic in topics if topic.id not in n_points]
     for run_id, own in sorted(by_run.items()):
         values = {cell.topic_id: cell.values() for cell in own}
         for measure in dict.fromkeys(name for of_topic in values.values() for name in of_topic):
             of_measure = {t: v[measure] for t, v in values.items() if measure in v}
-            every = None if measure in OF_ANSWERED else [topic.id for topic in topics]
+            every = None
+            if measure not in OF_ANSWERED:
+                every = [topic.id for topic in topics]
+                absent = dict.fromkeys(unknown, not_made(value=0.0))
+                of_measure = absent | of_measure
             for by, names in groups.items():
                 if any(names.values()):
                     for group, (mean, n) in group_means(of_measure, names, every).items():
                         yield _row(run_id, by, group, measure, mean, n)
         labels: dict[str, Sequence[str | None]] = {t: ["neutral"] * n for t, n in n_points.items()}
-        labels.update((cell.topic_id, cell.labels) for cell in own if cell.labels is not None)
-        yield _row(run_id, "micro", "all", "KPR", micro_recall(labels), len(labels))
-        recalls = [values[cell.topic_id]["KPR"] for cell in own]
-        found = by_length(recalls, [lengths[cell.topic_id, run_id] for cell in own])
+        for cell in own:
+            if cell.topic_id in n_points:
+                given = cell.labels
+                labels[cell.topic_id] = given or [None] * n_points[cell.topic_id]
+        micro = micro_recall(labels)
+        if unknown:
+            micro = micro.widened(SHARE, len(unknown))
+        yield _row(run_id, "micro", "all", "KPR", micro, len(labels))
+        known = [cell for cell in own if (cell.topic_id, run_id) in lengths]
+        recalls = [values[cell.topic_id]["KPR"] for cell in known]
+        found = by_length(recalls, [lengths[cell.topic_id, run_id] for cell in known])
         for part in found.bins:
-            group = f"{part.shortest:.0f}-{part.longest:.0f}"
-            yield _row(run_id, "length", group, "KPR", part.mean, part.n)
+            group, mean = f"{part.shortest:.0f}-{part.longest:.0f}", part.mean
+            if n_lost := len(own) - len(known):  # nobody knows in which
+                mean = mean.widened(SHARE, n_lost)
+            yield _row(run_id, "length", group, "KPR", mean, part.n)
         row = {"run_id": run_id, "by": "length", "group": "all", "measure": "spearman_KPR"}
         yield {**row, "value": found.spearman, "n_topics": found.n}
 

@@ -66,7 +66,8 @@ def test_answers_whose_nuggets_failed_stay_unjudged_in_the_expected_scores(tmp_p
         "data": {"topic_ids": ["t0", "t1", "t2"], "run_ids": ["r"]},
         "cells_without_bank": [["r", "t1"]],
         "topics_without_nuggets": ["t2"],
-        **dict.fromkeys(("fingerprint", "unjudged", "judged", "share_missing", "limit_reached")),
+        **{"fingerprint": "", "unjudged": {}, "judged": {}, "share_missing": 0.0},
+        "limit_reached": None,
     }
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     rows = {(r.topic_id, r.measure): r for r in score_path(folder, Problems())}

@@ -473,3 +473,21 @@ def test_runs_of_items_are_compared_by_topic(demo):
     assert means == pytest.approx(
         {r.run_id: r.value for r in scores if (r.topic_id, r.measure) == ("all", "groundedness")}
     )
+
+
+@pytest.mark.parametrize("judge", ["support", "assigner"])
+def test_an_item_whose_text_was_not_made_is_unjudged_and_asked_of_nobody(judge, tmp_path):
+    """Alone, and among others of a window."""
+    texts = {"sentence": "a b", "passage": "a b", "question": "q", "answer": "a b", "nugget": "a b"}
+    ids = [{"topic_id": "t", "run_id": "r", "nugget_id": str(i), "sentence_id": i} for i in "012"]
+    rows = [one | texts for one in ids[:1]] + [ids[1] | {"not_made": "refused"}, ids[2] | texts]
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    given = {"program": ["items"], "data.items": path, "items.judge": judge}
+    result = nj.run(load_config(None, {**given, "run.out": tmp_path / "out"}, (), "lexical"))
+    labels = [row["label"] for row in result.judgements["labels"]]
+    assert (labels[1], None in labels[::2]) == (None, False)
+    assert [(r["reason"], r["n"]) for r in result.unjudged] == [("refused", 1)]
+    row = next(r for r in result.scores if r.topic_id == "t" and r.measure == "mean_gain")
+    assert (row.n, row.n_unjudged) == (2, 1)
+    assert row.low < row.high

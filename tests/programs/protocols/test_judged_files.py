@@ -30,10 +30,10 @@ def folder(path, labels, *, is_ordered, **more):
     labels_file(path / "labels.jsonl", labels, **more)
     items = {"labels": LABELS, "is_ordered": is_ordered, "key": ["topic_id", "question_id"]}
     items |= {"judge": "j", "inputs": ["text"], "gains": {}, "measure": "mean_gain"}
-    known = dict.fromkeys(("fingerprint", "judged", "unjudged", "share_missing", "limit_reached"))
+    known = {"fingerprint": "", "judged": {}, "unjudged": {}, "share_missing": 0.0}
     known |= {"config": {"program": ["items"]}, "data": {"topic_ids": [], "run_ids": []}}
     known |= {"cells_without_bank": [], "topics_without_nuggets": [], "items": items}
-    known |= {"tokens": {}, "this_time": {}}
+    known |= {"tokens": {}, "this_time": {}, "limit_reached": None}
     (path / "manifest.json").write_text(json.dumps(known), encoding="utf-8")
     return path
 

@@ -6,7 +6,7 @@ import pytest
 from nuggetjudge.metrics import NUGGET_MEASURES, Value
 from nuggetjudge.programs.protocols.expected import NOT_JUDGED
 from nuggetjudge.programs.protocols.program import Folder
-from nuggetjudge.programs.protocols.scoreboard import Scoreboard, nugget_values
+from nuggetjudge.programs.protocols.scoreboard import LENGTH, Scoreboard, nugget_values
 from nuggetjudge.programs.protocols.support import FILE, Support
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.support import support_row
@@ -132,3 +132,66 @@ def test_the_measures_over_all_citations_come_only_when_all_were_judged(
     }
     every = {f"support_{share}_all" for share in ("precision", "recall")} if has_all else set()
     assert names == {name + end for name in shares | every for end in ("", "_expected")}
+
+
+def unmade(board, *cells):
+    board.leave_unmade(cells)
+    return board
+
+
+def test_what_was_not_made_is_unjudged_in_every_measure_and_for_its_run_alone():
+    board = unmade(Scoreboard(["t1", "t2"]), ("a", "t2"))
+    for run in "ab":
+        board.add(run, "t1", whole(0.6) | {LENGTH: Value(9.0, 0, 0, 9.0, 9.0)})
+    board.add("c", "t2", whole(1.0))  # so that t2 counts
+    found = cells(board)
+    lost, mean = found["a", "t2", "m"], found["a", "all", "m"]
+    assert (lost.value, lost.low, lost.high, lost.n_unjudged) == (None, 0.0, 1.0, 1)
+    assert (mean.value, mean.low, mean.high, mean.n_unjudged, mean.n_topics) == (
+        0.6, 0.3, 0.8, 1, 1,
+    )  # fmt: skip
+    assert (found["b", "all", "m"].value, found["b", "all", "m"].high) == (0.3, 0.3)
+    length = found["a", "all", LENGTH]
+    assert (length.value, length.low, length.high, length.n_unjudged) == (9.0, None, None, 1)
+
+
+def test_a_run_of_which_nothing_was_made_has_no_value_and_does_not_vanish():
+    board = unmade(Scoreboard(["t1"]), ("a", "t1"))
+    board.leave_unmade((), ["m"])
+    row = cells(board)["a", "all", "m"]
+    assert (row.value, row.low, row.high, row.n_topics) == (None, 0.0, 1.0, 0)
+
+
+def test_what_was_not_made_of_a_measure_that_is_no_share_has_no_bounds():
+    board = unmade(Scoreboard(["t1", "t2"]), ("a", "t2"))
+    board.add("a", "t1", {"m": Value(3.0, 1, 0, 3.0, 3.0)})
+    assert cells(board)["a", "all", "m"].high is None
+
+
+def test_a_topic_that_may_count_for_nobody_bounds_the_0_of_who_did_not_answer_it():
+    board = Scoreboard(["t1", "t2"])
+    board.add("a", "t1", whole(0.5))
+    board.add("b", "t1", whole(0.5))
+    board.add("b", "t2", {"m": NOT_JUDGED})  # 0/0 for all that anybody knows
+    row = cells(board)["a", "all", "m"]
+    assert (row.value, row.low, row.high) == (0.25, 0.25, 0.75)  # without t2: 0.5
+
+
+def test_judgements_that_could_change_any_value_of_a_topic_leave_the_values_and_widen_them():
+    board = Scoreboard(["t1"])
+    board.leave_open(["m"], {"t1": 2})
+    board.add("a", "t1", whole(0.5) | {"other": Value(0.5, 1, 0, 0.5, 0.5)})
+    board.ensure_runs(["silent"])
+    found = cells(board)
+    row, silent = found["a", "all", "m"], found["silent", "all", "m"]
+    assert (row.value, row.low, row.high, row.n_unjudged) == (0.5, 0.0, 1.0, 2)
+    assert (silent.value, silent.low, silent.high, silent.n_unjudged) == (0.0, 0.0, 1.0, 2)
+    assert found["a", "all", "other"].high == 0.5
+
+
+def test_a_topic_left_out_is_not_brought_back_by_what_was_not_made():
+    board = unmade(Scoreboard(["t1", "t2"]), ("a", "t2"))
+    board.add("a", "t1", whole(0.5))
+    board.leave_out(["m"], ["t2"])
+    row = cells(board)["a", "all", "m"]
+    assert (row.value, row.low, row.high, row.n_unjudged) == (0.5, 0.5, 0.5, 0)

@@ -297,7 +297,8 @@ def results(nuggets, without_bank=()):
         "data": {"topic_ids": TOPICS, "run_ids": list(RUNS)},
         "cells_without_bank": [list(cell) for cell in without_bank],
         "topics_without_nuggets": [],
-        **dict.fromkeys(("fingerprint", "unjudged", "judged", "share_missing", "limit_reached")),
+        **{"fingerprint": "", "unjudged": {}, "judged": {}, "share_missing": 0.0},
+        "limit_reached": None,
     }
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return folder
@@ -400,7 +401,7 @@ def test_a_folder_whose_judge_says_the_order_has_a_mean(tmp_path):
     items = {"judge": "taste", "inputs": ["text"], "key": ["topic_id", "question_id"]}
     items |= {"labels": list(gains), "is_ordered": True, "gains": gains, "measure": "taste"}
     topics = [f"t{i}" for i in range(8)]
-    manifest = dict.fromkeys(("fingerprint", "unjudged", "judged", "share_missing"), None)
+    manifest = {"fingerprint": "", "unjudged": {}, "judged": {}, "share_missing": 0.0}
     manifest |= {"config": {"program": ["items"]}, "items": items, "limit_reached": None}
     manifest |= {"data": {"topic_ids": topics, "run_ids": []}}
     manifest |= {"cells_without_bank": [], "topics_without_nuggets": []}

@@ -4,6 +4,7 @@ import json
 from math import log2
 
 import pytest
+from losing import CONTEXTS, World
 from mock_faults import Prose
 from mock_server import MockServer, Refusal, input_of
 
@@ -381,3 +382,79 @@ def test_a_probe_asks_the_sub_question_and_not_the_request(files):
     judge = nj.judges.AnswerabilityGrader(model="lexical")
     items = probe_items(result.folder, judge, Config(), Problems())
     assert {item.inputs["question"] for item in items} <= set(QUESTIONS)
+
+
+def test_a_topic_whose_questions_were_not_made_is_unjudged_and_moves_no_mean(tmp_path):
+    def lost(stage, item):
+        return stage == "questions" and item.ids["topic_id"] == "t1"
+
+    world = World(tmp_path, seed=3)
+    whole, part = world.judged("whole", CONTEXTS), world.judged("part", CONTEXTS, lost)
+    assert part.manifest["topics_without_questions"] == ["t1"]
+    assert not part.is_complete
+    cells = [
+        {(r.run_id, r.measure, r.topic_id): r for r in result.scores} for result in (whole, part)
+    ]
+    for run, measure in {(run, measure) for run, measure, topic in cells[0] if topic == "t1"}:
+        row, mean = cells[1][run, measure, "t1"], cells[1][run, measure, "all"]
+        of_others = [
+            cell.value
+            for (one, name, topic), cell in cells[0].items()
+            if (one, name) == (run, measure) and topic not in ("t1", "all")
+        ]
+        assert (row.value, row.n_unjudged) == (None, 1)
+        known = [value for value in of_others if value is not None]
+        if measure in ("coverage", "report_coverage"):
+            assert (row.low, row.high) == (0.0, 1.0)
+            assert mean.high - mean.low > 0
+        assert known or mean.value is None
+    assert score_path(part.folder, Problems()) == part.scores
+
+
+def test_the_row_of_what_is_required_is_bounded_while_a_missing_rating_leaves_it_open(files):
+    """t:1#2 is required for the third question alone, whose rating is missing."""
+    given = ("topics", "questions", "ratings", "retrieval")  # no text, so that nothing is asked
+    result = judged(files({**RATINGS, "t:1#2": [0, 0, -1, 2]}), *given)
+    rows = {r.measure: r for r in result.scores if (r.run_id, r.topic_id) == ("Z*", "t")}
+    assert (rows["coverage"].value, rows["coverage"].low, rows["coverage"].high) == (1.0, 0.0, 1.0)
+    assert rows["coverage"].n_unjudged > 0
+    assert (rows["alpha_ndcg_required@2"].low, rows["alpha_ndcg_required@2"].high) == (None, None)
+    [pool] = [json.loads(x) for x in (result.folder / "pools.jsonl").open(encoding="utf-8")]
+    assert (pool["required"], pool["may_be_required"]) == (["t:0#0"], ["t:1#2"])
+    known = (result.folder / "qrels.txt").read_text(encoding="utf-8").split()
+    assert "t:1#2" not in known
+
+
+def test_contexts_as_long_as_required_have_the_widest_bounds_while_that_is_open(files):
+    given = ("topics", "questions", "ratings", "retrieval")
+    broken = {**RATINGS, "t:1#2": [0, 0, -1, 2]}
+    result = judged(files(broken), *given, **{"coverage.k": "required"})
+    rows = {r.measure: r for r in result.scores if (r.run_id, r.topic_id) == ("a", "t")}
+    assert (rows["coverage"].low, rows["coverage"].high) == (0.0, 1.0)
+    assert rows["alpha_ndcg_required@required"].high is None
+
+
+def test_a_context_that_was_not_made_opens_its_topic_for_all(files):
+    folder = files()
+    (folder / "b.run").write_text("t Q0 not-made:error 1 1 b\n", encoding="utf-8")
+    result = judged(folder, "topics", "questions", "passages", "ratings", "retrieval")
+    assert result.manifest["unjudged"] == {"contexts": 1}
+    assert not result.is_complete
+    rows = {(r.run_id, r.measure): r for r in result.scores if r.topic_id == "t"}
+    lost, other = rows["b", "coverage"], rows["a", "coverage"]
+    assert (lost.value, lost.low, lost.high) == (None, 0.0, 1.0)
+    assert (other.value, other.low, other.high, other.n_unjudged) == (
+        pytest.approx(2 / 3), 0.0, 1.0, 1,
+    )  # fmt: skip
+    assert score_path(result.folder, Problems()) == result.scores
+
+
+def test_a_context_of_which_no_answer_is_known_may_have_no_redundancy_at_all(files):
+    """Both ratings are missing: 0/0, or up to a half; then the mean may be that of other topics."""
+    ratings = {"t:0#0": [5, 0, 0, 0], "t:0#1": [-2] * 4, "t:1#2": [-2] * 4}
+    given = ("topics", "questions", "ratings", "retrieval")
+    result = judged(files(ratings), *given)
+    [row] = [
+        r for r in result.scores if (r.run_id, r.measure, r.topic_id) == ("a", "redundancy", "t")
+    ]
+    assert (row.value, row.low, row.high) == (None, 0.0, 1.0)

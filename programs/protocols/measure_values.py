@@ -1,0 +1,104 @@
+"""One measure of all runs: what each has on each topic, and what it means to have nothing there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...metrics import Value, mean_over_topics
+from ...metrics.alpha_ndcg import MOST
+from ...metrics.value import SHARE, Range, not_made
+
+LENGTH = "length"  # words
+# Means over the topics that a run answered: an answer that is not there is not short and claims
+# nothing wrong, nor is a context that is not there without repetition.
+OF_ANSWERED = (LENGTH, "redundancy", "KPP")
+# What those measures can be that are no shares, without their @k.
+_RANGES: Mapping[str, Range] = {
+    "alpha_ndcg": (0.0, MOST),
+    **dict.fromkeys((LENGTH, "density", "report_density", "alpha_ndcg_required")),
+}
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class MeasureValues:
+    """The values of one measure.
+
+    Attributes:
+        of_run: run -> topic -> value, of what was not made too.
+        wanted: the topics on which the measure means something.
+        is_of_answered: whether a run that did not answer one of them loses nothing by it.
+        absent: what a run that did not answer a topic has there, where that is not simply 0.
+    """
+
+    of_run: Mapping[str, Mapping[str, Value]]
+    wanted: Collection[str]
+    is_of_answered: bool
+    absent: Mapping[str, Value]
+
+    def mean(self, run_id: str) -> tuple[Value, int]:
+        """The mean of a run, and the number of topics that it divides by."""
+        given = self.of_run.get(run_id, {})
+        known = {topic: value for topic, value in given.items() if topic in self.wanted}
+        if self.is_of_answered:
+            return mean_over_topics(known, None)
+        return mean_over_topics({**self.absent, **known}, self.wanted)
+
+
+def measure_values(
+    measure: str,
+    cells: Mapping[str, Mapping[str, Value]],
+    topics: Sequence[str],
+    *,
+    left_out: Collection[str] = (),
+    left_open: Mapping[str, int] | None = None,
+    unmade: Mapping[str, Collection[str]] | None = None,
+) -> MeasureValues:
+    """What the values of a measure make of the topics that every run has to answer.
+
+    A topic counts for nobody where it is left out, and where the measure is 0/0 for every answer,
+    such as V without a vital nugget. One that no run answered counts: all score 0 there. While
+    what is missing leaves open whether it counts, a run that did not answer it has 0 there (or no
+    value, if others show the measure to be 0/0) and the widest bounds, which hold in both cases.
+
+    Args:
+        cells: run -> topic -> value.
+        left_open: topic -> how many judgements are missing that could change any value there.
+        unmade: run -> topics on which what the system gave was not made, by our own failure.
+    """
+    left_open, unmade = left_open or {}, unmade or {}
+    within = range_of(measure, (v for of_run in cells.values() for v in of_run.values()))
+    of_run = {run_id: dict(given) for run_id, given in cells.items()}
+    for run_id, of_topics in unmade.items():
+        given = of_run.setdefault(run_id, {})
+        for topic in of_topics:
+            if topic not in left_out:
+                given.setdefault(topic, not_made(within))
+    for given in of_run.values():
+        for topic in given.keys() & left_open.keys():
+            given[topic] = given[topic].widened(within, left_open[topic])
+    on_topic: dict[str, list[Value]] = {}
+    for given in of_run.values():
+        for topic, value in given.items():
+            on_topic.setdefault(topic, []).append(value)
+    undefined = {topic for topic, found in on_topic.items() if all(v.is_undefined for v in found)}
+    wanted = set(topics).difference(undefined, left_out)
+    absent = {}
+    for topic in wanted & (on_topic.keys() | left_open.keys()):
+        found = on_topic.get(topic, [])
+        is_known = any(v.value is not None for v in found)
+        if topic in left_open or not is_known:
+            seems_undefined = not is_known and any(v.is_undefined for v in found)
+            value = not_made(within, None if seems_undefined else 0.0)
+            absent[topic] = value.widened(within, max(0, left_open.get(topic, 0) - 1))
+    return MeasureValues(of_run, wanted, measure.partition("@")[0] in OF_ANSWERED, absent)
+
+
+def range_of(measure: str, seen: Iterable[Value] = ()) -> Range:
+    """What a measure can be: a share, unless we know better, or some value seen is none."""
+    name = measure.partition("@")[0]
+    if name in _RANGES:
+        return _RANGES[name]
+    bounds = [bound for value in seen for bound in (value.low, value.high) if bound is not None]
+    return SHARE if all(-_ROUNDING <= bound <= 1 + _ROUNDING for bound in bounds) else None

@@ -1,0 +1,46 @@
+"""KPF where missing judgements leave open whether it is 0/0, and the mean without its topic."""
+
+import pytest
+
+from nuggetjudge.metrics import Value
+from nuggetjudge.programs.protocols.keypoints.scores import KeyPointCell
+from nuggetjudge.records.key_points import Claim, ClaimSet
+
+NOTHING_CLAIMED = ()
+NOT_EXTRACTED = None
+
+
+def kpf(labels, claims):
+    texts = claims and tuple(Claim(text=str(i), label=label) for i, label in enumerate(claims))
+    found = ClaimSet(topic_id="t", run_id="r", claims=texts)
+    return KeyPointCell("t", "r", list(labels), found, is_precise=True).values()["KPF"]
+
+
+OPEN = {  # labels of the key points, of the claims, and how much is missing
+    "0, or 0/0 with one point entailed": (["no", None], NOTHING_CLAIMED, 1),
+    "nothing judged of what says nothing": ([None, None], NOTHING_CLAIMED, 2),
+    "0/0 if it claims nothing": (["yes", "no"], NOT_EXTRACTED, 1),
+    "0, 0/0 or more": (["no", None], NOT_EXTRACTED, 2),
+}
+CERTAIN = {
+    "no key point and no claim": (["no"], NOTHING_CLAIMED, Value(0.0, 1, 0, 0.0, 0.0)),
+    "no key point, whatever it claims": (["no"], NOT_EXTRACTED, Value(0.0, 1, 1, 0.0, 0.0)),
+    "0/0, whatever the others": (["yes", None], NOTHING_CLAIMED, Value(None, 1, 0, None, None)),
+    "both known": (["yes"], ["yes"], Value(1.0, 2, 0, 1.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize(("labels", "claims", "n_missing"), OPEN.values(), ids=OPEN.keys())
+def test_a_value_that_may_be_none_has_the_widest_bounds(labels, claims, n_missing):
+    found = kpf(labels, claims)
+    assert (found.value, found.low, found.high, found.n_unjudged) == (None, 0.0, 1.0, n_missing)
+
+
+@pytest.mark.parametrize(("labels", "claims", "value"), CERTAIN.values(), ids=CERTAIN.keys())
+def test_a_value_that_nothing_can_take_away_stays(labels, claims, value):
+    assert kpf(labels, claims) == value
+
+
+def test_where_the_answer_was_not_made_nothing_is_known():
+    found = KeyPointCell("t", "r", None, is_precise=True).values()
+    assert set(found.values()) == {Value(None, 0, 1, 0.0, 1.0)}
