@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, Protocol
-
-import orjson
+from typing import NamedTuple, Protocol
 
 from ..records.judgements import Reason
-from .config import ModelConfig, Price
+from .config import Price
 from .errors import JudgeError
-
-CHARS_PER_TOKEN = 4  # rule of thumb for English; only estimates rest on it
-FREE = Price(input=0, output=0)
+from .spending.price import FREE, cost_of
+from .spending.sizes import BYTES_PER_TOKEN, CAUTION, Caution, Kind, Seen, tokens_of
 
 
 @dataclass
@@ -48,9 +43,20 @@ class Usage:
         return None if self.n_unpriced else self.cost
 
 
-class Tokens(Protocol):
-    """What a reply says that it took; all 0 where the endpoint does not say."""
+class Need(NamedTuple):
+    """A request that wants to leave: of which kind, and how many bytes it has."""
 
+    kind: Kind
+    n_bytes: int
+
+
+class Answer(Protocol):
+    """A reply and what it says that it took; 0 where the endpoint does not say."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def refusal(self) -> str: ...
     @property
     def prompt_tokens(self) -> int: ...
     @property
@@ -63,10 +69,15 @@ class Tokens(Protocol):
 class Budget:
     """Limits that are checked before a request leaves; None is no limit.
 
-    What is in flight counts with its estimate until the reply tells the real figure, so that
-    many requests at once cannot overshoot together; replies that are on their way may turn out
-    cheaper, and `room` waits for them. Where an endpoint reports no tokens the estimate goes on
-    counting towards the limits, and the cost is unknown.
+    A request by itself needs room for what any of its kind took before it; one beside others
+    needs room for the bound of each (`Kind.beside`), so that many at once cannot pass a limit
+    together. The first few of a kind without a bound go one at a time. Replies that are on their
+    way may turn out cheaper, and `room` waits for them. What an endpoint does not tell counts
+    towards the limits by an estimate, and the cost is unknown.
+
+    Attributes:
+        is_shared: others spend of the same limits at the same time, so no request is by itself.
+        seen: what requests of each kind took, by its name.
     """
 
     max_calls: int | None = None
@@ -74,161 +85,162 @@ class Budget:
     max_cost: float | None = None
     usage: Usage = field(default_factory=Usage)
     reached: str = ""
+    is_shared: bool = False
+    seen: dict[str, Seen] = field(default_factory=dict, compare=False)
+    _kinds: dict[tuple[str, int | None, Price | None], Kind] = field(
+        default_factory=dict, compare=False
+    )
     _in_flight: int = 0
-    _tokens_claimed: int = 0  # for what is in flight
-    _cost_claimed: float = 0.0
-    _tokens_assumed: int = 0  # for replies that did not tell
+    _tokens_assumed: int = 0  # for what endpoints did not tell
     _cost_assumed: float = 0.0
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
     _settled: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
 
-    def check(self, prompt: int, reply: int, price: Price | None) -> None:
-        """Raise JudgeError(budget) if such a request would pass a limit, whatever is in flight."""
-        if limit := self._passed(prompt, reply, price, 0, 0.0):
-            self._refuse(limit)
+    def kind(
+        self,
+        name: str,
+        price: Price | None,
+        max_reply: int | None = None,
+        caution: Caution = CAUTION,
+    ) -> Kind:
+        """Requests of this name, price and longest reply; what is seen of them has the name."""
+        known = self._kinds.get((name, max_reply, price))
+        if known is None:
+            seen = self.seen.setdefault(name, Seen())
+            known = self._kinds[name, max_reply, price] = Kind(seen, price, max_reply, caution)
+        return known
 
-    async def room(self, prompt: int, reply: int, price: Price | None) -> None:
+    def learn(self, seen: Mapping[str, Seen]) -> None:
+        """Take over what other processes saw."""
+        for name, other in seen.items():
+            self.seen.setdefault(name, Seen()).join(other)
+
+    def check(self, need: Need) -> None:
+        """Raise JudgeError(budget) if such a request would pass a limit, whatever is in flight."""
+        if limit := self._passed(need, beside=False):
+            self._refuse(limit, need)
+
+    async def room(self, need: Need) -> None:
         """Wait for as long as replies in flight may still make room for such a request.
 
         Those that wait do so in the order in which they came.
         """
-        if self._has_room(prompt, reply, price) and not self._turn.locked():
+        if not self._turn.locked() and not self._passed(need, beside=True):
             return
         async with self._turn:
-            while not self._has_room(prompt, reply, price):
-                if self._passed(prompt, reply, price, 0, 0.0):
+            while self._passed(need, beside=True):
+                if not self._in_flight or self._passed(need, beside=False):
                     return
                 self._settled.clear()
                 await self._settled.wait()
 
-    def reserve(self, prompt: int, reply: int, price: Price | None) -> None:
-        """Claim one request of about `prompt` + `reply` tokens.
+    def reserve(self, need: Need) -> None:
+        """Claim room for one request.
 
         Raises: JudgeError(budget) if a limit would be passed; nothing is claimed then.
         """
-        claimed = self._tokens_claimed, self._cost_claimed
-        if limit := self._passed(prompt, reply, price, *claimed):
-            self._refuse(limit)
+        if limit := self._passed(need, beside=True):
+            self._refuse(limit, need)
         self.usage.requests += 1
         self._in_flight += 1
-        self._tokens_claimed += prompt + reply
-        self._cost_claimed += cost_of(price, prompt, 0, reply)
+        need.kind.n_out += 1
+        need.kind.bytes_out += need.n_bytes
 
-    def settle(self, prompt: int, expected: int, price: Price | None, reply: Tokens | None) -> None:
-        """Replace the estimate by what the reply took; None: there was no reply."""
-        use, tokens, cost = self.usage, prompt + expected, cost_of(price, prompt, 0, expected)
+    def settle(self, need: Need, reply: Answer | None, billed: int | None = None) -> None:
+        """Replace what was claimed by what the reply took.
+
+        Args:
+            reply: None: there was none that could be read.
+            billed: of a request without one, that may be paid for all the same, the bytes that
+                came; None: nothing is paid.
+        """
+        kind, n_bytes = need
+        kind.n_out -= 1
+        kind.bytes_out -= n_bytes
         self._in_flight -= 1
-        self._tokens_claimed -= tokens
-        # Of sums and differences of floats a little may be left over, for which nobody must wait.
-        self._cost_claimed = self._cost_claimed - cost if self._in_flight else 0.0
         self._settled.set()
         if reply is None:
+            if billed is not None:
+                prompt, expected = kind.alone(n_bytes)
+                self._assume(kind, prompt, max(expected, billed // BYTES_PER_TOKEN))
+                if billed:
+                    kind.seen.add(n_bytes, 0, billed // BYTES_PER_TOKEN)
             return
+        use, prompt, written = self.usage, reply.prompt_tokens, reply.completion_tokens
         use.replies += 1
-        if not reply.prompt_tokens and not reply.completion_tokens:
-            use.n_unpriced += price != FREE
-            self._tokens_assumed += tokens
-            self._cost_assumed += cost
-            return
-        use.prompt_tokens += reply.prompt_tokens
+        use.prompt_tokens += prompt
         use.cached_tokens += reply.cached_tokens
-        use.completion_tokens += reply.completion_tokens
-        if price is None:
-            use.n_unpriced += 1
+        use.completion_tokens += written
+        if prompt and (written or not (reply.text or reply.refusal)):
+            if kind.price is None:
+                use.n_unpriced += 1
+            else:
+                use.cost += cost_of(kind.price, prompt, reply.cached_tokens, written)
         else:
-            use.cost += cost_of(
-                price, reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens
-            )
+            use.n_unpriced += kind.price != FREE
+            n_counted, prompt = prompt + written, prompt or n_bytes // BYTES_PER_TOKEN
+            written = written or tokens_of(reply.text + reply.refusal)
+            self._assume(kind, prompt, written, n_counted)
+        kind.seen.add(n_bytes, prompt, written)
 
     def counted(self) -> dict[str, float]:
         """What counts towards each limit, by its name: what was spent and what is claimed."""
         use = self.usage
+        tokens, cost = self._claimed()
         return {
             "max_calls": use.requests,
-            "max_tokens": use.tokens + self._tokens_assumed + self._tokens_claimed,
-            "max_cost": use.cost + self._cost_assumed + self._cost_claimed,
+            "max_tokens": use.tokens + self._tokens_assumed + tokens,
+            "max_cost": use.cost + self._cost_assumed + cost,
         }
 
-    def _has_room(self, prompt: int, reply: int, price: Price | None) -> bool:
-        claimed = self._tokens_claimed, self._cost_claimed
-        return not self._passed(prompt, reply, price, *claimed)
+    def _assume(self, kind: Kind, prompt: int, reply: int, n_counted: int = 0) -> None:
+        """Count an estimate towards the limits; `n_counted` tokens of it are in `usage`."""
+        self._tokens_assumed += prompt + reply - n_counted
+        self._cost_assumed += cost_of(kind.price, prompt, 0, reply)
 
-    def _passed(
-        self, prompt: int, reply: int, price: Price | None, tokens: int, cost: float
-    ) -> str:
-        """The limit that such a request would pass with `tokens` and `cost` claimed; "": none."""
+    def _claimed(self) -> tuple[int, float]:
+        """Tokens and dollars for what is in flight."""
+        tokens, cost = 0, 0.0
+        for kind in self._kinds.values():
+            if kind.n_out:
+                prompt, reply = kind.beside(kind.bytes_out, kind.n_out)
+                tokens += prompt + reply
+                cost += cost_of(kind.price, prompt, 0, reply)
+        return tokens, cost
+
+    def _passed(self, need: Need, *, beside: bool) -> str:
+        """The limit that such a request would pass, `beside` what is in flight or not; or ""."""
         use = self.usage
-        if self.max_calls is not None and use.requests + 1 > self.max_calls:
+        if self.max_calls is not None and use.requests >= self.max_calls:
             return f"max_calls {self.max_calls}"
+        if self.max_tokens is None and self.max_cost is None:
+            return ""
+        kind, n_bytes = need
+        is_alone = not (self.is_shared or (beside and self._in_flight))
+        tokens, cost = self._claimed() if beside else (0, 0.0)
+        prompt, reply = kind.alone(n_bytes) if is_alone else kind.beside(n_bytes)
+        is_open = not is_alone and not self._all_known(kind, beside=beside)
         if self.max_tokens is not None:
             tokens += use.tokens + self._tokens_assumed + prompt + reply
-            if tokens > self.max_tokens:
+            if is_open or tokens > self.max_tokens:
                 return f"max_tokens {self.max_tokens}"
         if self.max_cost is not None:
-            cost += use.cost + self._cost_assumed + cost_of(price, prompt, 0, reply)
-            if cost > self.max_cost:
+            cost += use.cost + self._cost_assumed + cost_of(kind.price, prompt, 0, reply)
+            if is_open or cost > self.max_cost:
                 return f"max_cost {self.max_cost:g}"
         return ""
 
-    def _refuse(self, limit: str) -> None:
+    def _all_known(self, kind: Kind, *, beside: bool) -> bool:
+        """Whether there is a bound for this kind, and for each that is in flight `beside` it."""
+        out = (other for other in self._kinds.values() if other.n_out) if beside else ()
+        return kind.is_known and all(other.is_known for other in out)
+
+    def _refuse(self, limit: str, need: Need) -> None:
         self.reached = self.reached or limit
-        raise JudgeError(Reason.BUDGET, f"{limit} reached, not asked")
-
-
-def price_of(config: ModelConfig) -> Price | None:
-    """The price a config names, else LiteLLM's dated table for the provider's own endpoint.
-
-    None when unknown, as for any model behind an `api_base` of one's own or in this process. Reads
-    LiteLLM's data file without importing LiteLLM.
-    """
-    if config.price is not None:
-        return config.price
-    if config.way in ("lexical", "recorded"):
-        return FREE
-    if config.api_base is not None or config.way == "vllm":
-        return None
-    row = _litellm_price(config.model, config.wire_name)
-    each = [row.get(f"{way}_cost_per_token") for way in ("input", "output")] if row else [None]
-    if row is None or None in each:
-        return None
-    cached = row.get("cache_read_input_token_cost")
-    return Price(
-        input=row["input_cost_per_token"] * 1e6,
-        output=row["output_cost_per_token"] * 1e6,
-        cached_input=None if cached is None else cached * 1e6,
-    )
-
-
-def price_in_batches(config: ModelConfig) -> Price | None:
-    """The price of what is asked through the batch API of an endpoint, where there is one."""
-    price = price_of(config)
-    if price is None or config.way != "http":
-        return price
-    share = 1 - config.batch_discount
-    return Price(**{name: each and each * share for name, each in price})
-
-
-def cost_of(price: Price | None, prompt: int, cached: int, completion: int) -> float:
-    """Dollars for tokens of a prompt, `cached` of them from a prefix cache, and its reply.
-
-    0 without a price.
-    """
-    if price is None:
-        return 0.0
-    cached_price = price.input if price.cached_input is None else price.cached_input
-    cached = min(cached, prompt)
-    fresh = prompt - cached
-    return (fresh * price.input + cached * cached_price + completion * price.output) / 1e6
-
-
-@lru_cache(maxsize=64)
-def _litellm_price(*names: str) -> dict[str, Any] | None:
-    """The row of the first name that LiteLLM's table lists; the table itself is let go again."""
-    spec = importlib.util.find_spec("litellm")
-    if spec is None or spec.origin is None:
-        return None
-    table = Path(spec.origin).parent / "model_prices_and_context_window_backup.json"
-    if not table.is_file():
-        return None
-    prices: dict[str, dict[str, Any]] = orjson.loads(table.read_bytes())
-    return next((prices[name] for name in names if name in prices), None)
+        prompt, reply = need.kind.alone(need.n_bytes)
+        why = {
+            "max_tokens": f": {self.usage.tokens:,} spent, it may take {prompt + reply:,}",
+            "max_cost": f": ${self.usage.cost:.4f} spent, it may take "
+            f"${cost_of(need.kind.price, prompt, 0, reply):.4f}",
+        }.get(limit.split()[0], "")
+        raise JudgeError(Reason.BUDGET, f"{limit} reached, not asked{why}")

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from ..records.reading.config_paths import InputPath
 
@@ -37,8 +47,15 @@ _SPEED = frozenset(
 )
 _NOT_VLLM = ("model", "served_model_name", "hf_token")  # said elsewhere, or a secret
 
-# What the other settings say, and what would send a request or a key elsewhere.
-_NOT_EXTRA = ("messages", "model", "stream", "n", "api_key", "api_base", "base_url", "headers")
+# What the other settings say; and, at any depth and however written, what would send a request
+# elsewhere or put a key into results.
+_NOT_EXTRA = ("messages", "model", "stream", "n")
+_NOWHERE = re.compile(
+    r"token|(.*_)?(api_?keys?|api_?base|base_?urls?|api_?url|(extra|default|custom)?_?headers?"
+    r"|(proxy_?)?authori[sz]ation|secrets?|secret_?(access_?)?keys?|access_?keys?(_?id)?"
+    r"|private_?keys?|passwords?|passwd|credentials?|cookies?"
+    r"|(default|extra)_?query|(access|ad|api|auth|bearer|hf|id|refresh|secret|security|session)_?tokens?)"
+)
 
 Engine = Literal["http", "litellm", "vllm", "lexical", "recorded"]
 
@@ -66,7 +83,7 @@ class BatchConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
     requests: int = Field(default=50_000, ge=1, description="in one batch, at most")
     megabytes: float = Field(default=200.0, gt=0, description="of one batch, at most")
-    at_once: int = Field(default=50_000, ge=1, description="judgements held at once")
+    at_once: int = Field(default=50_000, ge=1, le=1_000_000, description="judgements held at once")
     quiet_s: float = Field(
         default=2.0, gt=0, description="without a new request, until a batch is sent that has room"
     )
@@ -138,6 +155,9 @@ class ModelConfig(BaseModel):
     extra_body: dict[str, Any] = Field(default_factory=dict, description="sent as it is")
 
     concurrency: int = Field(default=32, ge=1, description="requests in flight")
+    max_reply_bytes: int = Field(
+        default=2**20, ge=1, description="of a reply as it arrives; a longer one is cut off"
+    )
     rpm: float | None = Field(default=None, gt=0, description="requests a minute")
     tpm: float | None = Field(default=None, gt=0, description="tokens a minute, prompt and reply")
     timeout_s: float = Field(default=120.0, gt=0, description="for one request")
@@ -157,6 +177,15 @@ class ModelConfig(BaseModel):
         default=0.5, ge=0, le=1, description="share of the price that a batch saves"
     )
 
+    @field_validator("extra_body")
+    @classmethod
+    def _is_no_way_around(cls, extra: dict[str, Any]) -> dict[str, Any]:
+        _check_json("extra_body", extra)
+        for at in _refused(extra):
+            what = "extra_body cannot hold {name}"
+            raise PydanticCustomError("extra_body", what, {"name": repr(at[-1]), "at": at})
+        return extra
+
     @model_validator(mode="after")
     def _has_an_endpoint(self) -> ModelConfig:
         if self.way == "http" and not self.api_base and not self.model.startswith("openai/"):
@@ -168,9 +197,6 @@ class ModelConfig(BaseModel):
         if self.api_base is not None:
             _check_url(self.api_base)
         self._check_vllm()
-        if found := [name for name in _NOT_EXTRA if name in self.extra_body]:
-            raise ValueError(f"extra_body cannot hold {found[0]!r}")
-        _check_json("extra_body", self.extra_body)
         return self
 
     def _check_vllm(self) -> None:
@@ -182,6 +208,8 @@ class ModelConfig(BaseModel):
             raise ValueError("engine: vllm loads the model itself, without an api_base")
         if found := [name for name in _NOT_VLLM if name in self.vllm]:
             raise ValueError(f"vllm cannot hold {found[0]!r}")
+        for at in _refused(self.vllm, ("vllm",)):  # results would show it
+            raise ValueError(f"vllm cannot hold {at[-1]!r}")
         if self.vllm.get("trust_remote_code") and not self.vllm.get("revision"):
             raise ValueError("vllm.trust_remote_code runs the model's code: pin it by a revision")
         _check_json("vllm", self.vllm)
@@ -264,6 +292,19 @@ def _engine_id(options: dict[str, Any]) -> str:
     said = {name: value for name, value in options.items() if name not in _SPEED}
     text = orjson.dumps(said, option=orjson.OPT_SORT_KEYS).decode() if said else ""
     return f"vllm {text}".rstrip()
+
+
+def _refused(value: Any, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Where in extra_body a name stands that cannot be there."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            written = re.sub(r"[^a-z0-9]+", "_", name.lower())
+            if _NOWHERE.fullmatch(written) or (not at and name in _NOT_EXTRA):
+                yield (*at, name)
+            yield from _refused(inner, (*at, name))
+    elif isinstance(value, list | tuple):
+        for i, inner in enumerate(value):
+            yield from _refused(inner, (*at, str(i)))
 
 
 def _check_json(name: str, options: dict[str, Any]) -> None:

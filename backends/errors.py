@@ -32,7 +32,8 @@ class EndpointError(Exception):
     """One request failed on its way: a status, a broken connection, a silence.
 
     `retry_after_s`: what the server asked to wait, if it did. `reason`: how the judgement ends
-    when asking again does not help.
+    when asking again does not help. `billed`: of a request that may be paid for, the bytes of a
+    reply that came; None: nothing is paid.
     """
 
     def __init__(
@@ -43,12 +44,14 @@ class EndpointError(Exception):
         status: int = 0,
         retry_after_s: float | None = None,
         reason: Reason = Reason.ERROR,
+        billed: int | None = None,
     ) -> None:
         super().__init__(detail)
         self.retryable = retryable
         self.status = status
         self.retry_after_s = retry_after_s
         self.reason = reason
+        self.billed = billed
 
 
 class EndpointUnusable(Exception):
@@ -56,6 +59,8 @@ class EndpointUnusable(Exception):
 
     Ends a run at once: what is finished stays in the journal.
     """
+
+    billed = None  # as that of EndpointError
 
 
 def _cut(text: str, most: int) -> str:

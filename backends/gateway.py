@@ -13,18 +13,19 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 
 from ..records.judgements import Provenance, Reason
-from .budget import CHARS_PER_TOKEN, Budget, price_of
+from .budget import Budget, Need
 from .cache import ReplyCache
 from .config import ModelConfig
-from .errors import EndpointError, EndpointLost, JudgeError, JudgeOutputError
+from .errors import EndpointError, EndpointLost, EndpointUnusable, JudgeError, JudgeOutputError
 from .limits import Limiter
 from .logprobs import Token, label_probabilities
 from .prompt import Prompt
 from .secrecy import secrets_of
+from .spending.price import price_of
+from .spending.sizes import CAUTION, CHARS_PER_TOKEN, REPLY_TOKENS, Caution, Kind, reply_limit
 from .wire import Wire
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
-REPLY_TOKENS = 200  # assumed length of a reply, for reservations, where max_tokens is not set
 MOST_WIRES = 1000  # request templates kept; there is one for each set of keys asked about
 _ASK_AGAIN = (Reason.UNPARSEABLE, Reason.INCOMPLETE)
 
@@ -70,8 +71,8 @@ class _Job:
     """One question on its way: what is sent, and what became of it so far."""
 
     body: bytes
-    prompt_tokens: int  # estimated, as are those of the reply
-    reply_tokens: int
+    need: Need  # what the budget is asked for
+    tokens: int  # about, for the endpoint's rate
     requests: int = 0
     deadline: float = 0.0  # of time.monotonic(); set when the first request leaves
 
@@ -121,6 +122,7 @@ class Gateway:
         cache: where valid replies are kept; None keeps nothing.
         budget: shared by all models of a run.
         limiter: the gate before each request; None: one with the limits of the entry.
+        caution: what a budget allows for requests whose size is not known.
     """
 
     def __init__(
@@ -131,6 +133,7 @@ class Gateway:
         cache: ReplyCache | None = None,
         budget: Budget | None = None,
         limiter: Limiter | None = None,
+        caution: Caution = CAUTION,
     ) -> None:
         self.config = config
         self.budget = budget or Budget()
@@ -139,8 +142,10 @@ class Gateway:
         self._price = price_of(config)
         self._secrets = secrets_of(config)
         self._limiter = limiter or Limiter(config)
+        self._caution = caution
         self._flying: dict[bytes, asyncio.Future[Reply]] = {}
         self._wires: dict[tuple[int, tuple[tuple[str, ...], ...]], Wire] = {}
+        self._kinds: dict[str, Kind] = {}
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """See Backend.ask. A question that is already on its way is not sent a second time."""
@@ -176,7 +181,7 @@ class Gateway:
         """
         twin = copy.copy(self)
         twin.config = self.config.model_copy(update=settings)
-        twin._flying, twin._wires = {}, {}
+        twin._flying, twin._wires, twin._kinds = {}, {}, {}
         return twin
 
     async def _lead(
@@ -215,8 +220,10 @@ class Gateway:
     async def _ask_until_valid(
         self, transport: Transport, body: bytes, prompt: Prompt, inputs: Mapping[str, Any]
     ) -> tuple[Reply, bytes]:
-        job = _Job(body, len(body) // CHARS_PER_TOKEN, self.config.max_tokens or REPLY_TOKENS)
-        self._check_context(job)
+        prompt_tokens = len(body) // CHARS_PER_TOKEN
+        self._check_context(prompt_tokens)
+        tokens = prompt_tokens + (self.config.max_tokens or REPLY_TOKENS)
+        job = _Job(body, Need(self._kind(prompt), len(body)), tokens)
         for left in range(self.config.reasks, -1, -1):
             completion = await self._fetch(transport, job)
             fault: JudgeOutputError | None = None
@@ -260,17 +267,17 @@ class Gateway:
 
     async def _fetch(self, transport: Transport, job: _Job) -> Completion:
         """Send until there is a reply."""
-        prompt, expected, price = job.prompt_tokens, job.reply_tokens, self._price
         for attempt in range(1, self.config.retries + 2):
             if self.budget.reached:  # no need to stand in line to hear it
-                self.budget.check(prompt, expected, price)
-            await self._limiter.enter(prompt + expected)
+                self.budget.check(job.need)
+            await self._limiter.enter(job.tokens)
             completion: Completion | None = None
+            billed: int | None = 0  # what is cancelled may be paid for
             try:
-                await self.budget.room(prompt, expected, price)
+                await self.budget.room(job.need)
                 if job.requests and time.monotonic() > job.deadline:
                     raise EndpointError("not sent again", retryable=True)
-                self.budget.reserve(prompt, expected, price)
+                self.budget.reserve(job.need)
                 job.requests += 1
                 try:
                     if job.requests == 1:  # the deadline runs from here, not from the waiting
@@ -279,8 +286,11 @@ class Gateway:
                     else:
                         completion = await _send_again(transport, job)
                     return completion
+                except (EndpointError, EndpointUnusable) as error:
+                    billed = error.billed
+                    raise
                 finally:
-                    self.budget.settle(prompt, expected, price, completion)
+                    self.budget.settle(job.need, completion, billed)
             except EndpointError as error:
                 wait = self._wait(error, attempt, job.deadline)
             finally:
@@ -288,9 +298,9 @@ class Gateway:
             await asyncio.sleep(wait)
         raise AssertionError("unreachable: _wait raises on the last attempt")
 
-    def _check_context(self, job: _Job) -> None:
+    def _check_context(self, prompt_tokens: int) -> None:
         most = self.config.context_length
-        needed = job.prompt_tokens + (self.config.max_tokens or 0)
+        needed = prompt_tokens + (self.config.max_tokens or 0)
         if most is not None and needed > most:
             detail = f"not asked: about {needed:,} tokens, context_length is {most:,}"
             raise JudgeError(Reason.ERROR, f"{detail}; a smaller window may fit")
@@ -340,9 +350,18 @@ class Gateway:
         """The labels' probabilities, and the reply without the tokens that they do not need."""
         if not completion.tokens:
             return {}, completion
-        places = self._wire(prompt, inputs).places
-        chances, tokens = label_probabilities(completion.text, completion.tokens, places)
+        paths = self._wire(prompt, inputs).paths
+        chances, tokens = label_probabilities(completion.text, completion.tokens, paths)
         return chances, completion._replace(tokens=tokens)
+
+    def _kind(self, prompt: Prompt) -> Kind:
+        kind = self._kinds.get(prompt.name)
+        if kind is None:
+            name = f"{self.config.endpoint_id} {self.config.wire_name} {prompt.name}"
+            most = reply_limit(self.config)
+            kind = self.budget.kind(name, self._price, most, self._caution)
+            self._kinds[prompt.name] = kind
+        return kind
 
     def _wire(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Wire:
         name = (id(prompt), prompt.map_keys(inputs))
@@ -359,7 +378,7 @@ async def _send_again(transport: Transport, job: _Job) -> Completion:
         async with asyncio.timeout(job.deadline - time.monotonic()):
             return await transport.send(job.body)
     except TimeoutError:
-        raise EndpointError("no reply in the time left", retryable=True) from None
+        raise EndpointError("no reply in the time left", retryable=True, billed=0) from None
 
 
 def _read(completion: Completion, prompt: Prompt, inputs: Mapping[str, Any]) -> dict[str, Any]:

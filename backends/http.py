@@ -20,8 +20,12 @@ from .secrecy import Secrets, secrets_of
 from .sessions import CONNECT_S, FAULTS, Session
 
 BUSY = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
+_UNSENT = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ConnectionTimeoutError,
+)
 _FILTERED = ("content_filter", "content_policy_violation")
-MOST_BYTES = 64 * 2**20  # of one reply; more is no judgement
 MOST_TOKENS = 10**8  # of one reply, ten times the longest context sold; more is no count
 TOO_LONG = "prompt and reply are longer than the model's context; a smaller window may fit"
 
@@ -45,15 +49,17 @@ class HttpTransport:
         """One request. Raises: EndpointError, EndpointUnusable."""
         try:
             async with self._session.request("POST", "/chat/completions", data=body) as response:
-                raw = await _body(response)
-        except TimeoutError:
+                raw, is_whole = await start_of(response, self._config.max_reply_bytes)
+        except TimeoutError as error:
             detail = f"no reply within {self._config.timeout_s:g} s"
-            raise EndpointError(detail, retryable=True) from None
+            raise EndpointError(detail, retryable=True, billed=_billed(error)) from None
         except FAULTS as error:
             raise lost(error, self._secrets) from None
         if response.status != 200:
             retry_after = response.headers.get("Retry-After")
             raise failure_of(self._config, self._secrets, response.status, raw, retry_after)
+        if not is_whole:
+            raise cut_off(self._config, len(raw))
         return read_completion(raw, self._secrets)
 
     async def aclose(self) -> None:
@@ -61,14 +67,32 @@ class HttpTransport:
         await self._session.aclose()
 
 
-async def _body(response: aiohttp.ClientResponse) -> bytes:
-    """All of a reply, unpacked where a proxy packed it unasked."""
+async def start_of(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, bool]:
+    """The first `most` bytes of a reply, and whether that is all; the rest is not read.
+
+    Unpacked, where a proxy packed it unasked.
+    """
     content, raw = response.content, bytearray()
     while not content.at_eof():
         raw += await content.readany()
-        if len(raw) > MOST_BYTES:
-            raise aiohttp.ClientPayloadError(f"a reply of more than {MOST_BYTES:,} bytes")
-    return bytes(raw)
+        if len(raw) > most:
+            return bytes(raw[:most]), False
+    return bytes(raw), True
+
+
+def cut_off(config: ModelConfig, n_bytes: int) -> EndpointError:
+    """Of a reply that is longer than allowed, `n_bytes` of which came; it is not asked again."""
+    most = f"{config.max_reply_bytes:,} bytes (models.*.max_reply_bytes)"
+    detail = f"a reply of more than {most} was cut off"
+    return EndpointError(detail, retryable=False, reason=Reason.TRUNCATED, billed=n_bytes)
+
+
+def within(config: ModelConfig, completion: Completion) -> Completion:
+    """The same reply, which a library gives when all of it is there. Raises: EndpointError."""
+    n_bytes = len(completion.text.encode("utf-8", "replace"))
+    if n_bytes > config.max_reply_bytes:
+        raise cut_off(config, n_bytes)
+    return completion
 
 
 def lost(error: Exception, secrets: Secrets) -> EndpointError:
@@ -76,7 +100,12 @@ def lost(error: Exception, secrets: Secrets) -> EndpointError:
     detail = secrets.blank(f"{type(error).__name__}: {error}")
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return EndpointError(detail, retryable=error.status in BUSY, status=error.status)
-    return EndpointError(detail, retryable=True)
+    return EndpointError(detail, retryable=True, billed=_billed(error))
+
+
+def _billed(error: Exception) -> int | None:
+    """See EndpointError: a request that found no connection was never sent."""
+    return None if isinstance(error, _UNSENT) else 0
 
 
 def headers_of(config: ModelConfig) -> dict[str, str]:
@@ -144,7 +173,8 @@ def read_completion(raw: bytes, secrets: Secrets) -> Completion:
         )
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         start = secrets.blank(raw.decode("utf-8", "replace"))[:80]
-        raise EndpointError(f"not a chat completion: {start!r}", retryable=True) from None
+        detail = f"not a chat completion: {start!r}"
+        raise EndpointError(detail, retryable=True, billed=0) from None
 
 
 def loaded(raw: bytes) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..records.judgements import Reason
 from .config import ModelConfig
 from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
-from .http import BUSY, TOO_LONG, count_of, is_too_long, seconds_of
+from .http import BUSY, TOO_LONG, count_of, is_too_long, seconds_of, within
 from .logprobs import Token, read_tokens
 from .secrecy import secrets_of
 
@@ -53,6 +53,7 @@ class LiteLLMTransport:
             self._extra |= {"api_base": config.base_url, "api_key": _NO_KEY}
         if key:
             self._extra["api_key"] = key.get_secret_value()
+        self._config = config
         self._secrets = secrets_of(config)
         self._litellm = _import()
 
@@ -65,7 +66,7 @@ class LiteLLMTransport:
         choice = reply.choices[0]
         usage = getattr(reply, "usage", None)
         details = getattr(usage, "prompt_tokens_details", None)
-        return Completion(
+        completion = Completion(
             # Half a surrogate pair, as a cut emoji leaves it, could not be kept.
             (choice.message.content or "").encode("utf-8", "replace").decode(),
             choice.finish_reason or "",
@@ -76,6 +77,7 @@ class LiteLLMTransport:
             count_of(getattr(usage, "completion_tokens", 0)),
             _tokens(getattr(choice, "logprobs", None)),
         )
+        return within(self._config, completion)
 
     async def aclose(self) -> None:
         """Nothing: the clients are LiteLLM's, shared by all of the process and closed at exit."""
@@ -98,7 +100,10 @@ class LiteLLMTransport:
             return EndpointUnusable(f"{said}\n{hint}")
         # Without a status it is the network, or LiteLLM itself.
         retryable = not status or status in BUSY
-        return EndpointError(said, retryable=retryable, status=status, retry_after_s=_after(error))
+        billed = 0 if isinstance(error, kinds.Timeout) else None
+        return EndpointError(
+            said, retryable=retryable, status=status, retry_after_s=_after(error), billed=billed
+        )
 
     def _clean(self, error: Exception) -> str:
         text = self._secrets.blank(f"{type(error).__name__}: {error}")
@@ -118,7 +123,6 @@ def _import() -> Any:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-    litellm.disable_aiohttp_trust_env = True  # else HTTP_PROXY in the environment redirects calls
     litellm.suppress_debug_info = True  # else every error prints a banner to stdout
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).handlers.clear()  # some write to stdout; now the root's handle it
@@ -138,6 +142,6 @@ def _after(error: Exception) -> float | None:
     for holder in (error, getattr(error, "response", None)):
         for name in ("litellm_response_headers", "headers"):
             headers = getattr(holder, name, None)
-            if headers is not None and (told := headers.get("retry-after")) is not None:
-                return seconds_of(told)
+            if headers is not None and (wanted := headers.get("retry-after")) is not None:
+                return seconds_of(wanted)
     return None

@@ -20,7 +20,7 @@ import orjson
 
 # A token in plain form, and the probability of each text that might have stood there, itself too.
 Token = tuple[str, dict[str, float]]
-Place = tuple[str, ...]  # an output field, or a field and a key of its map
+LabelPath = tuple[str, ...]  # an output field, or a field and a key of its map
 
 LEAST = 1e-9  # a less probable alternative is not kept; masked tokens (-9999, -inf) are among them
 MOST_LOGPROB = 1e-3  # that rounding makes of 0
@@ -41,21 +41,21 @@ def read_tokens(logprobs: Any) -> list[Token]:
         return []
 
 
-def label_places(schema: Mapping[str, Any]) -> dict[Place, dict[str, str]]:
+def label_paths(schema: Mapping[str, Any]) -> dict[LabelPath, dict[str, str]]:
     """Where a reply's JSON schema wants labels: their plain forms, by output field or key of a map.
 
     Labels are enums and whole numbers from 0 up, of at most MOST_GRADES values. Labels that
     differ in case, white space, `_` and `-` only cannot be told apart and are left out.
     """
-    parts: dict[Place, Any] = {}
+    parts: dict[LabelPath, Any] = {}
     for name, part in schema["properties"].items():
         parts[(name,)] = part
         parts |= {(name, key): inner for key, inner in part.get("properties", {}).items()}
-    return {place: labels for place, part in parts.items() if (labels := _labels(part))}
+    return {path: labels for path, part in parts.items() if (labels := _labels(part))}
 
 
 def label_probabilities(
-    text: str, tokens: Sequence[Token], places: Mapping[Place, Mapping[str, str]]
+    text: str, tokens: Sequence[Token], paths: Mapping[LabelPath, Mapping[str, str]]
 ) -> tuple[dict[str, Any], list[Token]]:
     """Probabilities of the labels in a reply that was parsed.
 
@@ -64,7 +64,7 @@ def label_probabilities(
 
     Args:
         text: the reply. tokens: of `read_tokens`; thoughts before the reply may be among them.
-        places: of `label_places`.
+        paths: of `label_paths`.
 
     Returns: by output field {label: probability}, the sum 1, or for a map that by key; without
         the fields and keys of which nothing is known: the endpoint listed no alternatives, the
@@ -72,24 +72,24 @@ def label_probabilities(
         without what was not needed, from which the same comes out again.
     """
     plain = _plain(text.encode("utf-8", "replace"))
-    begin = "".join(token for token, _ in tokens).rfind(plain) if places else -1
+    begin = "".join(token for token, _ in tokens).rfind(plain) if paths else -1
     if begin < 0:
         return {}, []
     starts = list(accumulate((len(token) for token, _ in tokens), initial=0))[:-1]
     found: dict[str, Any] = {}
     used: set[int] = set()
     at, done = begin, 0
-    for place, start in _values(text):
-        if place not in places:
+    for path, start in _values(text):
+        if path not in paths:
             continue
         at, done = at + len(_plain(text[done:start].encode("utf-8", "replace"))), start
         first = _index(starts, at)
-        chances, end = _chances(tokens, first, at - starts[first], places[place])
+        chances, end = _chances(tokens, first, at - starts[first], paths[path])
         used.update(range(first, end))
-        if chances is not None and len(place) == 1:
-            found[place[0]] = chances
+        if chances is not None and len(path) == 1:
+            found[path[0]] = chances
         elif chances is not None:
-            found.setdefault(place[0], {})[place[1]] = chances
+            found.setdefault(path[0], {})[path[1]] = chances
     kept = range(_index(starts, begin), len(tokens))
     return found, [(tokens[i][0], tokens[i][1] if i in used else {}) for i in kept]
 
@@ -164,7 +164,7 @@ def _fits(spelled: str, form: str) -> bool:
     return spelled.startswith(form) and (form[-1] == '"' or not (after.isalnum() or after == "."))
 
 
-def _values(text: str) -> Iterator[tuple[Place, int]]:
+def _values(text: str) -> Iterator[tuple[LabelPath, int]]:
     """Each string, number or literal in the reply's JSON: where it belongs, where it starts."""
     path: list[Any] = []  # the key at each depth, None in a list
     for match in _PIECE.finditer(text, text.find("{")):

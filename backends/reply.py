@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -81,12 +81,14 @@ class ReplyFormat:
 
         Accepts JSON alone or in one code fence with nothing around it (prose may quote a fence
         out of the judged text), and labels that differ from the wanted ones in case, spaces and
-        hyphens only. With `inputs`, maps must have exactly the asked keys.
+        hyphens only. With `inputs`, maps must have exactly the asked keys, and the reply must not
+        stand in one of their texts: it would be the judged text's own as well as the model's.
 
         Raises: JudgeOutputError with reason incomplete (a field or key is missing) or
             unparseable (everything else).
         """
-        row = _json_object(text)
+        body = _without_fence(text)
+        row = _json_object(body, text)
         if row.keys() != self._outputs.keys():
             for name in self._outputs:
                 if name not in row:
@@ -95,6 +97,9 @@ class ReplyFormat:
             raise JudgeOutputError(Reason.UNPARSEABLE, f"field {extra!r} was not asked", text)
         if inputs is not None:
             self.check(row, inputs, text)
+            if _stands_in(body, inputs.values()):
+                detail = "the reply stands word for word in the judged text"
+                raise JudgeOutputError(Reason.UNPARSEABLE, detail, text)
         try:
             return self._reader.validate_python(row)
         except ValidationError as error:
@@ -125,12 +130,30 @@ class ReplyFormat:
         raise JudgeOutputError(Reason.UNPARSEABLE, detail, text)
 
 
-def _json_object(text: str) -> dict[str, Any]:
+def _without_fence(text: str) -> str:
     stripped = text.strip()
-    if not stripped:
-        raise JudgeOutputError(Reason.UNPARSEABLE, "the reply is empty", text)
     if len(stripped) > 6 and stripped.startswith("```") and stripped.endswith("```"):
         stripped = stripped[3:-3].removeprefix("json").removeprefix("JSON").strip()
+    return stripped
+
+
+def _stands_in(reply: str, values: Iterable[Any]) -> bool:
+    """Whether one of the texts of a question holds the reply, white space aside."""
+    marked = [text for text in _texts(values) if "{" in text]  # hardly any text has one
+    return any("".join(reply.split()) in "".join(text.split()) for text in marked)
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list | tuple | Mapping):
+            yield from _texts(value.values() if isinstance(value, Mapping) else value)
+
+
+def _json_object(stripped: str, text: str) -> dict[str, Any]:
+    if not text.strip():
+        raise JudgeOutputError(Reason.UNPARSEABLE, "the reply is empty", text)
     if not stripped.startswith("{"):
         raise JudgeOutputError(Reason.UNPARSEABLE, "wanted one JSON object, got other text", text)
     try:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from .config import ModelConfig
-from .logprobs import label_places
+from .logprobs import label_paths
 from .prompt import Prompt
 
 
@@ -17,7 +17,7 @@ class Wire:
     """The fixed bytes of a request around the user message, and the cache key's fixed part.
 
     Log-probabilities are asked for where the model gives them and the reply holds labels, at
-    `places`; empty: none are asked for.
+    `paths`; empty: none are asked for.
     """
 
     def __init__(
@@ -31,8 +31,8 @@ class Wire:
         for name in ("temperature", "top_p", "max_tokens", "seed"):
             if (value := getattr(config, name)) is not None:
                 body[name] = value
-        self.places = label_places(prompt.schema(keys)) if config.logprobs else {}
-        if self.places:
+        self.paths = label_paths(prompt.schema(keys)) if config.logprobs else {}
+        if self.paths:
             body |= {"logprobs": True, "top_logprobs": config.top_logprobs}
         if config.reply_schema == "json_schema":
             form = {"name": prompt.name, "strict": True, "schema": prompt.schema(keys)}

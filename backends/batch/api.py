@@ -17,9 +17,13 @@ from ..errors import EndpointError, EndpointUnusable
 from ..gateway import Completion, Gateway
 from ..limits import Limiter
 from ..secrecy import secrets_of
+from ..spending.sizes import BYTES_PER_TOKEN, Caution
 from .calls import BatchCalls
 from .following import Batch, Follower, NeverSent, Request
 from .ledger import Batches, Ledger, Sent
+
+# Less than for single requests, for each round may take a day: one reply is a batch by itself.
+CAUTION = Caution(few=1, long=2**12, per_byte=1 / BYTES_PER_TOKEN)
 
 
 def open_batches(
@@ -52,7 +56,7 @@ def open_batches(
     )
     limiter = Limiter(config, patience=math.inf)  # of a batch many may fail in a row
     transport = BatchTransport(config, batches)
-    return Gateway(config, transport, cache=cache, budget=budget, limiter=limiter)
+    return Gateway(config, transport, cache=cache, budget=budget, limiter=limiter, caution=CAUTION)
 
 
 class BatchTransport:
@@ -77,7 +81,7 @@ class BatchTransport:
         for sent in self._ledger.batches.values():
             batch = Batch(sent, [Request(digest) for digest in sent.requests], is_ours=False)
             for request in batch.requests:
-                if request.place in sent.left:
+                if request.index in sent.left:
                     self._free[request.digest].append(request)
 
     async def send(self, body: bytes) -> Completion:
@@ -91,7 +95,7 @@ class BatchTransport:
                 batch = request.batch
                 assert batch is not None
                 try:
-                    return self._take(batch, request.place)
+                    return self._take(batch, request.index)
                 except EndpointUnusable:
                     if batch.is_ours:
                         raise  # else the key, say, may have been mended since
@@ -130,11 +134,11 @@ class BatchTransport:
         return failure
 
     def _late(self, request: Request) -> EndpointError:
-        told = f"no reply within {self._settings.hours:g} h"
+        detail = f"no reply within {self._settings.hours:g} h"
         if (batch := request.batch) is not None:
-            told += f"; batch {batch.sent.batch_id} goes on"
-            told += f" ({batch.trouble})" if batch.trouble else ""
-        return EndpointError(told, retryable=True)
+            detail += f"; batch {batch.sent.batch_id} goes on"
+            detail += f" ({batch.trouble})" if batch.trouble else ""
+        return EndpointError(detail, retryable=True, billed=0)
 
     def _let_go(self, request: Request) -> None:
         """Nobody waits for it any more; who asks the same takes it up, once it is sent."""
@@ -145,12 +149,12 @@ class BatchTransport:
         elif request.batch.sent.name in self._ledger.batches:
             self._free[request.digest].append(request)
 
-    def _take(self, batch: Batch, place: int) -> Completion:
+    def _take(self, batch: Batch, index: int) -> Completion:
         results = batch.results
         assert results is not None
-        self._ledger.take(batch.sent, place)  # first: a reply must not serve two samples
+        self._ledger.take(batch.sent, index)  # first: a reply must not serve two samples
         try:
-            return results.completion(place, self._config, self._secrets)
+            return results.completion(index, self._config, self._secrets)
         finally:
             if not batch.sent.left:
                 self._follower.all_taken(results)

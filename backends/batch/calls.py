@@ -11,9 +11,10 @@ from typing import IO, Any
 import aiohttp
 import orjson
 
+from ...records.writing.files import temporary
 from ..config import ModelConfig
 from ..errors import EndpointError, EndpointUnusable
-from ..http import failure_of, headers_of, lost
+from ..http import failure_of, headers_of, lost, start_of
 from ..secrecy import secrets_of
 from ..sessions import CONNECT_S, FAULTS, Session
 from .ledger import Sent
@@ -24,6 +25,7 @@ NAME = "nuggetjudge"  # of the metadata that holds a batch's name
 OVER = ("completed", "failed", "expired", "cancelled")
 UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 _PAGE = 100  # batches in one answer
+_MOST_BYTES = 2**24  # of one answer that is no file
 
 
 class BatchCalls:
@@ -93,10 +95,12 @@ class BatchCalls:
         last = b"\n"
         async with self._open("GET", f"/files/{file_id}/content") as response:
             async for part in response.content.iter_any():
-                into.write(part)
+                with temporary():
+                    into.write(part)
                 last = part[-1:] or last
         if last != b"\n":
-            into.write(b"\n")
+            with temporary():
+                into.write(b"\n")
 
     async def aclose(self) -> None:
         """Let go of connections."""
@@ -104,7 +108,7 @@ class BatchCalls:
 
     async def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         async with self._open(method, path, **options) as response:
-            raw = await response.read()
+            raw, _ = await start_of(response, _MOST_BYTES)
         try:
             found = orjson.loads(raw)
         except ValueError:
@@ -121,7 +125,8 @@ class BatchCalls:
         try:
             async with self._session.request(method, path, **options) as response:
                 if response.status >= 300:
-                    raise self._failure(response, await response.read())
+                    raw, _ = await start_of(response, _MOST_BYTES)
+                    raise self._failure(response, raw)
                 yield response
         except FAULTS as error:
             fault = lost(error, self._secrets)

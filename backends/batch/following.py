@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from ...records.reading.problems import InputError
+from ...records.writing.files import temporary
 from ..config import BatchConfig, ModelConfig
 from ..errors import EndpointError, EndpointUnusable
 from ..secrecy import secrets_of
@@ -38,7 +40,7 @@ class Request:
     digest: str
     body: bytes = b""  # until it is sent
     batch: Batch | None = None
-    place: int = 0
+    index: int = 0
     reply: asyncio.Future[Exception | None] | None = None
 
     @property
@@ -49,7 +51,7 @@ class Request:
     def line(self) -> bytes:
         """What stands for it in a batch's file."""
         return b'{"custom_id":"%d-%s","method":"POST","url":"%s","body":%s}\n' % (
-            self.place,
+            self.index,
             self.digest.encode(),
             ENDPOINT.encode(),
             self.body,
@@ -71,8 +73,8 @@ class Batch:
     trouble: str = ""
 
     def __post_init__(self) -> None:
-        for place, request in enumerate(self.requests):
-            request.batch, request.place = self, place
+        for index, request in enumerate(self.requests):
+            request.batch, request.index = self, index
 
 
 class Follower:
@@ -118,7 +120,7 @@ class Follower:
         except Exception as error:  # a full disk too: it must reach those who wait
             failure = error
             if not batch.sent.file_id:
-                with suppress(OSError):
+                with suppress(InputError):
                     self._ledger.drop(batch.sent)
         finally:
             batch.task = None
@@ -132,7 +134,7 @@ class Follower:
         sent, n_over = batch.sent, self._n_over
         if sent.name not in self._ledger.batches:
             self._ledger.plan(sent)
-            with tempfile.TemporaryFile() as lines:
+            with temporary(), tempfile.TemporaryFile() as lines:
                 for request in batch.requests:
                     lines.write(request.line())
                     request.body = b""
@@ -198,7 +200,7 @@ class Follower:
 
     async def _fetch(self, sent: Sent, found: dict[str, Any]) -> Results:
         """Download the results of a batch that is over."""
-        results = Results(sent.batch_id, found["status"])
+        results = Results(sent.batch_id, found["status"], self._config.max_reply_bytes)
         try:
             for kind in FILES:
                 if found.get(kind):

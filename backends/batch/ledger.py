@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +10,10 @@ from typing import Any, NamedTuple
 import orjson
 
 from ...records.reading.problems import InputError
+from ...records.writing.appending import Appending
 from ..config import BatchConfig
+
+_MEND = "delete the lines of its batch and run again: that one is sent anew, the others go on"
 
 
 class Batches(NamedTuple):
@@ -25,7 +27,7 @@ class Batches(NamedTuple):
 class Sent:
     """One batch: a hash of each request in it, and how far it got.
 
-    `asked_at` (seconds since 1970): when the endpoint was last told to make it; `left`: places of
+    `asked_at` (seconds since 1970): when the endpoint was last told to make it; `left`: indexes of
     the requests whose replies were not taken yet.
     """
 
@@ -47,15 +49,13 @@ class Ledger:
     up, the file before the batch is made. So one that was made and not written down can be found
     at the endpoint by its name and its file.
 
-    Raises: InputError if the file is no such ledger.
+    Raises: InputError if the file is no such ledger, and for what the disk refuses.
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.batches, end = _read(path)
-        self._file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
-        os.ftruncate(self._file, end)
+        self._file = Appending(path, end)
 
     def plan(self, sent: Sent) -> None:
         """Note a batch that is about to be sent."""
@@ -77,10 +77,10 @@ class Ledger:
         self._write(sent.name, id=batch_id)
         sent.batch_id = batch_id
 
-    def take(self, sent: Sent, place: int) -> None:
+    def take(self, sent: Sent, index: int) -> None:
         """Note that the reply to one of its requests was used, so that it is not used again."""
-        self._write(sent.name, taken=place)
-        sent.left.discard(place)
+        self._write(sent.name, taken=index)
+        sent.left.discard(index)
         if not sent.left:
             self.batches.pop(sent.name, None)
 
@@ -91,14 +91,11 @@ class Ledger:
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._file)
+        self._file.close()
 
     def _write(self, name: str, **what: Any) -> None:
         line = orjson.dumps({"batch": name, **what}, option=orjson.OPT_APPEND_NEWLINE)
-        n_written = os.write(self._file, line)
-        if n_written != len(line):  # the next line must not follow half a one
-            os.ftruncate(self._file, os.fstat(self._file).st_size - n_written)
-            raise OSError(f"{self.path}: a line could not be written whole; is the disk full?")
+        self._file.write(line)
 
 
 def left_running(folder: Path) -> Iterator[tuple[str, int]]:
@@ -121,29 +118,40 @@ def _read(path: Path) -> tuple[dict[str, Sent], int]:
                 break  # torn by a kill
             try:
                 _apply(orjson.loads(line), found)
-            except (ValueError, KeyError, TypeError) as error:
-                what = f"not a line about a batch ({error}); move the file away to ask anew"
+            except ValueError as error:
+                what = f"not a line about a batch ({error}); {_MEND}"
                 raise InputError(f"{path}:{number}: {what}") from None
             end += len(line)
     return found, end
 
 
-def _apply(row: dict[str, Any], found: dict[str, Sent]) -> None:
-    name = row["batch"]
+def _apply(row: Any, found: dict[str, Sent]) -> None:
     match row:
-        case {"requests": [*requests]}:
+        case {"batch": str(name), "requests": [*requests]}:
+            if not all(isinstance(digest, str) for digest in requests):
+                raise ValueError("wanted requests as a list of texts")
             found[name] = Sent(name, requests)
+        case {"batch": str(name)} if name in found:
+            _step(row, name, found)
+        case {"batch": str(name)}:
+            raise ValueError(f"no line before it has the requests of batch {name!r}")
+        case _:
+            raise ValueError("wanted an object that names a batch")
+
+
+def _step(row: Mapping[str, Any], name: str, found: dict[str, Sent]) -> None:
+    match row:
         case {"file": str(file_id)}:
             found[name].file_id = file_id
         case {"asked": float(at)}:
             found[name].asked_at = at
         case {"id": str(batch_id)}:
             found[name].batch_id = batch_id
-        case {"taken": int(place)}:
-            found[name].left.discard(place)
+        case {"taken": int(index)} if 0 <= index < len(found[name].requests):
+            found[name].left.discard(index)
             if not found[name].left:
                 del found[name]
         case {"dropped": True}:
             del found[name]
         case _:
-            raise ValueError("no such step")
+            raise ValueError("wanted file, asked, id, taken or dropped with it")

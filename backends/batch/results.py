@@ -3,47 +3,49 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import IO, Any
 
 import orjson
 
+from ...records.writing.files import temporary
 from ..config import ModelConfig
 from ..errors import EndpointError
 from ..gateway import Completion
-from ..http import failure_of, loaded, read_completion
+from ..http import cut_off, failure_of, loaded, read_completion
 from ..secrecy import Secrets
 
 BREATH = 64  # replies between two looks at Ctrl-C
+_ID = re.compile(rb'"custom_id"\s*:\s*"(\d+-[0-9a-f]+)"')  # inside a text its quotes are escaped
 
 
 class Results:
-    """The downloaded lines, kept in a file.
+    """The downloaded lines, kept in a file; of each no more than `most` bytes are read.
 
     `status`: how the batch ended, for requests that no line is about.
     """
 
-    def __init__(self, batch_id: str, status: str) -> None:
+    def __init__(self, batch_id: str, status: str, most: int) -> None:
         self.batch_id = batch_id
         self.status = status
+        self._most = most
         self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  see close
         self._starts: dict[int, int] = {}
 
     async def sort(self, requests: Sequence[str]) -> None:
-        """Find the line of each request, given their hashes by place."""
-        self.file.seek(0)
-        start = 0
-        for number, line in enumerate(self.file):
-            if (place := _place(line, requests)) is not None:
-                self._starts[place] = start
-            start += len(line)
+        """Find the line of each request, given their hashes by index."""
+        for number, (start, line) in enumerate(self._lines()):
+            if (index := _index(line, requests)) is not None:
+                self._starts[index] = start
             if number % BREATH == 0:
                 await asyncio.sleep(0)
 
-    def completion(self, place: int, config: ModelConfig, secrets: Secrets) -> Completion:
+    def completion(self, index: int, config: ModelConfig, secrets: Secrets) -> Completion:
         """The reply to one request. Raises: EndpointError, EndpointUnusable."""
-        row = self._row(place)
+        row = self._row(index, config)
         response, error = row.get("response"), row.get("error")
         if isinstance(response, dict) and isinstance(status := response.get("status_code"), int):
             raw = orjson.dumps(response.get("body"))
@@ -58,20 +60,40 @@ class Results:
 
     def close(self) -> None:
         """Let go of the lines; none is read any more."""
-        self.file.close()
+        with suppress(OSError):  # what the disk did not take is not wanted
+            self.file.close()
 
-    def _row(self, place: int) -> dict[str, Any]:
-        if place in self._starts:
-            self.file.seek(self._starts[place])
-            return loaded(self.file.readline())
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Where each line starts, and what is read of it."""
+        with temporary():
+            self.file.seek(0)
+        start = 0
+        while line := self.file.readline(self._most + 1):
+            yield start, line
+            part = line
+            while part and not part.endswith(b"\n"):  # the rest of a longer one
+                part = self.file.readline(self._most)
+            start = self.file.tell()
+
+    def _row(self, index: int, config: ModelConfig) -> dict[str, Any]:
+        if index in self._starts:
+            self.file.seek(self._starts[index])
+            line = self.file.readline(self._most + 1)
+            if not line.endswith(b"\n"):
+                raise cut_off(config, len(line))
+            return loaded(line)
         message = f"{self.status}, with no result for this request"
         return {"error": {"code": f"batch_{self.status}", "message": message}}
 
 
-def _place(line: bytes, requests: Sequence[str]) -> int | None:
+def _index(line: bytes, requests: Sequence[str]) -> int | None:
     """Which request a line of results is about; None if it is none of these."""
     try:
-        place, digest = loaded(line)["custom_id"].split("-")
-        return int(place) if requests[int(place)] == digest else None
+        if line.endswith(b"\n"):
+            custom_id = loaded(line)["custom_id"]
+        else:  # too long to be read whole
+            custom_id = _ID.search(line)[1].decode()  # type: ignore[index]
+        index, digest = custom_id.split("-")
+        return int(index) if requests[int(index)] == digest else None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None

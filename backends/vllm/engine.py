@@ -24,6 +24,7 @@ from ...records.reading.problems import InputError
 from ..config import ModelConfig
 from ..errors import EndpointUnusable
 from ..gateway import Completion
+from ..http import within
 from .requests import answer, refusal, said, sampling
 
 # What judging wants of vLLM, here and in its server (docs/backends.md says how). `guidance` keeps
@@ -62,6 +63,7 @@ class VllmTransport:
             raise InputError(
                 f'model {config.model!r}, engine: vllm: pip install "nuggetjudge[vllm]"'
             )
+        self._config = config
         self._model = config.wire_name
         self._options = config.vllm
         self._engine: _Engine | None = None
@@ -72,7 +74,8 @@ class VllmTransport:
         if self._engine is None:
             self._engine, key = _engine_of(self._model, self._options)
             self._release = weakref.finalize(self, _let_go, key)
-        return await asyncio.wrap_future(self._engine.ask(orjson.loads(body)))
+        reply = await asyncio.wrap_future(self._engine.ask(orjson.loads(body)))
+        return within(self._config, reply)
 
     async def aclose(self) -> None:
         """End the engine if nobody else uses it."""

@@ -201,7 +201,7 @@ def test_hostile_log_probabilities_cost_no_judgement(logprobs, model_server, ope
     message = {"role": "assistant", "content": '{"verdict": "full"}'}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": logprobs}
     model_server.faults = [NotChatShape({"choices": [choice]})]
-    reply = ask(open_gateway(logprobs=True))
+    reply = ask(open_gateway(logprobs=True, max_reply_bytes=2**26))
     assert (reply.values, reply.probabilities) == ({"verdict": "full"}, {})
     assert len(model_server.requests) == 1
 

@@ -5,13 +5,15 @@ import math
 from typing import Any
 
 import pytest
-from mock_server import MockServer, Reply, Status, Supports
+from mock_server import Hang, MockServer, Reply, Status, Supports
 
-from nuggetjudge.backends.budget import FREE, Budget, Usage, price_of
+from nuggetjudge.backends.budget import Budget, Need, Usage
 from nuggetjudge.backends.config import ModelConfig, Price
 from nuggetjudge.backends.errors import EndpointError, JudgeError
 from nuggetjudge.backends.gateway import Completion, Gateway
 from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.backends.spending.price import FREE, price_of
+from nuggetjudge.backends.spending.sizes import Seen
 from nuggetjudge.records.judgements import Reason
 
 PRICE = {"input": 2.0, "output": 10.0, "cached_input": 0.5}
@@ -82,11 +84,11 @@ def test_one_at_a_time_a_limit_is_almost_used_up(model_server, open_gateway, sup
 def test_a_limit_that_the_real_spending_fits_into_refuses_nothing(
     limit, model_server, open_gateway, support
 ):
-    open_budget, settings = Budget(), {"price": PRICE, "concurrency": 40}
+    open_budget, settings = Budget(), {"price": PRICE, "concurrency": 40, "max_tokens": 50}
     ask_many(open_gateway(budget=open_budget, **settings), support, 40)
     use = open_budget.usage
     spent = use.tokens if limit == "max_tokens" else use.cost
-    one = 700 if limit == "max_tokens" else 0.004  # as a request is estimated
+    one = 2500 if limit == "max_tokens" else 0.006  # a token is a byte at least
     model_server.latency_s = 0.05
     budget = Budget(**{limit: spent + one})
     found = ask_many(open_gateway(budget=budget, **settings), support, 40)
@@ -113,11 +115,12 @@ def test_while_requests_wait_for_room_a_limit_is_not_passed(
 def test_those_that_wait_for_room_are_served_in_order_and_one_that_gives_up_holds_up_nobody():
     async def go() -> list[str]:
         budget, done = Budget(max_tokens=100), []
-        budget.reserve(50, 50, None)
+        first, second = need(budget, 100), need(budget, 30)
+        budget.reserve(first)
 
         async def wait(name: str) -> None:
-            await budget.room(30, 0, None)
-            budget.reserve(30, 0, None)
+            await budget.room(second)
+            budget.reserve(second)
             done.append(name)
 
         tasks = []
@@ -125,7 +128,7 @@ def test_those_that_wait_for_room_are_served_in_order_and_one_that_gives_up_hold
             tasks.append(asyncio.create_task(wait(name)))
             await asyncio.sleep(0)
         tasks[0].cancel()
-        budget.settle(50, 50, None, None)
+        budget.settle(first, None)
         await asyncio.gather(*tasks, return_exceptions=True)
         return done
 
@@ -134,10 +137,10 @@ def test_those_that_wait_for_room_are_served_in_order_and_one_that_gives_up_hold
 
 def test_one_that_no_reply_can_make_room_for_does_not_wait():
     budget = Budget(max_tokens=100)
-    budget.reserve(50, 0, None)
-    run_sync(asyncio.wait_for(budget.room(101, 0, None), timeout=5))
+    budget.reserve(need(budget, 50))
+    run_sync(asyncio.wait_for(budget.room(need(budget, 404)), timeout=5))
     with pytest.raises(JudgeError):
-        budget.reserve(101, 0, None)
+        budget.reserve(need(budget, 404))  # 101 tokens, as English has them
 
 
 class Fails:
@@ -150,17 +153,17 @@ class Fails:
     async def send(self, body: bytes) -> Completion:
         self.n_sent += 1
         loop = asyncio.get_running_loop()
-        loop.call_soon(self.budget.reserve, 500, 499, None)
-        loop.call_later(0.6, self.budget.settle, 500, 499, None, None)
+        loop.call_soon(self.budget.reserve, need(self.budget, 100))
+        loop.call_later(0.6, self.budget.settle, need(self.budget, 100), None)
         raise EndpointError("HTTP 500", retryable=True)
 
     async def aclose(self) -> None: ...
 
 
 def test_a_request_that_waited_past_its_deadline_is_not_sent_again(support):
-    budget = Budget(max_tokens=1000)
+    budget = Budget(max_tokens=4000)
     transport = Fails(budget)
-    config = ModelConfig(model="openai/mock", deadline_s=0.55, retries=3)
+    config = ModelConfig(model="openai/mock", deadline_s=0.55, retries=3, max_tokens=3000)
     gateway = Gateway(config, transport, budget=budget)
     assert run_sync(asyncio.wait_for(_ask(gateway, support), timeout=10)) is Reason.ERROR
     assert transport.n_sent == 1
@@ -262,43 +265,150 @@ def test_a_failed_request_gives_its_estimate_back(model_server, open_gateway, su
     budget = Budget(max_tokens=2000)
     found = ask_many(open_gateway(budget=budget), support, 30)
     assert Reason.ERROR in reasons(found)
-    assert budget._tokens_claimed == 0
-    assert budget._cost_claimed == 0
+    assert budget.counted() == {"max_calls": 30, "max_tokens": 0, "max_cost": 0}
 
 
-def completion(prompt: int, cached: int, reply: int) -> Completion:
-    return Completion("", "stop", "", "m", prompt, cached, reply)
+def completion(prompt: int, cached: int, reply: int, text: str = "") -> Completion:
+    return Completion(text, "stop", "", "m", prompt, cached, reply)
+
+
+def need(budget: Budget, n_bytes: int, price: Price | None = None, most: int | None = 0) -> Need:
+    """A request of so many bytes, whose reply has `most` tokens; None: nobody knows."""
+    return Need(budget.kind("judge", price, most), n_bytes)
 
 
 def test_claims_are_replaced_by_what_was_really_used():
     budget = Budget(max_tokens=1000)
-    budget.reserve(300, 200, None)
-    budget.reserve(300, 200, None)
+    one = need(budget, 300, most=200)
+    budget.reserve(one)
+    budget.reserve(one)
     with pytest.raises(JudgeError, match="max_tokens 1000 reached"):
-        budget.reserve(1, 0, None)
-    budget.settle(300, 200, None, completion(100, 0, 10))
-    budget.reserve(300, 90, None)  # 110 + 500 + 390 = 1000
+        budget.reserve(need(budget, 1, most=0))
+    budget.settle(one, completion(100, 0, 10))
+    budget.reserve(need(budget, 190, most=200))  # 110 + 500 + 390 = 1000
     with pytest.raises(JudgeError):
-        budget.reserve(1, 0, None)
-    budget.check(500, 390, None)  # with nothing in flight it would do
+        budget.reserve(need(budget, 1, most=0))
+
+
+def test_by_itself_a_prompt_is_what_its_kind_was_and_beside_others_a_token_is_a_byte():
+    budget = Budget(max_tokens=1000)
+    one = need(budget, 2000, most=0)
+    budget.check(one)  # 500 tokens, as English has them
+    budget.reserve(one)
+    budget.settle(one, completion(100, 0, 0))
+    budget.check(need(budget, 3600, most=0))
     with pytest.raises(JudgeError):
-        budget.check(500, 391, None)
+        budget.check(need(budget, 3601, most=0))
+    budget.reserve(need(budget, 1000, most=0))
+    budget.settle(need(budget, 1000, most=0), completion(400, 0, 0))
+    budget.check(need(budget, 1250, most=0))  # now one was denser: two fifths of it are left
+    with pytest.raises(JudgeError):
+        budget.check(need(budget, 1251, most=0))
+    budget.reserve(need(budget, 1, most=0))
+    budget.reserve(need(budget, 498, most=0))
+    with pytest.raises(JudgeError):
+        budget.reserve(need(budget, 2, most=0))
 
 
 def test_a_reply_is_claimed_at_the_price_of_replies():
     budget = Budget(max_cost=1.0)
     price = Price(input=1.0, output=100.0)
     with pytest.raises(JudgeError, match="max_cost 1 reached"):
-        budget.reserve(1000, 10_000, price)  # 0.001 + 1.0 dollars
-    budget.reserve(1000, 9_000, price)
+        budget.reserve(need(budget, 4000, price, 10_000))  # 0.001 + 1.0 dollars
+    budget.reserve(need(budget, 4000, price, 9_000))
 
 
 def test_more_cached_tokens_than_tokens_do_not_make_money():
     budget = Budget()
-    budget.reserve(1, 1, Price(input=1, output=1, cached_input=0.5))
-    price = Price(input=1, output=1, cached_input=0.5)
-    budget.settle(1, 1, price, completion(100, 10_000, 0))
+    one = need(budget, 1, Price(input=1, output=1, cached_input=0.5))
+    budget.reserve(one)
+    budget.settle(one, completion(100, 10_000, 0))
     assert budget.usage.cost == pytest.approx(100 * 0.5 / 1e6)
+
+
+# --- how long replies are is found out
+
+
+def test_the_first_few_go_one_at_a_time_and_then_others_beside_them():
+    budget = Budget(max_tokens=10**6)
+    one = need(budget, 100, most=None)
+    for _ in range(4):
+        budget.reserve(one)
+        with pytest.raises(JudgeError):
+            budget.reserve(one)
+        with pytest.raises(JudgeError):  # of another kind neither: it may need what is left
+            budget.reserve(need(budget, 1, most=1))
+        budget.settle(one, completion(25, 0, 3000))
+    beside = (10**6 - 4 * 3025) // (100 + 3000 + 2**17)  # nobody knows what comes after four
+    for _ in range(beside):
+        budget.reserve(one)
+    with pytest.raises(JudgeError):
+        budget.reserve(one)
+
+
+def test_what_is_under_way_is_claimed_anew_when_a_longer_reply_comes():
+    budget = Budget(max_tokens=10**6)
+    one = need(budget, 100, most=None)
+    budget.learn({"judge": Seen(n=2**19, longest=10, densest=0.25)})  # a long one: one token each
+    for _ in range(100):
+        budget.reserve(one)
+    assert budget.counted()["max_tokens"] == 100 * (100 + 10 + 1)
+    budget.settle(one, completion(25, 0, 5000))
+    assert budget.counted()["max_tokens"] == 5025 + 99 * (100 + 5000 + 1)
+
+
+def test_a_reply_that_is_longer_than_was_asked_for_counts_for_the_next():
+    budget = Budget(max_tokens=10_000)
+    one = need(budget, 100, most=10)
+    budget.reserve(one)
+    budget.settle(one, completion(25, 0, 4000))
+    budget.reserve(one)
+    with pytest.raises(JudgeError):
+        budget.reserve(one)
+
+
+@pytest.mark.parametrize(
+    ("reply", "counted"),
+    [
+        (completion(0, 0, 0, "x" * 100), 150 + 50),  # two bytes a token where nothing is told
+        (completion(80, 0, 0, "x" * 100), 80 + 50),
+        (completion(0, 0, 20, "x" * 100), 150 + 20),
+        (completion(80, 0, 0, ""), 80),
+        (completion(0, 0, 0, "\u4e2d" * 100), 150 + 150),
+    ],
+)
+def test_what_an_endpoint_does_not_tell_counts_by_an_estimate_and_has_no_price(reply, counted):
+    budget = Budget(max_tokens=1000)
+    one = need(budget, 300, Price(input=1, output=1), most=100)
+    budget.reserve(one)
+    budget.settle(one, reply)
+    assert budget.counted()["max_tokens"] == counted
+    assert budget.counted()["max_cost"] == pytest.approx(counted / 1e6)
+    assert budget.usage.tokens == reply.prompt_tokens + reply.completion_tokens
+    assert (budget.usage.known_cost is None) == (counted != 80)
+
+
+@pytest.mark.parametrize(("billed", "counted"), [(None, 0), (0, 75 + 100), (4000, 75 + 2000)])
+def test_a_request_without_a_reply_counts_where_it_may_be_billed(billed, counted):
+    budget = Budget(max_tokens=10_000)
+    one = need(budget, 300, most=100)
+    budget.reserve(one)
+    budget.settle(one, None, billed)
+    assert budget.counted()["max_tokens"] == counted
+
+
+def test_a_request_that_timed_out_is_counted_and_one_that_never_left_is_not(
+    model_server, open_gateway, support
+):
+    settings = {"max_tokens": 50, "retries": 0}
+    model_server.faults = lambda index, body: Hang(5)
+    late = Budget(max_tokens=10_000)
+    ask_many(open_gateway(budget=late, timeout_s=0.1, **settings), support, 2)
+    assert late.counted()["max_tokens"] > 2 * (200 + 50)
+    never = Budget(max_tokens=10_000)
+    nowhere = open_gateway(budget=never, api_base="http://127.0.0.1:9/v1", **settings)
+    ask_many(nowhere, support, 2)
+    assert never.counted()["max_tokens"] == 0
 
 
 # --- which price
@@ -346,26 +456,26 @@ MILLION = 1_000_000  # tokens, of which one price is a dollar's amount
 def test_what_reaches_a_limit_exactly_is_asked_and_what_passes_it_is_not(limit, most):
     price = Price(input=0.25, output=1.0)
     budget = Budget(**{limit: most})
+    one = need(budget, MILLION, price)
     for _ in range(2):
-        budget.check(MILLION, 0, price)
-        run_sync(asyncio.wait_for(budget.room(MILLION, 0, price), timeout=5))
-        budget.reserve(MILLION, 0, price)
+        run_sync(asyncio.wait_for(budget.room(one), timeout=5))
+        budget.reserve(one)
     for _ in range(2):
-        budget.settle(MILLION, 0, price, completion(MILLION, 0, 0))
+        budget.settle(one, completion(MILLION, 0, 0))
     assert budget.counted()[limit] == most
     with pytest.raises(JudgeError, match=f"{limit} {most} reached"):
-        budget.reserve(1, 0, price)
+        budget.reserve(need(budget, 1, price))
 
 
 def test_what_floats_leave_over_of_claims_keeps_nobody_waiting():
     assert 0.1 + 0.2 + 0.3 - 0.1 - 0.2 - 0.3 > 0
     budget = Budget(max_cost=0.61)
-    prices = [Price(input=each, output=0) for each in (0.1, 0.2, 0.3)]
-    for price in prices:
-        budget.reserve(MILLION, 0, price)
-    for price in prices:
-        budget.settle(MILLION, 0, price, None)
+    needs = [need(budget, MILLION, Price(input=each, output=0)) for each in (0.1, 0.2, 0.3)]
+    for each in needs:
+        budget.reserve(each)
+    for each in needs:
+        budget.settle(each, None)
     assert budget.counted()["max_cost"] == 0
-    all_of_it = Price(input=0.61, output=0)
-    run_sync(asyncio.wait_for(budget.room(MILLION, 0, all_of_it), timeout=5))
-    budget.reserve(MILLION, 0, all_of_it)
+    all_of_it = need(budget, 4 * MILLION, Price(input=0.61, output=0))
+    run_sync(asyncio.wait_for(budget.room(all_of_it), timeout=5))
+    budget.reserve(all_of_it)

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import platformdirs
+import processes
 import pytest
 from mock_server import Refusal, Says
 
@@ -374,7 +375,7 @@ def test_a_full_disk_costs_the_cache_and_no_judgement(model_server, open_gateway
 
     with pytest.warns(RuntimeWarning, match=r"kept no longer \(.*full\); judgements are") as warned:
         replies = ask_until_it_is_full()
-    assert len(warned) == 1
+    assert sum(each.category is RuntimeWarning for each in warned) == 1
     assert all(reply.values for reply in replies)
     cache.close()
     again = ReplyCache(tmp_path)
@@ -450,6 +451,45 @@ def test_a_second_process_sees_a_reply_after_a_fifth_of_a_second(tmp_path):
                 assert reply == b'["reply %d"]' % int(number)
         finally:
             process.kill()
+    cache.close()
+
+
+JUDGES = """
+import sys, time
+from pathlib import Path
+from nuggetjudge.backends import open_backend
+from nuggetjudge.backends.cache import ReplyCache
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.judges import SupportJudge
+folder, url = Path(sys.argv[1]), sys.argv[2]
+model = ModelConfig(model="openai/mock", api_base=url)
+judge = SupportJudge(backend=open_backend(model, cache=ReplyCache(folder)))
+async def work():
+    for i in range(1000):
+        await judge.verdict(passage="Rain fell all day.", sentence=f"S{i}.")
+        sys.stdout.write(f"{i} {time.monotonic()}\\n")
+        sys.stdout.flush()
+run_sync(work())
+"""
+
+
+def test_of_two_processes_that_judge_the_second_asks_nothing_that_the_first_was_told(
+    tmp_path, model_server, open_gateway, ask
+):
+    model_server.latency_s = 0.005
+    cache = ReplyCache(tmp_path)
+    second = open_gateway(cache=cache)
+    first = processes.start("-c", JUDGES, tmp_path, model_server.base_url, stdout=subprocess.PIPE)
+    for _ in range(3):
+        number, told_s = [first.stdout.readline() for _ in range(20)][-1].split()
+        time.sleep(max(0.0, float(told_s) + AT_MOST_S - time.monotonic()))
+        assert ask(second, f"S{number}.").provenance.cache_hit
+    assert first.poll() is None  # both of them were at work
+    first.kill()
+    first.wait()
+    asked = [str(request.body["messages"]) for request in model_server.requests]
+    assert len(asked) == len(set(asked)) > 60
     cache.close()
 
 

@@ -51,6 +51,13 @@ def test_the_endpoint_is_known_by_its_address_or_its_declared_name():
         ({"model": "openai/x", "extra_body": {"stream": True}}, "'stream'"),
         ({"model": "openai/x", "extra_body": {"messages": []}}, "'messages'"),
         ({"model": "openai/x", "extra_body": {"api_base": LOCAL}}, "'api_base'"),
+        ({"model": "openai/x", "extra_body": {"extra_headers": {"X-A": "b"}}}, "'extra_headers'"),
+        ({"model": "openai/x", "extra_body": {"a": [{"b": {"apiKey": "k"}}]}}, "'apiKey'"),
+        ({"model": "openai/x", "extra_body": {"a": {"Authorization": "k"}}}, "'Authorization'"),
+        ({"model": "openai/x", "extra_body": {"a": {"X-Api-Key": "k"}}}, "'X-Api-Key'"),
+        ({"model": "openai/x", "extra_body": {"aws_secret_access_key": "k"}}, "'aws_secret_acc"),
+        ({"model": "openai/x", "extra_body": {"a": {"base_url": LOCAL}}}, "'base_url'"),
+        ({"model": "openai/x", "extra_body": {"options": {"token": "k"}}}, "'token'"),
         ({"model": ""}, "at least 1 character"),
         ({"model": "lexical", "temprature": 0}, "temprature"),
         ({"model": "lexical", "concurrency": 0}, "concurrency"),
@@ -83,12 +90,25 @@ def test_what_cannot_work_is_refused_when_it_is_read(settings, said):
         {"api_base": f"http://me:{KEY}@host/v1"},
         {"api_base": f"http://host/v1?key={KEY}"},
         {"extra_body": {"api_key": KEY}},
+        {"extra_body": {"a": [{"headers": {"Authorization": KEY}}]}},
     ],
 )
 def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(settings):
     with pytest.raises(ValidationError) as caught:
         ModelConfig(model="openai/x", **settings)
     assert KEY not in str(caught.value)
+
+
+def test_what_servers_take_besides_goes_out_as_it_is():
+    further = {
+        "chat_template_kwargs": {"enable_thinking": False, "eos_token": "</s>"},
+        "stop_token_ids": [1],
+        "max_completion_tokens": 9,
+        "thinking": {"type": "enabled", "budget_tokens": 5},
+        "provider": {"order": ["a"], "model": "b", "n": 1},
+        "skip_special_tokens": False,
+    }
+    assert ModelConfig(model="openai/x", extra_body=further).extra_body == further
 
 
 def test_a_key_goes_to_the_endpoint_that_it_was_named_for(monkeypatch):

@@ -13,10 +13,13 @@ from typing import Any
 import processes
 import pytest
 from mock_server import MockServer, NotChatShape, Reply, Status, Supports
+from raw_servers import Proxy, RawServer, listening
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.errors import EndpointLost, EndpointUnusable, JudgeError
+from nuggetjudge.backends.errors import EndpointError, EndpointLost, EndpointUnusable, JudgeError
+from nuggetjudge.backends.litellm_models import LiteLLMTransport
+from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.records.judgements import Reason
 
 KEY = "sk-very-secret-0123456789"
@@ -69,6 +72,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Alone]:
         ambient = dict.fromkeys(("OPENAI_API_BASE", "OPENAI_BASE_URL"), trap.base_url)
         proxies = ("HTTP_PROXY", "http_proxy", "ALL_PROXY")
         ambient |= dict.fromkeys(proxies, f"http://127.0.0.1:{trap.port}")
+        ambient |= {"NO_PROXY": "127.0.0.1"}
         ambient |= {"OPENAI_API_KEY": "sk-ambient", "MY_KEY": KEY}
         done = processes.run(
             *("-c", ASK, json.dumps(scenarios)),
@@ -187,6 +191,14 @@ def test_counts_that_cannot_be_are_not_known(model_server, open_litellm, ask):
     assert (where.prompt_tokens, where.completion_tokens) == (0, 0)
 
 
+def test_a_reply_over_the_bound_is_truncated_and_asked_once(model_server, open_litellm, ask):
+    model_server.brain = lambda body: Reply('{"verdict": "full"}' + " " * 2000)
+    error = failure(open_litellm(max_reply_bytes=1000), ask)
+    assert error.reason is Reason.TRUNCATED
+    assert "more than 1,000 bytes (models.*.max_reply_bytes)" in error.detail
+    assert len(model_server.requests) == 1
+
+
 def test_closing_one_model_leaves_the_next_one_working(open_litellm, ask):
     from nuggetjudge.backends.loop import run_sync
 
@@ -237,3 +249,27 @@ def test_errors_print_nothing_and_no_log_shows_the_key(which, level, alone):
     assert KEY not in alone.others[which] + alone.found[which]["text"]
     assert bool(alone.others[which]) == (level == "DEBUG")
     assert len(alone.refusing.requests) == 2  # one each
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_calls_go_through_a_proxy_of_the_environment_which_sees_no_key(scheme, monkeypatch):
+    async def go():
+        server = RawServer()
+        async with listening(server) as port:
+            proxy = Proxy(port, b"" if scheme == "http" else b"403 Forbidden")
+            async with listening(proxy) as proxy_port:
+                monkeypatch.setenv(f"{scheme.upper()}_PROXY", f"http://127.0.0.1:{proxy_port}")
+                monkeypatch.setenv("MY_KEY", "sk-0123456789")
+                known = {"model": "openai/m", "engine": "litellm", "api_key_env": "MY_KEY"}
+                config = ModelConfig(**known, api_base=f"{scheme}://{scheme}.endpoint.test/v1")
+                body = b'{"model": "openai/m", "messages": [{"role": "user", "content": "x"}]}'
+                if scheme == "http":
+                    assert (await LiteLLMTransport(config).send(body)).text == "yes"
+                    assert proxy.heads[0].startswith(b"POST http://http.endpoint.test/v1/chat/")
+                else:
+                    with pytest.raises(EndpointError):
+                        await LiteLLMTransport(config).send(body)
+                    assert proxy.heads[0].startswith(b"CONNECT https.endpoint.test:443 ")
+                    assert b"sk-0123456789" not in proxy.heads[0]
+
+    run_sync(go())  # the loop of all calls, where LiteLLM has its tasks

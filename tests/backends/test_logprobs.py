@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuggetjudge.backends.logprobs import label_places, label_probabilities, read_tokens
+from nuggetjudge.backends.logprobs import label_paths, label_probabilities, read_tokens
 
 Tokens = list[Any]  # a text, or (text, probability of each alternative, the text among them)
 VERDICT = ("full", "partial", "none")
@@ -55,11 +55,11 @@ def text_of(tokens: Tokens) -> str:
 
 def probabilities(tokens: Tokens, text: str | None = None, **fields: Any) -> dict[str, Any]:
     """Of a reply with these fields; the text is what the tokens spell."""
-    places = label_places(schema(**fields or {"verdict": enum(*VERDICT)}))
+    paths = label_paths(schema(**fields or {"verdict": enum(*VERDICT)}))
     text = text_of(tokens) if text is None else text
-    found, kept = label_probabilities(text, read_tokens(logprobs(tokens)), places)
+    found, kept = label_probabilities(text, read_tokens(logprobs(tokens)), paths)
     # What is kept says the same again, byte for byte, also after a cache has written and read it.
-    again, kept_again = label_probabilities(text, orjson.loads(orjson.dumps(kept)), places)
+    again, kept_again = label_probabilities(text, orjson.loads(orjson.dumps(kept)), paths)
     assert orjson.dumps(again) == orjson.dumps(found)
     assert orjson.dumps(kept_again) == orjson.dumps(kept)
     return found
@@ -118,8 +118,8 @@ def test_a_label_that_the_model_did_not_prefer_stands_with_its_probability():
 def test_a_token_drawn_from_below_the_listed_ones_counts_by_its_own_log_probability():
     told = logprobs(['{"verdict":"', ("none", {"full": 0.7, "partial": 0.2}), '"}'])
     told["content"][1]["logprob"] = math.log(0.1)
-    places = label_places(schema(verdict=enum(*VERDICT)))
-    found, _ = label_probabilities('{"verdict":"none"}', read_tokens(told), places)
+    paths = label_paths(schema(verdict=enum(*VERDICT)))
+    found, _ = label_probabilities('{"verdict":"none"}', read_tokens(told), paths)
     assert found == {"verdict": approx(full=0.7, partial=0.2, none=0.1)}
 
 
@@ -195,7 +195,7 @@ def test_labels_left_open_on_a_path_not_taken_share_by_what_is_known_of_them(fir
 
 def test_labels_that_differ_in_spelling_only_have_no_probabilities():
     fields = {"verdict": enum("no one", "no-one", "all")}
-    assert label_places(schema(**fields)) == {}
+    assert label_paths(schema(**fields)) == {}
 
 
 # --- grades
@@ -239,7 +239,7 @@ def test_numbers_without_two_bounds_and_wide_ranges_are_no_labels():
         "c": grades(-1, 1),
         "d": grades(0, 100),
     }
-    assert list(label_places(schema(**fields))) == [("d",)]
+    assert list(label_paths(schema(**fields))) == [("d",)]
 
 
 # --- several labels in one reply
@@ -288,9 +288,9 @@ def test_keys_and_rationales_that_hold_labels_mislead_nobody():
 def test_tokens_that_are_not_needed_are_kept_without_alternatives():
     tokens = ["thinking, ", '{"why":"', ("wet", {"wet": 0.5, "dry": 0.5}), '","v":', '"',
               ("full", {"full": 0.9, "none": 0.1, "x": 1e-10}), '"}']  # fmt: skip
-    places = label_places(schema(why={"type": "string"}, v=enum("full", "none")))
+    paths = label_paths(schema(why={"type": "string"}, v=enum("full", "none")))
     text = text_of(tokens[1:])
-    _, kept = label_probabilities(text, read_tokens(logprobs(tokens)), places)
+    _, kept = label_probabilities(text, read_tokens(logprobs(tokens)), paths)
     needed = [(token, set(others)) for token, others in kept if others]
     assert needed == [('"', {'"'}), ("full", {"full", "none"})]
     assert "".join(token for token, _ in kept) == text
@@ -326,8 +326,8 @@ def test_texts_stand_in_where_an_endpoint_gives_no_bytes():
     for token in told["content"]:
         for part in (token, *token["top_logprobs"]):
             part["bytes"] = None
-    places = label_places(schema(why={"type": "string"}, v=enum("ja", "nein")))
-    found, _ = label_probabilities('{"why": "λ", "v": "ja"}', read_tokens(told), places)
+    paths = label_paths(schema(why={"type": "string"}, v=enum("ja", "nein")))
+    found, _ = label_probabilities('{"why": "λ", "v": "ja"}', read_tokens(told), paths)
     assert found == {"v": approx(ja=0.8, nein=0.2)}
 
 
@@ -415,11 +415,9 @@ RUBBISH = st.recursive(
 @given(found=RUBBISH, label=st.sampled_from(VERDICT))
 def test_rubbish_in_place_of_log_probabilities_raises_nothing(found, label):
     text = f'{{"verdict": "{label}"}}'
-    places = label_places(schema(verdict=enum(*VERDICT)))
+    paths = label_paths(schema(verdict=enum(*VERDICT)))
     for tokens in (read_tokens(found), read_tokens({"content": found})):
-        assert label_probabilities(text, tokens, places)[0].get("verdict", {}).keys() <= set(
-            VERDICT
-        )
+        assert label_probabilities(text, tokens, paths)[0].get("verdict", {}).keys() <= set(VERDICT)
 
 
 @settings(max_examples=200, deadline=None)
@@ -434,10 +432,10 @@ def test_rubbish_in_place_of_log_probabilities_raises_nothing(found, label):
     )
 )
 def test_any_tokens_give_shares_that_sum_to_one_or_nothing(rows):
-    places = label_places(schema(verdict=enum(*VERDICT)))
+    paths = label_paths(schema(verdict=enum(*VERDICT)))
     tokens = read_tokens(logprobs(rows))
     for end in ('"full"}', '"none"}'):
-        found, _ = label_probabilities('{"verdict": ' + end, tokens, places)
+        found, _ = label_probabilities('{"verdict": ' + end, tokens, paths)
         assert found == {} or sum(found["verdict"].values()) == pytest.approx(1.0)
 
 

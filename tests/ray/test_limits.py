@@ -1,7 +1,7 @@
 """Concurrency, rates and budget are the run's, not each worker's."""
 
 import pytest
-from mock_server import MockServer
+from mock_server import MockServer, Reply
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 
@@ -40,6 +40,26 @@ def test_tokens_and_dollars_are_bounded(limit, demo, server):
     most = whole["tokens"] // 3 if limit == "max_tokens" else whole["cost"] / 3
     ran = demo(server, "ray", "support", sets=PRICE, **{f"run.{limit}": most})
     assert 0.7 * most < ran.manifest["this_time"][limit.removeprefix("max_")] <= most
+
+
+@pytest.mark.parametrize("size", [10, 3_000, 50_000])
+@pytest.mark.parametrize("at_once", [1, 64])
+@pytest.mark.parametrize("limit", ["max_cost", "max_tokens"])
+def test_workers_pass_no_limit_together_though_nobody_said_how_long_replies_are(
+    limit, at_once, size, demo, server
+):
+    server.brain = lambda body: Reply('{"verdict": "full"}', n_tokens=size, n_prompt=300)
+    most = 30 * (300 + size) if limit == "max_tokens" else 30 * (300 + 2 * size) / 1e6
+    ran = demo(
+        server, "ray", "support", sets=PRICE, **{f"run.{limit}": most, "run.concurrency": at_once}
+    )
+    spent = ran.manifest["this_time"]
+    assert len(server.requests) == spent["requests"]
+    assert 0.7 * most < spent[limit.removeprefix("max_")] <= most * (1 + 1e-9)  # a sum of floats
+    assert str(ran.manifest["limit_reached"]).startswith(limit)
+    started = [request.started_s for request in server.requests]
+    ended = [request.finished_s for request in server.requests]
+    assert all(ended[i] <= started[i + 1] for i in range(3))  # by themselves, in all the cluster
 
 
 def test_usage_is_that_of_a_local_run(demo, server):

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import os
+import tempfile
 import time
 from types import SimpleNamespace
 
@@ -16,11 +17,12 @@ from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.batch import following as batch_following
 from nuggetjudge.backends.batch.calls import BatchCalls
 from nuggetjudge.backends.batch.ledger import Batches, Ledger, Sent, left_running
-from nuggetjudge.backends.budget import Budget, price_in_batches
+from nuggetjudge.backends.budget import Budget
 from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.config import BatchConfig, ModelConfig
 from nuggetjudge.backends.errors import EndpointError, EndpointUnusable, JudgeError
 from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.backends.spending.price import price_in_batches
 from nuggetjudge.records.judgements import Reason
 from nuggetjudge.records.reading.problems import InputError
 
@@ -215,6 +217,20 @@ def test_a_reply_that_is_no_judgement_is_asked_for_again(server, open_batches, a
     server.faults = [Says("I cannot say."), None, None]
     assert kinds(ask_all(open_batches(), 3)) == {"Reply"}
     assert [len(batch.lines) for batch in server.batches.values()] == [3, 1]
+
+
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_a_line_over_the_bound_is_cut_off_and_the_others_are_read(
+    place, server, open_batches, ask_all
+):
+    long, others = ("S1.", ["S0.", "S2.", "S3."]) if place == "first" else ("S3.", ["S0.", "S1."])
+    server.brain = lambda body: '{"verdict": "full"}' + " " * 50_000 * (sentence_of(body) == long)
+    found = ask_all(open_batches(max_reply_bytes=20_000), sorted([long, *others]))
+    error = found.pop(long)
+    assert error.reason is Reason.TRUNCATED
+    assert "more than 20,000 bytes (models.*.max_reply_bytes)" in error.detail
+    assert set(verdicts(found).values()) == {"full"}
+    assert len(server.requests) == len(others) + 1  # none is asked again
 
 
 def test_an_expired_batch_keeps_what_was_done_and_the_rest_is_asked_again(
@@ -616,18 +632,31 @@ def test_a_full_disk_reaches_all_who_wait_and_the_ledger_stays_whole(
     room, open_batches, ask_all, disk, tmp_path
 ):
     disk["room"] = room
-    assert "OSError" in kinds(ask_all(open_batches(), 6))
+    assert "InputError" in kinds(ask_all(open_batches(), 6))
     for line in (tmp_path / "journal" / "batches-x.jsonl").read_bytes().splitlines():
         json.loads(line)
     disk["room"] = None
     assert kinds(ask_all(open_batches(), 6)) == {"Reply"}
 
 
+@pytest.mark.parametrize("module", ["following", "results"])
+def test_a_full_folder_of_temporary_files_ends_all_who_wait_and_is_named(
+    module, open_batches, ask_all, monkeypatch
+):
+    """Requests on their way up, and replies on their way down, wait in such a file."""
+    full = SimpleNamespace(TemporaryFile=lambda: open("/dev/full", "w+b", buffering=0))  # noqa: SIM115
+    monkeypatch.setattr(f"nuggetjudge.backends.batch.{module}.tempfile", full)
+    outcomes = ask_all(open_batches(), 3)
+    assert kinds(outcomes) == {"InputError"}
+    what = f"{tempfile.gettempdir()}: cannot be written (No space left on device)"
+    assert {str(error) for error in outcomes.values()} == {what}
+
+
 def test_a_line_after_one_that_was_cut_short_is_read_again(disk, tmp_path):
     path = tmp_path / "journal" / "batches-x.jsonl"
     ledger = Ledger(path)
     disk["room"] = 50
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InputError, match=r"batches-x\.jsonl: cannot be written \(No space left"):
         ledger.plan(Sent("long", ["x" * 32] * 9))
     ledger.drop(Sent("long", []))  # never noted, so there is nothing to drop
     disk["room"] = None

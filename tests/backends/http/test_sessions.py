@@ -11,11 +11,11 @@ import tracemalloc
 import pytest
 from raw_servers import OK, RawServer, completion, listening, reply, transport_to
 
-from nuggetjudge.backends import http as module
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointError, EndpointUnusable
 from nuggetjudge.backends.http import HttpTransport
 from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.records.judgements import Reason
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 LONG = b"x" * 65536
@@ -98,18 +98,28 @@ def test_a_gzipped_reply_is_unpacked_and_a_damaged_one_is_lost():
     assert caught.value.retryable
 
 
-def test_a_gzip_bomb_is_not_unpacked_beyond_the_bound(monkeypatch):
-    monkeypatch.setattr(module, "MOST_BYTES", 100_000)
-    bomb = gzip.compress(bytes(50 * 2**20))
-    assert len(bomb) < 100_000
+@pytest.mark.parametrize("kind", ["gzip", "chunks", "error"])
+def test_a_reply_over_the_bound_is_cut_off_while_it_arrives_and_does_not_fill_memory(kind):
+    much, piece = 200 * 2**20, b"x" * 2**16
+    status = b"400 Bad Request" if kind == "error" else b"200 OK"
+    head = b"HTTP/1.1 " + status + b"\r\nTransfer-Encoding: chunked\r\n\r\n"
+    chunks = (head, *[b"%x\r\n" % len(piece) + piece + b"\r\n"] * (much // len(piece)))
+    server = RawServer(gzipped(gzip.compress(bytes(much))) if kind == "gzip" else chunks)
     tracemalloc.start()
     try:
-        with pytest.raises(EndpointError, match="a reply of more than 100,000 bytes"):
-            post(RawServer(gzipped(bomb)))
+        with pytest.raises(EndpointError) as caught:
+            post(server)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 5 * 2**20
+    assert peak < much / 10
+    assert not caught.value.retryable
+    if kind == "error":
+        assert caught.value.status == 400
+    else:
+        assert "a reply of more than 1,048,576 bytes" in str(caught.value)
+        assert caught.value.reason is Reason.TRUNCATED
+        assert caught.value.billed == 2**20
 
 
 @pytest.mark.parametrize(
@@ -227,13 +237,12 @@ def test_the_deadline_of_a_judgement_bounds_a_request_too():
     assert time.monotonic() - began < 2
 
 
-def test_a_reply_beyond_all_measure_is_not_read_on(monkeypatch):
-    monkeypatch.setattr(module, "MOST_BYTES", 1000)
+def test_a_reply_is_read_to_the_bound_and_not_beyond_it():
     for body in (b"Content-Length: 1001\r\n\r\n" + b"x" * 1001, b"\r\n" + b"x" * 1001):
         with pytest.raises(EndpointError, match="more than 1,000 bytes"):
-            post(RawServer([HEAD + body, 5.0]))
+            post(RawServer([HEAD + body, 5.0]), max_reply_bytes=1000)
     with pytest.raises(EndpointError, match="not a chat completion"):
-        post(RawServer([reply(b"x" * 1000)]))
+        post(RawServer([reply(b"x" * 1000)]), max_reply_bytes=1000)
 
 
 def test_a_redirect_is_not_followed():

@@ -16,11 +16,12 @@ import pytest
 from pydantic import ValidationError
 
 from nuggetjudge.backends import open_backend
-from nuggetjudge.backends.budget import price_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
+from nuggetjudge.backends.spending.price import price_of
 from nuggetjudge.backends.vllm import engine as vllm_engine
 from nuggetjudge.judges import SupportJudge
+from nuggetjudge.records.judgements import Reason
 from nuggetjudge.records.reading.problems import InputError
 
 REPLY = '{"verdict":"full"}'
@@ -263,6 +264,13 @@ def test_a_request_that_vllm_gave_up_is_asked_again_and_then_an_error(vllm):
     assert isinstance(error, JudgeError)
     assert "vLLM ended the request: abort (2 attempts)" in error.detail
     assert len(vllm.all[0].requests) == 2
+
+
+def test_a_reply_over_the_bound_is_truncated(vllm):
+    [error] = ask_all(model(max_reply_bytes=len(REPLY) - 1))
+    assert error.reason is Reason.TRUNCATED
+    [kept] = ask_all(model(max_reply_bytes=len(REPLY)))
+    assert not isinstance(kept, Exception)
 
 
 def test_no_thread_is_left_behind(vllm):
