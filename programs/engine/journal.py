@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection
@@ -15,9 +14,12 @@ import orjson
 
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ...records.reading.problems import InputError
+from ...records.writing.appending import Appending
+from .outcomes import Values, wrong_in
 
 MOST_WAITING = 65_536  # bytes
 _NOT_ASKED = (Reason.ERROR, Reason.BUDGET)  # asked for again whenever a run goes on
+_MEND = "delete this line and run again: what it holds is asked again, the others are not"
 
 
 class Journal:
@@ -31,19 +33,27 @@ class Journal:
         path: the file, made if it is not there.
         retry: forget outcomes without a judgement, so that they are asked for again.
         kept: but not those with these reasons.
+        values: what an outcome of this stage holds; None: anything.
+
+    Raises: InputError for a line that is no outcome of this stage, and for what the disk refuses.
     """
 
-    def __init__(self, path: Path, *, retry: bool = False, kept: Collection[Reason] = ()) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(
+        self,
+        path: Path,
+        *,
+        retry: bool = False,
+        kept: Collection[Reason] = (),
+        values: Values | None = None,
+    ) -> None:
         self._path = path
         self._offsets = array("I")  # by item: 1 + where its line begins in the file; 0: nowhere
-        digests, offsets, end = _scan(path, retry, kept)
+        digests, offsets, end = _scan(path, retry, kept, values)
         order = np.argsort(np.frombuffer(digests, dtype=np.uint64), kind="stable")
         self._known = array("Q", np.frombuffer(digests, dtype=np.uint64)[order].tobytes())
         self._known_at = array("q", np.frombuffer(offsets, dtype=np.int64)[order].tobytes())
         self._waiting = bytearray()  # lines that are not in the file yet
-        self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o644)
-        os.ftruncate(self._file, end)
+        self._file = Appending(path, end)
         self._end = end
         self._reader = path.open("rb")  # buffered: outcomes lie roughly in the items' order
 
@@ -62,15 +72,15 @@ class Journal:
         """Append one outcome; it is with the operating system when this returns.
 
         Unless all of it came from the reply cache, where it would be found again: such lines wait
-        for others.
+        for others, as does one that the disk refuses.
         """
         line = orjson.dumps(_to_json(digest, outcome), option=orjson.OPT_APPEND_NEWLINE)
         self._waiting += line
+        self._remember(item, self._end)
+        self._end += len(line)
         calls = outcome.provenance
         if len(self._waiting) > MOST_WAITING or not (calls and all(c.cache_hit for c in calls)):
             self._flush()
-        self._remember(item, self._end)
-        self._end += len(line)
 
     def outcome(self, item: int) -> Outcome:
         """What was judged for this item.
@@ -85,6 +95,12 @@ class Journal:
         self._reader.seek(start - 1)
         return _from_json(orjson.loads(self._reader.readline()))
 
+    def unfit(self, item: int, what: str) -> InputError:
+        """The error of an outcome that cannot be this item's."""
+        with self._path.open("rb") as stream:
+            before = stream.read(self._offsets[item] - 1)
+        return _wrong(self._path, before.count(b"\n") + 1, what)
+
     def close(self) -> None:
         """Write what waits, and close the file."""
         try:
@@ -92,7 +108,7 @@ class Journal:
                 self._flush()
         finally:
             self._reader.close()
-            os.close(self._file)
+            self._file.close()
 
     def _remember(self, item: int, offset: int) -> None:
         n_new = item + 1 - len(self._offsets)
@@ -105,12 +121,13 @@ class Journal:
             self._offsets[item] = offset + 1
 
     def _flush(self) -> None:
-        if os.write(self._file, self._waiting) != len(self._waiting):
-            raise OSError(f"{self._path}: a line could not be written whole; is the disk full?")
+        self._file.write(self._waiting)
         self._waiting.clear()
 
 
-def _scan(path: Path, retry: bool, kept: Collection[Reason]) -> tuple[array[int], array[int], int]:
+def _scan(
+    path: Path, retry: bool, kept: Collection[Reason], values: Values | None
+) -> tuple[array[int], array[int], int]:
     """Digests and offsets of the lines that count, and where the last whole line ends."""
     digests, offsets, end = array("Q"), array("q"), 0
     if not path.exists():
@@ -121,17 +138,20 @@ def _scan(path: Path, retry: bool, kept: Collection[Reason]) -> tuple[array[int]
                 break  # torn by a kill
             try:
                 row = orjson.loads(line)
-                digest, why = int(row["d"], 16), row["u"][0] if "u" in row else None
-                if not ("p" in row and ("v" in row or why is not None) and digest >> 64 == 0):
-                    raise ValueError("no outcome")
-            except (ValueError, KeyError, TypeError) as error:
-                what = f"not a journal line ({error}); move the folder away to start anew"
-                raise InputError(f"{path}:{number}: {what}") from None
+            except ValueError as error:
+                raise _wrong(path, number, f"not JSON, {error}") from None
+            if what := wrong_in(row, values):
+                raise _wrong(path, number, what)
+            why = row["u"][0] if "u" in row else None
             if why is None or why in kept or not (retry or why in _NOT_ASKED):
-                digests.append(digest)
+                digests.append(int(row["d"], 16))
                 offsets.append(end)
             end += len(line)
     return digests, offsets, end
+
+
+def _wrong(path: Path, number: int, what: str) -> InputError:
+    return InputError(f"{path}:{number}: not a journal line ({what}); {_MEND}")
 
 
 def _to_json(digest: int, outcome: Outcome) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import orjson
 
 from ...records.labels.label_rows import KEY_FIELDS
 from ...records.reading.problems import InputError, Problems
-from .writing import writing
+from ...records.writing.files import write_file, writing
 
 # What makes a spreadsheet take a cell for a formula (OWASP, "CSV injection"), wide forms too.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -45,8 +45,7 @@ def write_sheet(path: Path, rows: Sequence[Mapping[str, Any]], problems: Problem
         text = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
     else:
         text = _csv(path, rows, problems).encode("utf-8-sig")
-    with writing(path):
-        path.write_bytes(text)
+    write_file(path, text)
 
 
 def _csv(path: Path, rows: Sequence[Mapping[str, Any]], problems: Problems) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 from ...backends.budget import Budget
 from ...records.judgements import Judged
 from ...records.reading.problems import InputError, Problems
+from ...records.writing.files import write_file
 from ..config.names import JudgeName
 from ..config.sections import Config
 from .manifest import (
@@ -79,7 +80,7 @@ class Build(ABC):
         began = time.monotonic()
         with Results(self.config.run.out, self.names()) as results:
             statistics, data = await self.make(results)
-            results.part(STATISTICS).write_bytes(pretty(statistics))
+            write_file(results.part(STATISTICS), pretty(statistics))
             found = manifest_of(
                 self.session,
                 results,
@@ -93,16 +94,26 @@ class Build(ABC):
             left_out = [row._asdict() for row in self.left_out.values()]
             manifest = {"program": self.program, **found, "statistics": statistics}
             manifest |= {"left_out": left_out}
-            results.part(DATASHEET).write_text(self.datasheet(manifest), encoding="utf-8")
+            write_file(results.part(DATASHEET), self.datasheet(manifest))
             results.publish(manifest)
             return manifest
 
     async def made(
-        self, judge: JudgeName, name: str, make: Maker, items: Iterable[Item], results: Results
+        self,
+        judge: JudgeName,
+        name: str,
+        make: Maker,
+        items: Iterable[Item],
+        results: Results,
+        kind: Any,
     ) -> dict[tuple[str, ...], Any]:
-        """What a judge made of each item, by its ids; topics that lack something are left out."""
+        """What a judge made of each item, by its ids; topics that lack something are left out.
+
+        Args:
+            kind: the type of it; see `makes`.
+        """
         chosen = list(items)
-        stage = makes(name, (judge,), make, lambda: iter(chosen), total=len(chosen))
+        stage = makes(name, (judge,), make, lambda: iter(chosen), made=kind, total=len(chosen))
         made: dict[tuple[str, ...], Any] = {}
         async with self.session.judged(stage, results) as outcome:
             for item in chosen:

@@ -13,10 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from pydantic import ValidationError
+from pydantic import (
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    TypeAdapter,
+    ValidationError,
+)
+from typing_extensions import TypedDict
 
 from ...backends.budget import Usage
+from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError, Problems
+from ...records.reading.yaml_text import Keys, NotYaml, line_of, plain_error, read_yaml
 from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
@@ -26,15 +35,58 @@ from .results import ALWAYS, MANIFEST, Results
 if TYPE_CHECKING:
     from .session import Session
 
-_READ_BACK = {
-    "fingerprint", "config", "data", "unjudged", "judged", "share_missing", "limit_reached",
-}  # fmt: skip
 # Distributions, with their modules, whose version can change a result or how one is reached.
 _PACKAGES = {
     **{name: name for name in ("nuggetjudge", "dspy", "litellm", "pydantic", "aiohttp")},
     **{name: name for name in ("diskcache", "numpy", "scipy", "bm25s", "ray", "vllm")},
     "ir-measures": "ir_measures",
 }
+
+
+class _DataFiles(TypedDict, total=False):
+    candidates: StrictStr | None
+
+
+class _Settings(TypedDict, total=False):
+    program: list[StrictStr]
+    data: _DataFiles
+    support: dict[str, Any]
+    coverage: dict[str, Any]
+    run: dict[str, Any]
+
+
+class _Data(TypedDict, total=False):
+    topic_ids: list[StrictStr]
+    run_ids: list[StrictStr]
+    not_made: list[tuple[StrictStr, StrictStr, StrictStr]]
+
+
+class _Always(TypedDict):
+    fingerprint: StrictStr
+    config: _Settings
+    data: _Data
+    unjudged: dict[str, StrictInt]
+    judged: dict[str, StrictInt]
+    share_missing: StrictFloat
+    limit_reached: StrictStr | None
+
+
+class _ReadBack(_Always, total=False):
+    """What is read of a manifest again; it has all that is in `_Always`."""
+
+    inputs: dict[str, StrictStr]
+    judges: dict[str, Any]
+    tokens: dict[str, StrictInt]
+    this_time: dict[str, StrictFloat | None]
+    # Notes of programs.
+    cells_without_bank: list[tuple[StrictStr, StrictStr] | tuple[StrictStr, StrictStr, StrictInt]]
+    cells_without_key_points: list[tuple[StrictStr, StrictStr]]
+    topics_without_nuggets: list[StrictStr]
+    topics_without_bank: list[StrictStr]
+    topics_without_questions: list[StrictStr]
+    topics_without_key_points: list[StrictStr]
+    topics_with_unmade_key_points: list[StrictStr]
+    topics_with_missing_grades: dict[str, StrictInt]
 
 
 def fingerprint_of(config: Config, inputs: Mapping[str, str]) -> str:
@@ -123,9 +175,28 @@ def read_manifest(folder: Path, program: str | None = None) -> dict[str, Any]:
     found = manifest.get("program") if isinstance(manifest, dict) else program
     if found != program:
         raise InputError(f"{folder}: {_kind(found)}, not {_kind(program)}; name another folder")
-    if not isinstance(manifest, dict) or not manifest.keys() >= _READ_BACK:
+    if not isinstance(manifest, dict) or not manifest.keys() >= _Always.__required_keys__:
         raise InputError(f"{path}: not written by this version; name another folder (run.out)")
+    _check_values(path, manifest)
     return manifest
+
+
+def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Raise InputError, with the line, for a value of another type than was written."""
+    try:
+        TypeAdapter(_ReadBack).validate_python(manifest)
+    except ValidationError as error:
+        at, what = plain_error(error.errors(include_url=False)[0])
+        where = f"{path}:{line_of(at, _lines_of(path))}"
+        raise InputError(f"{where}: {'.'.join(at)}: {shorten(what, 200)}") from None
+
+
+def _lines_of(path: Path) -> Mapping[Keys, int]:
+    """The line of each value, for JSON is YAML but for a little: a tab, a key without a space."""
+    try:
+        return read_yaml(path.read_text(encoding="utf-8"))[1]
+    except NotYaml:
+        return {}
 
 
 def config_of(folder: Path) -> Config:
@@ -144,6 +215,7 @@ def data_of(collection: Collection) -> dict[str, Any]:
         "topics": len(collection.topics),
         "runs": len(collection.run_ids),
         "answers": collection.n_answers,
+        "not_made": [[*cell, reason] for cell, reason in collection.not_made.items()],
         "sentences": collection.n_sentences,
         "passages": len(collection.passages),
     }

@@ -11,10 +11,11 @@ import orjson
 
 from ...backends import open_backend
 from ...backends.batch.ledger import Batches
-from ...backends.budget import Budget, price_of
+from ...backends.budget import Budget
 from ...backends.cache import ReplyCache
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend
+from ...backends.spending.price import price_of
 from ...judges import ItemJudge, read_judge_file
 from ...judges.base import Judge
 from ...judges.table import item_judges, kind_of

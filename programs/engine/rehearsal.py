@@ -118,7 +118,7 @@ class _Measuring(LexicalBackend):
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         if prompt.twin is None:
-            least = _least(prompt.schema(prompt.map_keys(inputs)))
+            least = least_reply(prompt.schema(prompt.map_keys(inputs)))
             self._asked().add(prompt, inputs, least)
             return Reply(prompt.parse(json.dumps(least), inputs), WHERE)
         reply = await super().ask(prompt, inputs, replicate)
@@ -128,15 +128,15 @@ class _Measuring(LexicalBackend):
         return reply
 
 
-def _least(schema: Mapping[str, Any]) -> Any:
-    """The first label, or else the shortest value, that a JSON schema allows."""
+def least_reply(schema: Mapping[str, Any]) -> Any:
+    """The first label, or else the shortest value, that the JSON schema of a reply allows."""
     if "enum" in schema:
         return schema["enum"][0]
     if "anyOf" in schema:
-        return _least(schema["anyOf"][0])
+        return least_reply(schema["anyOf"][0])
     match schema.get("type"):
         case "object":
-            return {name: _least(part) for name, part in schema.get("properties", {}).items()}
+            return {name: least_reply(part) for name, part in schema.get("properties", {}).items()}
         case "array":
             return []
         case "string":

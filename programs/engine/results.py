@@ -5,15 +5,24 @@ from __future__ import annotations
 import fcntl
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 
 from ...records.judgements import Outcome, Reason, Unjudged
 from ...records.reading.problems import InputError, Problems
+from ...records.writing.files import (
+    NewFile,
+    check_no_link,
+    own_folder,
+    remove,
+    rename,
+    write_file,
+    writing,
+)
 
 MANIFEST = "manifest.json"
 ALWAYS = ("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST)
@@ -27,12 +36,12 @@ def pretty(value: Any) -> bytes:
 class RowWriter:
     """Writes one JSON object a line."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    def __init__(self, file: NewFile) -> None:
+        self._file = file
 
     def write(self, row: Any) -> None:
         """Append one row."""
-        self._stream.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+        self._file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
 
 class Results:
@@ -63,7 +72,8 @@ class Results:
         self.answered_by: set[str] = set()
         self.notes: dict[str, Any] = {}  # of programs, for the manifest
         self.missing: dict[str, tuple[str, Reason]] = {}  # by topic: the first that is not judged
-        self._unjudged = self.part("unjudged.jsonl").open("wb")
+        self._share_not_made = 0.0
+        self._unjudged = NewFile(self.part("unjudged.jsonl"))
 
     def part(self, name: str) -> Path:
         """Where to write a file until it gets this name."""
@@ -73,8 +83,8 @@ class Results:
     @contextmanager
     def open(self, name: str) -> Iterator[RowWriter]:
         """Write the rows of one file."""
-        with self.part(name).open("wb") as stream:
-            yield RowWriter(stream)
+        with NewFile(self.part(name)) as file:
+            yield RowWriter(file)
 
     def write(self, name: str, rows: Iterable[Any]) -> None:
         """Write one file, a row a line."""
@@ -84,15 +94,13 @@ class Results:
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Give all files their names; those of an earlier run that this one lacks go."""
-        self.part(MANIFEST).write_bytes(pretty(manifest))
+        write_file(self.part(MANIFEST), pretty(manifest))
         self._unjudged.close()
-        (self.folder / MANIFEST).unlink(missing_ok=True)
-        for name in self._all:
-            if name not in self._names:
-                (self.folder / name).unlink(missing_ok=True)
+        for name in (MANIFEST, *(name for name in self._all if name not in self._names)):
+            remove(self.folder / name)
         while self._names:
             name = self._names[0]
-            (self.folder / f"{name}.part").replace(self.folder / name)
+            rename(self.folder / f"{name}.part", self.folder / name)
             del self._names[0]
 
     def judged(self, stage: str, ids: Mapping[str, Any], outcome: Outcome, *, n: int = 1) -> None:
@@ -113,15 +121,34 @@ class Results:
         row = {"stage": stage, **ids, "n": n, **why}
         self._unjudged.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
+    def not_made(
+        self, what: str, lost: Sequence[tuple[Mapping[str, str], Reason]], n_made: int
+    ) -> None:
+        """Count what was to be judged and could not be made.
+
+        Args:
+            what: such as `answers`. lost: the ids of each, and why. n_made: how many are there.
+        """
+        for ids, reason in lost:
+            detail = f"one of the {what} to judge, which could not be made; make it again"
+            self.judged(what, ids, Unjudged(reason, detail))
+        if lost:
+            share = len(lost) / (len(lost) + n_made)
+            self._share_not_made = max(self._share_not_made, share)
+
     def count(self, what: str, n: int = 1) -> None:
         """Count something a reader should know beside the scores."""
         self.counts[what] += n
 
     @property
     def share_missing(self) -> float:
-        """Unjudged judgements among all, in [0, 1]; 0 if there are none at all."""
+        """Unjudged judgements among all, in [0, 1]; 0 if there are none at all.
+
+        Or what was not made among all of its kind, if that is more: with an answer all judgements
+        of it are missing.
+        """
         missing, judged = self.n_unjudged.total(), self.n_judged.total()
-        return missing / (missing + judged) if missing else 0.0
+        return max(missing / (missing + judged) if missing else 0.0, self._share_not_made)
 
     def list_problems(self, problems: Problems) -> None:
         """Write problems.jsonl: everything the readers left out or used with a doubt."""
@@ -137,10 +164,12 @@ class Results:
         return self
 
     def __exit__(self, *ended: object) -> None:
-        self._unjudged.close()
-        for name in self._names:  # none is left after publish()
-            (self.folder / f"{name}.part").unlink(missing_ok=True)
-        os.close(self._lock)
+        try:
+            self._unjudged.close()
+        finally:
+            for name in self._names:  # none is left after publish()
+                (self.folder / f"{name}.part").unlink(missing_ok=True)
+            os.close(self._lock)
 
 
 def _check_ours(folder: Path, names: Collection[str]) -> None:
@@ -154,11 +183,10 @@ def _check_ours(folder: Path, names: Collection[str]) -> None:
 
 def _locked(folder: Path) -> int:
     """Open the folder's lock file, which also goes when the process dies."""
-    try:
-        (folder / "journal").mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / "journal" / "lock", os.O_CREAT | os.O_RDWR, 0o644)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+    path = own_folder(folder / "journal") / "lock"
+    check_no_link(path)
+    with writing(path):
+        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from ...backends.budget import Budget
 from ...backends.loop import run_sync
-from ...records.judgements import Outcome, Reason, Unjudged
+from ...records.judgements import Judged, Outcome, Unjudged
 from ..config.names import JudgeName
 from ..config.sections import Config
 from .journal import Journal
@@ -23,19 +23,24 @@ T = TypeVar("T")
 class Outcomes:
     """What became of the items of a stage; called with each of them, in the stage's order."""
 
-    def __init__(self, name: str, journal: Journal, results: Results) -> None:
-        self._name, self._journal, self._results = name, journal, results
+    def __init__(self, stage: Stage, journal: Journal, results: Results) -> None:
+        self._stage, self._journal, self._results = stage, journal, results
         self._number = 0
 
     def __call__(self, item: Item) -> Outcome:
-        """The outcome of the next item, counted in the results."""
+        """The outcome of the next item, counted in the results.
+
+        Raises: InputError for one that cannot be of this item, as its journal was edited.
+        """
         outcome: Outcome
         if item.payload is None:
-            outcome = Unjudged(Reason.NO_PASSAGE, item.missing)
+            outcome = Unjudged(item.reason, item.missing)
         else:
             outcome = self._journal.outcome(self._number)
+            if isinstance(outcome, Judged) and (what := self._stage.misfit(item, outcome.values)):
+                raise self._journal.unfit(self._number, what)
         self._number += 1
-        self._results.judged(self._name, item.ids, outcome, n=item.n)
+        self._results.judged(self._stage.name, item.ids, outcome, n=item.n)
         return outcome
 
 
@@ -65,7 +70,7 @@ class Session:
         path = run.out / "journal" / f"{stage.name}-{name}.jsonl"
         if run.offline:  # replays the cache alone, not an earlier journal
             path.unlink(missing_ok=True)
-        journal = Journal(path, retry=self._retry, kept=stage.kept)
+        journal = Journal(path, retry=self._retry, kept=stage.kept, values=stage.values)
         try:
             usage = self.budget.usage
             with ProgressBar(stage.name, stage.total, usage, quiet=self._quiet) as bar:
@@ -74,7 +79,7 @@ class Session:
                     await run_here(work, self._at_once(stage))
                 else:
                     await self._elsewhere.run(work)
-            yield Outcomes(stage.name, journal, results)
+            yield Outcomes(stage, journal, results)
         finally:
             journal.close()
 

@@ -15,6 +15,7 @@ from ...backends.errors import JudgeError
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ..config.names import JudgeName
 from .journal import Journal
+from .outcomes import Values, made_of, verdicts_on
 
 if TYPE_CHECKING:
     from ...judges import ItemJudge
@@ -30,13 +31,14 @@ class Item(NamedTuple):
         ids: what names it, under the names of label files; a row of unjudged.jsonl has them all.
         payload: inputs of the judge (str, int, lists of them); None: a text of it is missing.
         n: how many judgements it stands for.
-        missing: which text that is.
+        missing: which text that is. reason: why it is.
     """
 
     ids: Mapping[str, Any]
     payload: tuple[Any, ...] | None
     n: int = 1
     missing: str = ""
+    reason: Reason = Reason.NO_PASSAGE
 
     def digest(self) -> int:
         """64-bit hash of ids and inputs, the same in every process."""
@@ -48,6 +50,7 @@ class Item(NamedTuple):
 
 
 Ask = Callable[[Item], Awaitable[Judged]]
+Misfit = Callable[[Item, Any], str]
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Stage:
             to a worker elsewhere.
         kept: reasons for which an item without a judgement is not asked about again.
         total: how many items there are, where that is known beforehand.
+        values: what an outcome holds, whatever the item; None: anything.
+        misfit: what of it cannot be of this item; "" if nothing is wrong with it.
     """
 
     name: str
@@ -71,6 +76,8 @@ class Stage:
     settings: Any = None
     kept: frozenset[Reason] = frozenset()
     total: int | None = None
+    values: Values | None = None
+    misfit: Misfit = lambda item, values: ""
 
 
 def labels(
@@ -93,7 +100,17 @@ def labels(
         verdicts, call = await judge.verdicts(asked_of(judge, item), topic_of(item))
         return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, (call,))
 
-    return Stage(name, (judge_name,), items, ask, kept=kept, total=total)
+    fitted = judge.correction.labels if judge.correction is not None else None
+    return Stage(
+        name,
+        (judge_name,),
+        items,
+        ask,
+        kept=kept,
+        total=total,
+        values=verdicts_on(fitted or judge.scale),
+        misfit=_other_number,
+    )
 
 
 Maker = Callable[..., Awaitable[tuple[Any, Sequence[Provenance]]]]
@@ -105,6 +122,8 @@ def makes(
     make: Maker,
     items: Callable[[], Iterator[Item]],
     *,
+    made: Any = Any,
+    misfit: Misfit = lambda item, made: "",
     settings: Any = None,
     total: int | None = None,
 ) -> Stage:
@@ -113,13 +132,30 @@ def makes(
     Args:
         make: takes the payload of an item; returns what was made, ready for JSON, and its calls.
             The outcome has it under `made`.
+        made: the type of it, as pydantic checks types; Any: not checked.
+        misfit: what of it cannot be made of an item; "" if nothing is wrong with it.
     """
 
     async def ask(item: Item) -> Judged:
-        made, calls = await make(*(item.payload or ()))
-        return Judged({"made": made}, tuple(calls))
+        found, calls = await make(*(item.payload or ()))
+        return Judged({"made": found}, tuple(calls))
 
-    return Stage(name, judges, items, ask, settings, total=total)
+    return Stage(
+        name,
+        judges,
+        items,
+        ask,
+        settings,
+        total=total,
+        values=made_of(made),
+        misfit=lambda item, values: misfit(item, values["made"]),
+    )
+
+
+def _other_number(item: Item, values: Any) -> str:
+    wanted = next((len(part) for part in item.payload or () if isinstance(part, list)), 1)
+    n = len(values["verdicts"])
+    return "" if n == wanted else f"verdicts: {n} of them, wanted {wanted}"
 
 
 def asked_of(judge: ItemJudge, item: Item) -> list[dict[str, Any]]:

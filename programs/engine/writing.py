@@ -1,22 +1,12 @@
-"""What the disk refuses to take, told as one line, and where possible before anything is asked."""
+"""Paths that cannot be written are reported before anything is asked."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from ...records.reading.problems import InputError
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Write to `path` in here. Raises: InputError that names it, for any OSError."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from None
+from ...records.writing.files import writing
 
 
 def check_writable(path: Path) -> None:

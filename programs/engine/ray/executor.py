@@ -21,7 +21,7 @@ from ..panel import Panel
 from ..stage import Pending, Work
 from .cluster import connect, parts, worker
 from .dealing import Deal
-from .leases import Lease, Leases
+from .leases import Allowance, Lease, Leases
 from .shipping import packed
 
 if TYPE_CHECKING:
@@ -109,8 +109,9 @@ class RayExecutor:
 class _StageOnRay:
     """One stage: each worker is fed until nothing is left, or its part of the budget is spent.
 
-    An item that a worker's part does not do for is asked again when no other has anything under
-    way, with all that is left; if that is not enough either, the limit is reached.
+    An item that a worker's part does not do for, or of which nobody knows what it takes, is asked
+    again when no other has anything under way, with all that is left; if that is not enough
+    either, the limit is reached.
     """
 
     def __init__(self, executor: RayExecutor, number: int, work: Work, deal: Deal) -> None:
@@ -166,6 +167,7 @@ class _StageOnRay:
     async def _feed(self, slot: _Slot, *, is_alone: bool = False) -> None:
         """Keep a worker busy, and what it finishes, until there is nothing to take for it."""
         share = 1.0 if is_alone else 1 / len(self._executor.slots)
+        by_itself = is_alone or len(self._executor.slots) == 1
         held: dict[int, Pending] = {}
         unsent: list[Pending] = []
         room = at_once = slot.config.run.concurrency
@@ -180,8 +182,9 @@ class _StageOnRay:
             unsent += new
             asked = [(pending.number, pending.item) for pending in unsent]
             limits = self._leases.grant(slot.lease, share)
+            allowance = Allowance(limits, self._leases.seen, by_itself)
             try:
-                answer = slot.handle.exchange.remote(self._number, asked, limits)
+                answer = slot.handle.exchange.remote(self._number, asked, allowance)
                 report: Report = await _result(answer)
             except _Died as error:
                 self._bury(slot, error)
@@ -193,7 +196,7 @@ class _StageOnRay:
                 unsent = list(held.values())
                 continue
             slot.deaths, unsent = 0, []
-            self._leases.report(slot.lease, report.usage, report.counted)
+            self._leases.report(slot.lease, report.usage, report.counted, report.seen)
             for number, outcome in report.finished:
                 self._finish(slot, held.pop(number), outcome, is_alone)
             room = at_once + 2 * len(report.finished)  # enough to do until the next report

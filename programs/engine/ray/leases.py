@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import NamedTuple
 
 from ....backends.budget import Budget, Usage
+from ....backends.spending.sizes import Seen
 from ....records.judgements import Reason, Unjudged
 
 LIMITS = ("max_calls", "max_tokens", "max_cost")
@@ -22,21 +25,40 @@ class Lease:
     granted: dict[str, float] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0.0))
 
 
+class Allowance(NamedTuple):
+    """How far a worker's spending may go, by limit, and how large requests were elsewhere.
+
+    `is_alone`: no other worker has anything under way.
+    """
+
+    limits: Mapping[str, float]
+    seen: Mapping[str, Seen]
+    is_alone: bool
+
+
 class Leases:
-    """Grants that together never pass the limits of a budget, whose usage is kept up to date."""
+    """Grants that together never pass the limits of a budget, whose usage is kept up to date.
+
+    Attributes:
+        seen: how large requests were, with any worker.
+    """
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._limits = {n: getattr(budget, n) for n in LIMITS if getattr(budget, n) is not None}
         self._leases: list[Lease] = []
+        self.seen = budget.seen
 
     def open(self) -> Lease:
         """The lease of a new worker, which has spent nothing."""
         self._leases.append(Lease())
         return self._leases[-1]
 
-    def report(self, lease: Lease, usage: Usage, counted: dict[str, float]) -> None:
-        """Note what a worker has spent since it started."""
+    def report(
+        self, lease: Lease, usage: Usage, counted: dict[str, float], seen: Mapping[str, Seen]
+    ) -> None:
+        """Note what a worker has spent, and seen, since it started."""
+        self._budget.learn(seen)
         total = self._budget.usage
         for name in (each.name for each in fields(Usage)):
             more = getattr(usage, name) - getattr(lease.usage, name)
@@ -44,12 +66,16 @@ class Leases:
         lease.usage, lease.counted = usage, counted
 
     def grant(self, lease: Lease, share: float) -> dict[str, float]:
-        """How far a worker may go, by limit: a share of what is left, as far as it is free."""
+        """How far a worker may go, by limit: a share of what is left, as far as it is free.
+
+        What was granted before stands: since its last report it may have gone up to there.
+        """
         for name, limit in self._limits.items():
             left = limit - sum(each.counted[name] for each in self._leases)
             others = sum(each.granted[name] for each in self._leases if each is not lease)
             more = max(0.0, min(left * share, limit - others - lease.counted[name]))
-            lease.granted[name] = lease.counted[name] + (more if name == "max_cost" else int(more))
+            upto = lease.counted[name] + (more if name == "max_cost" else int(more))
+            lease.granted[name] = min(limit, max(lease.granted[name], upto))
         return {name: lease.granted[name] for name in self._limits}
 
     def settle(self, lease: Lease) -> None:

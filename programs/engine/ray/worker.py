@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
@@ -12,21 +12,24 @@ from typing import NamedTuple
 
 from ....backends.budget import Budget, Usage
 from ....backends.cache import ReplyCache
+from ....backends.spending.sizes import Seen
 from ....records.judgements import Outcome
 from ...config.sections import Config
 from ..panel import Panel, open_cache
 from ..stage import Ask, Item, outcome_of
+from .leases import Allowance
 from .shipping import unpacked
 
 LONGEST_S = 0.05  # for which a finished judgement waits for others, so that few messages carry many
 
 
 class Report(NamedTuple):
-    """What a worker has finished since the last one, and what it has spent since it started."""
+    """What a worker has finished since the last one, and has spent and seen since it started."""
 
     finished: list[tuple[int, Outcome]]
     usage: Usage
     counted: dict[str, float]
+    seen: dict[str, Seen]
 
 
 class Worker:
@@ -63,20 +66,21 @@ class Worker:
         self._ask, self._number = unpacked(ask, self._panel), number
 
     async def exchange(
-        self, stage: int, new: Sequence[tuple[int, Item]], limits: Mapping[str, float]
+        self, stage: int, new: Sequence[tuple[int, Item]], allowance: Allowance
     ) -> Report:
         """Take new items, and wait until some of those held are finished.
 
         Args:
             stage: number of the stage that they are of, which has begun.
             new: with their places in the stage's order.
-            limits: how far this worker's spending may go, by limit.
         Raises: EndpointUnusable, InputError; what an item met that is no JudgeError.
         """
         if stage != self._number:
             raise RuntimeError(f"items of stage {stage} while it is {self._number}")
-        for name, limit in limits.items():
+        for name, limit in allowance.limits.items():
             setattr(self._budget, name, limit)
+        self._budget.is_shared = not allowance.is_alone
+        self._budget.learn(allowance.seen)
         self._n_held += len(new)
         for number, item in new:
             task = asyncio.create_task(self._judge(self._ask, number, item))
@@ -89,7 +93,8 @@ class Worker:
         if self._error is not None:
             raise self._error
         finished, self._finished = self._finished, []
-        return Report(finished, copy(self._budget.usage), self._budget.counted())
+        budget = self._budget
+        return Report(finished, copy(budget.usage), budget.counted(), budget.seen)
 
     async def close(self) -> None:
         """Cancel what is under way, put replies away and let go of connections."""

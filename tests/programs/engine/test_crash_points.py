@@ -5,12 +5,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from crash_points import Crash, crash_at
+from crash_points import crash_at
 from mock_batches import MockBatches
 
 from nuggetjudge.programs.build.crux import build_crux
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.run import judge_collection
+from nuggetjudge.records.reading.problems import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 POINTS = 8  # of all writes, spread over the run
@@ -40,7 +41,10 @@ def test_a_run_or_build_goes_on_from_any_write(work, tmp_path, monkeypatch):
     n = len(writes)
     for number in sorted({1, 2, n - 1, n, *range(1, n, max(1, n // POINTS))}):
         folder = tmp_path / f"crashed-{number}"
-        with pytest.raises(Crash), crash_at(number, folder, monkeypatch):
+        with (
+            pytest.raises(InputError, match="cannot be written"),
+            crash_at(number, folder, monkeypatch),
+        ):
             work(folder)
         assert not (folder / "manifest.json").exists()
         with crash_at(None, folder, monkeypatch) as again:
@@ -63,7 +67,10 @@ def test_a_run_by_batches_goes_on_from_any_write_to_its_ledger(tmp_path, monkeyp
     for number in steps:
         folder = tmp_path / f"crashed-{number}"
         with MockBatches() as server:
-            with pytest.raises(Crash), crash_at(number, folder, monkeypatch):
+            with (
+                pytest.raises(InputError, match="cannot be written"),
+                crash_at(number, folder, monkeypatch),
+            ):
                 run(server, folder)
             run(server, folder)
             times = Counter(json.dumps(request.body) for request in server.requests)

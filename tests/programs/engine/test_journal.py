@@ -1,5 +1,6 @@
 """The journal survives kills, is read again by content, and refuses what it did not write."""
 
+import errno
 import os
 import random
 import tracemalloc
@@ -7,6 +8,7 @@ import tracemalloc
 import pytest
 
 from nuggetjudge.programs.engine.journal import MOST_WAITING, Journal
+from nuggetjudge.programs.engine.outcomes import verdicts_on
 from nuggetjudge.records.judgements import Judged, Provenance, Reason, Unjudged
 from nuggetjudge.records.reading.problems import InputError
 
@@ -126,13 +128,66 @@ def test_two_items_with_one_digest_share_an_outcome(written, path):
     [b"garbage\n", b"{}\n", b"[]\n", b"3\n", b'{"d": "xyz"}\n', b'{"d": 5, "v": {}}\n', b"\n",
      b'{"d": "0000000000000001"}\n', b'{"d": "0000000000000001", "v": {}}\n',
      b'{"d": "1ffffffffffffffff", "v": {}, "p": []}\n', b'{"d": "-1", "v": {}, "p": []}\n',
-     b'{"d": "0000000000000001", "u": 3}\n', b"\xff\xfe\n"],
+     b'{"d": "0000000000000001", "u": 3}\n', b"\xff\xfe\n",
+     b'{"d": "0000000000000001", "v": {}, "u": ["error", "", ""], "p": []}\n',
+     b'{"d": "0000000000000001", "u": ["lost", "", ""], "p": []}\n',
+     b'{"d": "0000000000000001", "v": {}, "p": [["m", "stop", 1, 1]]}\n',
+     b'{"d": "0000000000000001", "v": {}, "p": [["m", "stop", "1", 0, 1, 1, false]]}\n',
+     b'{"d": "0000000000000001", "v": {}, "p": [["m", "stop", -1, 0, 1, 1, false]]}\n',
+     b'{"d": "0000000000000001", "v": {}, "p": [["m", "stop", 1, 0, 1, 1, "no"]]}\n'],
 )  # fmt: skip
 def test_a_line_of_something_else_is_named(line, written, path):
     whole = written((1, FULL)).read_bytes()
     path.write_bytes(whole + line + whole)
     with pytest.raises(InputError, match=r"support\.jsonl:2: not a journal line"):
         Journal(path)
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [({"verdicts": [{"label": "ful"}]}, "verdicts.0.label: wanted one of no, yes, got 'ful'"),
+     ({"verdicts": [{"label": 3}]}, "verdicts.0.label: Input should be a valid string, got 3"),
+     ({"verdicts": [{"label": "yes", "score": "high"}]}, "verdicts.0.score: .* got 'high'"),
+     ({"verdicts": [{"label": "yes", "notes": ""}]}, "verdicts.0.notes: no such setting"),
+     ({"verdicts": {}}, "verdicts: Input should be a valid list"),
+     ({"label": "yes"}, "verdicts: Field required")],
+)  # fmt: skip
+def test_values_of_another_stage_or_scale_are_named_with_what_was_wanted(
+    values, what, written, path
+):
+    written((1, Judged({"verdicts": [{"label": "yes", "score": 1}]}, (CALL,))), (2, Judged(values)))
+    with pytest.raises(InputError, match=rf"support\.jsonl:2: not a journal line \({what}"):
+        Journal(path, values=verdicts_on(("no", "yes")))
+
+
+def test_half_a_write_of_a_full_disk_ruins_nothing_that_is_written_later(path, monkeypatch):
+    write, journal = os.write, Journal(path)
+    journal.write(0, 1, FULL)
+    monkeypatch.setattr(os, "write", half := Half(write))
+    with pytest.raises(InputError, match=r"support\.jsonl: cannot be written \(No space left"):
+        journal.write(1, 2, NONE)
+    assert half.n == 2  # some of it was taken, and then nothing
+    monkeypatch.setattr(os, "write", write)
+    journal.write(2, 3, FULL)
+    assert [journal.outcome(n) for n in range(3)] == [FULL, NONE, FULL]
+    journal.close()
+    again = Journal(path)
+    assert [again.recall(n, digest) for n, digest in enumerate((1, 2, 3))] == [True] * 3
+    assert [again.outcome(n) for n in range(3)] == [FULL, NONE, FULL]
+    again.close()
+
+
+class Half:
+    """Takes half of the first write and nothing after it."""
+
+    def __init__(self, write):
+        self.write, self.n = write, 0
+
+    def __call__(self, file, data):
+        self.n += 1
+        if self.n > 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self.write(file, bytes(data)[: len(data) // 2])
 
 
 def test_long_outcomes_are_read_whole(written, path):

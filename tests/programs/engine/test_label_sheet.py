@@ -53,8 +53,9 @@ def test_other_texts_stay_as_they_are(tmp_path, text):
     assert found.n_unlabelled == 2
 
 
-@pytest.mark.parametrize("name", [f"{'x' * 300}.csv", "folder/sheet.jsonl"])
+@pytest.mark.parametrize("name", [f"{'x' * 300}.csv", "file/sheet.jsonl"])
 def test_a_place_that_cannot_be_written_is_named(tmp_path, name):
+    (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match=r"cannot be written \("):
         write_sheet(tmp_path / name, [row()], Problems())
 

@@ -91,6 +91,31 @@ def test_files_that_no_run_wrote_are_not_replaced(tmp_path, name):
     assert files(tmp_path) == {name: "mine"}
 
 
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.jsonl.part", "manifest.json.part"])
+def test_no_link_in_the_folder_is_followed(name, tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.write_text("theirs")
+    folder = tmp_path / "out"
+    publish(folder, "old")
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(theirs)
+    publish(folder, "new")
+    assert theirs.read_text() == "theirs"
+    assert not any(path.is_symlink() for path in folder.iterdir())
+    assert json.loads(files(folder)["labels.jsonl"]) == {"text": "new"}
+
+
+@pytest.mark.parametrize("name", ["journal", "journal/lock"])
+def test_a_journal_is_no_link(name, tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (tmp_path / "out" / name).parent.mkdir(parents=True)
+    (tmp_path / "out" / name).symlink_to(theirs if name == "journal" else theirs / "lock")
+    with pytest.raises(InputError, match=f"{name}: is a link, which is not followed"):
+        publish(tmp_path / "out", "new")
+    assert list(theirs.iterdir()) == []
+
+
 def test_outcomes_are_counted_by_what_they_stand_for_and_the_missing_listed(tmp_path):
     call = Provenance(model="m", prompt_tokens=5)
     with Results(tmp_path, NAMES) as results:

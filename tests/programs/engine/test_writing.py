@@ -8,16 +8,8 @@ from nuggetjudge.programs.engine.writing import (
     check_writable,
     check_writable_file,
     check_writable_folder,
-    writing,
 )
 from nuggetjudge.records.reading.problems import InputError
-
-
-def test_what_the_disk_refuses_names_the_place_and_the_reason(tmp_path):
-    path = tmp_path / "none" / "j.json"
-    with pytest.raises(InputError) as error, writing(path):
-        path.write_text("x", encoding="utf-8")
-    assert str(error.value) == f"{path}: cannot be written (No such file or directory)"
 
 
 def test_a_new_or_old_place_in_a_folder_is_fine_and_stays_as_it_is(tmp_path, monkeypatch):

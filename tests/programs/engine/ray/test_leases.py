@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.backends.budget import Budget, Usage
+from nuggetjudge.backends.spending.sizes import Seen
 from nuggetjudge.programs.engine.ray.leases import Leases
 from nuggetjudge.records.judgements import Reason, Unjudged
 
@@ -14,7 +15,11 @@ STEPS = st.lists(st.tuples(st.integers(0, 2), st.floats(0, 1), ENDS), max_size=4
 
 def spent(requests, dollars=0.0):
     counted = {"max_calls": requests, "max_tokens": 0, "max_cost": dollars}
-    return Usage(requests=requests, cost=dollars), counted
+    return Usage(requests=requests, cost=dollars), counted, {}
+
+
+def claimed(tokens):
+    return Usage(), {"max_calls": 0, "max_tokens": tokens, "max_cost": 0.0}, {}
 
 
 @given(st.integers(1, 50), STEPS)
@@ -65,3 +70,29 @@ def test_a_refusal_names_the_limit_of_the_run_and_not_of_the_lease():
     assert leases.refusal(refused).detail == "max_cost 2.5 reached, not asked"
     assert budget.reached == "max_cost 2.5"
     assert leases.is_reached
+
+
+def test_what_was_granted_stands_until_a_worker_is_idle():
+    leases = Leases(Budget(max_tokens=100))
+    first, second = leases.open(), leases.open()
+    assert leases.grant(first, 0.5) == {"max_tokens": 50}
+    leases.report(second, *claimed(40))
+    assert leases.grant(first, 0.1) == {"max_tokens": 50}  # it may be there already
+    leases.settle(first)
+    assert leases.grant(second, 1.0) == {"max_tokens": 100}
+
+
+def test_what_a_worker_claims_beyond_the_limit_is_no_grant():
+    leases = Leases(Budget(max_tokens=100))
+    lease = leases.open()
+    leases.grant(lease, 1.0)
+    leases.report(lease, *claimed(900))
+    assert leases.grant(lease, 1.0) == {"max_tokens": 100}
+
+
+def test_what_one_worker_saw_the_others_know():
+    leases = Leases(Budget(max_tokens=100))
+    for longest in (50, 30):
+        seen = {"model judge": Seen(n=longest, longest=longest, densest=0.3)}
+        leases.report(leases.open(), *spent(1)[:2], seen)
+    assert leases.seen == {"model judge": Seen(n=50, longest=50, densest=0.3)}
