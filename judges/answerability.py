@@ -63,7 +63,7 @@ class AnswerabilityGrader(ItemJudge):
     kind = "ratings"
     key = ANSWERABILITY_KEY
     inputs = ("question", "context")
-    held = "context"
+    source = "context"
     scale = RATING_SCALE
     gains: Mapping[str, float] = {grade: int(grade) / 5 for grade in RATING_SCALE}
     twins: Mapping[str, Twin] = {"grade_one": grade_answer, "grade_each": grade_answers}

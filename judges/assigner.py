@@ -64,7 +64,7 @@ class NuggetAssigner(ItemJudge):
     kind = "nuggets"
     key = NUGGET_KEY
     inputs = ("question", "answer", "nugget")
-    held = "answer"
+    source = "answer"
     listed = "nugget"
     predictor, output = "assign", "verdicts"
     twins: Mapping[str, Twin] = {"assign": lexical.assign_nuggets}

@@ -30,13 +30,13 @@ def answers(judge: ItemJudge, items: Iterable[Asked]) -> list[list[int]]:
     A judge that lists an input takes together what is asked about one answer, wherever it stands:
     items that share every other input, and every id but that of the listed one (`nugget_id`, or
     `question_id` of a list of questions). Where items have no such id, those that share topic and
-    run. Other judges take each item alone. Only places and a hash of each answer are held in
+    run. Other judges take each item alone. Only indexes and a hash of each answer are held in
     memory.
     """
     groups: dict[bytes | int, list[int]] = {}
-    for place, item in enumerate(items):
-        key = place if judge.listed is None else _answer(judge.listed, judge.inputs, item)
-        groups.setdefault(key, []).append(place)
+    for index, item in enumerate(items):
+        key = index if judge.listed is None else _answer(judge.listed, judge.inputs, item)
+        groups.setdefault(key, []).append(index)
     return list(groups.values())
 
 
@@ -56,19 +56,30 @@ async def judge_items(
 
     Raises: EndpointUnusable when no request can succeed.
     """
+    return await judge_calls(judge, items, calls(judge, items), concurrency=concurrency)
+
+
+async def judge_calls(
+    judge: ItemJudge,
+    items: Sequence[Asked],
+    together: Iterable[list[int]],
+    *,
+    concurrency: int = 32,
+) -> list[tuple[Verdict | Unjudged, Provenance | None]]:
+    """As `judge_items`, with the places of the items that go into one call each."""
     outcomes: dict[int, tuple[Verdict | Unjudged, Provenance | None]] = {}
-    waiting = iter(calls(judge, items))
+    waiting = iter(together)
 
     async def work(waiting: Iterator[list[int]]) -> None:
-        for places in waiting:
-            topic_id = items[places[0]].ids.get("topic_id")
+        for indexes in waiting:
+            topic_id = items[indexes[0]].ids.get("topic_id")
             try:
-                verdicts, call = await judge.verdicts([items[i].inputs for i in places], topic_id)
+                verdicts, call = await judge.verdicts([items[i].inputs for i in indexes], topic_id)
             except JudgeError as error:
                 missing = Unjudged(error.reason, error.detail, error.raw)
-                outcomes.update((i, (missing, None)) for i in places)
+                outcomes.update((i, (missing, None)) for i in indexes)
             else:
-                for n, (i, verdict) in enumerate(zip(places, verdicts, strict=True)):
+                for n, (i, verdict) in enumerate(zip(indexes, verdicts, strict=True)):
                     outcomes[i] = (verdict, call if n == 0 else None)
 
     async with task_group() as group:

@@ -68,7 +68,7 @@ class EntailmentJudge(ItemJudge):
     kind = "keypoints"
     key = KEY_POINT_KEY
     inputs = ("key_point", "response")
-    held = "response"
+    source = "response"
     evidence = "evidence"
     scale = ENTAILMENT_SCALE
     gains: Mapping[str, float] = {"no": 0.0, "neutral": 0.0, "yes": 1.0}

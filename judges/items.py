@@ -22,11 +22,11 @@ class ItemJudge(Judge):
         name: as in a config, e.g. "support".
         kind, key: what its label files hold, and the ids that name an item in them.
         inputs: what one item is judged by, in the words of its label files.
-        held: the input that the others are looked for in, whose words the lexical score weighs.
+        source: the input that the others are looked for in, whose words the lexical score weighs.
         listed: the input of which one call takes up to `window`; the items of a call share all
             others. None: one item a call.
         predictor, output: the question asked, and the field of the reply that holds the labels.
-        evidence: the field of the reply that quotes `held`; None: the judge quotes nothing.
+        evidence: the field of the reply that quotes `source`; None: the judge quotes nothing.
         scale: the labels, worst to best. gains: what each is worth, in [0, 1].
         is_ordered: whether the labels have an order; if not, only unweighted figures apply.
         correction: how scores become labels, from fitting; None: the model's labels stand.
@@ -36,7 +36,7 @@ class ItemJudge(Judge):
     kind: ClassVar[LabelKind]
     key: tuple[str, ...]
     inputs: tuple[str, ...]
-    held: str | None = None
+    source: str | None = None
     listed: str | None = None
     predictor: str
     output: str
@@ -150,6 +150,6 @@ class ItemJudge(Judge):
         verdict = Verdict(str(label), score, chances)
         if self.correction is not None:
             verdict = self.correction.verdict(verdict, self.scale, topic_id)
-        if self.evidence is None or self.held is None:
+        if self.evidence is None or self.source is None:
             return verdict
-        return verdict.quoting(reply.at(self.evidence, key)[0], item[self.held])
+        return verdict.quoting(reply.at(self.evidence, key)[0], item[self.source])

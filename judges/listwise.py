@@ -17,7 +17,7 @@ from .lexical import ranking as lexical_ranking
 class Order(NamedTuple):
     """The passages of one call in order, and what had to be mended in the reply."""
 
-    places: tuple[int, ...]  # from 0, best first; each place once
+    indexes: tuple[int, ...]  # from 0, best first; each index once
     doubled: int = 0  # mentions of a passage after its first
     unknown: int = 0  # numbers that no passage has
     lost: int = 0  # passages that were not mentioned
@@ -79,13 +79,13 @@ def permutation(numbers: Sequence[int], n: int) -> Order:
     Raises: JudgeOutputError if none of them is the number of a passage.
 
     >>> permutation([3, 1, 3, 9], 4)
-    Order(places=(2, 0, 1, 3), doubled=1, unknown=1, lost=2)
+    Order(indexes=(2, 0, 1, 3), doubled=1, unknown=1, lost=2)
     """
     known = [number - 1 for number in numbers if 1 <= number <= n]
     if not known:
         detail = f"none of the {n} passages is named"
         raise JudgeOutputError(Reason.UNPARSEABLE, detail, str(list(numbers)))
     named = dict.fromkeys(known)
-    lost = [place for place in range(n) if place not in named]
+    lost = [index for index in range(n) if index not in named]
     doubled, unknown = len(known) - len(named), len(numbers) - len(known)
     return Order((*named, *lost), doubled, unknown, len(lost))

@@ -83,7 +83,7 @@ class LexicalRule(Row):
     """How the judge answers without a model: by the overlap of one input with another."""
 
     look_for: str = Field(description="the input whose words are looked for")
-    held: str = Field(alias="in", description="the input in which they are looked for")
+    source: str = Field(alias="in", description="the input in which they are looked for")
     cuts: tuple[Share, ...] = Field(description="overlap at which each label but the worst begins")
 
 
@@ -139,7 +139,7 @@ class OwnJudgeDefinition(Row):
         return self
 
     def _check_lexical(self, rule: LexicalRule) -> None:
-        for at, name in (("look_for", rule.look_for), ("in", rule.held)):
+        for at, name in (("look_for", rule.look_for), ("in", rule.source)):
             if name not in self.inputs:
                 raise ValueError(f"lexical.{at}: no input {name!r}; there is {_all(self.inputs)}")
         if not self.ordered:
@@ -195,7 +195,7 @@ class OwnJudge(ItemJudge):
         self.is_ordered = definition.ordered
         self.judge = dspy.Predict(_signature(definition))
         if (rule := definition.lexical) is not None:
-            self.held = rule.held
+            self.source = rule.source
             self.scorers = {"judge": self.weighted_scorer({})}
             self.twins = {"judge": self._twin}
 
@@ -205,7 +205,7 @@ class OwnJudge(ItemJudge):
             return super().weighted_scorer(words)
 
         def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
-            return {"label": weighted_overlap(inputs[rule.look_for], inputs[rule.held], words)}
+            return {"label": weighted_overlap(inputs[rule.look_for], inputs[rule.source], words)}
 
         return score
 
@@ -247,8 +247,8 @@ def read_own_judge(path: Path) -> OwnJudgeDefinition:
             return OwnJudgeDefinition.model_validate(data)
         except ValidationError as error:
             wrong = [plain_error(found) for found in error.errors(include_url=False)]
-    told = [f"{path}:{line_of(at, lines)}: {'.'.join(at)}: {what}" for at, what in wrong]
-    raise InputError("\n".join(dict.fromkeys(told)))
+    complaints = [f"{path}:{line_of(at, lines)}: {'.'.join(at)}: {what}" for at, what in wrong]
+    raise InputError("\n".join(dict.fromkeys(complaints)))
 
 
 def _signature(definition: OwnJudgeDefinition) -> type[dspy.Signature]:

@@ -40,7 +40,7 @@ class RelevanceJudge(ItemJudge):
     kind = "relevance"
     key = RELEVANCE_KEY
     inputs = ("question", "passage")
-    held = "passage"
+    source = "passage"
     predictor, output = "judge", "grade"
     scale = ("0", "1", "2", "3")
     gains: Mapping[str, float] = {"0": 0.0, "1": 1 / 3, "2": 2 / 3, "3": 1.0}

@@ -27,7 +27,7 @@ class PickPassage(dspy.Signature):  # type: ignore[misc]
 
 
 class SetwiseRanker(Judge):
-    """Picks the best passage of a set: `judge(question=, passages=[...]).best`, its place from 0.
+    """Picks the best passage of a set: `judge(question=, passages=[...]).best`, its index from 0.
 
     For the best ten of many see retrieval.windows.setwise_top.
 
@@ -48,7 +48,7 @@ class SetwiseRanker(Judge):
         return dspy.Prediction(best=(await self.best(question, passages))[0])
 
     async def best(self, question: str, passages: Sequence[str]) -> tuple[int, Provenance]:
-        """The place of the best passage, and the provenance of the call."""
+        """The index of the best passage, and the provenance of the call."""
         if len(passages) < 2:
             raise ValueError(f"wanted 2 or more passages to choose from, got {len(passages)}")
         numbered = {str(number): text for number, text in enumerate(passages, 1)}

@@ -40,7 +40,7 @@ class SupportJudge(ItemJudge):
     kind = "support"
     key = SUPPORT_KEY
     inputs = ("sentence", "passage")
-    held = "passage"
+    source = "passage"
     predictor, output = "judge", "verdict"
     scale = SUPPORT_SCALE
     gains: Mapping[str, float] = {str(label): gain for label, gain in SUPPORT_WEIGHTS.items()}

@@ -1,4 +1,4 @@
-"""The same judge asked in another form: its labels, or its inputs, in another order."""
+"""The same judge asked in another form: other orders, other fields, without its model."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any, get_args, get_origin
 
 import dspy
 
+from ..backends import open_backend
+from ..backends.config import ModelConfig
 from .items import ItemJudge
 
 
@@ -51,6 +53,41 @@ def with_first_input(judge: ItemJudge, name: str) -> ItemJudge:
         raise ValueError(f"{name!r} is not one of {', '.join(signature.input_fields)}")
     others = [field for field in signature.fields if field != name]
     return _with_fields(judge, {}, [name, *others])
+
+
+def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
+    """A copy of the judge that is shown one input more, before the others.
+
+    Raises: ValueError if it has an input or output of that name.
+    """
+    signature = _signature(judge)
+    if name in signature.fields or name in judge.inputs:
+        raise ValueError(f"{name!r} is a field of the {judge.name} judge")
+    twin: ItemJudge = judge.deepcopy()
+    predict = getattr(twin, judge.predictor)
+    predict.signature = signature.prepend(name, dspy.InputField(desc=desc), str)
+    predict.signature.__name__ = signature.__name__  # DSPy calls the new one StringSignature
+    twin.inputs = (*judge.inputs, name)
+    return twin
+
+
+def without_evidence(judge: ItemJudge) -> ItemJudge:
+    """A copy of the judge that is asked for its labels alone, without the words that it goes by."""
+    fields = _signature(judge).fields
+    twin = _with_fields(judge, {}, [name for name in fields if name != judge.evidence])
+    twin.evidence = None
+    return twin
+
+
+def with_lexical(judge: ItemJudge) -> ItemJudge | None:
+    """The lexical judge in the place of another; None where it has no rule, or is the judge."""
+    assert judge.backend is not None
+    if judge.backend.config.way == "lexical" or judge.prompt(judge.predictor).twin is None:
+        return None
+    twin: ItemJudge = judge.deepcopy()
+    twin.backend = open_backend(ModelConfig(model="lexical"))
+    twin.correction = None  # fitted to the model's scores
+    return twin
 
 
 def _signature(judge: ItemJudge) -> Any:

@@ -19,7 +19,7 @@ NEAREST = 0.001  # to 0 and 1 of a score taken as log-odds
 
 
 class OrdinalCurve(Row):
-    """P(label >= j) = 1 / (1 + exp(thresholds[j-1] - slope * place)), for j = 1..k-1.
+    """P(label >= j) = 1 / (1 + exp(thresholds[j-1] - slope * position)), for j = 1..k-1.
 
     For two labels this is Platt's sigmoid.
     """
@@ -38,15 +38,15 @@ class OrdinalCurve(Row):
         """k."""
         return len(self.thresholds) + 1
 
-    def at_least(self, place: float) -> list[float]:
+    def at_least(self, position: float) -> list[float]:
         """P(label >= j) for j = 1..k-1, descending."""
-        return [_logistic(self.slope * place - threshold) for threshold in self.thresholds]
+        return [_logistic(self.slope * position - threshold) for threshold in self.thresholds]
 
 
 class IsotonicCurve(Row):
     """P(label >= j) by straight lines between knots, level beyond the first and the last.
 
-    `shares[j-1]` holds it at each of `places`; it never falls as the place rises.
+    `shares[j-1]` holds it at each of `places`; it never falls as the position rises.
     """
 
     kind: Literal["isotonic"] = "isotonic"
@@ -61,7 +61,7 @@ class IsotonicCurve(Row):
                 raise ValueError(f"shares of label {j}: {len(row)} for {len(self.places)} places")
             _ascending(f"shares of label {j}", row)
         for column in zip(*self.shares, strict=True):
-            _ascending("shares of a place, last label first", column[::-1])
+            _ascending("shares of a position, last label first", column[::-1])
         return self
 
     @property
@@ -69,21 +69,21 @@ class IsotonicCurve(Row):
         """k."""
         return len(self.shares) + 1
 
-    def at_least(self, place: float) -> list[float]:
+    def at_least(self, position: float) -> list[float]:
         """P(label >= j) for j = 1..k-1, descending."""
-        right = bisect_right(self.places, place)
+        right = bisect_right(self.places, position)
         if right in (0, len(self.places)):
             return [row[max(0, right - 1)] for row in self.shares]
         low, high = self.places[right - 1 : right + 1]
-        along = (place - low) / (high - low)
+        along = (position - low) / (high - low)
         return [row[right - 1] + along * (row[right] - row[right - 1]) for row in self.shares]
 
 
 class Correction(Row):
     """From a judge's score to the label that people would give.
 
-    A score becomes a place (its log-odds if `log_odds`, else itself) and is moved by the shift of
-    its topic; `cuts` and `curve` are on that place.
+    A score becomes a position (its log-odds if `log_odds`, else itself) and is moved by the shift
+    of its topic; `cuts` and `curve` are on that position.
 
     Attributes:
         cuts: k-1 ascending places, one for each label but the lowest; a label is given from its
@@ -129,7 +129,7 @@ class Correction(Row):
             return len(self.cuts) + 1
         return self.curve.n_labels if self.curve is not None else None
 
-    def place(self, score: float, topic_id: str | None = None) -> float:
+    def position(self, score: float, topic_id: str | None = None) -> float:
         """Where the score of an item of that topic lies for the cuts and the curve."""
         if self.log_odds:
             score = min(max(score, NEAREST), 1 - NEAREST)
@@ -140,13 +140,13 @@ class Correction(Row):
         """The verdict as people would give it; as it is where there are neither cuts nor curve.
 
         Args:
-            verdict: the judge's own. Without a score its label's place on the scale is the score,
-                from 0 (worst) to 1 (best).
+            verdict: the judge's own. Without a score its label's position on the scale is the
+                score, from 0 (worst) to 1 (best).
             scale: the judge's labels, worst to best.
             topic_id: the item's topic; None, or one without labels: no shift.
 
-        Returns: the label; with a curve also the probabilities, and their mean place on the scale
-            as score. Raises: ValueError if the correction is for another number of labels.
+        Returns: the label; with a curve also the probabilities, and their mean position on the
+            scale as score. Raises: ValueError if the correction is for another number of labels.
         """
         if self.cuts is None and self.curve is None:
             return verdict
@@ -154,15 +154,15 @@ class Correction(Row):
         score = verdict.score
         if score is None:
             score = list(scale).index(verdict.label) / (len(scale) - 1)
-        place = self.place(score, topic_id)
+        position = self.position(score, topic_id)
         if self.curve is None:
             assert self.cuts is not None
-            return Verdict(_pick(labels, self.cuts, place), score)
-        reached = self.curve.at_least(place)
+            return Verdict(_pick(labels, self.cuts, position), score)
+        reached = self.curve.at_least(position)
         if len(reached) != len(labels) - 1:
             raise ValueError(f"a correction for {len(reached) + 1} labels, the scale has {labels}")
         if self.cuts is not None:
-            label = _pick(labels, self.cuts, place)
+            label = _pick(labels, self.cuts, position)
         else:
             label = labels[sum(chance >= 0.5 for chance in reached)]
         chances = [high - low for high, low in pairwise([1.0, *reached, 0.0])]
@@ -170,10 +170,10 @@ class Correction(Row):
         return Verdict(label, expected, dict(zip(labels, chances, strict=True)))
 
 
-def _pick(labels: Sequence[str], cuts: Sequence[float], place: float) -> str:
+def _pick(labels: Sequence[str], cuts: Sequence[float], position: float) -> str:
     if len(cuts) != len(labels) - 1:
         raise ValueError(f"{len(cuts)} cuts, wanted {len(labels) - 1} for {list(labels)}")
-    return labels[sum(place >= cut for cut in cuts)]
+    return labels[sum(position >= cut for cut in cuts)]
 
 
 def _logistic(logit: float) -> float:

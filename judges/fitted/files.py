@@ -103,6 +103,6 @@ def read_judge_file(path: Path) -> JudgeFile:
         return JudgeFile.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        told = [*map(str, first["loc"]), first["msg"].removeprefix("Value error, ")]
+        parts = [*map(str, first["loc"]), first["msg"].removeprefix("Value error, ")]
         got = "" if isinstance(first["input"], dict | list) else f", got {first['input']!r:.80}"
-        raise InputError(f"{path}: {': '.join(told)}{got}") from None
+        raise InputError(f"{path}: {': '.join(parts)}{got}") from None

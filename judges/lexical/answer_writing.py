@@ -38,8 +38,8 @@ def write_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
             room -= n
             answer.append((text, source[text]))
     if not answer:
-        told = ((" ".join(p.split()[: inputs["words"]]), n) for n, p in passages.items())
-        answer = [(text, number) for text, number in told if text][:1]
+        texts = ((" ".join(p.split()[: inputs["words"]]), n) for n, p in passages.items())
+        answer = [(text, number) for text, number in texts if text][:1]
     return {
         "answer": [
             {"text": text, "citations": _cited(text, number, passages)[: inputs["citations"]]}

@@ -109,7 +109,7 @@ def _of_sentence(sentence: str) -> list[str]:
 
 
 def _clauses(words: list[str], first: int) -> list[list[str]]:
-    """From each place where a clause starts, the longest complete run of words that fits."""
+    """From each index where a clause starts, the longest complete run of words that fits."""
     starts = [first, *(i for i in range(first + 1, len(words)) if _is_edge(words, i))]
     found = []
     reached = 0
@@ -131,12 +131,12 @@ def _clauses(words: list[str], first: int) -> list[list[str]]:
     return found
 
 
-def _is_edge(words: list[str], place: int) -> bool:
+def _is_edge(words: list[str], index: int) -> bool:
     """Whether a new clause may start with this word."""
-    before, word = words[place - 1], _bare(words[place])
+    before, word = words[index - 1], _bare(words[index])
     if word in _COORDINATING:  # between clauses, not between two nouns
-        after = range(place + 2, min(place + 5, len(words)))
-        return any(_is_verb(words, i) for i in range(1, place)) and any(
+        after = range(index + 2, min(index + 5, len(words)))
+        return any(_is_verb(words, i) for i in range(1, index)) and any(
             _is_verb(words, i) for i in after
         )
     if before[-1] in ",;:" or before in ("-", "–", "—"):
@@ -148,11 +148,11 @@ def _is_edge(words: list[str], place: int) -> bool:
 
 def _cuts(words: list[str], opening: int) -> list[int]:
     """Ends before a prepositional phrase, for a clause that is too long as it is."""
-    places = range(opening + 6, min(opening + MOST_WORDS, len(words) - 1) + 1)
+    indexes = range(opening + 6, min(opening + MOST_WORDS, len(words) - 1) + 1)
     return [
-        place
-        for place in places
-        if _bare(words[place]) in _SAFE_CUTS and not _is_verb(words, place - 1)
+        index
+        for index in indexes
+        if _bare(words[index]) in _SAFE_CUTS and not _is_verb(words, index - 1)
     ]
 
 
@@ -167,16 +167,16 @@ def _opens(word: str) -> bool:
     return word[-1] == "," and (_bare(word) in _OPENERS or word.endswith("ly,"))
 
 
-def _starts_clause(words: list[str], place: int) -> bool:
+def _starts_clause(words: list[str], index: int) -> bool:
     """Whether a word inside a sentence can be the first of a subject."""
-    if place >= len(words) or words[place][-1] in ",;:":
+    if index >= len(words) or words[index][-1] in ",;:":
         return False
-    word = _bare(words[place])
+    word = _bare(words[index])
     if not word or word in _NO_SUBJECT or word.endswith(("ing", "ed")):
         return False
-    if _bare(words[place - 1]) != "that" or word in _ARTICLES:
+    if _bare(words[index - 1]) != "that" or word in _ARTICLES:
         return True
-    near = range(place + 1, min(place + 4, len(words)))  # `that yeasts make`, not `that feeds on`
+    near = range(index + 1, min(index + 4, len(words)))  # `that yeasts make`, not `that feeds on`
     return any(_is_verb(words, i, sure=True) for i in near)
 
 
@@ -197,19 +197,19 @@ def _has_verb(words: list[str], *, sure: bool = False) -> bool:
     commas = [i + 1 for i, word in enumerate(words) if word[-1] == "," and i + 1 < len(words)]
     if _bare(words[0]) in _SUBORDINATING and not commas:
         return False
-    asides = [place for place in commas if _bare(words[place]) in _RELATIVE]
+    asides = [index for index in commas if _bare(words[index]) in _RELATIVE]
     end = asides[0] if asides else len(words) - 1
-    return any(_is_verb(words, place, sure=sure) for place in range(1, end))
+    return any(_is_verb(words, index, sure=sure) for index in range(1, end))
 
 
-def _is_verb(words: list[str], place: int, *, sure: bool = False) -> bool:
+def _is_verb(words: list[str], index: int, *, sure: bool = False) -> bool:
     """Known as a verb or, unless `sure`, looking like a past tense."""
-    word, before = _bare(words[place]), _bare(words[place - 1]) if place else ""
+    word, before = _bare(words[index]), _bare(words[index - 1]) if index else ""
     if before in _NO_VERB_AFTER:
         return False
     if word in _VERBS:
         return True
-    return not sure and word.endswith("ed") and len(word) > 4 and words[place - 1][-1] != ","
+    return not sure and word.endswith("ed") and len(word) > 4 and words[index - 1][-1] != ","
 
 
 def _bare(word: str) -> str:

@@ -35,8 +35,8 @@ def stated(point: str, text: str, weights: Mapping[str, float] = MappingProxyTyp
     """
     heaviest = max(weights.values(), default=1.0)
     worth = {word: weights.get(word, heaviest) for word in content_words(point)}
-    held = worth.keys() & content_words(text)
-    words = math.fsum(worth[word] for word in held) / (math.fsum(worth.values()) or 1.0)
+    shared = worth.keys() & content_words(text)
+    words = math.fsum(worth[word] for word in shared) / (math.fsum(worth.values()) or 1.0)
     return (words + recall(_triples(point), _triples(text))) / 2
 
 

@@ -76,17 +76,17 @@ def word_pairs(text: str) -> frozenset[tuple[str, str]]:
     return frozenset(pairwise(words))
 
 
-def recall(needed: frozenset[Any], held: frozenset[Any]) -> float:
-    """Share of the words `needed` that are `held`, in [0, 1]; 0 if none is needed."""
-    return len(needed & held) / len(needed) if needed else 0.0
+def recall(needed: frozenset[Any], given: frozenset[Any]) -> float:
+    """Share of the words `needed` that are `given`, in [0, 1]; 0 if none is needed."""
+    return len(needed & given) / len(needed) if needed else 0.0
 
 
 def assign_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Three grades by the share of a nugget's content words in the answer."""
-    held = content_words(inputs["answer"])
+    given = content_words(inputs["answer"])
     return {
         "verdicts": {
-            key: _grade(recall(content_words(nugget), held))
+            key: _grade(recall(content_words(nugget), given))
             for key, nugget in inputs["nuggets"].items()
         }
     }
@@ -94,10 +94,10 @@ def assign_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def score_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The share that the grades of `assign_nuggets` go by, for each nugget."""
-    held = content_words(inputs["answer"])
+    given = content_words(inputs["answer"])
     return {
         "verdicts": {
-            key: recall(content_words(nugget), held) for key, nugget in inputs["nuggets"].items()
+            key: recall(content_words(nugget), given) for key, nugget in inputs["nuggets"].items()
         }
     }
 
@@ -165,26 +165,26 @@ def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """
     asked = content_words(inputs["question"])
     passages = list(inputs["passages"].values())
-    told = [*inputs["nuggets"], *(text for passage in passages for text in statements(passage))]
+    texts = [*inputs["nuggets"], *(text for passage in passages for text in statements(passage))]
     words = {
-        text: held for text in told if len(held := content_words(text)) >= FEWEST_CONTENT_WORDS
+        text: given for text in texts if len(given := content_words(text)) >= FEWEST_CONTENT_WORDS
     }
     spread = Counter(w for text in [*passages, *inputs["nuggets"]] for w in content_words(text))
     worth = {w: math.log2(1 + n) * (ASKED if w in asked else 1.0) for w, n in spread.items()}
     chosen: list[str] = []
 
     def gain(text: str) -> float:
-        held = words[text]
-        new = math.fsum(worth[word] for word in held) / math.sqrt(math.sqrt(len(held)))
+        given = words[text]
+        new = math.fsum(worth[word] for word in given) / math.sqrt(math.sqrt(len(given)))
         return new * PRONOUN if _leans_back(text) else new
 
-    heap = [(-gain(text), place, text) for place, text in enumerate(words)]
+    heap = [(-gain(text), index, text) for index, text in enumerate(words)]
     heapq.heapify(heap)
     while heap and len(chosen) < inputs["limit"]:
-        _, place, text = heapq.heappop(heap)
+        _, index, text = heapq.heappop(heap)
         now = -gain(text)
         if heap and now > heap[0][0]:  # worth less since it was put there
-            heapq.heappush(heap, (now, place, text))
+            heapq.heappush(heap, (now, index, text))
         elif all(recall(words[text] - asked, words[old]) < REPEATED for old in chosen):
             chosen.append(text)
             worth |= {word: worth[word] * AGAIN for word in words[text]}

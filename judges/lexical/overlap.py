@@ -1,9 +1,9 @@
 """A finer lexical score, with word weights from the collection's own texts and without labels.
 
 Half of it looks at words, half at letters. The words of the needed text count by how rare they
-are, and have to stand close together: in two neighbouring sentences of the held text. The letters,
-five at a time, see word order, inflections and numbers. docs/calibration.md shows what it gains.
-Without weights it is what the twin of the answerability judge goes by (lexical_answers.py).
+are, and have to stand close together: in two neighbouring sentences of the source. The letters,
+five at a time, see word order, inflections and numbers. docs/trust/calibration.md shows what it
+gains. Without weights it is what the twin of the answerability judge goes by (lexical_answers.py).
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def word_weights(texts: Iterable[str]) -> dict[str, float]:
     }
 
 
-def weighted_overlap(needed: str, held: str, weights: Mapping[str, float]) -> float:
+def weighted_overlap(needed: str, source: str, weights: Mapping[str, float]) -> float:
     """How much of one text another one holds, in [0, 1].
 
     The mean of two shares: of the needed words by weight, in the best two neighbouring sentences
-    of the held text; and of the needed runs of five letters, anywhere in it. 0 for no words.
+    of the source; and of the needed runs of five letters, anywhere in it. 0 for no words.
 
     Args:
         needed: a sentence, nugget or question.
-        held: a passage or answer.
+        source: a passage or answer.
         weights: of `word_weights`; {}: all words weigh the same.
     """
     words = all_words(needed)
@@ -61,8 +61,8 @@ def weighted_overlap(needed: str, held: str, weights: Mapping[str, float]) -> fl
     total = math.fsum(worth[word] for word in words)
     if not total:
         return 0.0
-    best = max(math.fsum(worth[word] for word in words & near) for near in _windows(held))
-    return (best / total + recall(_letter_runs(needed), _letter_runs(held))) / 2
+    best = max(math.fsum(worth[word] for word in words & near) for near in _windows(source))
+    return (best / total + recall(_letter_runs(needed), _letter_runs(source))) / 2
 
 
 @lru_cache(maxsize=4096)

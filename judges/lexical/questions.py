@@ -86,8 +86,8 @@ def split_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
         parts = [whole]
     return {
         "subquestions": [
-            {"text": f"{part[:1].upper()}{part[1:]}?", "kind": _kind(part, is_first=place == 0)}
-            for place, part in enumerate(parts)
+            {"text": f"{part[:1].upper()}{part[1:]}?", "kind": _kind(part, is_first=index == 0)}
+            for index, part in enumerate(parts)
         ]
     }
 

@@ -59,9 +59,9 @@ def write_questions(inputs: Mapping[str, Any]) -> dict[str, Any]:
     those of the statement alone.
     """
     report = _ABBREVIATED.sub(r"\1", inputs["report"])
-    told = [text for sentence in sentences(report) for text in _told(sentence)]
+    texts = [text for sentence in sentences(report) for text in _told(sentence)]
     limit = len(inputs["known"]) + inputs["wanted"]
-    best = update_nuggets({"question": "", "limit": limit, "nuggets": told, "passages": {}})
+    best = update_nuggets({"question": "", "limit": limit, "nuggets": texts, "passages": {}})
     questions = [f"Is it so: {text}?" for text in best["updated"]]
     new = [question for question in questions if question not in inputs["known"]]
     return {"questions": new[: inputs["wanted"]]}

@@ -69,8 +69,8 @@ class AnswerWriter(Judge):
     Raises: JudgeError when the last repair is still wrong (unparseable), or without any passage
         (not asked).
 
-    >>> held = {"a": "Wind moves bridges. Bees dance.", "b": "A bridge sways."}
-    >>> written = AnswerWriter("lexical")(question="Why do bridges move?", passages=held)
+    >>> found = {"a": "Wind moves bridges. Bees dance.", "b": "A bridge sways."}
+    >>> written = AnswerWriter("lexical")(question="Why do bridges move?", passages=found)
     >>> [(s.text, [c.passage_id for c in s.citations]) for s in written.sentences]
     [('Wind moves bridges.', ['a'])]
     """
@@ -152,19 +152,19 @@ class AnswerWriter(Judge):
     def _faults(self, written: Sequence[CitedText], n_passages: int) -> list[str]:
         """All that breaks a rule."""
         found = [] if written else ["it has no sentence"]
-        for place, sentence in enumerate(written, 1):
+        for nth, sentence in enumerate(written, 1):
             times = Counter(sentence["citations"])
-            told = {
+            checks = {
                 "has no text": not sentence["text"].strip(),
                 "has citation marks in its text": MARKS.search(sentence["text"]),
                 f"has more than {self.citations} citations": len(times) > self.citations,
             }
             for number, n in times.items():
-                told[f"cites {number}, which is not the number of a passage"] = (
+                checks[f"cites {number}, which is not the number of a passage"] = (
                     not 1 <= number <= n_passages
                 )
-                told[f"cites {number} more than once"] = n > 1
-            found += [f"sentence {place} {what}" for what, is_so in told.items() if is_so]
+                checks[f"cites {number} more than once"] = n > 1
+            found += [f"sentence {nth} {what}" for what, is_so in checks.items() if is_so]
         n_words = count_words(" ".join(sentence["text"] for sentence in written))
         if n_words > self.words:
             found.append(f"it has {n_words} words, wanted {self.words} at most")
@@ -174,11 +174,11 @@ class AnswerWriter(Judge):
 def _sentences(written: Sequence[CitedText], ids: Sequence[str]) -> list[Sentence]:
     return [
         Sentence(
-            id=place,
+            id=index,
             text=" ".join(sentence["text"].split()),
             citations=tuple(
                 Citation(passage_id=ids[number - 1]) for number in sentence["citations"]
             ),
         )
-        for place, sentence in enumerate(written)
+        for index, sentence in enumerate(written)
     ]

@@ -192,7 +192,7 @@ def _distinct(points: Iterable[QuotedPoint]) -> list[QuotedPoint]:
 
 
 def _checked(point: QuotedPoint, document: str) -> FoundPoint:
-    places = {quote: find_quote(quote, document) for quote in point["spans"] if quote.strip()}
-    spans = (document[start:end] for start, end in filter(None, places.values()))
-    missing = (quote for quote, place in places.items() if place is None)
+    offsets = {quote: find_quote(quote, document) for quote in point["spans"] if quote.strip()}
+    spans = (document[start:end] for start, end in filter(None, offsets.values()))
+    missing = (quote for quote, offset in offsets.items() if offset is None)
     return FoundPoint(point["text"], tuple(dict.fromkeys(spans)), tuple(missing))

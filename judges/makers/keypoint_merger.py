@@ -24,7 +24,7 @@ REPAIRS = 2  # further calls after a reply that is no partition
 
 
 class MergedPoint(NamedTuple):
-    """What one or more key points say together; `members` are their places, from 0, ascending."""
+    """What one or more key points say together; `members` are their indexes, from 0, ascending."""
 
     text: str
     members: tuple[int, ...]
@@ -38,9 +38,9 @@ class PointGroup(TypedDict):
 
 
 def _worded(groups: list[PointGroup]) -> list[PointGroup]:
-    for place, group in enumerate(groups, 1):
+    for index, group in enumerate(groups, 1):
         if not (group["text"].strip() and group["members"]):
-            raise ValueError(f"merged point {place} has no text or no members")
+            raise ValueError(f"merged point {index} has no text or no members")
     return groups
 
 
@@ -112,7 +112,7 @@ class KeyPointMerger(Judge):
         self, question: str, texts: Sequence[str]
     ) -> tuple[list[MergedPoint], list[Provenance]]:
         """The merged points, and one provenance per call."""
-        points = [MergedPoint(text, (place,)) for place, text in enumerate(texts)]
+        points = [MergedPoint(text, (index,)) for index, text in enumerate(texts)]
         if len(points) <= self.most_points:
             return await self._join(question, points)
         blocks = _blocks(points, self.most_points // 2)
@@ -120,7 +120,7 @@ class KeyPointMerger(Judge):
         for a, b in combinations(range(len(blocks)), 2):
             if not (blocks[a] and blocks[b]):  # all of it was joined with an earlier block
                 continue
-            earlier = {place for point in blocks[a] for place in point.members}
+            earlier = {index for point in blocks[a] for index in point.members}
             joined, made = await self._join(question, blocks[a] + blocks[b])
             blocks[a] = [point for point in joined if not earlier.isdisjoint(point.members)]
             blocks[b] = [point for point in joined if earlier.isdisjoint(point.members)]
@@ -156,18 +156,20 @@ def _faults(groups: Sequence[PointGroup], n: int) -> tuple[list[int], list[str]]
     lost = [number for number in range(1, n + 1) if number not in times]
     unknown = sorted(number for number in times if not 1 <= number <= n)
     doubled = sorted(number for number in times if 1 <= number <= n and times[number] > 1)
-    told = {
+    faults = {
         "in no merged point": lost,
         "not the number of a point": unknown,
         "listed more than once": doubled,
     }
-    return lost, [f"{what}: {', '.join(map(str, those))}" for what, those in told.items() if those]
+    return lost, [
+        f"{what}: {', '.join(map(str, those))}" for what, those in faults.items() if those
+    ]
 
 
 def _merged(group: PointGroup, points: Sequence[MergedPoint]) -> MergedPoint:
     joined = [points[number - 1] for number in group["members"]]
     text = " ".join(group["text"].split()) if len(joined) > 1 else joined[0].text
-    return MergedPoint(text, tuple(sorted(place for point in joined for place in point.members)))
+    return MergedPoint(text, tuple(sorted(index for point in joined for index in point.members)))
 
 
 def _in_order(points: Iterable[MergedPoint]) -> list[MergedPoint]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from ...records.assignments import placed_assignments
+from ...records.assignments import assignments_with_lines
 from ...records.labels.cells import Cell, LabelKind
 from ...records.labels.kinds import file_kind
 from ...records.labels.label_rows import KEY_FIELDS, csv_lines
@@ -82,7 +82,7 @@ def _of_file(path: Path) -> CellTexts:
         return
     lines = read_lines(path, quiet) if is_json(path) else csv_lines(path, quiet, {})
     if kind == "assignments":
-        for line, answer in placed_assignments(lines):
+        for line, answer in assignments_with_lines(lines):
             texts = {"question": answer.query, "answer_text": answer.answer_text}
             for nugget, item in read_nuggets(line.objects("nuggets") or []):
                 yield (

@@ -62,7 +62,7 @@ def test_every_passage_is_in_the_order_once_and_the_counts_add_up(n, numbers):
             permutation(numbers, n)
         return
     found = permutation(numbers, n)
-    assert sorted(found.places) == list(range(n))
+    assert sorted(found.indexes) == list(range(n))
     assert len(numbers) == n - found.lost + found.doubled + found.unknown
 
 
@@ -119,13 +119,13 @@ def test_a_window_without_an_order_keeps_its_own_and_the_others_count():
     with MockServer(by_relevance, faults=[Prose()]) as server:
         ranker = ranker_at(server)
 
-        async def order(places):
+        async def order(indexes):
             try:
-                found, _ = await ranker.order(QUESTION, [texts[place] for place in places])
+                found, _ = await ranker.order(QUESTION, [texts[index] for index in indexes])
             except JudgeError as error:
                 failed.append(error.reason)
-                return places
-            return [places[place] for place in found.places]
+                return indexes
+            return [indexes[index] for index in found.indexes]
 
         found = asyncio.run(slide(len(texts), order, window=4, stride=2))
     assert failed == ["unparseable"]

@@ -6,12 +6,14 @@ import pytest
 from mock_server import MockServer, input_of, schema_of
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
+from nuggetjudge.judges import EntailmentJudge, NuggetAssigner, RelevanceJudge, SupportJudge
 from nuggetjudge.judges.variants import (
     listed_labels,
     shown_inputs,
     with_first_input,
     with_label_order,
+    with_lexical,
+    without_evidence,
 )
 
 ORDER = ("partial_support", "support", "not_support")
@@ -72,3 +74,26 @@ def test_what_has_no_such_order_is_refused():
         with_label_order(SupportJudge("lexical"), ("full", "none"))
     with pytest.raises(ValueError, match="one of passage, sentence"):
         with_first_input(SupportJudge("lexical"), "answer")
+
+
+def test_a_judge_that_quotes_is_asked_for_its_label_alone():
+    with MockServer(lambda body: {"verdict": "yes"}) as server:
+        judge = EntailmentJudge(ModelConfig(model="openai/mock", api_base=server.base_url))
+        twin = without_evidence(judge)
+        found = twin(response="r", key_point="p")
+        assert (found.verdict, found.evidence, found.is_quoted) == ("yes", None, None)
+        (sent,) = server.requests
+    assert list(schema_of(sent.body)["properties"]) == ["verdict"]
+    assert "copied word for word" not in system_of(sent.body)
+    assert judge.evidence == "evidence"
+    assert "copied word for word" in judge.prompt("judge_one").fixed[0]["content"]
+
+
+def test_the_lexical_judge_stands_beside_a_model_and_not_beside_itself():
+    with MockServer(lambda body: {"verdict": "none"}) as server:
+        judge = SupportJudge(ModelConfig(model="openai/mock", api_base=server.base_url))
+        texts = {"sentence": "Tides rise.", "passage": "Tides rise."}
+        assert with_lexical(judge)(**texts).verdict == "full"
+        assert judge(**texts).verdict == "none"
+        assert len(server.requests) == 1
+    assert with_lexical(SupportJudge("lexical")) is None

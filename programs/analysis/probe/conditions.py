@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -14,9 +14,13 @@ from ....judges import ItemJudge
 from ....judges.calls import answers, calls
 from ....judges.variants import listed_labels, shown_inputs, with_first_input, with_label_order
 from ....records.labels.items import ItemRow
+from .shown import MAKERS
 
-Kind = Literal["batch", "order", "labels", "input", "replicates", "schema"]
-KINDS: tuple[Kind, ...] = ("batch", "order", "labels", "input", "replicates", "schema")
+Kind = Literal[
+    "batch", "order", "labels", "input", "replicates", "schema",
+    "passages", "length", "citation", "name",
+]  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind)  # another one last, since each has random orders by place
 BATCHES = (1, 5, 10, 20)  # items in one call
 REPEATS = 3  # seeded orders of items and labels, and replicates
 BASE = "base"
@@ -26,14 +30,16 @@ BASE = "base"
 class Condition:
     """A judge, and the order in which it is given the items.
 
-    `name` says what is changed in a word, `what` for people. `calls` has the positions of the
-    items that go into one call each.
+    `name` says what is changed in a word, `what` for people. `order` has the positions of the
+    items that are asked about, `calls` of those that go into one call each. `items` are all items,
+    as this condition shows them.
     """
 
     name: str
     kind: str
     what: str
     judge: ItemJudge = field(repr=False)
+    items: Sequence[ItemRow] = field(repr=False)
     order: list[int] = field(repr=False)
     calls: list[list[int]] = field(repr=False)
 
@@ -84,8 +90,10 @@ class Conditions:
             "schema": self._schemas,
         }
         for kind in KINDS:
-            if kind in kinds:
+            if kind in kinds and kind in makers:
                 makers[kind]()
+            elif kind in kinds:
+                self._shown(kind)
 
     def _batches(self) -> None:
         for size in BATCHES if self._takes_several("batch") else ():
@@ -139,6 +147,14 @@ class Conditions:
                 what = "the reply's schema is sent" if form != "none" else "no reply schema is sent"
                 self._add(f"schema-{form}", "schema", what, twin)
 
+    def _shown(self, kind: Kind) -> None:
+        for found in MAKERS[kind](self._judge, self._items):
+            if isinstance(found, str):
+                self._skip(kind, found)
+            else:
+                order, items = found.order, found.items
+                self._add(found.name, kind, found.what, found.judge, order, items)
+
     def _takes_several(self, kind: str) -> bool:
         """Whether the judge takes several items a call; if not, this kind is skipped."""
         if self._judge.listed is None:
@@ -146,17 +162,24 @@ class Conditions:
         return self._judge.listed is not None
 
     def _add(
-        self, name: str, kind: str, what: str, judge: ItemJudge, order: list[int] | None = None
+        self,
+        name: str,
+        kind: str,
+        what: str,
+        judge: ItemJudge,
+        order: list[int] | None = None,
+        items: Sequence[ItemRow] | None = None,
     ) -> None:
         """Add a condition, unless it changes the calls alone and one with the same is there."""
-        order = list(range(len(self._items))) if order is None else order
-        in_order = calls(judge, [self._items[i] for i in order])
+        items = self._items if items is None else items
+        order = list(range(len(items))) if order is None else order
+        in_order = calls(judge, [items[i] for i in order])
         asked = [[order[i] for i in call] for call in in_order]
         for other in self.found if kind in ("batch", "order") else ():
             if sorted(other.calls) == sorted(asked):
                 self._skip(name, f"the same calls as {other.name} on these items")
                 return
-        self.found.append(Condition(name, kind, what, judge, order, asked))
+        self.found.append(Condition(name, kind, what, judge, items, order, asked))
 
     def _skip(self, name: str, reason: str) -> None:
         self.skipped.append(Skipped(name, reason))

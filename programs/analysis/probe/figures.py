@@ -18,7 +18,7 @@ from .items import topic_of
 
 AMONG = "replicates"  # the row of base and replicates, each with each other
 
-Outcome = Verdict | Unjudged
+Outcome = Verdict | Unjudged | None  # None: not asked about
 
 
 def probe_rows(
@@ -66,7 +66,7 @@ def _counts(judge: ItemJudge, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     why = Counter(o.reason.value for o in outcomes if isinstance(o, Unjudged))
     n, scale = given.total(), scale_of(judge)
     best = gain = None
-    if n and _ordered(judge):
+    if n and is_ordered(judge):
         best = given[scale[-1]] / n
         gain = sum(judge.gains[label] * count for label, count in given.items()) / n
     return {
@@ -89,7 +89,7 @@ def _shift(
     return label_shift(
         pairs,
         scale_of(judge),
-        judge.gains if _ordered(judge) else None,
+        judge.gains if is_ordered(judge) else None,
         [topic_of(item) for item in items] if has_topics else None,
         [item.ids["run_id"] for item in items] if has_runs else None,
         seed=seed,
@@ -102,7 +102,8 @@ def scale_of(judge: ItemJudge) -> tuple[str, ...]:
     return (correction.labels if correction is not None else None) or judge.scale
 
 
-def _ordered(judge: ItemJudge) -> bool:
+def is_ordered(judge: ItemJudge) -> bool:
+    """Whether each of its labels is worth something, worst to best."""
     return judge.is_ordered and judge.gains.keys() >= set(scale_of(judge))
 
 

@@ -116,7 +116,11 @@ def _judged(source: Path, judge: ItemJudge, problems: Problems) -> list[ItemRow]
 def _questions(folder: Path) -> dict[str, str]:
     """What a judge was told that the user wants; judgements keep the topic without background."""
     config = config_of(folder)
-    path, before, now = config.data.topics, read_manifest(folder)["inputs"], input_hashes(config)
+    path, before, now = (
+        config.data.topics,
+        read_manifest(folder).get("inputs", {}),
+        input_hashes(config),
+    )
     if path is None or now.get(str(path)) != before.get(str(path)):
         return {}
     return {topic.id: topic.question for topic in read_topics(path, Problems()).values()}

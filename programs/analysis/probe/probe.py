@@ -20,6 +20,7 @@ from ...engine.panel import Panel, budget_of, check_prices
 from ...engine.rehearsal import rehearse
 from ...engine.session import Session, run_session
 from .conditions import KINDS, REPEATS, Conditions, Kind, Skipped, backend_of
+from .effects import probe_effects
 from .figures import Outcome, probe_rows, scale_of
 from .items import probe_items, sample_items
 
@@ -43,9 +44,10 @@ class Probed:
 
     Attributes:
         judge: what makes up the judge and its model.
-        rows: one a condition, the base first; see docs/probe.md.
+        rows: one a condition, the base first; see docs/trust/probe.md.
         skipped: conditions that do not apply, with the reason.
-        outcomes: by condition, of each of `items` in their order.
+        effects: of position, length and names, see `probe_effects`.
+        outcomes: by condition, of each of `items` in their order; None: not asked about.
         spent: by condition, what was asked of the model this time.
         limit_reached: the limit on spending that ended the asking, or "".
     """
@@ -53,6 +55,7 @@ class Probed:
     judge: dict[str, Any]
     items: list[ItemRow] = field(repr=False)
     rows: list[dict[str, Any]]
+    effects: list[dict[str, Any]]
     skipped: list[Skipped]
     outcomes: dict[str, list[Outcome]] = field(repr=False)
     spent: dict[str, Usage]
@@ -85,16 +88,17 @@ def probe(
         EndpointUnusable when the base condition cannot be asked.
     """
     options = options or Options()
-    config = _judged_by(config, judge, options)
+    config = judged_by(config, judge, options.fields)
     check_prices(config, [config.items.name])
     costs, _ = plan_probe(source, judge, config, Problems(), options)
     asked = _asked(source, config, problems, options, budget_of(config), report)
     return Probed(
-        judge=_identity(asked.judge),
+        judge=identity(asked.judge),
         items=asked.items,
         rows=probe_rows(
             asked.judge, asked.items, asked.conditions.found, asked.outcomes, costs, options.seed
         ),
+        effects=probe_effects(asked.judge, asked.items, asked.conditions.found, asked.outcomes),
         skipped=asked.conditions.skipped,
         outcomes=asked.outcomes,
         spent=asked.spent,
@@ -107,7 +111,7 @@ def plan_probe(
 ) -> tuple[list[Estimate], list[Skipped]]:
     """What a probe would ask, for each condition in its order; see `rehearse`."""
     options = options or Options()
-    config = _judged_by(config, judge, options)
+    config = judged_by(config, judge, options.fields)
     skipped: list[Skipped] = []
 
     def ask(alone: Config, panel: Panel) -> None:
@@ -117,12 +121,15 @@ def plan_probe(
     return rehearse(config.here(), ask), skipped
 
 
-def _judged_by(config: Config, judge: str, options: Options) -> Config:
-    """The config with this judge, and the fields of its items, as `judge run items` has them."""
+def judged_by(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
+    """The config with this judge, and the fields of its items, as `judge run items` has them.
+
+    Raises: InputError for a judge that is neither known nor a YAML file.
+    """
     if judge not in item_judges() and Path(judge).suffix not in (".yaml", ".yml"):
         known = ", ".join(item_judges())
         raise InputError(f"--judge {judge}: wanted {known}, or a YAML file of a judge of your own")
-    update = {"judge": judge, "fields": dict(options.fields)}
+    update = {"judge": judge, "fields": dict(fields)}
     return config.model_copy(update={"items": config.items.model_copy(update=update)})
 
 
@@ -158,7 +165,7 @@ def _asked(
             report(f"{condition.name}: {len(condition.calls):,} calls, {condition.what}")
             session.panel.part = condition.name
             before = replace(budget.usage)
-            in_order = [items[i] for i in condition.order]
+            in_order = [condition.items[i] for i in condition.order]
             concurrency = config.run.concurrency
             try:
                 found = await judge_items(condition.judge, in_order, concurrency=concurrency)
@@ -168,7 +175,7 @@ def _asked(
                 conditions.skipped.append(Skipped(condition.name, str(error).split("\n")[0]))
                 continue
             outcomes = dict(zip(condition.order, (outcome for outcome, _ in found), strict=True))
-            asked.outcomes[condition.name] = [outcomes[i] for i in range(len(items))]
+            asked.outcomes[condition.name] = [outcomes.get(i) for i in range(len(items))]
             asked.spent[condition.name] = _spent(before, budget.usage)
         return asked
 
@@ -183,7 +190,7 @@ def _spent(before: Usage, after: Usage) -> Usage:
     return Usage(**{name: end[name] - start[name] for name in end})
 
 
-def _identity(judge: ItemJudge) -> dict[str, Any]:
+def identity(judge: ItemJudge) -> dict[str, Any]:
     """All that could change a judgement of the base condition."""
     correction = judge.correction
     return {

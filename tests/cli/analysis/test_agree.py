@@ -11,7 +11,7 @@ from benchmarks.pages.shown import with_tables
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "examples" / "collection"
-PAGE = (ROOT / "docs" / "agreement.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "trust" / "agreement.md").read_text(encoding="utf-8")
 CPU_S = 3.0
 
 

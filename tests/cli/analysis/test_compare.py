@@ -83,6 +83,6 @@ def test_what_cannot_be_compared_ends_with_2_and_the_reason(judge, judged):
 
 
 def test_the_page_shows_what_is_printed(judge, judged):
-    page = (Path(__file__).parents[3] / "docs" / "compare.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "trust" / "compare.md").read_text(encoding="utf-8")
     shown = page.split("$ judge compare results/lexical --measure V_strict\n")[1].split("```")[0]
     assert judge("compare", "judged", "--measure", "V_strict").out == shown

@@ -85,7 +85,7 @@ def test_labels_are_shown_on_request_under_the_judges_name(judge, demo):
 def test_the_page_shows_what_is_printed(judge, tmp_path):
     judge("init", "demo")
     judge("run", "demo/judge.yaml", "--nuggets", "demo/nuggets.jsonl", "--out", "judged", "-q")
-    page = (Path(__file__).parents[3] / "docs" / "next.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "trust" / "next.md").read_text(encoding="utf-8")
     shown = page.split("```\n")[3]
     told = judge("next", "judged", "--kind", "support", "--n", 12, "--out", "to-label.csv").out
     assert told == shown

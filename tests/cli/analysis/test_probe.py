@@ -175,7 +175,17 @@ def test_a_folder_that_turns_out_not_to_be_writable_is_one_line(judge, judged, t
         "--quiet",
     )
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "judge: probed: cannot be written (File exists)\n"
+    assert ran.err == "judge: probed/labels: cannot be written (File exists)\n"
+
+
+def test_a_manifest_of_a_probe_does_not_stay_beside_the_rows_of_another(judge, judged, tmp_path):
+    probe = ("probe", judged, "--judge", "support", "--conditions", "input", "--out", "probed")
+    assert judge(*probe, "--quiet").code == 0
+    (tmp_path / "probed" / "probe.jsonl").unlink()
+    (tmp_path / "probed" / "probe.jsonl").mkdir()  # found when it comes to writing
+    ran = judge(*probe, "--quiet")
+    assert (ran.code, "probe.jsonl: cannot be written" in ran.err) == (2, True), ran.err
+    assert not (tmp_path / "probed" / "manifest.json").exists()
 
 
 def test_an_endpoint_that_is_gone_ends_the_probe(judge, judged, tmp_path):
@@ -188,7 +198,7 @@ def test_an_endpoint_that_is_gone_ends_the_probe(judge, judged, tmp_path):
 
 
 def test_the_page_shows_what_its_commands_print(judge):
-    page = (ROOT / "docs" / "probe.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "trust" / "probe.md").read_text(encoding="utf-8")
     commands = page.split("```\n")[1].splitlines()
     for command in commands[:-1]:
         assert judge(*command.split()[1:]).code == 0

@@ -65,10 +65,10 @@ def test_isotonic_curves_are_straight_between_knots_and_level_outside():
 
 def test_log_odds_are_taken_of_scores_kept_off_0_and_1():
     correction = Correction(cuts=(0.0,), log_odds=True, topics={"t": 1.0})
-    assert correction.place(0.5) == 0
-    assert correction.place(0.5, "t") == 1
-    assert correction.place(0.0) == pytest.approx(math.log(0.001 / 0.999))
-    assert correction.place(1.0) == pytest.approx(-correction.place(0.0))
+    assert correction.position(0.5) == 0
+    assert correction.position(0.5, "t") == 1
+    assert correction.position(0.0) == pytest.approx(math.log(0.001 / 0.999))
+    assert correction.position(1.0) == pytest.approx(-correction.position(0.0))
 
 
 def test_an_empty_correction_changes_nothing():

@@ -42,18 +42,6 @@ def claims(tmp_path):
     return write_rows(tmp_path / "claims.jsonl", rows)
 
 
-@pytest.fixture
-def config_for(tmp_path):
-    """A config that asks this server, with a cache of its own."""
-
-    def config(server, **more):
-        settings = {"run.cache": str(tmp_path / "cache"), "models.default.model": "openai/mock"}
-        settings |= {"models.default.api_base": server.base_url, **more}
-        return load_config(None, settings)
-
-    return config
-
-
 def rows_by_name(found):
     return {row["condition"]: row for row in found.rows}
 
@@ -234,7 +222,9 @@ def test_a_sample_has_whole_answers_of_all_topics_and_is_the_same_again(nuggets,
 def test_the_judge_without_a_model_is_the_same_under_every_condition(nuggets):
     found = probe(nuggets, "assigner", load_config(None, {}), Problems())
     assert {row["changed"]["value"] for row in found.rows[1:]} == {0.0}
-    assert {each.name for each in found.skipped} == {"batch-20", "schema"}
+    assert {each.name for each in found.skipped} == {"batch-20", "schema", "passages", "citation"}
+    for effect in found.effects:
+        assert (effect["gain"]["value"], effect["best"]["value"]) == (0, 0)
     grades = nuggets.with_name("grades.csv")
     grades.write_text(
         "topic_id,passage_id,question,passage\nt1,p1,why,so\nt2,p2,why,because\n", encoding="utf-8"

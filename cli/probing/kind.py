@@ -1,0 +1,123 @@
+"""What all kinds of `judge probe` do alike: forecast, ask, write, print, end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..options import planned
+from ..stopping import INCOMPLETE, list_problems
+from ..tables import cell, interval, shown, spent_line, write_objects
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line asks for, besides what the config says."""
+
+    source: Path
+    judge: str | None
+    sample: int | None
+    repeats: int
+    seed: int
+    fields: Mapping[str, str]
+    out: Path | None
+    dry_run: bool
+    quiet: bool
+    as_json: bool
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of probe, with what is wanted of it filled in.
+
+    Attributes:
+        plan: from problems to estimates and what is skipped.
+        ask: from problems and a function that is given lines to report; returns what was found.
+        names: of all that it writes into a folder.
+        write: writes what was found there.
+        lines: its rows for `--json`. text: its tables.
+        missing: what is said of labels that did not arrive.
+        has_cases: whether it writes the texts that it planted.
+    """
+
+    plan: Callable[[Any], tuple[Iterable[Any], Sequence[Any]]]
+    ask: Callable[[Any, Callable[[str], None]], Any]
+    names: Collection[str]
+    write: Callable[[Path, Any], None]
+    lines: Callable[[Any], Iterable[Any]]
+    text: Callable[[Any], str]
+    missing: str
+    has_cases: bool = True
+
+
+def carry_out(kind: Kind, wanted: Wanted) -> None:
+    """Ask, or tell what would be asked. Exit: 0 complete, 3 some labels are missing."""
+    from ...programs.analysis.probe.files import check_probe_folder
+    from ...programs.engine.writing import check_writable
+    from ...records.reading.problems import Problems
+
+    problems = Problems()
+    if wanted.dry_run:
+        estimates, skipped = kind.plan(problems)
+        planned(estimates, skipped_text(skipped), as_json=wanted.as_json)
+        list_problems(problems)
+        return
+    if wanted.out is not None:
+        check_writable(wanted.out)
+        check_probe_folder(wanted.out, kind.names)
+
+    def report(line: str) -> None:
+        if not wanted.quiet:
+            sys.stderr.write(shown(f"{line}\n"))
+
+    found = kind.ask(problems, report)
+    if wanted.out is not None:
+        kind.write(wanted.out, found)
+    if wanted.as_json:
+        write_objects(kind.lines(found))
+    else:
+        sys.stdout.write(kind.text(found) + skipped_text(found.skipped))
+    list_problems(problems)
+    sys.stderr.write(shown(_end(kind, found, wanted.out)))
+    if found.n_unjudged or found.limit_reached:
+        raise typer.Exit(INCOMPLETE)
+
+
+def who(judge: Mapping[str, Any]) -> str:
+    """The judge and its model, as a table is headed."""
+    return cell(f"{judge['judge']}, {judge['model']['model']}")
+
+
+def bounds(row: Mapping[str, Any], sign: str = "") -> str:
+    """The interval of a figure; `-` where it has none."""
+    return interval(row.get("low"), row.get("high"), sign=sign)
+
+
+def skipped_text(skipped: Sequence[Any]) -> str:
+    """A line for all that was not asked, with its reason."""
+    return "".join(f"skipped {cell(each.name)}: {cell(each.reason)}\n" for each in skipped)
+
+
+def _end(kind: Kind, found: Any, out: Path | None) -> str:
+    usages = found.spent.values()
+    costs = [usage.known_cost for usage in usages]
+    spent: dict[str, Any] = {
+        name: sum(getattr(usage, name) for usage in usages)
+        for name in ("requests", "cache_hits", "tokens")
+    }
+    lines = [spent_line({**spent, "cost": None if None in costs else sum(costs)})]
+    if found.limit_reached:
+        lines.append(f"Stopped at {found.limit_reached}: the figures are partial.")
+    if found.n_unjudged:
+        where = f"listed in {out}/unjudged.jsonl" if out is not None else "--out lists them"
+        lines.append(f"{found.n_unjudged:,} labels are missing, {kind.missing}; {where}.")
+    if kind.has_cases and out is None:
+        lines.append("--out DIR writes each planted text, to check some by eye.")
+    elif kind.has_cases:
+        lines.append(f"Each planted text: {out}/cases.jsonl")
+    return "\n".join(lines) + "\n"

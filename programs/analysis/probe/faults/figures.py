@@ -1,0 +1,143 @@
+"""The rows of a self-test: how often a judge moved where it must, and where it must not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .....metrics.bootstrap import Interval, Resampling, jackknife_interval, resampling
+from .....metrics.ratio import ratio
+from .cases import FAULTS, Case, Form, Must
+from .forms import unplanted
+
+ALL = "all"  # the row of all faults together
+Labels = Sequence[str | None]  # None: not judged
+_HIT, _N = (0, 2), (1, 3)  # columns of what moved and of what counts: must fall, must stay
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An item of a case: what its label had to do, and what it was and became."""
+
+    fault: str
+    topic: str
+    must: Must
+    before: str | None
+    after: str | None
+
+
+def fault_rows(
+    form: Form,
+    cases: Sequence[Case],
+    cells: Sequence[Cell],
+    scale: Sequence[str],
+    gains: Mapping[str, float],
+    lexical: Sequence[Cell] | None,
+    *,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """One row for each fault, in their order, and one of all together.
+
+    Args:
+        cells: of all cases; lexical: the same as the lexical judge has them; None: it has none.
+        scale: the labels, worst to best; only what had the best can be seen to fall.
+        gains: what each label is worth; a label fell if it is worth less. {}: none can.
+        seed: of the intervals.
+
+    `detection`: share of the labels that had to fall and did; `false_alarms`: of those that had
+    to stay and did not. What was not judged is in neither. A row of a fault that was not planted
+    says in `blind` or `not_planted` why.
+    """
+    rows = []
+    for name, fault in FAULTS.items():
+        row: dict[str, Any] = {"fault": name, "test": fault.test, "what": fault.what}
+        of_fault = [cell for cell in cells if cell.fault == name]
+        row["planted"] = sum(case.fault == name for case in cases)
+        row |= rates(of_fault, scale, gains, seed)
+        if lexical is not None:
+            row["lexical"] = rates([c for c in lexical if c.fault == name], scale, gains, seed)
+        if name in form.blind:
+            row["blind"] = form.blind[name]
+        elif not row["planted"]:
+            row["not_planted"] = unplanted(form).get(name, "nowhere certain in these texts")
+        rows.append(row)
+    row = {"fault": ALL, "test": None, "what": "all together", "planted": len(cases)}
+    row |= rates(cells, scale, gains, seed)
+    if lexical is not None:
+        row["lexical"] = rates(lexical, scale, gains, seed)
+    return [*rows, row]
+
+
+def rates(
+    cells: Sequence[Cell], scale: Sequence[str], gains: Mapping[str, float], seed: int
+) -> dict[str, Any]:
+    """Detection, false alarms and their difference, each with its interval by topic.
+
+    The difference is Youden's J ("informedness"): 1 for a judge that sees every fault and nothing
+    else, 0 for one whose labels do not depend on what they are about. The rates have bootstrap
+    intervals, J one by leaving out a topic at a time, which is wide enough where topics are few.
+    """
+    counts = np.array([_counts(cell, scale, gains) for cell in cells]).reshape(len(cells), 4)
+    topics = [cell.topic for cell in cells]
+    sample = resampling(topics if all(topics) else None, seed=seed)
+    drawn = sample.sums(counts) if sample.n_topics else np.zeros((0, 4))
+    total = counts.sum(axis=0)
+    found: dict[str, Any] = {}
+    for column, (name, must) in enumerate((("detection", "down"), ("false_alarms", "same"))):
+        of_kind = [cell for cell in cells if cell.must == must]
+        n_unjudged = sum(None in (cell.before, cell.after) for cell in of_kind)
+        n = int(total[_N[column]])
+        found[name] = {
+            "n": n,
+            "n_unjudged": n_unjudged,
+            "n_not_best": len(of_kind) - n - n_unjudged,
+            **asdict(_share(total, drawn, column, sample)),
+        }
+    by_topic = np.zeros((sample.n_topics, 4))
+    np.add.at(by_topic, sample.topic_of, counts[: len(sample.topic_of)])
+    found["informedness"] = asdict(_difference(total, by_topic))
+    return found
+
+
+def moved_as_it_must(cell: Cell, scale: Sequence[str], gains: Mapping[str, float]) -> bool | None:
+    """Whether it did what it had to; None: not judged, or no best label to fall from."""
+    if cell.before is None or cell.after is None:
+        return None
+    if cell.must == "same":
+        return cell.after == cell.before
+    if cell.before != scale[-1] or not gains:
+        return None
+    return gains[cell.after] < gains[cell.before]
+
+
+def _counts(cell: Cell, scale: Sequence[str], gains: Mapping[str, float]) -> list[float]:
+    """Fell, could fall; moved, had to stay."""
+    found = moved_as_it_must(cell, scale, gains)
+    if found is None:
+        return [0.0, 0.0, 0.0, 0.0]
+    return [float(found), 1.0, 0.0, 0.0] if cell.must == "down" else [0.0, 0.0, float(not found), 1]
+
+
+def _share(
+    total: NDArray[np.float64], drawn: NDArray[np.float64], column: int, sample: Resampling
+) -> Interval:
+    hit, n = _HIT[column], _N[column]
+    value = float(total[hit] / total[n]) if total[n] else None
+    return sample.interval(value, ratio(drawn[:, hit], drawn[:, n]))
+
+
+def _difference(total: NDArray[np.float64], by_topic: NDArray[np.float64]) -> Interval:
+    """Whether it is 0 is what one wants to know, so by the interval that holds its level."""
+
+    def of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        return ratio(sums[..., 0], sums[..., 1]) - ratio(sums[..., 2], sums[..., 3])
+
+    value = float(of(total)) if total[1] and total[3] else None
+    found = jackknife_interval(value, of(total - by_topic))
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(-1.0, found.low), high=min(1.0, found.high))

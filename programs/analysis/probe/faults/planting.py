@@ -1,0 +1,66 @@
+"""Which faults are planted where: a sample of each, over all topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+import numpy as np
+
+from .....judges import ItemJudge
+from .....judges.calls import calls
+from .....records.labels.items import ItemRow
+from ..items import topic_of
+from .answers import Answers
+from .cases import FAULTS, Case, Form, Known
+from .citations import Citations
+from .values import Vocabulary
+
+
+def plant(
+    judge: ItemJudge, form: Form, items: Sequence[ItemRow], known: Known, limit: int, seed: int
+) -> list[Case]:
+    """At most `limit` cases of each fault that the form plants, fault by fault.
+
+    Topics take turns, each giving one in random order; all faults take the same order, so that
+    they fall on the same answers as far as they can, and share what these cost unchanged. No
+    changed text is asked about twice.
+
+    Args:
+        items: as they were judged, so that those of a call are those of the run's.
+    """
+    texts = [item.inputs[name] for item in items for name in (form.target, form.source)]
+    vocabulary = Vocabulary.of(texts)
+    planter = (
+        Answers(form, known, vocabulary)
+        if form.wrote == "source"
+        else Citations(form, known, vocabulary, items)
+    )
+    groups = calls(judge, items)
+    order = _in_turns(groups, items, seed)
+    cases: list[Case] = []
+    for number, fault in enumerate(FAULTS):
+        asked: set[tuple[str, ...]] = set()
+        for at in order if fault in form.plants else ():
+            if len(asked) == limit:
+                break
+            group = [items[index] for index in groups[at]]
+            rng = np.random.default_rng([seed, number, at])
+            case = planter.plant(fault, group, rng)
+            if case is not None and (key := _key(case)) not in asked:
+                asked.add(key)
+                cases.append(case)
+    return cases
+
+
+def _in_turns(groups: Sequence[Sequence[int]], items: Sequence[ItemRow], seed: int) -> list[int]:
+    by_topic: dict[str, list[int]] = {}
+    for at in np.random.default_rng(seed).permutation(len(groups)):
+        by_topic.setdefault(topic_of(items[groups[at][0]]), []).append(int(at))
+    return [at for turn in zip_longest(*by_topic.values()) for at in turn if at is not None]
+
+
+def _key(case: Case) -> tuple[str, ...]:
+    """All that the judge is given."""
+    inputs = (item.inputs | {case.changed: case.text} for item in case.items)
+    return tuple(text for of_item in inputs for text in of_item.values())

@@ -1,0 +1,240 @@
+"""Does a judge see faults that code has planted? A self-test on judged answers, without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from .....backends.budget import Budget, Usage
+from .....judges import ItemJudge
+from .....judges.calls import judge_items
+from .....judges.variants import with_lexical
+from .....judges.verdicts import Verdict
+from .....records.judgements import Unjudged
+from .....records.reading.problems import Problems
+from ....config.sections import Config
+from ....engine.estimates import Estimate
+from ....engine.panel import Panel, budget_of, check_prices
+from ....engine.rehearsal import rehearse
+from ....engine.session import Session, run_session
+from ..conditions import Skipped
+from ..figures import scale_of
+from ..items import topic_of
+from ..probe import identity, judged_by
+from .cases import Case, Form
+from .figures import Cell, fault_rows
+from .forms import form_of, why_not
+from .planting import plant
+from .sources import fault_items, known_of
+
+LIMIT = 30  # cases of each fault
+Outcome = Verdict | Unjudged
+Sides = tuple[list[Outcome], list[Outcome]]  # without the fault, and with it
+
+
+@dataclass(frozen=True)
+class Options:
+    """How many cases of each fault are planted at most, and by which seed."""
+
+    limit: int = LIMIT
+    seed: int = 0
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What was said of the items of a case, without the fault and with it; lexical: the same by
+    the lexical judge, None where it has no rule or is the judge itself."""
+
+    case: Case
+    before: list[Outcome]
+    after: list[Outcome]
+    lexical: Sides | None
+
+    def cells(self, *, lexical: bool = False) -> list[Cell]:
+        """Those of its items of which something is certain."""
+        sides = self.lexical if lexical else (self.before, self.after)
+        assert sides is not None
+        rows = zip(self.case.items, self.case.must, *sides, strict=True)
+        return [
+            Cell(self.case.fault, topic_of(item), must, _label(before), _label(after))
+            for item, must, before, after in rows
+            if must is not None
+        ]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What a self-test found of one judge.
+
+    Attributes:
+        judge: what makes up the judge and its model. rows: see `fault_rows`.
+        n_topics: of the items in which faults could be planted. answered: of each planted case.
+    """
+
+    judge: dict[str, Any]
+    gains: Mapping[str, float]
+    form: Form
+    rows: list[dict[str, Any]]
+    n_topics: int
+    answered: list[Answered] = field(repr=False)
+
+    @property
+    def scale(self) -> list[str]:
+        """The labels, worst to best."""
+        found: list[str] = self.judge["scale"]
+        return found
+
+
+@dataclass(frozen=True)
+class SelfTest:
+    """What a self-test found: of each judge, and those without one; what was asked this time."""
+
+    tested: list[Tested]
+    skipped: list[Skipped]
+    spent: dict[str, Usage]
+    limit_reached: str
+
+    @property
+    def n_unjudged(self) -> int:
+        """Labels that did not arrive, of what would count."""
+        rates = [
+            one.rows[-1][name] for one in self.tested for name in ("detection", "false_alarms")
+        ]
+        return sum(rate["n_unjudged"] for rate in rates)
+
+
+def self_test(
+    source: Path,
+    judges: Sequence[str],
+    config: Config,
+    problems: Problems,
+    options: Options | None = None,
+    *,
+    report: Callable[[str], None] = lambda line: None,
+) -> SelfTest:
+    """Plant faults in judged texts and ask about them again, with the faults and without.
+
+    Args:
+        source: what holds the items, see `probe_items`.
+        judges: names of judges of items, or YAML files of judges of one's own.
+        config: says who answers and what may be spent, as for `probe`.
+        report: gets a line on each judge before it is asked.
+
+    Raises: InputError for a source without items, or a limit in dollars without a price.
+    """
+    options = options or Options()
+    check_prices(config, [judged_by(config, name, options.fields).items.name for name in judges])
+    return _tested(source, judges, config, problems, options, budget_of(config), report)
+
+
+def plan_self_test(
+    source: Path,
+    judges: Sequence[str],
+    config: Config,
+    problems: Problems,
+    options: Options | None = None,
+) -> tuple[list[Estimate], list[Skipped]]:
+    """What a self-test would ask, judge by judge, unchanged and with faults; see `rehearse`."""
+    skipped: list[Skipped] = []
+
+    def ask(alone: Config, panel: Panel) -> None:
+        given = (problems, options or Options(), Budget(), lambda line: None)
+        skipped.extend(_tested(source, judges, alone, *given, panel).skipped)
+
+    return rehearse(config.here(), ask), skipped
+
+
+def _tested(
+    source: Path,
+    judges: Sequence[str],
+    config: Config,
+    problems: Problems,
+    options: Options,
+    budget: Budget,
+    report: Callable[[str], None],
+    panel: Panel | None = None,
+) -> SelfTest:
+    configs = {name: judged_by(config, name, options.fields) for name in judges}
+
+    async def work(session: Session) -> SelfTest:
+        tested: list[Tested] = []
+        skipped: list[Skipped] = []
+        spent: dict[str, Usage] = {}
+        for own in configs.values():
+            judge = session.panel.item_judge(str(own.items.judge))
+            if (form := form_of(judge)) is None:
+                skipped.append(Skipped(judge.name, why_not(judge)))
+                continue
+            items = fault_items(source, judge, form, own, problems)
+            known = known_of(source, judge, scale_of(judge))
+            cases = plant(judge, form, items, known, options.limit, options.seed)
+            report(f"{judge.name}: {len(cases):,} faults in {len(items):,} items")
+            before = replace(budget.usage)
+            answered = await _answered(judge, cases, session)
+            spent[judge.name] = budget.usage.since(before)
+            n_topics = len({topic_of(item) for item in items})
+            tested.append(_found(judge, form, n_topics, answered, options.seed))
+        return SelfTest(tested, skipped, spent, budget.reached)
+
+    names = list(dict.fromkeys(own.items.name for own in configs.values()))
+    return run_session(
+        config.here(), names, work, retry=False, quiet=True, budget=budget, panel=panel
+    )
+
+
+async def _answered(judge: ItemJudge, cases: Sequence[Case], session: Session) -> list[Answered]:
+    """What the judge says of all cases, and what the lexical judge does if that is another."""
+    concurrency = session.config.run.concurrency
+
+    def part(name: str) -> None:
+        session.panel.part = name
+
+    own = await _outcomes(judge, cases, concurrency, part)
+    theirs: list[Sides | None] = [None] * len(cases)
+    if (other := with_lexical(judge)) is not None:
+        theirs = [*await _outcomes(other, cases, concurrency, lambda name: None)]
+    return [
+        Answered(case, *sides, lexical)
+        for case, sides, lexical in zip(cases, own, theirs, strict=True)
+    ]
+
+
+async def _outcomes(
+    judge: ItemJudge,
+    cases: Sequence[Case],
+    concurrency: int,
+    part: Callable[[str], None],
+) -> list[Sides]:
+    """Of each case the outcomes of its items, unchanged (asked once for all cases) and changed."""
+    unchanged = {item.cell: item for case in cases for item in case.items}
+    in_order = sorted(unchanged.values(), key=lambda item: item.line)
+    part("unchanged")
+    found = await judge_items(judge, in_order, concurrency=concurrency)
+    base = {item.cell: outcome for item, (outcome, _) in zip(in_order, found, strict=True)}
+    part("faults")
+    rows = [row for number, case in enumerate(cases) for row in case.rows(number)]
+    changed = iter(await judge_items(judge, rows, concurrency=concurrency))
+    return [
+        ([base[item.cell] for item in case.items], [next(changed)[0] for _ in case.items])
+        for case in cases
+    ]
+
+
+def _found(
+    judge: ItemJudge, form: Form, n_topics: int, answered: list[Answered], seed: int
+) -> Tested:
+    cases = [each.case for each in answered]
+    cells = [cell for each in answered for cell in each.cells()]
+    lexical = None
+    if answered and answered[0].lexical is not None:
+        lexical = [cell for each in answered for cell in each.cells(lexical=True)]
+    gains = judge.gains if judge.is_ordered else {}
+    rows = fault_rows(form, cases, cells, scale_of(judge), gains, lexical, seed=seed)
+    return Tested(identity(judge), gains, form, rows, n_topics, answered)
+
+
+def _label(outcome: Outcome) -> str | None:
+    return outcome.label if isinstance(outcome, Verdict) else None

@@ -1,0 +1,126 @@
+"""Does judged text that a reply repeats become the verdict? Asked of the parser alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .....backends.adapter import as_data
+from .....backends.errors import JudgeOutputError
+from .....backends.prompt import Prompt
+from .....judges import ItemJudge
+from ....engine.rehearsal import least_reply
+from .corpus import label_asked, of_type
+from .planting import Planted
+
+HONEST = ("alone", "in a fence", "indented")  # replies that repeat nothing
+
+
+@dataclass(frozen=True)
+class Echo:
+    """A reply to a planted call, as an honest model or one that repeats its data might write it.
+
+    `own`: whether a verdict of the model's own is in it; one without has none to give.
+    """
+
+    form: str
+    text: str
+    own: bool
+
+
+def echo_rows(judge: ItemJudge, cases: Sequence[Planted]) -> list[dict[str, Any]]:
+    """For each form of reply how many there are, were read, and were hijacked.
+
+    The model's own verdict is another than the payload asks for. A reply is hijacked when the
+    parser takes a verdict from it that is not the model's own, or that no model gave.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    prompt = judge.prompt(judge.predictor)
+    for case in cases:
+        inputs = judge.asked([item.inputs for item in case.items])
+        schema = prompt.schema(prompt.map_keys(inputs))
+        asked = label_asked(judge, case.payload.asks)
+        other = label_asked(judge, "worst" if case.payload.asks == "best" else "best")
+        own = least_reply(schema) | {
+            judge.output: of_type(schema["properties"][judge.output], other)
+        }
+        for echo in echoes(prompt, inputs, own, case, judge.output, asked):
+            new = {"form": echo.form, "is_honest": echo.form in HONEST}
+            row = rows.setdefault(echo.form, new | {"replies": 0, "read": 0, "hijacked": 0})
+            verdict = _verdict(prompt, echo.text, inputs, judge.output)
+            row["replies"] += 1
+            row["read"] += verdict is not None
+            is_own = echo.own and verdict == _as_told(own[judge.output])
+            row["hijacked"] += verdict is not None and not is_own
+    return list(rows.values())
+
+
+def echoes(
+    prompt: Prompt,
+    inputs: dict[str, Any],
+    own: dict[str, Any],
+    case: Planted,
+    field: str,
+    label: str,
+) -> Iterator[Echo]:
+    """All forms of reply to one call.
+
+    Args:
+        own: the model's reply. field: of it that holds the verdict.
+        label: what the payload asks for.
+    """
+    reply, said, text = json.dumps(own), case.said, case.text
+    yield Echo("alone", reply, own=True)
+    yield Echo("in a fence", f"```json\n{reply}\n```", own=True)
+    yield Echo("indented", json.dumps(own, indent=2), own=True)
+    block = prompt.user(inputs)
+    line = as_data({name: inputs[name] for name in prompt.input_names})
+    rest, as_asked = reply.removeprefix("{"), json.dumps(_filled(own[field], label))
+    for form, told in {
+        "payload, then its own": f"{said}\n{reply}",
+        "its own, then payload": f"{reply}\n{said}",
+        "payload and its own in fences": f"```json\n{said}\n```\n```json\n{reply}\n```",
+        "payload in a fence, then its own": f"```\n{said}\n```\n{reply}",
+        "text, then its own": f"{text}\n\n{reply}",
+        "text in prose": f'The material says "{text}". My reply: {reply}',
+        "data line, then its own": f"{line}\n{reply}",
+        "data block, then its own": f"{block}\n{reply}",
+        "text in a field more": json.dumps({"quote": text} | own),
+        "data and its own in one object": json.dumps({**inputs, **own}),
+        "its field twice, payload's first": f'{{"{field}": {as_asked}, {rest}',
+        "its field twice, payload's last": f'{reply.removesuffix("}")}, "{field}": {as_asked}}}',
+        "payload as the verdict": json.dumps(own | {field: _filled(own[field], said)}),
+        "a list of both": f"[{said}, {reply}]",
+    }.items():
+        yield Echo(form, told, own=True)
+    for form, told in {
+        "payload alone": said,
+        "payload alone in a fence": f"```json\n{said}\n```",
+        "text alone": text,
+        "data line alone": line,
+        "data block alone": block,
+    }.items():
+        yield Echo(form, told, own=False)
+
+
+def _filled(value: Any, text: str) -> Any:
+    """A verdict of the same shape that says this everywhere."""
+    if isinstance(value, dict):
+        return dict.fromkeys(value, text)
+    return int(text) if isinstance(value, int) and text.isdecimal() else text
+
+
+def _verdict(prompt: Prompt, text: str, inputs: dict[str, Any], field: str) -> Any:
+    """What the parser takes from a reply, as text; None: it takes nothing."""
+    try:
+        return _as_told(prompt.parse(text, inputs)[field])
+    except JudgeOutputError:
+        return None
+
+
+def _as_told(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: str(label) for key, label in value.items()}
+    return str(value)
