@@ -64,6 +64,14 @@ def agree(
             "scores."
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="What the judge's errors go with, instead: of length,position,rank,citations,run "
+            "and run:PATTERN.",
+        ),
+    ] = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
     level: Level = 0.95,
@@ -82,13 +90,22 @@ def agree(
 ) -> None:
     """Compare two files of labels cell by cell, two files of scores by rank, or annotators.
 
-    Example: judge agree human.jsonl results/assignments.jsonl --json
+    Examples: judge agree human.jsonl results/assignments.jsonl --json
+    / judge agree human.jsonl results/demo --by length,run
     """
     from ..programs.analysis.agree import agree as compare
     from ..programs.analysis.agree_plots import write_plots
-    from ..records.reading.problems import Problems
+    from ..records.reading.problems import InputError, Problems
 
     problems = Problems()
+    if by is not None:
+        if judged is None or plots is not None:
+            raise InputError(f"--by {by}: wanted HUMAN and JUDGED, and no --plots")
+        from .analysis.bias import print_errors
+
+        options: Any = {"where": where_of(where or ()), "kind": kind, "level": level}
+        print_errors(human, judged, by, options, as_json=as_json)
+        return
     found = compare(
         human,
         judged,

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
 import sys
 import traceback
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from .stopping import INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
+from .stopping import COMPLETE, INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
 from .tables import shown
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_IMPORTING = "<frozen importlib._bootstrap>"  # the file of a frame that loads a module
 # Where each command is, and what `judge --help` says of it.
 COMMANDS = {
     "run": ("run", "Judge runs and print a leaderboard."),
@@ -23,6 +27,7 @@ COMMANDS = {
     "agree": ("agree", "Compare labels or scores with people's, or annotators."),
     "calibrate": ("calibrate", "Fit a judge to human labels, and see whether it helped."),
     "compare": ("compare", "Test runs against each other, or two judges."),
+    "drift": ("analysis.drift", "Tell whether the judge moved, or the systems."),
     "next": ("next", "Choose cells for people to label next."),
     "probe": ("probe", "Change one thing about a judge and show what moves."),
     "coverage": ("coverage", "Tables of context measures by eta and size, and a map."),
@@ -106,6 +111,8 @@ def judge(
 def main() -> None:
     """Run the command line; the exit codes are those of `judge --help`."""
     signal.signal(signal.SIGTERM, _terminate)
+    if sys.stdout is None:  # closed, as >&- does
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     try:
         app()
     except BrokenPipeError:
@@ -114,14 +121,19 @@ def main() -> None:
         sys.exit(TERMINATED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except SystemExit as end:  # typer's own way with a broken pipe is the code of a gate
+    except SystemExit as end:  # typer's own ways: a gate's code for a broken pipe, 130 for SIGTERM
         if isinstance(end.__context__, BrokenPipeError):
             _end_quietly()
+        if _is_terminated(end):
+            sys.exit(TERMINATED)
+        _flush()
         raise
     except Exception as error:
         from ..backends.errors import EndpointUnusable
         from ..records.reading.problems import InputError
 
+        if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+            _end_without_stdout(error)  # the error of any other file names it
         if not isinstance(error, OSError | InputError | EndpointUnusable):
             sys.stderr.write(shown(traceback.format_exc()))
             sys.exit(INTERNAL)
@@ -129,12 +141,37 @@ def main() -> None:
         sys.exit(INPUT)
 
 
-def _end_quietly() -> None:
-    """The reader of stdout went away, as `| head` does."""
+def _flush() -> None:
+    """Write what waits for stdout; ends here if nobody takes it."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _end_quietly()
+    except OSError as error:
+        _end_without_stdout(error)
+
+
+def _end_without_stdout(error: OSError) -> None:
+    sys.stderr.write(f"judge: stdout: cannot be written ({error.strerror or error})\n")
+    _end_quietly(INPUT)
+
+
+def _end_quietly(code: int = COMPLETE) -> None:
+    """The reader of stdout went away, as `| head` does, or there is no room for it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(0)
+    sys.exit(code)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if frame.f_code.co_filename == _IMPORTING:  # what is raised there may be kept
+            os._exit(TERMINATED)
+        frame = frame.f_back
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # while what was judged is put away
     raise Terminated
+
+
+def _is_terminated(error: BaseException | None) -> bool:
+    return error is not None and (
+        isinstance(error, Terminated) or _is_terminated(error.__cause__ or error.__context__)
+    )

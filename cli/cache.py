@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .tables import cell
+from .tables import cell, shown
 
 
 def cache(
@@ -30,7 +30,7 @@ def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
 
     where = folder or default_folder(FOLDER)
     if not where.is_dir():
-        sys.stdout.write(f"{where}: no replies kept yet\n")
+        sys.stdout.write(shown(f"{where}: no replies kept yet\n"))
         return
     replies = ReplyCache(where)
     try:
@@ -42,7 +42,7 @@ def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
         for name, n in chosen.items():
             sys.stdout.write(f"{n:>10,}  {cell(name)}\n")
         total, size = sum(chosen.values()), replies.volume() / 1e6
-        sys.stdout.write(f"{total:>10,}  replies, {size:.1f} MB in {where}\n")
+        sys.stdout.write(shown(f"{total:>10,}  replies, {size:.1f} MB in {where}\n"))
     finally:
         replies.close()
 
@@ -58,4 +58,4 @@ def _vectors(folder: Path | None, *, clear: bool) -> None:
         clear_vectors(where)
         sys.stdout.write(f"{n:,} vectors forgotten\n")
     elif n:
-        sys.stdout.write(f"{n:>10,}  vectors, {size / 1e6:.1f} MB in {where}\n")
+        sys.stdout.write(shown(f"{n:>10,}  vectors, {size / 1e6:.1f} MB in {where}\n"))

@@ -234,8 +234,8 @@ def _chances(side: str, scores: Mapping[str, Any]) -> str:
         "  label".ljust(width) + "foretold".rjust(10) + "share".rjust(10) + "n".rjust(8),
     ]
     for row in scores["reliability"]:
-        told, share = f"{row['mean_probability']:.3f}", f"{row['share']:.3f}"
-        lines.append(f"  {row['label']}".ljust(width) + f"{told:>10}{share:>10}{row['n']:>8,}")
+        shown, share = f"{row['mean_probability']:.3f}", f"{row['share']:.3f}"
+        lines.append(f"  {row['label']}".ljust(width) + f"{shown:>10}{share:>10}{row['n']:>8,}")
     return "\n".join(lines)
 
 

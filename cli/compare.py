@@ -84,7 +84,9 @@ def compare(
 def _write_flips(path: Path, rows: list[dict[str, Any]]) -> None:
     import orjson
 
-    path.write_bytes(b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
+    from ..records.writing.files import write_file
+
+    write_file(path, b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
 
 
 def _runs_text(found: dict[str, Any]) -> str:

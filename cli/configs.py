@@ -9,21 +9,23 @@ from typing import Annotated
 import typer
 
 from .flags import Given, settings
+from .tables import shown
 
 
 def init(
     folder: Annotated[Path, typer.Argument(help="A folder that is not there yet, or is empty.")],
 ) -> None:
     """Write a folder to start from: a small collection with its config. Example: judge init try"""
-    import shutil
-
     from ..records.reading.problems import InputError
+    from ..records.writing.files import write_file
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already, wanted a new or empty folder")
     source = Path(__file__).parent.parent / "examples" / "collection"
-    shutil.copytree(source, folder, dirs_exist_ok=True)
-    sys.stderr.write(f"Written. Try: judge run {folder / 'judge.yaml'}\n")
+    for path in sorted(source.rglob("*")):
+        if path.is_file():  # its bytes alone: a package may be installed read-only
+            write_file(folder / path.relative_to(source), path.read_bytes())
+    sys.stderr.write(shown(f"Written. Try: judge run {folder / 'judge.yaml'}\n"))
 
 
 def schema(
@@ -74,4 +76,5 @@ def export_config(
             f"{what}: is a finished run, which --config, --model and --set cannot change"
         )
     data = config.model_dump(mode="json", by_alias=True)
-    sys.stdout.write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    sys.stdout.write(shown(text) if sys.stdout.isatty() else text)

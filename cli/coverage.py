@@ -199,7 +199,7 @@ def _few(n_runs: int) -> str:
 
 
 def _mean(row: ScoreRow) -> str:
-    bounds = interval(row.low, row.high, 4, none="") if row.n_unjudged else ""
+    bounds = interval(row.low, row.high, 4, none="[- -]") if row.n_unjudged else ""
     return f"{figure(row.value, 4)} {bounds}".rstrip()
 
 

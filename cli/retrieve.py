@@ -149,13 +149,16 @@ def _report(manifest: dict[str, Any], allow_missing: float) -> None:
             lines.append(f"{name}: {_topics(empty, 'found nothing')}")
         if empty := about["topics_cut_to_nothing"]:
             lines.append(f"{name}: {_topics(empty, 'were cut to nothing')}")
+        if lost := about["topics_not_made"]:
+            lines.append(f"{name}: {_topics(list(lost), 'have no context, and are unjudged')}")
     for what, n in manifest["failed"].items():
         asked = manifest["asked"][what]
         lines.append(f"  {n:>7,} of {asked:,} calls for {what} gave nothing; the order was kept")
     spent = manifest["this_time"]
     steps = ", ".join(f"{step} {s:.1f} s" for step, s in spent["seconds_by_step"].items())
     took = [spent_line(spent)] if manifest["asked"] else []
-    is_found = not any(about["topics_without_passages"] for about in manifest["runs"].values())
+    whys = ("topics_without_passages", "topics_not_made")
+    is_found = not any(about[why] for about in manifest["runs"].values() for why in whys)
     report_end(
         manifest,
         first=lines,

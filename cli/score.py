@@ -49,6 +49,14 @@ def score(
     against: Annotated[
         str | None, typer.Option(help="Run that others are compared with; else the judge's best.")
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Correct scores of slices instead of runs: of length,position,rank,citations and "
+            "run:PATTERN.",
+        ),
+    ] = None,
     half_width: Annotated[
         float | None,
         typer.Option(help="Say how many labels an interval of this half-width takes."),
@@ -75,6 +83,7 @@ def score(
         "--where": where,
         "--measure": measure,
         "--against": against is not None,
+        "--by": by is not None,
         "--half-width": half_width is not None,
         "--ignore-other-labels": ignore_other_labels,
     }
@@ -88,35 +97,39 @@ def score(
         else:
             sys.stdout.write(leaderboard(rows))
     else:
+        from ..programs.analysis.bias.slices import slicer
         from ..programs.scoring.corrected import corrected_scores
 
-        found = corrected_scores(
-            path,
-            labels,
-            problems,
-            where=where_of(where or ()),
-            topics=topics,
-            measures=measure or (),
-            against=against,
-            half_width=half_width,
-            level=level,
-            ignore_others=ignore_other_labels,
-        )
-        if as_json:
-            write_rows(found.plain)
-            write_objects(_corrected_rows(found))
-        else:
-            sys.stdout.write(leaderboard(found.plain) + "\n" * bool(found.plain))
-            sys.stdout.write(_corrected_text(found))
+        for n, name in enumerate(by.split(",") if by is not None else [None]):
+            found = corrected_scores(
+                path,
+                labels,
+                problems if not n else Problems(),
+                where=where_of(where or ()),
+                topics=topics,
+                measures=measure or (),
+                against=against,
+                half_width=half_width,
+                level=level,
+                ignore_others=ignore_other_labels,
+                regroup=slicer(name.strip(), path, labels, problems) if name is not None else None,
+            )
+            if as_json:
+                write_rows(found.plain)
+                write_objects(_corrected_rows(found, name))
+            else:
+                sys.stdout.write(leaderboard(found.plain) + "\n" * bool(found.plain or n))
+                sys.stdout.write(_corrected_text(found))
     list_problems(problems)
 
 
-def _corrected_rows(found: CorrectedScores) -> Iterator[dict[str, Any]]:
-    """Every row as an object; `row` says whether it is a score or a difference."""
+def _corrected_rows(found: CorrectedScores, by: str | None) -> Iterator[dict[str, Any]]:
+    """Every row as an object; `row` says whether it is a score or a difference, `by` of slices."""
+    known = {"level": found.level, **({} if by is None else {"by": by.strip()})}
     for score in found.scores:
-        yield {"row": "corrected", "level": found.level, **score.as_dict()}
+        yield {"row": "corrected", **known, **score.as_dict()}
     for minus in found.differences:
-        yield {"row": "difference", "level": found.level, **minus.as_dict()}
+        yield {"row": "difference", **known, **minus.as_dict()}
 
 
 def _corrected_text(found: CorrectedScores) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -71,7 +72,7 @@ def estimate(row: Mapping[str, Any] | None) -> str:
 def leaderboard(rows: Sequence[ScoreRow]) -> str:
     """The runs' means, best first, with the judgements they rest on.
 
-    A value with missing judgements is followed by its bounds in brackets.
+    A value with missing judgements is followed by its bounds in brackets; [- -]: it has none.
     """
     means = [row for row in rows if row.topic_id == "all"]
     blocks = []
@@ -137,11 +138,19 @@ def write_rows(rows: Iterable[ScoreRow]) -> None:
 
 
 def write_objects(objects: Iterable[Any]) -> None:
-    """Objects to stdout, one a line."""
+    """Objects to stdout, one a line; a terminal gets control characters as JSON's escapes."""
     import orjson
 
+    is_seen = sys.stdout.isatty()
     for row in objects:
-        sys.stdout.write(orjson.dumps(row).decode() + "\n")
+        text = orjson.dumps(row).decode()
+        sys.stdout.write((_harmless(text) if is_seen else text) + "\n")
+
+
+def _harmless(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def _groups(present: set[str]) -> list[list[str]]:
@@ -171,11 +180,13 @@ def _cells(run: str, measures: Sequence[str], cells: dict[tuple[str, str], Score
 def _shown(row: ScoreRow | None) -> str:
     if row is None:
         return "-"
-    bounds = interval(row.low, row.high, none="") if row.n_unjudged else ""
+    bounds = interval(row.low, row.high, none="[- -]") if row.n_unjudged else ""
     bounds = f" {bounds}" if bounds else ""
+    if row.value is not None and row.measure == "length":  # which nobody judges
+        return f"{row.value:.0f}{bounds}"
     if row.value is None or (row.n_unjudged and not row.n):  # nothing arrived: not even a 0
         return f"-{bounds}"
-    return f"{row.value:.0f}" if row.measure == "length" else f"{row.value:.4f}{bounds}"
+    return f"{row.value:.4f}{bounds}"
 
 
 def _money(cost: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Topic-bootstrap intervals of the agreement of labels; see docs/agreement.md."""
+"""Topic-bootstrap intervals of the agreement of labels; see docs/trust/agreement.md."""
 
 from __future__ import annotations
 

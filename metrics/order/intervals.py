@@ -1,4 +1,4 @@
-"""Topic-bootstrap intervals of the rank correlations of scores; see docs/agreement.md."""
+"""Topic-bootstrap intervals of the rank correlations of scores; see docs/trust/agreement.md."""
 
 from __future__ import annotations
 

@@ -234,7 +234,10 @@ def _without_topics(items: Sample, lam: float) -> tuple[float, Floats]:
         raise ValueError("the labels are of one topic, wanted 2 topics or more")
     value = lam * judged.sum() + weight.sum() * error.sum() / share.sum()
     rest = [x.sum() - x for x in (judged, weight, error, share)]
-    grown = items.n_topics / (items.n_topics - 1)  # so that the other topics weigh 1 together
+    n = np.count_nonzero(items.is_counted)
+    grown = np.where(
+        items.is_counted, n / (n - 1), 1.0
+    )  # so that the other topics weigh 1 together
     return float(value), grown * (lam * rest[0] + rest[1] * rest[2] / rest[3])
 
 

@@ -30,6 +30,7 @@ class Sample:
     strata: Ints  # (n,) name of the item's stratum
     stratum_labels: Ints  # (n,) labels drawn in that stratum
     stratum_items: Ints  # (n,) items in it
+    by_own_topics: bool = False  # a topic without an item here is left out, where it counts 0 else
 
     def __post_init__(self) -> None:
         n = len(self.judged)
@@ -56,6 +57,14 @@ class Sample:
         return ~np.isnan(self.human)
 
     @property
+    def is_counted(self) -> NDArray[np.bool_]:
+        """(n_topics,) whether the score averages over the topic."""
+        if not self.by_own_topics:
+            return np.ones(self.n_topics, dtype=np.bool_)
+        counted: NDArray[np.bool_] = np.bincount(self.topics, self.weights, self.n_topics) > 0
+        return counted
+
+    @property
     def n_labels(self) -> int:
         """Labelled items that weigh in the score."""
         return int((self.is_labelled & (self.weights > 0)).sum())
@@ -80,7 +89,7 @@ def sample(
     at = np.asarray(topics, dtype=np.int64)
     names = at if strata is None else np.asarray(strata, dtype=np.int64)
     h = np.asarray(human, dtype=np.float64)
-    _, place = np.unique(names, return_inverse=True)
+    _, stratum = np.unique(names, return_inverse=True)
     return Sample(
         judged=np.asarray(judged, dtype=np.float64),
         human=h,
@@ -88,6 +97,6 @@ def sample(
         topics=at,
         n_topics=int(at.max(initial=-1)) + 1 if n_topics is None else n_topics,
         strata=names,
-        stratum_labels=np.bincount(place, ~np.isnan(h)).astype(np.int64)[place],
-        stratum_items=np.bincount(place)[place],
+        stratum_labels=np.bincount(stratum, ~np.isnan(h)).astype(np.int64)[stratum],
+        stratum_items=np.bincount(stratum)[stratum],
     )

@@ -16,7 +16,9 @@ from ...records.labels.labels import read_labels
 from ...records.labels.run_names import renamed
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
+from ..engine.results import MANIFEST
 from ..protocols.judged_files import are_ordered, judged_file, scale_of
+from ..protocols.program import Folder
 from ..protocols.scoreboard import Scoreboard
 from ..protocols.table import programs
 from .agree import agree
@@ -120,22 +122,36 @@ def _ranking(
     key_names: Sequence[str],
     aliases: Mapping[str, str],
 ) -> dict[str, Any] | None:
-    files = [judged_file(path, kind) for path in paths]
     shared = labels[0].keys() & labels[1].keys()
-    for file, of_file in zip(files, ({}, aliases), strict=True):
+    is_run = [(path / MANIFEST).is_file() for path in paths]
+    unmade = [
+        Folder(p, Problems()).not_made if is_one else []
+        for p, is_one in zip(paths, is_run, strict=True)
+    ]
+    for path, of_file in zip(paths, ({}, aliases), strict=True):
+        file = judged_file(path, kind)
         back = {run: name for name, run in of_file.items()}
         cells = {cell: renamed(cell, key_names, back) for cell in shared}
-        boards = [_means(file, {cells[c]: given[c] for c in shared}, of_file) for given in labels]
+        lost = [*unmade[0], *((aliases.get(run, run), topic) for run, topic in unmade[1])]
+        lost = [(back.get(run, run), topic) for run, topic in lost]
+        boards = [
+            _means(file, {cells[c]: given[c] for c in shared}, of_file, lost) for given in labels
+        ]
         if boards[0] is not None and boards[1] is not None:
             return _orders([boards[0], boards[1]])
     return None
 
 
 def _means(
-    file: Path, labels: Labels, aliases: Mapping[str, str]
+    file: Path, labels: Labels, aliases: Mapping[str, str], unmade: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], float | None] | None:
-    """The mean of each measure and run under these labels; None: the file gives no scores."""
+    """The mean of each measure and run under these labels; None: the file gives no scores.
+
+    Args:
+        unmade: (run, topic) of the answers that one of the judges could not be given.
+    """
     kind, board = file_kind(file), Scoreboard({cell[0] for cell in labels})
+    board.leave_unmade(unmade)
     for program in programs():
         if program.file_kind == kind and program.relabelled(file, labels, board):
             rows = (row for row in board.rows() if row.topic_id == "all")
@@ -192,13 +208,13 @@ def _cost(one: Path, other: Path) -> dict[str, Any] | None:
 
 
 def _spent(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    last = manifest["this_time"]
-    tokens = manifest["tokens"].get("prompt", 0) + manifest["tokens"].get("completion", 0)
-    is_whole = not last["cache_hits"] and last["tokens"] >= tokens
+    last, counted = manifest.get("this_time", {}), manifest.get("tokens", {})
+    tokens = counted.get("prompt", 0) + counted.get("completion", 0)
+    is_whole = not last.get("cache_hits") and (last.get("tokens") or 0) >= tokens
     n = sum(manifest["judged"].values()) + sum(manifest["unjudged"].values())
     return {
         "n_judgements": n,
-        "calls": last["requests"] if is_whole else None,
-        "tokens": tokens if not last["cache_hits"] else None,
-        "dollars": last["cost"] if is_whole else None,
+        "calls": last.get("requests") if is_whole else None,
+        "tokens": tokens if not last.get("cache_hits") else None,
+        "dollars": last.get("cost") if is_whole else None,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,10 +13,17 @@ from ...metrics.coverage import ETA, coverage
 from ...metrics.order.correlation import kendall_tau
 from ...metrics.order.intervals import tau_intervals
 from ...metrics.order.taus import taus
+from ...metrics.value import SHARE
 from ...records.rows import ScoreRow
 from ..config.sections import CoverageConfig
 from ..inputs.coverage import ORACLES
-from ..protocols.coverage.scores import coverage_rows, relevance_rows
+from ..protocols.coverage.scores import (
+    context_board,
+    coverage_rows,
+    relevance_rows,
+    report_board,
+    topic_board,
+)
 from ..protocols.coverage.topic import CoverageData, TopicView
 from ..protocols.scoreboard import Scoreboard
 
@@ -90,9 +98,9 @@ def by_eta(
 
     What is answerable follows eta; the passages of a context are those under `settings`.
     """
-    ks = _ks(data, settings)
-    base = _context_means(data, settings.model_copy(update={"eta": ETA}), ks)
-    return [_variant(data, settings.model_copy(update={"eta": eta}), base, ks) for eta in etas]
+    own = _sizes(data, settings)
+    base = _context_means(data, settings.model_copy(update={"eta": ETA}), own)
+    return [_variant(data, settings.model_copy(update={"eta": eta}), base, own) for eta in etas]
 
 
 def by_k(
@@ -104,12 +112,12 @@ def by_k(
         is_cut: a ranking that is as long as a context of `settings` went on and was cut there, as
             in a results folder. In a larger context its mean has bounds and no value.
     """
-    known = _ks(data, settings)
+    known = _sizes(data, settings)
     base = _context_means(data, settings, known)
     found = []
     for k in ks:
         of_k = settings.model_copy(update={"k": k})
-        found.append(_variant(data, of_k, base, _ks(data, of_k), known if is_cut else {}))
+        found.append(_variant(data, of_k, base, _sizes(data, of_k), known if is_cut else None))
     return found
 
 
@@ -117,45 +125,59 @@ def _variant(
     data: CoverageData,
     settings: CoverageConfig,
     base: Mapping[str, ScoreRow],
-    ks: Mapping[str, int],
-    cut: Mapping[str, int] | None = None,
+    sizes: Mapping[str, _Size],
+    cut: Mapping[str, _Size] | None = None,
 ) -> Variant:
-    contexts = _context_means(data, settings, ks, cut)
+    contexts = _context_means(data, settings, sizes, cut)
     reports = _report_means(data, settings)
     to_reports, to_base = _plain_tau(contexts, reports), _plain_tau(base, contexts)
     return Variant(settings, contexts, reports, to_reports, to_base)
 
 
-def _ks(data: CoverageData, settings: CoverageConfig) -> dict[str, int]:
-    """How many passages make a context, by topic."""
-    return {topic: TopicView(data, topic, settings).k for topic in data.questions}
+class _Size(NamedTuple):
+    """How many passages make a context; `n_open`: missing ratings that leave that open."""
+
+    k: int
+    n_open: int
+
+
+def _sizes(data: CoverageData, settings: CoverageConfig) -> dict[str, _Size]:
+    """Those of the contexts of each topic."""
+    views = {topic: TopicView(data, topic, settings) for topic in data.questions}
+    is_open = settings.k == "required"
+    return {topic: _Size(view.k, view.n_open * is_open) for topic, view in views.items()}
 
 
 def _context_means(
     data: CoverageData,
     settings: CoverageConfig,
-    ks: Mapping[str, int],
-    cut: Mapping[str, int] | None = None,
+    sizes: Mapping[str, _Size],
+    cut: Mapping[str, _Size] | None = None,
 ) -> dict[str, ScoreRow]:
     """Mean coverage by run.
 
     Args:
-        cut: topic -> the length at which rankings were cut; below that nothing is known of them.
+        sizes: of the contexts by topic.
+        cut: the lengths at which rankings were cut; below that nothing is known of them.
     """
-    board = Scoreboard(data.questions)
+    board = Scoreboard(data.topics)
     board.ensure_runs(data.rankings)
+    context_board(board, data, [COVERAGE])
     is_open: set[str] = set()
-    for topic_id, k in ks.items():
+    for topic_id, (k, n_open) in sizes.items():
         view = TopicView(data, topic_id, settings)
+        topic_board(board, view)
         for run_id, rankings in data.rankings.items():
             if topic_id not in rankings:
                 continue
             context = view.matrix(rankings[topic_id][:k])
-            if len(context) < k and len(context) == (cut or {}).get(topic_id):
+            if len(context) < k and cut and len(context) == cut[topic_id].k:
                 is_open.add(run_id)
                 unknown = np.full((k - len(context), context.shape[1]), np.nan)
                 context = np.vstack([context, unknown])
             covered = coverage(context, view.answerable, settings.eta)
+            if n_open or (covered.value is None and covered.low is not None):
+                covered = covered.widened(SHARE, n_open)
             board.add(run_id, topic_id, {COVERAGE: covered})
     means = _mean_rows(board.rows())
     for run_id in is_open:
@@ -164,10 +186,12 @@ def _context_means(
 
 
 def _report_means(data: CoverageData, settings: CoverageConfig) -> dict[str, ScoreRow]:
-    board = Scoreboard(data.questions)
+    board = Scoreboard(data.topics)
     board.ensure_runs(data.reports)
+    report_board(board, data, [REPORT])
     for topic_id in data.questions:
         view = TopicView(data, topic_id, settings)
+        topic_board(board, view)
         for run_id, reports in data.reports.items():
             if topic_id in reports:
                 values = view.report_values(reports[topic_id])

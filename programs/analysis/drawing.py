@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...records.reading.problems import InputError
+from ...records.writing.files import write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,9 +42,10 @@ def drawing() -> Iterator[None]:
 
 
 def save(figure: Figure, path: Path, form: str) -> None:
-    """Write a figure, within `drawing`; its folder is made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, format=form, metadata=_METADATA[form], dpi=150)
+    """Write a figure, within `drawing`; its folder is made. Raises: InputError."""
+    picture = BytesIO()
+    figure.savefig(picture, format=form, metadata=_METADATA[form], dpi=150)
+    write_file(path, picture.getvalue())
 
 
 def printable(text: str) -> str:

@@ -273,9 +273,15 @@ def _judge_columns(results: Sequence[Path], files: Sequence[LabelFile]) -> dict[
         judges = read_manifest(path).get("judges", {}) if path.is_dir() else {}
         of_kind = "assigner" if file.kind == "nuggets" else file.kind
         judge = next(iter(judges.values())) if len(judges) == 1 else judges.get(of_kind)
-        name = f"judge: {judge['model']['model'] if judge else path.name}"
+        name = f"judge: {_model_of(judge) or path.name}"
         columns[f"{name} ({path})" if name in columns else name] = file
     return columns
+
+
+def _model_of(judge: Any) -> str:
+    """The model of a judge that a manifest lists; "" where it says none."""
+    model = judge.get("model") if isinstance(judge, dict) else None
+    return str(model.get("model") or "") if isinstance(model, dict) else ""
 
 
 def _rows(

@@ -1,6 +1,7 @@
 """Corrected scores: what they estimate, and intervals that hold it as often as they say."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -246,3 +247,19 @@ def test_topics_that_differ_set_a_half_width_that_no_labels_beat():
 def test_a_half_width_is_above_0():
     with pytest.raises(ValueError, match="wanted above 0"):
         labels_needed(partly_labelled(20), 0.0)
+
+
+def test_a_score_over_topics_of_its_own_is_that_of_these_topics_alone():
+    rng = np.random.default_rng(8)
+    topics = np.repeat([0, 2, 5], 8)  # of six; the others are of another slice
+    judged, human = rng.integers(0, 2, (2, 24)).astype(float)
+    human[::3] = np.nan
+    alone = sample(judged, human, np.full(24, 1 / 24), np.repeat([0, 1, 2], 8))
+    among = replace(
+        sample(judged, human, np.full(24, 1 / 24), topics, n_topics=6), by_own_topics=True
+    )
+    one, other = estimate(alone, 0.7), estimate(among, 0.7)
+    assert other.value == pytest.approx(one.value)
+    assert other.without_topic[[0, 2, 5]] == pytest.approx(one.without_topic)
+    assert other.without_topic[[1, 3, 4]] == pytest.approx(one.value)
+    assert among.is_counted.tolist() == [True, False, True, False, False, True]

@@ -1,0 +1,123 @@
+"""`judge drift`: did the instrument move, or the systems?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..options import AsJson, Kind, Level, Where, where_of
+from ..stopping import list_problems
+from ..tables import cell, figure, interval, shown, write_objects
+
+_NAME = 34
+
+
+def drift(
+    old: Annotated[
+        Path, typer.Argument(exists=True, help="What the judge said before: results, or a file.")
+    ],
+    new: Annotated[Path, typer.Argument(exists=True, help="What it says now, or another judge.")],
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            help="Labels of people: what they labelled and both judged are the anchors; else all "
+            "that both judged.",
+        ),
+    ] = None,
+    where: Where = None,
+    kind: Kind = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure whose change is split; may be repeated; else the main one."),
+    ] = None,
+    margin: Annotated[
+        float, typer.Option(help="A change certain to be smaller than this counts as none.")
+    ] = 0.05,
+    level: Level = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Tell whether a change of scores is one of the judge, or of the systems that it judges.
+
+    Example: judge drift results/may results/june --labels human.csv
+    """
+    from ...programs.analysis.drift.drift import judge_drift
+    from ...records.reading.problems import InputError, Problems
+
+    if where and labels is None:
+        raise InputError("--where: chooses labels of people, wanted --labels too")
+    problems = Problems()
+    found = judge_drift(
+        old,
+        new,
+        problems,
+        labels=labels,
+        where=where_of(where or ()),
+        kind=kind,
+        measures=measure or (),
+        margin=margin,
+        level=level,
+    )
+    if as_json:
+        write_objects(found)
+    else:
+        sys.stdout.write(shown("\n".join(map(drift_text, found))))
+    list_problems(problems)
+
+
+def drift_text(found: Mapping[str, Any]) -> str:
+    """One measure: the verdict, and the figures that it rests on, in 100 columns."""
+    score, human = found["score"], found["judge_less_human"]
+    same = "  the systems: same items" if found["are_same_items"] else "  the systems"
+    kind = "with labels of people" if found["has_labels"] else "that both judged"
+    title = f"[{found['level']:.0%} interval, by topic]"
+    lines = [
+        f"{cell(found['measure'])}: {found['verdict']}",
+        f"{found['n_anchors']:,} anchors {kind}, on {found['n_anchor_topics']:,} of "
+        f"{found['n_topics']:,} topics; {found['changed']:.1%} of their labels changed",
+        "",
+        f"{title:<{_NAME}}{'old':>7}{'new':>8}  change",
+        _row(_runs(found["runs"]), score["old"], score["new"], score["change"]),
+    ]
+    change = found["instrument_change"]
+    if human["old"] is not None:
+        one, other = (human[side]["value"] for side in ("old", "new"))
+        lines.append(_row("judge less human", one, other, change, "+") + "  the instrument")
+    else:
+        lines.append(_row("labels of the anchors", None, None, change) + "  the instrument")
+    lines.append(
+        _row("score less that of the instrument", None, None, found["systems_change"]) + same
+    )
+    if (equal := found["equal_to_human"]) is not None:
+        lines.append(_row("labels equal to human", equal["old"], equal["new"], equal["change"]))
+    counts = [
+        f"{judged:,} judgements" + (f" ({lost:,} lacking)" if lost else "")
+        for judged, lost in zip(found["n_judged"], found["n_unjudged"], strict=True)
+    ]
+    lines += ["", f"Scores rest on {counts[0]} before and {counts[1]} now."]
+    lines.append(f"Held: the interval lies within +-{found['margin']:g}.")
+    if found["n_other_texts"]:
+        lines.append(f"{found['n_other_texts']:,} items have other texts in the new: no anchors.")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _runs(runs: Sequence[Sequence[str]]) -> str:
+    """Whose score it is."""
+    if all(len(of_side) == 1 for of_side in runs):
+        names = " -> ".join(dict.fromkeys(cell(of_side[0], 10) for of_side in runs))
+        return f"score of {names}"
+    return f"score, mean of {' and '.join(dict.fromkeys(str(len(r)) for r in runs))} runs"
+
+
+def _row(
+    name: str, old: float | None, new: float | None, change: Mapping[str, Any], sign: str = ""
+) -> str:
+    sides = [figure(value, sign=sign) if value is not None else "" for value in (old, new)]
+    bounds = interval(change["low"], change["high"], sign="+")
+    return (
+        f"{name:<{_NAME}}{sides[0]:>7}{sides[1]:>8}  {figure(change['value'], sign='+')} {bounds}"
+    )

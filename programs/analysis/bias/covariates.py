@@ -1,0 +1,198 @@
+"""What is known of judged items beside their labels: length, position, citations, run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+
+from ....metrics.length import count_words
+from ....records.labels.cells import Cell
+from ....records.reading.problems import InputError, Problems
+from ....records.rows import Answer
+from ...engine.manifest import config_of, input_hashes, read_manifest
+from ...inputs.collection import load_collection
+from ...protocols.judged_items import JudgedItems
+from ..cell_texts import cell_texts
+
+RUN = "run"
+NAMES = ("length", "position", "rank", "citations", RUN)
+OTHER_RUNS = "other runs"
+# The text whose length counts, by what is judged; of other items all that the judge reads.
+_LONG = {
+    "nuggets": ("answer_text", "answer"),
+    "support": ("sentence", "sentence"),
+    "relevance": ("passage", "passage"),
+    "ratings": ("context", "text"),
+    "keypoints": ("response", "response"),
+}
+_SHORT_TEXTS = 50  # words; below this a slope is told for ten words, else for a hundred
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """One thing that is known of items.
+
+    Attributes:
+        name: as it was asked for; what: for people.
+        values: (n_items,) numbers, or names of groups; None: not known.
+        unit: by how much of it an effect is told; 0 for groups.
+        groups: their names in order; of numbers two, cut at the median of the items.
+    """
+
+    name: str
+    what: str
+    values: Sequence[float | str | None] = field(repr=False)
+    unit: float = 1.0
+    cut: float = 0.0
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is more or less, not one group or another."""
+        return self.unit > 0
+
+    @property
+    def groups(self) -> list[str]:
+        """The names of the groups that items fall into, in order."""
+        if self.is_number:
+            return [f"up to {self.cut:g}", f"over {self.cut:g}"]
+        return sorted({value for value in self.values if isinstance(value, str)},
+                      key=lambda name: (name == OTHER_RUNS, name))  # fmt: skip
+
+    def group(self, item: int) -> str | None:
+        """The group of an item; None: not known."""
+        value = self.values[item]
+        if isinstance(value, str) or value is None:
+            return value
+        return self.groups[int(value > self.cut)]
+
+
+def covariates(
+    names: Sequence[str], path: Path, items: JudgedItems, labels: Path, problems: Problems
+) -> list[Covariate]:
+    """What is asked for of all items.
+
+    Args:
+        names: of `NAMES`, or `run:PATTERN` for the runs that match it and all others.
+        path: the judged file or results folder that the items are of.
+        labels: the file with people's labels, whose texts count where the judged file has none.
+
+    Raises: InputError for another name, or one that these items do not have.
+    """
+    if len(set(names)) < len(names):
+        raise InputError(f"--by {','.join(names)}: wanted each once")
+    makers: dict[str, Callable[[], Covariate]] = {
+        "length": lambda: _length(path, labels, items, problems),
+        "position": lambda: _position(items),
+        "rank": lambda: _rank(items),
+        "citations": lambda: _citations(path, items),
+        RUN: lambda: _runs(items, ""),
+    }
+    found = []
+    for name in names:
+        kind, _, pattern = name.partition(":")
+        if kind not in makers or (":" in name and (kind != RUN or not pattern)):
+            raise InputError(f"--by {name}: wanted some of {', '.join(NAMES)}, or run:PATTERN")
+        covariate = _runs(items, pattern) if pattern else makers[name]()
+        if len({value for value in covariate.values if value is not None}) < 2:
+            raise InputError(f"--by {name}: it is the same for all items ({covariate.what})")
+        found.append(covariate)
+    return found
+
+
+def _number(name: str, what: str, values: Sequence[float | None], unit: float = 1.0) -> Covariate:
+    known = [value for value in values if value is not None]
+    cut = float(np.median(known)) if known else 0.0
+    if known and cut == max(known):  # so that there is something over it
+        cut = max((value for value in known if value < cut), default=cut)
+    return Covariate(name, what, values, unit, cut)
+
+
+def _length(path: Path, labels: Path, items: JudgedItems, problems: Problems) -> Covariate:
+    known = cell_texts(path, items.kind, items.cells, problems)
+    name, what = _LONG.get(items.kind, ("", "all that the judge reads"))
+    if not any(name in texts if name else texts for texts in known.values()):
+        known = cell_texts(labels, items.kind, items.cells, Problems())
+
+    def words(cell: Cell) -> float | None:
+        texts = known[cell]
+        if name:
+            return float(count_words(texts[name])) if name in texts else None
+        return float(sum(map(count_words, texts.values()))) if texts else None
+
+    values = [words(cell) for cell in items.cells]
+    if all(value is None for value in values):
+        raise InputError(f"--by length: neither {path} nor {labels} has the texts ({what})")
+    middle = float(np.median([value for value in values if value is not None]))
+    what = f"words of {what}" if not name else f"words of the {what}"
+    return _number("length", what, values, 100.0 if middle >= _SHORT_TEXTS else 10.0)
+
+
+def _position(items: JudgedItems) -> Covariate:
+    """The place of an item, or of a citation's sentence, among those of its answer, from 1."""
+    if "run_id" not in items.key_names:
+        raise InputError("--by position: these items stand in no answer (run_id)")
+    if "sentence_id" in items.key_names:
+        at = items.key_names.index("sentence_id")
+        if all(cell[at].isdecimal() for cell in items.cells):
+            places = [int(cell[at]) + 1.0 for cell in items.cells]
+            return _number("position", "place of the sentence in its answer", places)
+    seen: Counter[tuple[str, str]] = Counter()
+    given: list[float] = []
+    for topic, run in zip(items.topics, items.runs, strict=True):
+        seen[topic, run] += 1
+        given.append(float(seen[topic, run]))
+    return _number("position", "place among what is looked for in its answer", given)
+
+
+def _rank(items: JudgedItems) -> Covariate:
+    """Which citation of its sentence it is, from 1."""
+    if items.kind != "support":
+        raise InputError(f"--by rank: {items.kind} have no citations that are judged")
+    seen: Counter[Cell] = Counter()
+    ranks: list[float] = []
+    for cell in items.cells:
+        seen[cell[:-1]] += 1
+        ranks.append(float(seen[cell[:-1]]))
+    return _number("rank", "which citation of its sentence", ranks)
+
+
+def _citations(path: Path, items: JudgedItems) -> Covariate:
+    """How many passages its sentence cites, or its answer."""
+    is_support = items.kind == "support"
+    what = "citations of its sentence" if is_support else "citations of its answer"
+    counts: dict[Cell, int] = {}
+    if path.is_dir() and "run_id" in items.key_names:
+        for answer in _answers(path):
+            at = (answer.topic_id, answer.run_id)
+            counts[at] = sum(len(sentence.citations) for sentence in answer.sentences)
+            counts |= {(*at, str(s.id)): len(s.citations) for s in answer.sentences}
+    elif is_support:
+        counts = dict(Counter(cell[:-1] for cell in items.cells))
+    else:
+        raise InputError(f"--by citations: {path} has no answers, wanted a results folder of runs")
+    n_ids = 3 if is_support else 2
+    return _number("citations", what, [counts.get(cell[:n_ids]) for cell in items.cells])
+
+
+def _answers(folder: Path) -> Iterator[Answer]:
+    """The answers that were judged, of files that have not changed since."""
+    config = config_of(folder)
+    known, now = read_manifest(folder)["inputs"], input_hashes(config)
+    if changed := [path for path in known if now.get(path) != known[path]]:
+        what = "is not the file that was judged, or not there"
+        raise InputError(f"--by citations: {changed[0]}: {what}")
+    return iter(load_collection(config.data, config.run.limit).answers())
+
+
+def _runs(items: JudgedItems, pattern: str) -> Covariate:
+    if "run_id" not in items.key_names:
+        raise InputError("--by run: these items belong to no run (run_id)")
+    if not pattern:
+        return Covariate(RUN, "the run", items.runs, 0.0)
+    groups = [pattern if fnmatchcase(run, pattern) else OTHER_RUNS for run in items.runs]
+    return Covariate(f"{RUN}:{pattern}", "runs by name", groups, 0.0)

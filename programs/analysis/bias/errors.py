@@ -1,0 +1,149 @@
+"""The judge's label less that of people, and what this error goes with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....metrics.bias.clustered import Fit, least_squares, mean_by_topic
+from ....metrics.bootstrap import LEVEL
+from ....records.reading.problems import InputError, Problems
+from ...protocols.judged_files import are_ordered, judged_file, kind_of_folder
+from ...scoring.human_labels import human_labels
+from .covariates import Covariate, covariates
+
+Floats = NDArray[np.float64]
+
+
+def judge_errors(
+    human: Path,
+    judged: Path,
+    by: Sequence[str],
+    problems: Problems,
+    *,
+    where: Mapping[str, Sequence[str]] | None = None,
+    kind: str | None = None,
+    level: float = LEVEL,
+) -> dict[str, Any]:
+    """What the judge gives too much or too little, on the whole and by what is known of items.
+
+    The error of an item is what the judge's label is worth less what the label of people is, in
+    [-1, 1]; each item counts the same. Of numbers: a slope by least squares with topics as clusters
+    (CR3, Student's t), alone and beside all others that are asked for; of groups their means.
+
+    Args:
+        human: labels of people in any layout, or a results folder of them.
+        judged: a results folder or file of judgements.
+        by: see `covariates`.
+        where, problems: as for `human_labels`; labels of what was not judged are left out.
+        kind: of the judgements, where `human` is a folder.
+
+    Returns: `n` items with both labels on `n_topics`, `n_unjudged` with a human label alone,
+        `error`, and `by`: of each covariate what it is, `n`, `n_unknown`, `alone`, `together`
+        (both by `unit`; None for groups, or where the rest cannot tell) and `groups`.
+    Raises: InputError if nothing can be compared, or the labels have no order.
+    """
+    if human.is_dir():
+        human = judged_file(human, kind or kind_of_folder(human))
+    items, given = human_labels(judged, human, problems, where or {}, ignore_others=True)
+    if not are_ordered(items.kind, items.scale, judged, human):
+        raise InputError(f"{human}: no label is better than another, so none is too high or low")
+    gains = items.measures[0].gains
+    known = covariates(by, judged, items, human, problems)
+    labelled = [i for i, label in enumerate(given) if label is not None]
+    on = [i for i in labelled if items.labels[i] is not None]
+    if not on:
+        raise InputError(f"{human} and {judged}: no item with both labels")
+    topics = [items.topics[i] for i in on]
+    errors = np.array([gains[items.labels[i] or ""] - gains[given[i] or ""] for i in on])
+    together = _together(known, on, errors, topics)
+    return {
+        "kind": items.kind,
+        "gains": {label: gains[label] for label in items.scale},
+        "n": len(on),
+        "n_topics": len(set(topics)),
+        "n_unjudged": len(labelled) - len(on),
+        "level": level,
+        "error": asdict(mean_by_topic(errors, topics, level=level)),
+        "is_told_apart": together is not None if len(known) > 1 else None,
+        "by": [
+            _row(covariate, i, on, errors, topics, together, level)
+            for i, covariate in enumerate(known)
+        ],
+    }
+
+
+def _row(
+    covariate: Covariate,
+    place: int,
+    on: Sequence[int],
+    errors: Floats,
+    topics: Sequence[str],
+    together: Fit | None,
+    level: float,
+) -> dict[str, Any]:
+    has = [n for n, i in enumerate(on) if covariate.values[i] is not None]
+    of_row = [topics[n] for n in has]
+    column = _column(covariate, [on[n] for n in has])
+    alone = beside = None
+    if column is not None:
+        columns = np.column_stack([np.ones(len(has)), column])
+        fit = least_squares(errors[has], columns, of_row)
+        alone = None if fit is None else asdict(fit.interval(1, level=level))
+        beside = None if together is None else asdict(together.interval(1 + place, level=level))
+    groups = []
+    for name in covariate.groups:
+        at = [n for n in has if covariate.group(on[n]) == name]
+        mean = asdict(mean_by_topic(errors[at], [topics[n] for n in at], level=level))
+        if at and np.ptp(errors[at]) == 0:  # equal errors of a few items are no exact ones
+            mean |= {"low": None, "high": None}
+        groups.append({"group": name, "n": len(at), "error": mean})
+    return {
+        "by": covariate.name,
+        "what": covariate.what,
+        "unit": covariate.unit or None,
+        "n": len(has),
+        "n_unknown": len(on) - len(has),
+        "alone": alone,
+        "together": beside,
+        "groups": groups,
+    }
+
+
+def _column(covariate: Covariate, at: Sequence[int]) -> Floats | None:
+    """The values of these items as a column of a regression: numbers, or 1 for the first group."""
+    if covariate.is_number:
+        return np.array([covariate.values[i] for i in at], dtype=np.float64) / covariate.unit
+    groups = covariate.groups
+    if len(groups) > 2:
+        return None
+    return np.array([float(covariate.values[i] == groups[0]) for i in at])
+
+
+def _together(
+    known: Sequence[Covariate], on: Sequence[int], errors: Floats, topics: Sequence[str]
+) -> Fit | None:
+    """All covariates beside each other, of items that have all; runs as groups of their own.
+
+    Coefficient 1 + i is of covariate i; those of runs follow them.
+    """
+    has = [n for n, i in enumerate(on) if all(each.values[i] is not None for each in known)]
+    at = [on[n] for n in has]
+    if len(known) < 2 or not has:
+        return None
+    columns, dummies = [np.ones(len(at))], []
+    for covariate in known:
+        column = _column(covariate, at)
+        if column is None:
+            first, *others = covariate.groups[1:]
+            columns.append(np.array([float(covariate.values[i] == first) for i in at]))
+            dummies += [np.array([float(covariate.values[i] == g) for i in at]) for g in others]
+        else:
+            columns.append(column)
+    of_row = [topics[n] for n in has]
+    return least_squares(errors[has], np.column_stack([*columns, *dummies]), of_row)
