@@ -1,5 +1,5 @@
 # Two commands do all the set-up: `make demo` and `make test`.
-# They need Python >= 3.11 and the package index; everything else goes into .venv.
+# They need Python 3.11 to 3.13 and the package index; everything else goes into .venv.
 
 PYTHON ?= python3
 VENV   := .venv
@@ -10,13 +10,18 @@ LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba 
 
 EXTRAS := lucene dense rerank ray
 
-.PHONY: demo pages test test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench constraints constraints-vllm constraints-extras clean
+.PHONY: demo pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench constraints constraints-vllm constraints-extras clean
 
 demo: $(READY)
 	$(BIN)/judge run examples/collection/judge.yaml
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow"
+
+# Faults, ends at every write, kills and broken files, as a table (docs/robustness.md).
+# SIZE=small, SEED=123 for the same again, ONLY=faults,kinds,ends,disk,kills,files.
+storm: $(READY)
+	PYTHONPATH=tests:tests/mocks $(BIN)/python -m storm --size $(or $(SIZE),full) $(SEED:%=--seed %) $(ONLY:%=--only %)
 
 # Simulations of more than a few seconds.
 test-slow: $(READY)
@@ -50,7 +55,7 @@ bench: $(READY)
 
 # The environment, made again whenever what it is made from changes.
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $(READY)

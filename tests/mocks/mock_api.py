@@ -102,7 +102,7 @@ def completion_of(reply: Reply, body: Body, supports: Supports) -> Body:
         "system_fingerprint": "fp_mock",
     }
     if supports.usage:
-        made["usage"] = _usage(body, _n_tokens(reply.content or ""))
+        made["usage"] = _usage(body, reply)
     return made
 
 
@@ -192,9 +192,13 @@ def _n_tokens(text: str) -> int:
     return math.ceil(len(text) / CHARS_PER_TOKEN)
 
 
-def _usage(body: Body, n_completion: int) -> Body:
+def _usage(body: Body, reply: Reply) -> Body:
     """Tokens as characters / 4. The system messages count as cached, in whole blocks."""
-    n_prompt = _n_tokens("".join(map(text_of, body["messages"])))
+    n_prompt, n_completion = reply.n_prompt, reply.n_tokens
+    if n_prompt is None:
+        n_prompt = _n_tokens("".join(map(text_of, body["messages"])))
+    if n_completion is None:
+        n_completion = _n_tokens(reply.content or "")
     fixed = "".join(text_of(m) for m in body["messages"] if m["role"] == "system")
     n_cached = len(fixed) // CHARS_PER_TOKEN // BLOCK_TOKENS * BLOCK_TOKENS
     return {

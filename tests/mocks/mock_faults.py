@@ -58,6 +58,27 @@ class Hang(Fault):
 
 
 @dataclass(frozen=True)
+class Envelope(Fault):
+    """The completion around the message is another; where `change` gives bytes, these are sent."""
+
+    name: str
+    change: Callable[[Body], Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class OnWire(Fault):
+    """The response is written otherwise than HTTP wants it, and the connection ends.
+
+    `parts` gets the body and gives what is written after each other: bytes, or seconds of silence.
+    `is_reset`: the end is a reset.
+    """
+
+    name: str
+    parts: Callable[[bytes], Iterable[bytes | float]] = field(repr=False)
+    is_reset: bool = False
+
+
+@dataclass(frozen=True)
 class Spoilt(Fault):
     """The message is another than the brain's; the functions below make them."""
 

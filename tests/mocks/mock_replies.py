@@ -22,13 +22,16 @@ OPEN_DEPTH = 6  # a recursive schema is closed as soon as it can be below this d
 class Reply:
     """One message. `probabilities` (label -> share, summing to 1) shape the logprobs of labels.
 
-    Under the keys of a map, each with its own, they are those of that key's label.
+    Under the keys of a map, each with its own, they are those of that key's label. `n_tokens` and
+    `n_prompt` are told as its usage; None: by the number of characters.
     """
 
     content: str | None
     finish_reason: str = "stop"
     refusal: str | None = None
     probabilities: Shares | Mapping[str, Shares] | None = None
+    n_tokens: int | None = None
+    n_prompt: int | None = None
 
 
 Brain = Callable[[Body], "str | dict[str, Any] | list[Any] | Reply"]

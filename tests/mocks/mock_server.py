@@ -16,6 +16,8 @@ import hashlib
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -24,6 +26,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 from mock_api import (
@@ -31,9 +34,9 @@ from mock_api import (
     error_body, max_tokens_of,
 )  # fmt: skip
 from mock_faults import (  # tests take all that they need from here
-    BadJson, ContentFilter, Cut, EmptyContent, ExtraKey, Fault, Faults, Fenced, Hang, HtmlBody,
-    NotChatShape, OneShort, OtherLabel, OtherSpelling, Prose, QuotedString, Refusal, Says, Status,
-    Truncated, http_date,
+    BadJson, ContentFilter, Cut, EmptyContent, Envelope, ExtraKey, Fault, Faults, Fenced, Hang,
+    HtmlBody, NotChatShape, OneShort, OnWire, OtherLabel, OtherSpelling, Prose, QuotedString,
+    Refusal, Says, Spoilt, Status, Truncated, http_date,
 )  # fmt: skip
 from mock_replies import (
     Body,
@@ -248,7 +251,12 @@ class MockServer:
                 return web.json_response(body)
         try:
             self._check(request, received.body)
-            return web.json_response(self._completion(received.body, fault or Fault()))
+            made: Any = self._completion(received.body, fault or Fault())
+            if isinstance(fault, Envelope):
+                made = fault.change(made)
+            if isinstance(made, bytes):
+                return web.Response(body=made, content_type="application/json")
+            return web.json_response(made)
         except Denied as denied:
             shape = error_body(denied.status, str(denied), denied.param, denied.code)
             return web.json_response(shape, status=denied.status)
@@ -295,6 +303,9 @@ class MockServer:
             if request.transport is not None:
                 request.transport.close()
             return response
+        if isinstance(fault, OnWire):
+            await _write_parts(request, response, fault)
+            return response
         received.finished, received.finished_s = True, time.monotonic()
         try:  # marked first: a client in another thread may look as soon as it has the bytes
             await response.prepare(request)
@@ -305,6 +316,25 @@ class MockServer:
         if self._log_fd is not None:
             os.write(self._log_fd, _log_line(received))
         return response
+
+
+async def _write_parts(request: web.Request, response: web.Response, fault: OnWire) -> None:
+    """Past aiohttp's own writer, which would not write such things."""
+    transport = request.transport
+    if transport is None or not isinstance(response.body, bytes):
+        return
+    for part in fault.parts(response.body):
+        if isinstance(part, float):
+            await asyncio.sleep(part)
+        elif not transport.is_closing():
+            transport.write(part)
+    if fault.is_reset:
+        linger = struct.pack("ii", 1, 0)
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        await asyncio.sleep(0.01)  # what was written is on its way
+        transport.abort()
+    else:
+        transport.close()
 
 
 def _log_line(received: Received) -> bytes:

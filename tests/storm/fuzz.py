@@ -1,0 +1,178 @@
+"""Broken files to every reader: each is a value or an InputError that names file and line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import resource
+import shutil
+import signal
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+from .mutations import mutated
+from .readers import Target, targets, write_samples
+from .table import Row
+
+WITHIN_S = 5.0  # of one case, which takes milliseconds
+MEMORY_BYTES = 2**30  # that a case may take beyond what the process had
+CHUNK = 500  # cases of one task
+WORKERS = 2
+
+
+class Hung(BaseException):
+    """Raised in a case that takes too long."""
+
+
+@contextlib.contextmanager
+def bounded() -> Iterator[None]:
+    """A case in here ends by Hung or MemoryError where it takes too much."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    most = pages * resource.getpagesize() + MEMORY_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (most if soft < 0 else min(soft, most), hard))
+    before = signal.signal(signal.SIGALRM, _hung)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _hung(number: int, frame: object) -> None:
+    raise Hung
+
+
+def fuzz(row: Row, folder: Path, chosen: list[Target], cases: Iterable[int], keep: Path) -> None:
+    """Run the cases with these numbers, each the same for the seed of the row.
+
+    Args:
+        folder: a copy of the samples, to break files in.
+        keep: where what broke a reader is put.
+    """
+    with bounded():
+        for number in cases:
+            chance = random.Random(f"{row.seed}:{row.part}:{number}")
+            target = chance.choice(chosen)
+            sound = target.sample.read_bytes()
+            raw = mutated(sound, chance)
+            place = folder / target.place
+            place.write_bytes(raw)
+            kind, what = _ended(target, place)
+            if place.name != "broken" + place.suffix:
+                place.write_bytes(sound)
+            row.cases += 1
+            if kind in ("read", "refused"):
+                row.judged += kind == "read"
+                row.unjudged.update({"refused": kind == "refused"})
+                continue
+            kept = keep / f"{row.part.replace(' ', '-')}-{row.seed}-{number}{place.suffix}"
+            kept.write_bytes(raw)
+            getattr(row, kind).append(f"case {number}, {target.place}: {what} ({kept})")
+
+
+def _ended(target: Target, place: Path) -> tuple[str, str]:
+    """`read`, `refused`, or the list of Row that it belongs to, and what to say there."""
+    problems = Problems()
+    signal.setitimer(signal.ITIMER_REAL, WITHIN_S)
+    try:
+        try:
+            outcome = target.read(place, problems)
+            if isinstance(outcome, Iterator):
+                for _ in outcome:
+                    pass
+            problems.raise_errors()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except InputError as error:
+        if wrong := _untold(str(error), problems, place):
+            return "other", wrong
+        return "refused", ""
+    except Hung:
+        return "hangs", f"not done after {WITHIN_S:g} s"
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return (
+            "tracebacks",
+            f"{type(error).__name__}: {error!s:.200} at {last.filename}:{last.lineno}",
+        )
+    return ("other", wrong) if (wrong := _untold("", problems, place)) else ("read", "")
+
+
+def _untold(text: str, problems: Problems, place: Path) -> str:
+    """What is wrong with how the problems are told; "": nothing."""
+    if text and not (str(place) in text or str(place.parent) in text):
+        return f"an error without its file: {text[:300]!r}"
+    if odd := [c for line in map(str, problems) for c in line if ord(c) < 32 and c != "\t"]:
+        return f"a problem with control characters {odd[:3]!r}"
+    for problem in problems:
+        if not str(problem).startswith(f"{problem.file}:{problem.line}: "):
+            return f"a problem without its place: {problem}"
+    return ""
+
+
+def fuzz_all(folder: Path, seed: int, n: int, keep: Path) -> list[Row]:
+    """n cases over all readers, in processes of their own; a row for each reader."""
+    samples = folder / "samples"
+    samples.mkdir(parents=True)
+    keep.mkdir(parents=True, exist_ok=True)
+    write_samples(samples)
+    names = sorted({target.reader for target in targets(samples)})
+    each = max(1, n // len(names))
+    tasks = [
+        (name, seed, start, min(start + CHUNK, each))
+        for name in names
+        for start in range(0, each, CHUNK)
+    ]
+    rows = {name: Row(f"reader: {name}", seed) for name in names}
+    # spawned: a worker starts without the threads of this process
+    with ProcessPoolExecutor(
+        WORKERS, get_context("spawn"), _start, (samples, folder, keep)
+    ) as pool:
+        for task, ran in [(task, pool.submit(_task, *task)) for task in tasks]:
+            rows[task[0]].add(_row_of(task, ran))
+    return list(rows.values())
+
+
+def _row_of(task: tuple[str, int, int, int], ran: Future[Row]) -> Row:
+    name, seed, start, end = task
+    row = Row(f"reader: {name}", seed)
+    try:
+        return ran.result(timeout=CHUNK * WITHIN_S)
+    except TimeoutError:
+        row.hangs.append(f"cases {start} to {end}: not done")
+    except BrokenProcessPool:
+        row.tracebacks.append(f"cases {start} to {end}: the process is gone")
+    return row
+
+
+_worker: dict[str, object] = {}
+
+
+def _start(samples: Path, folder: Path, keep: Path) -> None:
+    own = folder / f"worker-{os.getpid()}"
+    shutil.copytree(samples, own)
+    of_reader: dict[str, list[Target]] = {}
+    for target in targets(own):
+        of_reader.setdefault(target.reader, []).append(target)
+    _worker.update(own=own, keep=keep, targets=of_reader)
+
+
+def _task(name: str, seed: int, start: int, end: int) -> Row:
+    row = Row(f"reader: {name}", seed)
+    began = time.monotonic()
+    chosen = _worker["targets"][name]  # type: ignore[index]
+    fuzz(row, _worker["own"], chosen, range(start, end), _worker["keep"])  # type: ignore[arg-type]
+    row.unjudged = +Counter(row.unjudged)
+    row.seconds = time.monotonic() - began
+    return row

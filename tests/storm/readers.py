@@ -1,0 +1,209 @@
+"""Every reader of files, and the real files that it is tried with: examples, pages, results."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nuggetjudge import records
+from nuggetjudge.backends.batch.ledger import Ledger
+from nuggetjudge.backends.recorded import RecordedTransport
+from nuggetjudge.calibration.session import calibrate
+from nuggetjudge.judges.fitted.files import read_judge_file
+from nuggetjudge.judges.own import read_own_judge
+from nuggetjudge.programs.analysis.drift.versions import read_versions
+from nuggetjudge.programs.build.verification import read_verification
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.journal import Journal
+from nuggetjudge.programs.engine.manifest import config_of
+from nuggetjudge.programs.run import judge_collection, load_data
+from nuggetjudge.programs.scoring.human_labels import human_labels
+from nuggetjudge.programs.scoring.score import score_path
+from nuggetjudge.records import Problems
+from nuggetjudge.records.labels.items import item_lines, read_items
+from nuggetjudge.records.scores import COLUMNS, read_scores
+
+from .world import jobs, write_world
+
+ROOT = Path(__file__).resolve().parents[2]
+VERIFIED = ROOT / "examples" / "long2rag" / "verified.csv"
+N_TOPICS, INPUTS = 2, ("claim", "source")
+MOST_BYTES = 60_000  # of a sample
+SUFFIXES = (".jsonl", ".yaml", ".csv", ".tsv", ".txt", ".run")
+DATA = ("topics", "passages", "runs", "candidates", "nuggets", "documents", "reference",
+        "questions", "retrieval", "pool", "items")  # fmt: skip
+LEDGER = [
+    {"batch": "nj-1", "requests": ["a1", "b2"]}, {"batch": "nj-1", "file": "file-1"},
+    {"batch": "nj-1", "asked": 1.5}, {"batch": "nj-1", "id": "batch-1"},
+    {"batch": "nj-1", "taken": 0}, {"batch": "nj-2", "requests": ["c3"]},
+    {"batch": "nj-2", "dropped": True},
+]  # fmt: skip
+RECORDING = [{"messages": [{"role": "user", "content": "a"}], "text": "b", "prompt_tokens": 3}]
+
+Read = Callable[[Path, Problems], Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing to break: a file, and what reads it.
+
+    Attributes:
+        sample: the file, undamaged.
+        place: where it stands broken, below the folder that a worker has to itself.
+        read: reads what is there; given the path of `place`.
+    """
+
+    reader: str
+    sample: Path
+    place: str
+    read: Read
+
+
+def _file_readers() -> dict[str, Read]:
+    with VERIFIED.open(encoding="utf-8", newline="") as stream:
+        verified = {(row["topic_id"], row["key_point_id"]) for row in csv.DictReader(stream)}
+    names = [name for name in records.__all__ if name.startswith("read_")]
+    found: dict[str, Read] = {name: getattr(records, name) for name in names}
+    for layout in COLUMNS:
+        found[f"read_scores, {layout}"] = lambda path, problems, of=layout: read_scores(
+            path, problems, of
+        )
+    found["read_items"] = lambda path, problems: list(
+        read_items(item_lines(path, problems), INPUTS, partly=True)
+    )
+    found["verification sheet"] = lambda path, problems: read_verification(
+        [path], verified, problems
+    )
+    found["judge file"] = lambda path, _: read_judge_file(path)
+    found["own judge"] = lambda path, _: read_own_judge(path)
+    found["config"] = lambda path, _: load_config(path, {})
+    found["journal"] = lambda path, _: _journal(path)
+    found["ledger"] = lambda path, _: Ledger(path)
+    found["recording"] = lambda path, _: RecordedTransport(path)
+    return found
+
+
+def _journal(path: Path) -> None:
+    """All that a run may read of it."""
+    raw = path.read_bytes()
+    journal = Journal(path)
+    try:
+        for number, digest in enumerate(dict.fromkeys(re.findall(rb'"d":"([0-9a-f]{16})"', raw))):
+            if journal.recall(number, int(digest, 16)):
+                journal.outcome(number)
+    finally:
+        journal.close()
+
+
+def write_samples(folder: Path, *, with_results: bool = True) -> None:
+    """Real files to break: a world, results of all programs on it, a judge file, page examples."""
+    write_world(folder, N_TOPICS)
+    for name, rows in (("ledger", LEDGER), ("recording", RECORDING)):
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    text = (ROOT / "docs" / "formats.md").read_text("utf-8").replace("<TAB>", "\t")
+    for number, block in enumerate(re.findall(r"^```\w*\n(.*?)^```$", text, re.DOTALL | re.M)):
+        (folder / f"page-{number}.jsonl").write_text(block, encoding="utf-8")
+    if with_results:
+        _write_results(folder)
+
+
+def _write_results(folder: Path) -> None:
+    for number, job in enumerate(jobs()):
+        config = json.dumps({**job.config, "models": {"default": {"model": "lexical"}}})
+        path = folder / f"config-{number}.yaml"
+        path.write_text(config, encoding="utf-8")
+        judge_collection(load_config(path, {"run.out": folder / f"results-{number}"}))
+    shown = ROOT / "examples" / "collection"
+    given = (shown / "labels" / "grounded.jsonl", str(shown / "grounded.yaml"), "threshold")
+    calibrate(*given, out=folder / "fitted.json", folds=2)
+
+
+def targets(folder: Path) -> list[Target]:
+    """Each reader with every sample that it reads without an error."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".part"]
+    files += [path for path in (ROOT / "examples").rglob("*") if path.suffix in SUFFIXES]
+    files = [path for path in sorted(files) if 0 < path.stat().st_size < MOST_BYTES]
+    found = [
+        Target(name, path, f"broken{path.suffix}", read)
+        for name, read in _file_readers().items()
+        for path in files
+        if _is_read(read, path, folder / f"broken{path.suffix}")
+    ]
+    return [*found, *_of_folders(folder), *_of_collections(folder)]
+
+
+def _of_folders(folder: Path) -> Iterator[Target]:
+    """Each file that a run left, broken in its place, and what scores or compares the folder."""
+    reads: dict[str, Read] = {
+        "judge score DIR": lambda path, problems: score_path(path.parent, problems),
+        "config of DIR": lambda path, _: config_of(path.parent),
+    }
+    for results in sorted(folder.glob("results-*")):
+        for path in sorted(results.glob("*.json*")):
+            place = str(path.relative_to(folder))
+            for name, read in reads.items():
+                if path.name == "manifest.json" or name == "judge score DIR":
+                    yield Target(name, path, place, read)
+        if results.name == "results-0":
+            for name in ("support.jsonl", "assignments.jsonl"):
+                yield Target(
+                    "judge drift OLD NEW", results / name, f"{results.name}/{name}", _drift
+                )
+    kinds = {"results-0": ("support.jsonl", "assignments.jsonl"), "results-6": ("labels.jsonl",)}
+    for name, files in kinds.items():
+        for file in files if (folder / name).is_dir() else ():
+            yield Target(
+                "labels of people", folder / name / file, f"people-{file}", _labels_of(name)
+            )
+
+
+def _drift(path: Path, problems: Problems) -> None:
+    new = path.parent.with_name("results-7")
+    kind = "nuggets" if path.name == "assignments.jsonl" else "support"
+    read_versions(path.parent, new, None, problems, {}, kind)
+
+
+def _labels_of(results: str) -> Read:
+    def read(path: Path, problems: Problems) -> None:
+        human_labels(path.parent / results, path, problems, {})
+
+    return read
+
+
+def _of_collections(folder: Path) -> Iterator[Target]:
+    """Each input of each program, broken among the others."""
+    for number, job in enumerate(jobs()):
+        if not (folder / f"config-{number}.yaml").is_file():
+            continue
+        for name in DATA:
+            given = job.config["data"].get(name, ())
+            for file in [given] if isinstance(given, str) else given:
+                yield Target("inputs of a run", folder / file, file, _inputs_of(number))
+
+
+def _inputs_of(number: int) -> Read:
+    def read(path: Path, problems: Problems) -> None:
+        load_data(load_config(path.parent / f"config-{number}.yaml", {}))
+
+    return read
+
+
+def _is_read(read: Read, sample: Path, copy: Path) -> bool:
+    problems = Problems()
+    shutil.copyfile(sample, copy)  # journals cut off what is torn
+    try:
+        outcome = read(copy, problems)
+        list(outcome) if isinstance(outcome, Iterable) else None
+        problems.raise_errors()
+    except Exception:
+        return False
+    finally:
+        copy.unlink()
+    return True
