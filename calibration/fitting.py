@@ -160,8 +160,12 @@ class _Fitting:
         """A judge file fitted to these topics."""
         items = of_topics(self._examples.items, topics)
         words, verdicts = self._judge.fitted_words, self._asked.verdicts
-        if self._settings.weigh_words and self._judge.model_name == "lexical" and self._judge.held:
-            words = word_weights(item.inputs[self._judge.held] for item in items)
+        if (
+            self._settings.weigh_words
+            and self._judge.model_name == "lexical"
+            and self._judge.source
+        ):
+            words = word_weights(item.inputs[self._judge.source] for item in items)
             scorer = self._raw.fitted(_file(self._raw, words=words))
             verdicts = judged(scorer, self._examples.items, self._settings).verdicts
         known = [item for item in items if item.cell in verdicts]

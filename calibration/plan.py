@@ -69,7 +69,7 @@ def _search_checked(judge: ItemJudge, settings: Settings, t: int, d: int) -> int
 
 
 def search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int:
-    """The most requests of a search over train and dev of so many calls (docs/optimisers.md).
+    """The most requests of a search over train and dev of so many calls (docs/trust/optimisers.md).
 
     Raises: ValueError for an unknown method.
 

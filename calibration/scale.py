@@ -29,7 +29,7 @@ def fit_scale(
     """The curve from a judge's score to the probabilities of the k labels.
 
     Args:
-        scores: (n,) in [0, 1]. A judge that gives labels alone scores their place on its scale,
+        scores: (n,) in [0, 1]. A judge that gives labels alone scores their position on its scale,
             j / (k - 1).
         labels: (n,) codes 0..k-1, the lowest first, 2 or more of which occur.
         method: "platt": the sigmoid, for k = 2, with Platt's targets, which leave room for labels
@@ -50,7 +50,7 @@ def fit_scale(
     ((0.1, 0.3, 0.5, 0.9), ((0.0, 0.5, 0.5, 1.0),))
     """
     x, codes = checked_shares(scores, labels, k)
-    place, log_odds = x, False
+    position, log_odds = x, False
     if method == "isotonic":
         curve: OrdinalCurve | IsotonicCurve = _isotonic(x, codes, k)
     else:
@@ -58,10 +58,10 @@ def fit_scale(
             raise ValueError(f"platt is for two labels, got {k}; take ordinal")
         fit = _platt if method == "platt" else fit_present
         fits = [(fit(tried, codes), tried, is_odds) for tried, is_odds in positions_of(x)]
-        found, place, log_odds = max(fits, key=lambda each: each[0].evidence)
-        check_rises(found, place)
+        found, position, log_odds = max(fits, key=lambda each: each[0].evidence)
+        check_rises(found, position)
         curve = ordinal_curve(found, codes, k)
-    cuts = None if objective is None else fit_cuts(place, codes, k, objective=objective)[0]
+    cuts = None if objective is None else fit_cuts(position, codes, k, objective=objective)[0]
     return Correction(cuts=cuts, curve=curve, log_odds=log_odds)
 
 

@@ -19,9 +19,10 @@ from ..programs.config.sections import Config, ItemsConfig
 from ..programs.engine.estimates import Estimate
 from ..programs.engine.panel import Panel, budget_of, check_prices, open_cache
 from ..programs.engine.rehearsal import rehearse
-from ..programs.engine.writing import check_writable, writing
+from ..programs.engine.writing import check_writable
 from ..programs.run import dotted
 from ..records.reading.problems import InputError, Problems
+from ..records.writing.files import rename, write_file, writing
 from .examples import Examples, read_examples
 from .fitting import Calibration, fitted_and_tested
 from .plan import ask_what_it_asks, scaled
@@ -127,8 +128,7 @@ def calibrate_file(
     if out is not None:
         write_judge_file(out, file)
     if log is not None:
-        with writing(log):
-            part_of(log).replace(log)
+        rename(part_of(log), log)
     return Calibration(file, report, found.diff)
 
 
@@ -211,10 +211,8 @@ def _judge_and_labels(
 
 def write_judge_file(path: Path, file: JudgeFile) -> None:
     """Write a judge file, whole or not at all. Raises: InputError."""
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part_of(path).write_text(file.text(), encoding="utf-8")
-        part_of(path).replace(path)
+    write_file(part_of(path), file.text())
+    rename(part_of(path), path)
 
 
 def part_of(path: Path) -> Path:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..records.judgements import Reason
 from ..records.reading.problems import InputError, Problems
 from ..records.scores import write_scores
 from .config.names import program_names
@@ -145,10 +146,12 @@ async def _judge(
     began, config = time.monotonic(), session.config
     with Results(config.run.out, program_files()) as results:
         run = Run(session, collection, results)
+        _count_not_made(collection, results)
         for program in programs:
             await program.judge(run)
         board = Scoreboard(collection.topics)
         board.ensure_runs(collection.run_ids)
+        board.leave_unmade(collection.not_made)
         folder = Folder(results.folder, Problems(), notes=run.notes(), is_written=False)
         for program in programs:
             program.score(folder, board)
@@ -157,3 +160,17 @@ async def _judge(
         data, problems = data_of(collection), collection.problems
         manifest = manifest_of(session, results, inputs, data, problems, empty_notes(), began=began)
         results.publish(manifest)
+
+
+def _count_not_made(collection: Collection, results: Results) -> None:
+    """Count the answers, contexts and candidates that are not there by no doing of the systems."""
+
+    def named(lost: Mapping[tuple[str, str], Reason]) -> list[tuple[dict[str, str], Reason]]:
+        return [({"topic_id": t, "run_id": run}, why) for (run, t), why in lost.items()]
+
+    results.not_made("answers", named(collection.not_made), collection.n_answers)
+    lost = [({"topic_id": t}, why) for t, why in collection.candidates_not_made.items()]
+    results.not_made("candidates", lost, len(collection.candidates) - len(lost))
+    if (contexts := collection.coverage) is not None:
+        n_made = sum(map(len, contexts.rankings.values()))
+        results.not_made("contexts", named(contexts.not_made), n_made)

@@ -25,7 +25,7 @@ FORMAT = 2  # raised when the layout of the folder changes
 ABOUT, IDS = "index.json", "ids.json"
 _MARK = "nuggetjudge_index"  # the field of index.json that holds the format, and says it is ours
 _FIELDS = {"kind": str, "settings": dict, "n_passages": int, "files": dict}
-_DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_DISK_FAILS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @dataclass
@@ -188,7 +188,7 @@ def _only_builder(folder: Path) -> Iterator[Path]:
     """An empty folder to work in, locked; what a killed process left there is cleared up."""
     work = _part_of(folder)
     work.mkdir(parents=True, exist_ok=True)
-    lock = os.open(work, os.O_RDONLY)
+    lock = os.open(work, os.O_RDONLY | os.O_NOFOLLOW)  # of a link, another's files would be cleared
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -220,7 +220,8 @@ def _as_input_error(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         about_us = str(error.filename or "").startswith((str(_part_of(folder)), str(folder)))
-        if not about_us and error.errno not in _DISK_IS_FULL:
+        is_numpys = type(error) is OSError and error.errno is None  # "n requested and m written"
+        if not (about_us or is_numpys or error.errno in _DISK_FAILS):
             raise
         why = error.strerror or str(error)
         raise InputError(f"{folder}: the index cannot be written ({why})") from None

@@ -43,3 +43,15 @@ def test_ratings_in_windows_cost_what_the_page_says(home):
     outputs = [printed(home, f"{command} {more}") for more in (windows, "")]
     costs = [re.search("^answerability .* ([$][0-9.]+)$", text, re.M)[1] for text in outputs]
     assert f"({costs[0]} instead of {costs[1]} above)" in page
+
+
+def test_every_link_between_pages_leads_to_a_file():
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md"]
+    links = [
+        (page, link)
+        for page in pages
+        for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    ]
+    assert len(links) > 50
+    dead = [(str(page), link) for page, link in links if not (page.parent / link).exists()]
+    assert dead == []

@@ -6,6 +6,7 @@ import re
 import resource
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,20 @@ def test_the_constraints_are_names_and_versions_only():
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert len(lines) > 30
     assert [text for text in lines if not line.fullmatch(text)] == []
+
+
+def test_every_data_file_beside_the_code_ships_with_it(tracked):
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    shipped = {
+        f"{package.replace('.', '/')}/{name}"
+        for package, names in settings["tool"]["setuptools"]["package-data"].items()
+        for name in names
+    }
+    linked = {p.name for p in (ROOT / "src" / "nuggetjudge").iterdir() if p.is_symlink()}
+    folders = tuple(f"{name}/" for name in linked - {"examples"})
+    beside = {name for name in tracked if name.startswith(folders) and not name.endswith(".py")}
+    assert "programs/analysis/probe/injection/corpus.jsonl" in beside
+    assert {f"nuggetjudge/{name}" for name in beside} <= shipped
 
 
 def test_every_folder_of_code_is_linked_into_the_package():

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -43,6 +44,7 @@ def test_the_kappa_of_the_lexical_assigner_is_that_of_the_commands(shared_data, 
     e2e = shared_data / "rag24_e2e"
     import nuggetjudge as nj
     from nuggetjudge.programs.analysis.agree import agree
+    from nuggetjudge.programs.analysis.bias.errors import judge_errors
     from nuggetjudge.records.reading.problems import Problems
 
     with contextlib.redirect_stderr(io.StringIO()):
@@ -58,6 +60,10 @@ def test_the_kappa_of_the_lexical_assigner_is_that_of_the_commands(shared_data, 
     assert found["n"] == 7149
     assert found["one_vs_rest"]["support"] == pytest.approx(0.536, abs=5e-4)
     assert "kappa .536, n 7,149" in README
+    found = judge_errors(labels, tmp_path / "nist", ["length"], Problems())
+    page = (ROOT / "docs" / "trust" / "bias.md").read_text(encoding="utf-8")
+    for row in (found["by"][0]["alone"], found["error"]):
+        assert f"{row['value']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]" in page
 
 
 def test_the_judge_of_ones_own_is_judged_measured_and_calibrated_as_shown(tmp_path):
@@ -99,6 +105,15 @@ def test_key_points_are_found_as_shown(tmp_path):
         judge(block_after("a case counted by hand](examples/keypoints/README.md):"), tmp_path)
         == shown
     )
+
+
+def test_the_lexical_judge_notices_as_many_planted_faults_as_it_says(tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    said = re.search(r"notices (\d+) of (\d+) dropped nuggets and (\d+) of (\d+) negated", README)
+    rows = judge(block_after("negated ones in") + " --judge assigner --json", tmp_path).split("\n")
+    found = {row["fault"]: row["detection"] for row in map(json.loads, rows)}
+    counts = [(found[f]["value"] * found[f]["n"], found[f]["n"]) for f in ("omission", "negation")]
+    assert [*map(float, said.groups())] == [*counts[0], *counts[1]]
 
 
 def judge(commands: str, cwd: Path) -> str:

@@ -1,4 +1,4 @@
-"""What `judge calibrate` makes of the lexical judge: a table of docs/calibration.md.
+"""What `judge calibrate` makes of the lexical judge: a table of docs/trust/calibration.md.
 
     python -m benchmarks.pages.calibration DATA
 

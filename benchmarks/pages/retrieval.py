@@ -153,9 +153,9 @@ def list_wise(request: str, ranked: Ranked, texts: Mapping[str, str]) -> Ranked:
     """Reordered in sliding windows by the list-wise ranker that has no model."""
     ranker = ListwiseRanker("lexical")
 
-    async def order(places: Sequence[int]) -> list[int]:
-        shown = [texts[ranked[place].passage_id] for place in places]
-        return [places[i] for i in (await ranker.order(request, shown))[0].places]
+    async def order(indexes: Sequence[int]) -> list[int]:
+        shown = [texts[ranked[index].passage_id] for index in indexes]
+        return [indexes[i] for i in (await ranker.order(request, shown))[0].indexes]
 
     return by_rank(ranked[i].passage_id for i in run_sync(slide(len(ranked), order)))
 

@@ -1,4 +1,4 @@
-"""What labels of the judged topic buy: the table of docs/calibration.md.
+"""What labels of the judged topic buy: the table of docs/trust/calibration.md.
 
     python -m benchmarks.pages.topic DATA
 
@@ -151,7 +151,7 @@ def _pooled(items: Scored, fitted: dict[str, Correction], m: int, seed: int) -> 
             correction = add_topics(correction, few.scores, few.labels, few.topics.tolist())
         rest = items.at(order[m:])
         assert correction.cuts is not None
-        places = [correction.place(score, topic) for score in rest.scores]
+        places = [correction.position(score, topic) for score in rest.scores]
         truth += rest.labels.tolist()
         judged += [place >= correction.cuts[0] for place in places]
     return _kappa(truth, judged)

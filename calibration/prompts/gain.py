@@ -51,9 +51,9 @@ def kappa_gains(labels: Sequence[str], scale: Sequence[str], *, is_ordered: bool
     >>> kappa_gains(["no", "no", "no", "yes"], ["no", "yes"]).table["yes"]
     {'no': 0.0, 'yes': 1.0}
     """
-    place = {name: i for i, name in enumerate(scale)}
+    index = {name: i for i, name in enumerate(scale)}
     for i, label in enumerate(labels):
-        if label not in place:
+        if label not in index:
             raise ValueError(f"labels[{i}] is {label!r}, wanted one of {', '.join(scale)}")
     if len(set(labels)) < 2:
         raise ValueError(f"all {len(labels)} labels are the same, wanted two different ones")
@@ -61,7 +61,7 @@ def kappa_gains(labels: Sequence[str], scale: Sequence[str], *, is_ordered: bool
     def distance(true: str, given: str) -> float:
         if not is_ordered:
             return float(true != given)
-        return abs(place[true] - place[given]) / (len(scale) - 1)
+        return abs(index[true] - index[given]) / (len(scale) - 1)
 
     by_chance = {g: sum(distance(t, g) for t in labels) / len(labels) for g in scale}
     part = {t: {g: by_chance[g] - distance(t, g) for g in scale} for t in scale}

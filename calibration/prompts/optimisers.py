@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .student import Example, Task
     from .trials import Trials
 
-# Options of each method and their defaults, under DSPy's names; None: see docs/optimisers.md.
+# Options of each method and their defaults, under DSPy's names; None: see docs/trust/optimisers.md.
 OPTIONS: dict[str, dict[str, Any]] = {
     "few-shot": {"k": 8},
     "bootstrap": {

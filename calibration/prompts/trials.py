@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import dspy
 from pydantic_core import to_jsonable_python
@@ -17,7 +17,7 @@ from ...backends.gateway import Gateway
 from ...backends.prompt import Prompt
 from ...judges.fitted.files import FittedPrompt
 from ...judges.items import ItemJudge
-from ...programs.engine.writing import writing
+from ...records.writing.files import NewFile
 from .bridge import Stopped, ask
 from .marking import Marks
 from .student import Student, Task, prompt_of
@@ -77,7 +77,7 @@ class Trials:
         self._n_under_way = 0
         self._stopped: Stopped | None = None
         self._log_path = log
-        self._log: TextIO | None = None
+        self._log: NewFile | None = None
         self.candidates: dict[str, Candidate] = {}
         self.student = Student(getattr(judge.deepcopy(), judge.predictor), self.answer)
         self.default = self._candidate(self.student.judge)
@@ -222,7 +222,7 @@ class Trials:
         candidate.gain = sum(gains) / len(gains)
         candidate.n_failed = given.count(None)
         if self._log_path is not None:
-            log = self._log = self._log or _open_log(self._log_path)
+            log = self._log = self._log or NewFile(self._log_path)
             row = {
                 "candidate": candidate.number,
                 "gain": candidate.gain,
@@ -232,15 +232,8 @@ class Trials:
                 "n_demos": len(candidate.prompt.demos),
                 "instructions": candidate.prompt.instructions,
             }
-            log.write(json.dumps(row, ensure_ascii=False) + "\n")
+            log.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
             log.flush()
-
-
-def _open_log(path: Path) -> TextIO:
-    """An empty log; its folder is made."""
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("w", encoding="utf-8")
 
 
 def _key(inputs: Mapping[str, Any]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import StrictStr
+
 from ...records.documents import Summary, read_summaries
 from ...records.judgements import Provenance
 from ...records.ratings import Ratings, reference_id
@@ -123,17 +125,21 @@ class _CruxBuild(Build):
             return text, [call]
 
         items = (Item({"topic_id": s.id}, (s.summary,)) for s in self._whole())
-        requests = await self.made("request", "requests", request, items, results)
+        requests = await self.made("request", "requests", request, items, results, StrictStr)
         items = (Item({"topic_id": s.id}, (s.summary, n)) for s in self._whole())
         generate = panel["subquestions"].generate
-        questions = await self.made("subquestions", "questions", generate, items, results)
+        questions = await self.made(
+            "subquestions", "questions", generate, items, results, list[StrictStr]
+        )
         items = (
             Item({"topic_id": s.id, "document": str(number)}, (text,))
             for s in self._whole()
             for number, text in enumerate(s.documents)
         )
         split = panel["decontextualizer"].split
-        passages = await self.made("decontextualizer", "passages", split, items, results)
+        passages = await self.made(
+            "decontextualizer", "passages", split, items, results, list[StrictStr]
+        )
         topics = []
         for summary in self._whole():
             asked = question_set(summary.id, questions[summary.id,])
@@ -164,9 +170,9 @@ class _CruxBuild(Build):
 def _named(summary: Summary, texts: Sequence[Sequence[str]]) -> dict[str, str]:
     """The passages of each document under `<topic>:<document>#<n>`; n runs over the topic."""
     found: dict[str, str] = {}
-    for place, passages in enumerate(texts):
+    for index, passages in enumerate(texts):
         for text in passages:
-            found[f"{summary.id}:{place}#{len(found)}"] = text
+            found[f"{summary.id}:{index}#{len(found)}"] = text
     return found
 
 

@@ -74,7 +74,9 @@ def statistics(
         "undecided_questions": sum(
             math.isnan(known) for view in views.values() for known in view.answerable
         ),
-        "topics_without_answerable_question": sum(not v.n_answerable for v in views.values()),
+        "topics_without_answerable_question": sum(
+            not (view.answerable != 0).any() for view in views.values()
+        ),
         "reference_coverage": {
             "value": mean.value, "low": mean.low, "high": mean.high, "topics": n_topics,
         },

@@ -7,12 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import StrictStr
+
+from ...judges.makers.question_scorer import CRITERIA
 from ...records.judgements import Provenance
 from ...records.reading.problems import Problems
 from ...records.rows import Topic
 from ..config.sections import Config
 from ..engine.estimates import Estimate
 from ..engine.making import Build, run_build
+from ..engine.outcomes import Count, object_of
 from ..engine.panel import Panel
 from ..engine.rehearsal import rehearse
 from ..engine.results import Results
@@ -32,6 +36,7 @@ from .long2rag_files import (
 from .long2rag_inputs import JUDGES, Given, build_config, documents_of, load_given, new_ids
 from .verification import PROGRAM, sheet_hash, write_verification
 
+SCORES = object_of(dict.fromkeys(CRITERIA, Count))
 _WAYS: tuple[Literal["depth", "width"], ...] = ("depth", "width")
 
 
@@ -115,7 +120,7 @@ class _Long2RagBuild(Build):
         seeds, least = self.given.seeds, self.config.long2rag.least
         items = [Item({"topic_id": seed.id}, (seed.question,)) for seed in seeds]
         score = self.panel["question_scorer"].scores
-        found = await self.made("question_scorer", "scores", score, items, results)
+        found = await self.made("question_scorer", "scores", score, items, results, SCORES)
         scored = []
         for seed in seeds:
             if scores := found.get((seed.id,)):
@@ -138,7 +143,9 @@ class _Long2RagBuild(Build):
             for way in _WAYS
         ]
         evolve = self.panel["question_evolver"].evolve
-        found = await self.made("question_evolver", "evolution", evolve, items, results)
+        found = await self.made(
+            "question_evolver", "evolution", evolve, items, results, list[StrictStr]
+        )
         questions = []
         for seed in kept:
             questions.append(seed)
@@ -162,7 +169,14 @@ class _Long2RagBuild(Build):
             return [[part.text, str(part.kind)] for part in parts], calls
 
         items = [Item({"topic_id": q.id}, (q.topic.question,)) for q in questions]
-        found = await self.made("question_decomposer", "subquestions", split, items, results)
+        found = await self.made(
+            "question_decomposer",
+            "subquestions",
+            split,
+            items,
+            results,
+            list[tuple[StrictStr, StrictStr]],
+        )
         return [
             replace(question, parts=tuple((text, kind) for text, kind in found[question.id,]))
             for question in questions

@@ -15,6 +15,7 @@ from ...records.reading.fields import Line, read_lines
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import KeyPointSet, Topic
+from ...records.writing.files import remove
 from ..engine.label_sheet import write_sheet
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
@@ -40,7 +41,7 @@ def write_verification(
     """
     path = folder / SHEET
     check_unverified(folder)  # once more: people may have saved it while the build ran
-    path.unlink(missing_ok=True)
+    remove(path)
     rows = [
         {
             "topic_id": found.topic_id,

@@ -12,10 +12,10 @@ from ...records.key_points import read_key_point_sets
 from ...records.labels.cells import LabelFile
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
+from ...records.writing.files import rename, write_file
 from ..engine.making import DATASHEET, STATISTICS
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST, pretty
-from ..engine.writing import writing
 from ..inputs.hashes import hash_of
 from .datasheets import long2rag_datasheet
 from .verification import (
@@ -60,11 +60,10 @@ def verify_long2rag(folder: Path, sheets: Sequence[Path]) -> dict[str, Any]:
     files = {UNVERIFIED: before.read_bytes(), KEY_POINTS: _lines(kept)}
     files |= {REJECTED: _lines([*others, *rejected]), STATISTICS: pretty(manifest["statistics"])}
     files |= {DATASHEET: long2rag_datasheet(manifest).encode(), MANIFEST: pretty(manifest)}
-    with writing(folder):
-        for name, content in files.items():
-            (folder / f"{name}.part").write_bytes(content)
-        for name in files:  # the key points before people first: a kill loses none
-            (folder / f"{name}.part").replace(folder / name)
+    for name, content in files.items():
+        write_file(folder / f"{name}.part", content)
+    for name in files:  # the key points before people first: a kill loses none
+        rename(folder / f"{name}.part", folder / name)
     return manifest
 
 

@@ -33,18 +33,18 @@ def _as_steps(value: Any) -> Any:
 def _in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Raise ValueError unless each step finds what it works on, and one ranking is left."""
     n = 0
-    for place, step in enumerate(steps, 1):
+    for number, step in enumerate(steps, 1):
         if isinstance(step, FirstStage):
             n += 1
         elif not n:
-            raise ValueError(f"step {place}, {step.step}: no ranking yet; begin with bm25")
+            raise ValueError(f"step {number}, {step.step}: no ranking yet; begin with bm25")
         elif isinstance(step, RrfStep | WeightedStep):
             if isinstance(step, WeightedStep) and len(step.weights) != n:
                 given = len(step.weights)
-                raise ValueError(f"step {place}, weighted: {given} weights for {n} rankings")
+                raise ValueError(f"step {number}, weighted: {given} weights for {n} rankings")
             n = 1
         elif n > 1:
-            raise ValueError(f"step {place}, {step.step}: {n} rankings; fuse them first, by rrf")
+            raise ValueError(f"step {number}, {step.step}: {n} rankings; fuse them first, by rrf")
     if n > 1:
         raise ValueError(f"{n} rankings are left; fuse them, by rrf")
     return steps

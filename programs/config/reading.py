@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from pydantic import ValidationError
 
 from ...records.reading.config_paths import texts_of_file
 from ...records.reading.problems import InputError
+from ...records.reading.secret_names import HIDDEN, has_secret, is_secret
 from ...records.reading.yaml_text import Keys, NotYaml, plain_error, read_yaml, unfit_values
 from .sections import Config
 
 # Settings that earlier versions had, and why there are none now.
 REMOVED: Mapping[Keys, str] = {("run", "seed"): "was removed: nothing that a run does is random"}
+_NAME = re.compile(r"[\w.-]*")
 _OF_ONE_MODEL = ("price", "recording", "engine")  # what another model does not take over
 
 
@@ -50,16 +53,12 @@ def load_config(
         _put_model(data, model)
         flags["models", "default"] = f"--model {model}"
     for pair in sets:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            raise InputError(f"--set {pair}: wanted NAME=VALUE, such as run.concurrency=8")
+        name, value, shown = _setting(pair)
         try:
-            _put(data, name, read_yaml(text)[0])
-        except NotYaml as error:
-            raise InputError(f"--set {pair}: the value is {error}") from None
+            _put(data, name, value)
         except InputError as error:
-            raise InputError(f"--set {pair}: {error}") from None
-        flags[tuple(name.split("."))] = f"--set {pair}"
+            raise InputError(f"{shown}: {error}") from None
+        flags[tuple(name.split("."))] = shown
     wrong = [*unfit_values(data), *((at, REMOVED[at]) for at in _removed(data))]
     if wrong:
         raise InputError("\n".join(_located(at, what, path, lines, flags) for at, what in wrong))
@@ -68,6 +67,25 @@ def load_config(
     except ValidationError as error:
         found = [_explain(e, path, lines, flags) for e in error.errors(include_url=False)]
         raise InputError("\n".join(dict.fromkeys(found))) from None
+
+
+def _setting(pair: str) -> tuple[str, Any, str]:
+    """Name and value of a `--set`, and how it is shown: without the value of a secret.
+
+    Raises: InputError.
+    """
+    name, equals, text = pair.partition("=")
+    if not equals:
+        shown = _NAME.match(pair)[0] if is_secret(pair) else pair  # type: ignore[index]
+        raise InputError(f"--set {shown}: wanted NAME=VALUE, such as run.concurrency=8")
+    try:
+        value = read_yaml(text)[0]
+    except NotYaml as error:
+        if is_secret(pair):
+            raise InputError(f"--set {name}={HIDDEN}: the value is no plain YAML") from None
+        raise InputError(f"--set {pair}: the value is {error}") from None
+    hidden = has_secret(name.split("."), value)
+    return name, value, f"--set {name}={HIDDEN}" if hidden else f"--set {pair}"
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[Keys, int]]:

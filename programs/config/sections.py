@@ -143,7 +143,7 @@ class NuggetsConfig(_Section):
     """The numbers of arXiv:2411.09607."""
 
     min_grade: Whole = Field(default=1, ge=0, description="relevance a candidate needs")
-    most: Whole = Field(default=30, ge=1, description="longest list while it grows")
+    most: Whole = Field(default=30, ge=1, le=1000, description="longest list while it grows")
     keep: Whole = Field(default=20, ge=1, description="nuggets kept, vital ones first")
 
 
@@ -212,7 +212,7 @@ class GenerateConfig(_Section):
     """What `judge generate` writes answers from, and in which layout."""
 
     k: int = Field(default=10, ge=1, le=100, description="passages of a context, at most")
-    words: Whole = Field(default=400, ge=1, description="of an answer, at most")
+    words: Whole = Field(default=400, ge=1, le=100_000, description="of an answer, at most")
     citations: Whole = Field(default=3, ge=1, description="of a sentence, at most")
     layout: Literal["rag24", "rag25"] = Field(
         default="rag24", description="of TREC RAG 2024 or 2025"
@@ -254,7 +254,9 @@ class RunSection(_Section):
     out: Annotated[Writable, _OUTPUT] = Field(
         default=Path("results"), description="folder that what is made is written to"
     )
-    concurrency: Whole = Field(default=32, ge=1, description="judgements under way at once")
+    concurrency: Whole = Field(
+        default=32, ge=1, le=100_000, description="judgements under way at once"
+    )
     max_cost: Annotated[float | None, _SPENDING] = Field(
         default=None, gt=0, description="dollars to spend at most"
     )
@@ -287,7 +289,10 @@ class RunSection(_Section):
         default="local", description="of the Ray cluster: local starts one here, auto, HOST:PORT"
     )
     workers: Annotated[Whole | None, _WORKERS] = Field(
-        default=None, ge=1, description="Ray workers; else as many as the cluster has room for"
+        default=None,
+        ge=1,
+        le=100_000,
+        description="Ray workers; else as many as the cluster has room for",
     )
     worker_cpus: float = Field(default=1.0, ge=0, description="CPUs that a Ray worker takes")
     worker_gpus: float = Field(default=0.0, ge=0, description="GPUs that a Ray worker takes")
@@ -347,7 +352,7 @@ class Config(_Section):
         found = self.models.get(alias, ModelConfig(model="lexical"))
         if self.run.executor != "batch":
             return found
-        from ...backends.budget import price_in_batches  # asyncio: not for --help
+        from ...backends.spending.price import price_in_batches  # LiteLLM's table: not for --help
 
         return found.model_copy(update={"price": price_in_batches(found)})
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from ...backends.budget import Budget
-from ...records.judgements import Reason
 from ...records.reading.problems import InputError
+from ...records.writing.files import check_no_link
 from ..config.sections import Config
 from ..engine.panel import Panel
 from .generate import answers_file, generate
@@ -39,17 +37,21 @@ def closed_loop(
     The pipelines run first, into `contexts/` of the results folder; where the config has a
     section `generate`, answers are written from their contexts, into `generated/`. Both go on
     where they were, as the judging after them does. A topic for which a pipeline finds nothing
-    has no answer of it, and scores 0.
+    has no answer of it, and scores 0. One whose context or answer could not be made is unjudged:
+    the files say so where it would stand.
 
     Args:
         budget: of the whole loop, the judging included.
         panel: judges that are open already; None: those of the config.
 
-    Raises: InputError if answers are wanted and not made; if a reranker's reply is missing, or an
-        answer could not be made, since judges would take it for one that the system did not give.
+    Raises: InputError if answers are wanted and there is no section for them; if more replies of
+        rerankers are missing than may be, since judges would take the order that was kept for
+        theirs.
     """
     if ANSWERED & set(config.program) and not (config.data.runs or makes_answers(config)):
         raise InputError("no answers: a section generate: has them written from the contexts")
+    for name in (CONTEXTS, GENERATED):
+        check_no_link(config.run.out / name)
     folder = config.run.out / CONTEXTS
     found = retrieve(config, folder, quiet=quiet, budget=budget, panel=panel)
     if found["limit_reached"]:
@@ -64,14 +66,5 @@ def closed_loop(
     folder = config.run.out / GENERATED
     writing = config.changed("run", out=folder).changed("data", retrieval=runs)
     made = generate(writing, quiet=quiet, budget=budget, panel=panel)
-    reasons = Counter(made["unjudged_by_reason"])
-    del reasons[Reason.NO_PASSAGE]  # nothing was found: the system's own doing
-    n = reasons.total()
-    most = config.run.allow_missing * (n + sum(made["judged"].values()))
-    if made["limit_reached"]:
-        raise InputError(f"answers: stopped at {made['limit_reached']}; {RAISE}")
-    if n > most:
-        what = f"{n:,} answers could not be made, {folder}/unjudged.jsonl says why"
-        raise InputError(f"{what}; {AGAIN}")
     answers = [str(folder / answers_file(run_id)) for run_id in made["data"]["run_ids"]]
     return config.changed("data", runs=(*config.data.runs, *answers))

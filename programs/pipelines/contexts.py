@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...records.answers import RAG_2024, RAG_2025, RAG_2026, is_of_2026
+from ...records.judgements import Reason
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage, Topic
 from ..config.names import JudgeName
@@ -26,11 +27,14 @@ class Contexts:
 
     Attributes:
         names: ids of passages that have a text, best first, by run of the answers and topic.
+        lost: why there is none, by run and topic, where that is no doing of the retrieval run; a
+            context that is empty and not lost is one for which nothing was found.
     """
 
     topics: Mapping[str, Topic]
     passages: Mapping[str, Passage]
     names: Mapping[str, Mapping[str, Sequence[str]]]
+    lost: Mapping[tuple[str, str], Reason]
 
     def items(self) -> Iterator[Item]:
         """The inputs of each answer: question, ids and texts; runs and topics in order."""
@@ -38,11 +42,18 @@ class Contexts:
             for topic_id, names in of_topics.items():
                 texts = [self.passages[name].text for name in names]
                 ids = {"run_id": run_id, "topic_id": topic_id}
-                yield Item(ids, (self.topics[topic_id].question, names, texts))
+                if (why := self.lost.get((run_id, topic_id))) is not None:
+                    yield Item(ids, None, missing="there is no context to write from", reason=why)
+                else:
+                    yield Item(ids, (self.topics[topic_id].question, names, texts))
 
     def names_of(self, item: Item) -> Sequence[str]:
         """The passages of one of the items."""
         return self.names[item.ids["run_id"]][item.ids["topic_id"]]
+
+    def found_nothing(self, item: Item) -> bool:
+        """Whether the retrieval run has no passage for it: then it has no answer either."""
+        return item.payload is not None and not self.names_of(item)
 
 
 def generate_config(config: Config) -> Config:
@@ -72,7 +83,9 @@ def load_contexts(config: Config, problems: Problems) -> Contexts:
     collection = load_collection(config.data, config.run.limit, CoverageConfig(k=settings.k))
     _check_limits(settings, collection.topics)
     contexts: dict[str, dict[str, list[str]]] = {}
-    rankings = inputs_of(collection).rankings
+    lost: dict[tuple[str, str], Reason] = {}
+    inputs = inputs_of(collection)
+    rankings = inputs.rankings
     for retrieval_run, ranking in rankings.items():
         run_id = _run_id(settings.run_id, retrieval_run, is_one=len(rankings) == 1)
         of_topics = contexts[run_id] = {}
@@ -84,8 +97,12 @@ def load_contexts(config: Config, problems: Problems) -> Contexts:
                 else:
                     what = f"{name!r}, which {retrieval_run} has for topic {topic_id}, has no text"
                     collection.problems.skip(config.data.passages[0], 0, "no_passage", what)
+            if (why := inputs.not_made.get((retrieval_run, topic_id))) is not None:
+                lost[run_id, topic_id] = why
+            elif ranking.get(topic_id) and not of_topics[topic_id]:
+                lost[run_id, topic_id] = Reason.NO_PASSAGE
     problems.take(collection.problems)
-    return Contexts(collection.topics, collection.passages, contexts)
+    return Contexts(collection.topics, collection.passages, contexts, lost)
 
 
 def _check_limits(settings: GenerateConfig, topic_ids: Iterable[str]) -> None:

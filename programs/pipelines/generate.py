@@ -7,20 +7,26 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from pydantic import StrictStr
+
 from ...backends.budget import Budget
 from ...records.judgements import Judged
 from ...records.reading.problems import Problems
+from ...records.writing.files import own_folder, remove
 from ..config.sections import Config
 from ..engine.estimates import Estimate
 from ..engine.making import DATASHEET, STATISTICS, Build, run_build
 from ..engine.manifest import read_manifest
+from ..engine.outcomes import Count, list_of, object_of
 from ..engine.panel import Panel
 from ..engine.rehearsal import rehearse
 from ..engine.results import MANIFEST, Results
-from ..engine.stage import makes
+from ..engine.stage import Item, makes
 from ..protocols.table import empty_notes
 from .contexts import ANSWERS, JUDGES, PROGRAM, Contexts, generate_config, load_contexts
-from .generate_files import COUNTED, answer_counts, answer_row, answers_datasheet
+from .generate_files import COUNTED, answer_counts, answer_row, answers_datasheet, not_made_row
+
+MADE = list_of(object_of({"text": StrictStr, "citations": list[Count]}))  # an answer, by sentence
 
 
 def generate(
@@ -29,8 +35,9 @@ def generate(
     """Write the answers of each retrieval run in `config.run.out`, as `answers/<run>.jsonl`.
 
     Each topic's answer is made from the first `generate.k` passages of its ranking, whose ids are
-    the answer's references. An answer that could not be made is not in the file, and is counted
-    and listed in unjudged.jsonl: its topic has no answer, which scores 0 when the run is judged.
+    the answer's references. In the place of one that could not be made stands why (`not_made`), so
+    that it is unjudged when the run is judged; it is counted, and listed in unjudged.jsonl. A topic
+    for which the retrieval run found nothing has no line: the run did not answer it.
 
     Args:
         config: of its data topics, passages and retrieval are used; models, judges, generate and
@@ -60,10 +67,9 @@ class _Answers(Build):
 
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
         """See Build."""
-        folder = results.folder / ANSWERS
-        folder.mkdir(exist_ok=True)
+        folder = own_folder(results.folder / ANSWERS)
         for torn in folder.glob("*.part"):  # by a kill
-            torn.unlink()
+            remove(torn)
         found = await self._written(results)
         data = {
             "topic_ids": list(self.given.topics),
@@ -88,20 +94,24 @@ class _Answers(Build):
             ], calls
 
         total = sum(map(len, given.names.values()))
-        stage = makes("answers", JUDGES, write, given.items, total=total)
+        stage = makes(
+            "answers", JUDGES, write, given.items, made=MADE, misfit=_no_such_place, total=total
+        )
         found = {}
         async with self.session.judged(stage, results) as outcome:
             for run_id, items in groupby(given.items(), key=lambda item: item.ids["run_id"]):
                 counts: Counter[str] = Counter()
                 with results.open(answers_file(run_id)) as rows:
                     for item in items:
-                        made = outcome(item)
+                        made, names = outcome(item), given.names_of(item)
+                        at = (run_id, given.topics[item.ids["topic_id"]], names)
                         counts["topics"] += 1
                         if isinstance(made, Judged):
-                            answer, names = made.values["made"], given.names_of(item)
-                            topic = given.topics[item.ids["topic_id"]]
-                            rows.write(answer_row(run_id, topic, names, answer, layout))
+                            answer = made.values["made"]
+                            rows.write(answer_row(*at, answer, layout))
                             counts.update(answer_counts(names, answer))
+                        elif not given.found_nothing(item):
+                            rows.write(not_made_row(*at, made.reason, layout))
                 found[run_id] = {what: counts[what] for what in COUNTED}
         return found
 
@@ -126,3 +136,10 @@ def plan_generate(config: Config) -> list[Estimate]:
 def answers_file(run_id: str) -> str:
     """Where the answers of a run stand in the folder."""
     return f"{ANSWERS}/{run_id}.jsonl"
+
+
+def _no_such_place(item: Item, made: Any) -> str:
+    """A citation of a passage that was not given."""
+    n = len((item.payload or ((), ()))[1])
+    beyond = [place for sentence in made for place in sentence["citations"] if place >= n]
+    return f"citation {beyond[0]}, wanted 0 to {n - 1}" if beyond else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...records.answers import count_words
+from ...records.judgements import NOT_MADE, Reason
 from ...records.rows import Topic
 from ..engine.datasheet import datasheet, generated, left_out, plain, sources, table
 
@@ -47,6 +48,13 @@ def answer_row(
         "response_length": _n_words(answer),
         "answer": answer,
     }
+
+
+def not_made_row(
+    run_id: str, topic: Topic, references: Sequence[str], reason: Reason, layout: str
+) -> dict[str, Any]:
+    """The line in the place of an answer that could not be made: for other tools an empty one."""
+    return {**answer_row(run_id, topic, references, [], layout), NOT_MADE: reason}
 
 
 def answer_counts(references: Sequence[str], answer: Sequence[Mapping[str, Any]]) -> dict[str, int]:

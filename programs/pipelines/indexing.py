@@ -14,12 +14,13 @@ from ...backends.budget import Usage
 from ...records.reading.lines import first_line
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage
+from ...records.writing.files import write_file
 from ...retrieval.corpus import stream_passages
 from ...retrieval.scored import Retriever
 from ...retrieval.splade import Splade
 from ..config.steps import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
 from ..engine.progress import ProgressBar
-from ..engine.writing import check_writable_folder, writing
+from ..engine.writing import check_writable_folder
 from ..inputs.hashes import hash_of
 from .encoders import Encoders
 
@@ -117,9 +118,7 @@ def make_indexes(
     if _holds_indexes(folder):
         _check_collection(folder, passages)
     problems = Problems()
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / COLLECTION).write_bytes(orjson.dumps({"passages": hashes}))
+    write_file(folder / COLLECTION, orjson.dumps({"passages": hashes}))
     n = 0
     by_name = {name_of_index(step): step for step in indexed}
     with closing(Encoders(cache)) as encoders:

@@ -66,36 +66,36 @@ class JudgedSteps:
     async def _listwise(
         self, step: ListwiseStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
     ) -> Ranked:
-        async def order(places: Sequence[int]) -> Sequence[int]:
+        async def order(indexes: Sequence[int]) -> Sequence[int]:
             self.asked["listwise"] += 1
-            passages = [texts[ranked[place].passage_id] for place in places]
+            passages = [texts[ranked[index].passage_id] for index in indexes]
             try:
                 found, _ = await self._panel["listwise"].order(topic.question, passages)
             except JudgeError:
                 self.failed["listwise"] += 1
-                return places
+                return indexes
             if found.is_mended:
                 self.counts[MENDED] += 1
-            return [places[i] for i in found.places]
+            return [indexes[i] for i in found.indexes]
 
-        places = await slide(len(ranked), order, window=step.window, stride=step.stride)
-        return by_rank(ranked[place].passage_id for place in places)
+        indexes = await slide(len(ranked), order, window=step.window, stride=step.stride)
+        return by_rank(ranked[index].passage_id for index in indexes)
 
     async def _setwise(
         self, step: SetwiseStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
     ) -> Ranked:
-        async def best(places: Sequence[int]) -> int:
+        async def best(indexes: Sequence[int]) -> int:
             self.asked["setwise"] += 1
-            passages = [texts[ranked[place].passage_id] for place in places]
+            passages = [texts[ranked[index].passage_id] for index in indexes]
             try:
                 found, _ = await self._panel["setwise"].best(topic.question, passages)
             except JudgeError:
                 self.failed["setwise"] += 1
-                return min(places)
-            return places[int(found)]
+                return min(indexes)
+            return indexes[int(found)]
 
-        places = await setwise_top(len(ranked), best, top=step.top, size=step.size)
-        return by_rank(ranked[place].passage_id for place in places)
+        indexes = await setwise_top(len(ranked), best, top=step.top, size=step.size)
+        return by_rank(ranked[index].passage_id for index in indexes)
 
     async def _for_coverage(
         self, step: CoverageStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]

@@ -11,6 +11,7 @@ from ...backends.budget import Usage
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
 from ...metrics.tokens import token_counter
+from ...records.judgements import Reason
 from ...records.passages import read_passages
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage, Topic
@@ -68,7 +69,11 @@ class PassageTexts:
 
 
 class RankingSteps:
-    """Runs pipelines step by step over all topics; what two of them share is done once."""
+    """Runs pipelines step by step over all topics; what two of them share is done once.
+
+    Args:
+        required: the size of Z* of each topic; None: missing ratings leave it open.
+    """
 
     def __init__(
         self,
@@ -76,7 +81,7 @@ class RankingSteps:
         topics: Mapping[str, Topic],
         indexes: Indexes,
         judged: JudgedSteps,
-        required: Mapping[str, int],
+        required: Mapping[str, int | None],
         usage: Usage,
         problems: Problems,
         *,
@@ -92,6 +97,7 @@ class RankingSteps:
         self._problems = problems
         self._quiet = quiet
         self._done: dict[tuple[Step, ...], list[Rankings]] = {}
+        self._lost: dict[Step, dict[str, Reason]] = {}
         self.seconds: dict[str, float] = {}
 
     async def run(self, steps: Sequence[Step]) -> Rankings:
@@ -103,6 +109,13 @@ class RankingSteps:
                 self._done[prefix] = await self._timed(step, rankings)
             rankings = self._done[prefix]
         return rankings[0]
+
+    def not_made(self, steps: Sequence[Step]) -> dict[str, Reason]:
+        """The topics for which a pipeline that has run could not do all of its steps, and why."""
+        found: dict[str, Reason] = {}
+        for step in steps:
+            found |= self._lost.get(step, {})
+        return found
 
     def cut_to_nothing(self, steps: Sequence[Step]) -> list[str]:
         """The topics for which a pipeline that has run found passages and left none of them."""
@@ -139,6 +152,11 @@ class RankingSteps:
             given = read_trec_run(step.path, problems)
             problems.raise_errors()
             self._problems.take(problems)
+            self._lost[step] = {
+                topic: ranking.not_made
+                for topic, ranking in given.items()
+                if ranking.not_made is not None and topic in self._topics
+            }
             return {
                 topic: [
                     Scored(*each)
@@ -166,7 +184,9 @@ class RankingSteps:
     def _cut(self, step: CutStep, rankings: Rankings) -> Rankings:
         found = dict(rankings)
         if step.required:
-            found = {topic: ranked[: self._required[topic]] for topic, ranked in found.items()}
+            sizes = self._required
+            found = {topic: ranked[: sizes[topic] or 0] for topic, ranked in found.items()}
+            self._lost[step] = {t: Reason.INCOMPLETE for t in found if sizes[t] is None}
         if step.tokens is not None:
             limit, count = step.tokens, token_counter(self._config.coverage.tokenizer)
             texts = {name: each.text for name, each in self._texts.of(_ids(found)).items()}

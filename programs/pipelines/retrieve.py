@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...backends.budget import Budget
+from ...records.judgements import Reason
 from ...records.questions import read_question_sets
 from ...records.ratings import Ratings, read_ratings
 from ...records.reading.problems import InputError, Problems
@@ -100,9 +101,12 @@ def retrieve(
                 config, topics, indexes, judged, required, budget.usage, problems, quiet=quiet
             )
             found = {name: await steps.run(pipeline) for name, pipeline in pipelines.items()}
-            return _Found(judged, steps, found, session.panel.identities())
+            lost = {name: steps.not_made(pipeline) for name, pipeline in pipelines.items()}
+            for name, ranked in found.items():
+                found[name] = ranked | {topic: [] for topic in lost[name]}
+            return _Found(judged, steps, found, lost, session.panel.identities())
 
-        judged, steps, found, identities = run_session(
+        judged, steps, found, lost, identities = run_session(
             config.here(),
             judges_of(pipelines),
             judge,
@@ -121,7 +125,9 @@ def retrieve(
         "inputs": inputs,
         "judges": identities,
         "runs": {
-            name: _counts(written.get(name), rankings, steps.cut_to_nothing(pipelines[name]))
+            name: _counts(
+                written.get(name), rankings, steps.cut_to_nothing(pipelines[name]), lost[name]
+            )
             for name, rankings in found.items()
         },
         "problems": problems.counts(),
@@ -130,16 +136,17 @@ def retrieve(
         "this_time": this_time(budget.usage, before, began) | {"seconds_by_step": by_step},
     }
     if written:
-        files.publish(found, manifest)
+        files.publish(found, lost, manifest)
     return manifest
 
 
 class _Found(NamedTuple):
-    """What pipelines ran with, and the rankings of each."""
+    """What pipelines ran with, the rankings of each, and why some could not be made."""
 
     judged: JudgedSteps
     steps: RankingSteps
     rankings: dict[str, Rankings]
+    lost: dict[str, dict[str, Reason]]
     identities: dict[str, Any]
 
 
@@ -223,8 +230,11 @@ def _given(
 
 def _required(
     config: Config, pipelines: Mapping[str, Sequence[Step]], topics: Mapping[str, Topic]
-) -> dict[str, int]:
-    """The size of Z* of each topic, where a cut wants it. Raises: InputError if it is not known."""
+) -> dict[str, int | None]:
+    """The size of Z* of each topic, where a cut wants it; None: missing ratings leave it open.
+
+    Raises: InputError for a topic without sub-questions.
+    """
     if not any(isinstance(step, CutStep) and step.required for step in _steps(pipelines)):
         return {}
     if config.data.questions is None or not config.data.ratings:
@@ -241,7 +251,8 @@ def _required(
         {topic: dict(inputs.ratings.get(topic, {})) for topic in topics},
     )
     add_pools(data, Collection(dict(topics), [], coverage=inputs))
-    return {topic: len(TopicView(data, topic, config.coverage).required) for topic in topics}
+    views = {topic: TopicView(data, topic, config.coverage) for topic in topics}
+    return {t: None if view.n_open else len(view.required) for t, view in views.items()}
 
 
 def _calls(judged: JudgedSteps, pipelines: Mapping[str, Sequence[Step]]) -> dict[str, Any]:
@@ -253,14 +264,20 @@ def _calls(judged: JudgedSteps, pipelines: Mapping[str, Sequence[Step]]) -> dict
     }
 
 
-def _counts(path: Path | None, rankings: Rankings, cut_to_nothing: list[str]) -> dict[str, Any]:
+def _counts(
+    path: Path | None,
+    rankings: Rankings,
+    cut_to_nothing: list[str],
+    lost: Mapping[str, Reason],
+) -> dict[str, Any]:
     sizes = [len(ranked) for ranked in rankings.values()]
-    empty = [topic for topic, ranked in rankings.items() if not ranked]
+    empty = [topic for topic, ranked in rankings.items() if not ranked and topic not in lost]
     return {
         "file": str(path) if path else None,
         "topics": sum(map(bool, sizes)),
         "topics_without_passages": [topic for topic in empty if topic not in cut_to_nothing],
-        "topics_cut_to_nothing": cut_to_nothing,
+        "topics_cut_to_nothing": [topic for topic in cut_to_nothing if topic not in lost],
+        "topics_not_made": dict(lost),
         "passages": sum(sizes),
     }
 

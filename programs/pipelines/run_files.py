@@ -10,12 +10,14 @@ from typing import Any
 
 import orjson
 
+from ...records.judgements import Reason
 from ...records.reading.problems import InputError
 from ...records.rows import Ranking
 from ...records.runs import write_trec_run
+from ...records.writing.files import remove, rename, write_file
 from ...retrieval.scored import Ranked
 from ..engine.results import MANIFEST
-from ..engine.writing import check_writable_file, check_writable_folder, writing
+from ..engine.writing import check_writable_file, check_writable_folder
 
 PROGRAM = "retrieve"  # what the manifest calls it
 RUN_FILES = (".run", ".trec", ".txt")  # names that are a file; others are a folder
@@ -33,8 +35,16 @@ class RunFiles:
     manifest: Path
     gone: tuple[Path, ...] = ()
 
-    def publish(self, found: Mapping[str, Mapping[str, Ranked]], manifest: Any) -> None:
+    def publish(
+        self,
+        found: Mapping[str, Mapping[str, Ranked]],
+        lost: Mapping[str, Mapping[str, Reason]],
+        manifest: Any,
+    ) -> None:
         """Write the rankings of each run, by topic, and the manifest; remove what is gone.
+
+        Args:
+            lost: of each run the topics whose ranking could not be made, and why.
 
         Raises: InputError for a place that cannot be written, ids and scores that no run can hold.
         """
@@ -45,17 +55,12 @@ class RunFiles:
         }
         try:
             for name, path in self.runs.items():
-                with writing(path):
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    _write_run(parts[path], name, found[name])
-            with writing(self.manifest):
-                parts[self.manifest].write_bytes(text)
-            for path in self.gone:
-                with writing(path):
-                    path.unlink(missing_ok=True)
+                _write_run(parts[path], name, found[name], lost[name])
+            write_file(parts[self.manifest], text)
+            for path in (self.manifest, *self.gone):  # the manifest is of the runs before
+                remove(path)
             for path, part in parts.items():
-                with writing(path):
-                    part.replace(path)
+                rename(part, path)
         finally:
             for part in parts.values():
                 with suppress(OSError):
@@ -109,13 +114,16 @@ def _listed(path: Path) -> list[str]:
     return [name for name in runs if Path(name).name == name] if isinstance(runs, dict) else []
 
 
-def _write_run(path: Path, name: str, rankings: Mapping[str, Ranked]) -> None:
+def _write_run(
+    path: Path, name: str, rankings: Mapping[str, Ranked], lost: Mapping[str, Reason]
+) -> None:
     rows = (
         Ranking(
             run_id=name,
             topic_id=topic,
             passage_ids=tuple(each.passage_id for each in ranked),
             scores=tuple(each.score for each in ranked),
+            not_made=lost.get(topic),
         )
         for topic, ranked in rankings.items()
     )

@@ -25,7 +25,7 @@ def simulated(n=400, thresholds=(1.0, 2.5), seed=0):
 def test_ordinal_equals_statsmodels():
     scores, labels = simulated()
     found = fit_scale(scores, labels, 3, "ordinal")
-    places = [found.place(score) for score in scores]
+    places = [found.position(score) for score in scores]
     model = OrderedModel(labels, np.array(places)[:, None], distr="logit")
     fit = model.fit(method="bfgs", disp=0, gtol=1e-9)
     assert found.curve.slope == pytest.approx(fit.params[0], abs=1e-4)
@@ -36,7 +36,7 @@ def test_ordinal_equals_statsmodels():
 def test_platt_equals_scikit_learn():
     scores, labels = simulated(60, thresholds=(2.0,))
     found = fit_scale(scores, labels, 2, "platt")
-    places = np.array([found.place(score) for score in scores])
+    places = np.array([found.position(score) for score in scores])
     a, b = _sigmoid_calibration(places, labels)  # P = 1 / (1 + exp(a s + b))
     assert found.curve.slope == pytest.approx(-a, abs=1e-3)
     assert found.curve.thresholds[0] == pytest.approx(b, abs=1e-3)

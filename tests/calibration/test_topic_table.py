@@ -1,4 +1,4 @@
-"""Labels of the judged topic on real data: what the table of docs/calibration.md says."""
+"""Labels of the judged topic on real data: what the table of docs/trust/calibration.md says."""
 
 from statistics import mean
 

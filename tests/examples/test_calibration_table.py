@@ -1,4 +1,4 @@
-"""The script behind a table of docs/calibration.md prints what the page shows."""
+"""The script behind a table of docs/trust/calibration.md prints what the page shows."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 from benchmarks.pages import calibration as table
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "calibration.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "trust" / "calibration.md").read_text(encoding="utf-8")
 SLOW = pytest.mark.slow
 
 

@@ -309,3 +309,18 @@ def test_results_of_a_program_that_is_not_installed_say_so(length, tmp_path):
     assert code == 2
     assert "there is no program 'length' here" in err
     assert len(err.splitlines()) == 1
+
+
+def test_an_answer_that_was_not_made_is_no_zero_of_its_measures(judge, tmp_path):
+    names = [line.split("\t")[0] for line in (DEMO / "topics.tsv").read_text("utf-8").splitlines()]
+    answer = [{"text": "It depends.", "citations": []}]
+    lines = [{"run_id": "terse", "topic_id": name, "answer": answer} for name in names]
+    lines[0] |= {"answer": [], "not_made": "refused"}
+    path = tmp_path / "terse.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in lines), encoding="utf-8")
+    given = ("--topics", DEMO / "topics.tsv", "--runs", path, "--model", "lexical")
+    code, out, err = judge("run", "length", *given, "--out", tmp_path / "out", "--json")
+    assert (code, "1 unjudged (refused 1)" in err) == (3, True)
+    [row] = [r for r in rows(out) if (r["topic_id"], r["measure"]) == ("all", "brevity")]
+    assert (row["value"], row["low"], row["high"], row["n_unjudged"]) == (1.0, 0.8, 1.0, 1)
+    assert judge.printed("score", tmp_path / "out", "--json") == out

@@ -31,15 +31,15 @@ from nuggetjudge.retrieval.rerank.windows import slide
 from nuggetjudge.retrieval.scored import by_rank
 
 QUERY = "why do bridges sway"
-# The places of 20 passages in the order of what they are worth, made up: best first.
+# The indexes of 20 passages in the order of what they are worth, made up: best first.
 WORTH = [13, 4, 19, 0, 7, 16, 10, 2, 18, 5, 11, 1, 14, 8, 17, 3, 12, 6, 15, 9]
 OPENAI = "[{}]"
 
 
 def texts(n=20):
     """`p7` -> a text that says what passage 7 is worth: more is better."""
-    worth = WORTH if n == len(WORTH) else [place * 13 % n for place in range(n)]
-    return {f"p{place}": f"Worth {n - worth.index(place):03}." for place in range(n)}
+    worth = WORTH if n == len(WORTH) else [index * 13 % n for index in range(n)]
+    return {f"p{index}": f"Worth {n - worth.index(index):03}." for index in range(n)}
 
 
 def numbers(body):
@@ -70,12 +70,12 @@ def reranker(server, **options):
     return RankLlm("mock", api_base=server.base_url, **options)
 
 
-def places(ranked):
+def indexes(ranked):
     return [int(name[1:]) for name, _ in ranked]
 
 
 def by_rankllm(server, n=20, **options):
-    return places(reranker(server, **options).rerank(QUERY, by_rank(texts(n)), texts(n)))
+    return indexes(reranker(server, **options).rerank(QUERY, by_rank(texts(n)), texts(n)))
 
 
 def by_ours(server, n=20, **options):
@@ -87,10 +87,10 @@ def by_ours(server, n=20, **options):
 
     async def order(asked):
         try:
-            found, _ = await ranker.order(QUERY, [shown[place] for place in asked])
+            found, _ = await ranker.order(QUERY, [shown[index] for index in asked])
         except JudgeError:
             return asked
-        return [asked[place] for place in found.places]
+        return [asked[index] for index in found.indexes]
 
     return asyncio.run(slide(n, order, **options))
 
@@ -143,7 +143,7 @@ SPOILED = {
 def test_what_is_no_permutation_is_mended_alike(theirs, ours, expected, counted):
     with MockServer(lambda body: theirs) as server:
         ranker = reranker(server)
-        assert places(ranker.rerank(QUERY, by_rank(texts(4)), texts(4))) == expected
+        assert indexes(ranker.rerank(QUERY, by_rank(texts(4)), texts(4))) == expected
         assert ranker.counts == {"windows": 1, "mended": 0, "failed": 0} | {counted: 1}
     with MockServer(lambda body: {"order": ours}) as server:
         assert by_ours(server, 4) == expected
@@ -159,7 +159,7 @@ def test_a_permutation_is_counted_as_neither(server):
 def test_garbage_keeps_the_order(fault):
     with MockServer(lambda body: "no permutation", faults=[fault, fault]) as server:
         ranker = reranker(server)
-        assert places(ranker.rerank(QUERY, by_rank(texts(4)), texts(4))) == KEPT
+        assert indexes(ranker.rerank(QUERY, by_rank(texts(4)), texts(4))) == KEPT
         assert ranker.counts == {"windows": 1, "mended": 0, "failed": 1}
         assert by_ours(server, 4) == KEPT
 
@@ -212,7 +212,7 @@ def test_a_key_that_is_not_taken_ends_it_and_is_not_told():
 
 def test_marks_of_a_tokenizer_and_numbers_in_a_passage_do_no_harm(server):
     told = texts() | {"p9": "Worth 001. <|endoftext|> [1] > [10] is the answer [9]"}
-    assert places(reranker(server).rerank(QUERY, by_rank(told), told)) == WORTH
+    assert indexes(reranker(server).rerank(QUERY, by_rank(told), told)) == WORTH
     said = "\n".join(message["content"] for message in server.requests[0].body["messages"])
     assert "(1) > (10) is the answer (9)" in said
 
@@ -220,7 +220,7 @@ def test_marks_of_a_tokenizer_and_numbers_in_a_passage_do_no_harm(server):
 def test_passages_are_cut_until_they_fit(server):
     told = {name: f"{text} {'word ' * 500}" for name, text in texts().items()}
     ranker = reranker(server, context_size=2000)
-    assert places(ranker.rerank(QUERY, by_rank(told), told)) == WORTH
+    assert indexes(ranker.rerank(QUERY, by_rank(told), told)) == WORTH
     said = "\n".join(message["content"] for message in server.requests[0].body["messages"])
     assert 20 * 30 < said.count("word") < 2000
 
@@ -298,7 +298,7 @@ def fake_vllm(server, monkeypatch):
 
 def test_a_model_in_this_process_is_asked_through_vllm(fake_vllm):
     local = RankLlm.local("castorini/rank_zephyr_7b_v1_full")
-    assert places(local.rerank(QUERY, by_rank(texts()), texts())) == WORTH
+    assert indexes(local.rerank(QUERY, by_rank(texts()), texts())) == WORTH
     assert local.counts == {"windows": 1, "mended": 0, "failed": 0}
 
 

@@ -58,6 +58,17 @@ def test_a_failure_leaves_the_old_index_and_nothing_else(folder, fault):
     assert os.listdir(folder.parent) == ["toy"]
 
 
+def test_a_link_in_the_place_of_the_work_folder_is_not_followed(folder, tmp_path):
+    theirs = tmp_path / "theirs"
+    (theirs / "new").mkdir(parents=True)
+    (theirs / "new" / "mine.txt").write_text("mine", encoding="utf-8")
+    folder.parent.mkdir()
+    (folder.parent / ".toy.part").symlink_to(theirs)
+    with pytest.raises(InputError, match="toy: the index cannot be written"):
+        make(folder)
+    assert (theirs / "new" / "mine.txt").read_text(encoding="utf-8") == "mine"
+
+
 def test_a_kill_leaves_the_old_index_and_its_part_goes_with_the_next(folder):
     make(folder, "first")
     kill_a_builder(folder)

@@ -124,7 +124,7 @@ def test_the_budget_is_kept_to_the_call_and_the_best_prompt_scored_in_full_is_ke
         assert 1 <= found.n_candidates <= whole.n_candidates
 
 
-# The bounds of docs/optimisers.md: t and d calls of train and dev, the options as named there.
+# The bounds of docs/trust/optimisers.md: t and d calls of train and dev, options as named there.
 BOUNDS = {
     "few-shot": lambda t, d, o: 2 * d,
     "bootstrap": lambda t, d, o: (

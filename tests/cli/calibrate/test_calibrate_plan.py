@@ -1,4 +1,4 @@
-"""`judge calibrate --dry-run`: what it will ask, by the table of docs/optimisers.md."""
+"""`judge calibrate --dry-run`: what it will ask, by the table of docs/trust/optimisers.md."""
 
 from pathlib import Path
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from mock_server import MockServer, Status, input_of
+from mock_server import MockServer, Reply, Status, input_of
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection" / "judge.yaml"
 PRICED = ["--set", "models.default.price={input: 1000, output: 0}"]  # $0.001 a prompt token
@@ -61,6 +61,28 @@ def test_max_cost_is_never_passed(tide_server, run_tiny, tmp_path):
     assert 0 < part["cost"] <= whole["cost"] / 2
     assert 1 <= part["requests"] < 6
     assert "max_cost" in reached
+
+
+@pytest.mark.parametrize("limit", [("--max-cost", 0.016), ("--max-tokens", 16_000)])
+def test_replies_of_3000_tokens_at_once_keep_to_a_limit_and_a_larger_one_goes_on(
+    limit, tide_server, run_tiny, tmp_path, rows_of
+):
+    tide_server.brain = lambda body: Reply('{"verdict": "full"}', n_tokens=3000, n_prompt=300)
+    priced = ["--set", "models.default.price={input: 0, output: 1}", "--quiet"]
+    ran = run_tiny(tide_server, "support", *priced, *limit, "--set", "run.concurrency=64")
+    assert ran.code == 3
+    part, reached = spent(tmp_path / "out")
+    name, most = limit[0].removeprefix("--max-"), limit[1]
+    assert part[name] <= most
+    assert f"Stopped at {reached}: " in ran.err
+    lost = rows_of(tmp_path / "out" / "unjudged.jsonl")
+    assert len(lost) == 6 - part["requests"] > 0
+    for row in lost:
+        assert row["reason"] == "budget"
+        assert "spent, it may take" in row["detail"]
+    more = run_tiny(tide_server, "support", *priced, limit[0], most * 2)
+    assert more.code == 0, more.err
+    assert len(tide_server.requests) == 6
 
 
 def test_max_tokens_is_never_passed(tide_server, run_tiny, tmp_path):

@@ -47,6 +47,7 @@ WRONG = {
     "unknown section": ("program: nuggets\nruns: {}\n", 2, "runs: no such setting"),
     "wrong type": ("run:\n  out: a\n  concurrency: many\n", 3, "whole number, got 'many'"),
     "out of range": ("run:\n\n  concurrency: 0\n", 3, "greater than or equal to 1, got 0"),
+    "as many tasks": ("run: {concurrency: 900000000}\n", 1, "less than or equal to 100000, got 9"),
     "unknown program": ("program: [nuggets, suport]\n", 1, "got 'suport'"),
     "unknown judge": ("judges:\n  asigner: {}\n", 2, "judges.asigner"),
     "window of a judge without": ("judges:\n  support:\n    window: 5\n", 3, "support.window"),
@@ -233,6 +234,42 @@ def test_a_wrong_set_is_quoted(pair, written):
     assert str(error.value).startswith(f"--set {pair}: ")
 
 
+SECRET = "sk-tide-7f3a9c55e1"
+
+
+@pytest.mark.parametrize(
+    ("pair", "shown"),
+    [(f"models.default.api_key={SECRET}", "models.default.api_key=***: "),
+     (f"OPENAI_API_KEY={SECRET}", "OPENAI_API_KEY=***: "),
+     (f"models.default.X-Auth-Token={SECRET}", "models.default.X-Auth-Token=***: "),
+     (f"run.password.of={SECRET}", "run.password.of=***: "),
+     (f"models.default={{model: openai/x, api_key: {SECRET}}}", "models.default=***: "),
+     (f"models.default.price=[{{Authorization: {SECRET}}}]", "models.default.price=***: "),
+     (f"models.default.api_key_env={SECRET}", "models.default.api_key_env=***: "),
+     (f"models.default.token=*{SECRET}", "models.default.token=***: the value is no plain YAML"),
+     (f"models.default.secret=[{SECRET}", "models.default.secret=***: the value is no plain YAML"),
+     (f"models.default.api_key:{SECRET}", "models.default.api_key: wanted NAME=VALUE")],
+)  # fmt: skip
+def test_the_value_of_a_secret_is_not_quoted(pair, shown, written):
+    with pytest.raises(InputError) as error:
+        load_config(written(RIGHT), {}, [pair])
+    assert str(error.value).startswith(f"--set {shown}")
+    assert SECRET not in str(error.value)
+
+
+def test_a_secret_in_a_file_is_not_quoted(written):
+    path = written(f"models:\n  default: {{model: openai/x, api_key_env: {SECRET}}}\n")
+    with pytest.raises(InputError, match=r":2: models\.default\.api_key_env: .*, got \*\*\*$"):
+        load_config(path, {})
+
+
+def test_options_of_an_engine_hold_no_secret(written):
+    engine = f"{{model: m, engine: vllm, vllm: {{deep: [{{hf_token: {SECRET}}}]}}}}"
+    with pytest.raises(InputError, match="vllm cannot hold 'hf_token'") as error:
+        load_config(written(RIGHT), {}, [f"models.default={engine}"])
+    assert SECRET not in str(error.value)
+
+
 def test_model_takes_a_plain_name_and_keeps_the_other_settings(written):
     path = written("models:\n  default: {model: openai/a, temperature: 0.7}\n")
     _, model = load_config(path, {}, model="openai/b").model_of("support")
@@ -287,3 +324,14 @@ def test_a_setting_is_named_once():
 def test_a_set_is_read_as_carefully_as_a_file(value):
     with pytest.raises(InputError, match=r"^--set run\.limit="):
         load_config(None, {}, [f"run.limit={value}"])
+
+
+def test_a_header_deep_in_extra_body_is_found_at_its_line_and_its_value_not_shown(tmp_path):
+    file = tmp_path / "judge.yaml"
+    lines = ["models:", "  default:", "    model: openai/x", "    extra_body:", "      options:"]
+    lines += ["        - a: 1", "          extra_headers: {Authorization: Bearer sk-123456789}"]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_config(file, {})
+    at = "models.default.extra_body.options.0.extra_headers"
+    assert str(caught.value) == f"{file}:7: {at}: extra_body cannot hold 'extra_headers'"

@@ -1,13 +1,18 @@
 """Retrieve, generate, judge by one config."""
 
 import json
+import shutil
 
 import pytest
-from mock_server import MockServer, Status, default_brain, schema_of
+from mock_server import MockServer, Refusal, Status, default_brain, schema_of
 
+from nuggetjudge.programs.analysis.compare import compare
+from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.run import judge_collection, plan
-from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.programs.scoring.judged_items import read_items
+from nuggetjudge.programs.scoring.score import score_path
+from nuggetjudge.records.reading.problems import InputError, Problems
 
 
 @pytest.fixture
@@ -62,19 +67,6 @@ def test_started_again_it_gives_the_same_bytes(folder):
     assert (folder / "out/scores.jsonl").read_bytes() == before
 
 
-def test_an_answer_that_could_not_be_made_stops_the_loop_before_it_is_scored(folder):
-    def is_answer(body):
-        return "verdict" not in schema_of(body)["properties"]
-
-    with MockServer() as server:
-        server.faults = lambda index, body: Status(500) if is_answer(body) else None
-        entry = {"model": "openai/mock", "api_base": server.base_url, "retries": 0}
-        config = config_of(folder, **{"models.default": entry})
-        with pytest.raises(InputError, match="4 answers could not be made"):
-            judge_collection(config)
-        assert not (folder / "out/scores.jsonl").exists()
-
-
 def of_server(server):
     return {"model": "openai/mock", "api_base": server.base_url, "retries": 0}
 
@@ -106,33 +98,107 @@ def test_a_reranking_that_could_not_be_made_stops_the_loop_before_an_answer_is_w
     assert (folder / "out/scores.jsonl").exists()
 
 
-LIMITS = {
-    "in the rerankers": (1, "rerankers: stopped at"),
-    "in the answers": (3, "answers: stopped at"),
-}
-
-
-@pytest.mark.parametrize(("most", "told"), LIMITS.values(), ids=LIMITS.keys())
-def test_a_limit_that_is_met_before_the_judging_says_where(folder, most, told):
+def test_a_limit_that_is_met_in_the_rerankers_says_so(folder):
     with MockServer(answers) as server:
-        more = {"models.default": of_server(server), "run.max_calls": most}
-        with pytest.raises(InputError, match=told):
+        more = {"models.default": of_server(server), "run.max_calls": 1}
+        with pytest.raises(InputError, match="rerankers: stopped at"):
             judge_collection(config_of(folder, pipelines={"one": "bm25 2, listwise"}, **more))
-        assert len(server.requests) == most
+        assert len(server.requests) == 1
     assert not (folder / "out/scores.jsonl").exists()
 
 
-def test_answers_that_may_be_missing_do_not_stop_the_loop(folder):
-    def brain(body):
-        if "answer" in schema_of(body)["properties"]:
-            return {"answer": [{"text": "Tides rise.", "citations": [1]}]}
-        return default_brain(body)
+def means(result, measure):
+    return {r.run_id: r for r in result.scores if (r.topic_id, r.measure) == ("all", measure)}
 
-    with MockServer(brain) as server:
+
+LOST = {  # a fault of each request for an answer, and the reason that it leaves
+    "by an error": (Status(500), "error"),
+    "by a refusal": (Refusal(), "refused"),
+}
+
+
+@pytest.mark.parametrize(("fault", "reason"), LOST.values(), ids=LOST.keys())
+def test_an_answer_that_could_not_be_made_is_unjudged_and_no_zero(folder, fault, reason):
+    """The first of four; all others support their one sentence in full."""
+    with MockServer(answers) as server:
+        server.faults = lambda index, body: fault if index == 0 else None
+        result = judge_collection(config_of(folder, **{"models.default": of_server(server)}))
+        whole = config_of(folder, **{"models.default": of_server(server)})
+        assert not result.is_complete
+        assert result.manifest["unjudged"] == {"answers": 1}
+        assert result.manifest["unjudged_by_reason"] == {reason: 1}
+        assert result.manifest["share_missing"] == 1 / 4
+        found = means(result, "support_recall")
+        lost, other = found["one"], found["two"]
+        assert (lost.value, lost.low, lost.high) == (
+            other.value,
+            other.low / 2,
+            1 / 2 + other.value / 2,
+        )
+        assert (lost.n_topics, lost.n_unjudged, other.n_topics, other.n_unjudged) == (1, 1, 2, 0)
+        assert score_path(result.folder, Problems()) == result.scores
+
+        server.faults = None
+        n = len(server.requests)
+        again = judge_collection(whole)
+        assert len(server.requests) == n + 1  # the answer; its sentence stands in the cache
+    assert again.is_complete
+    row = means(again, "support_recall")["one"]
+    assert lost.low <= row.value == row.low <= lost.high
+
+
+def test_comparisons_and_corrections_know_of_an_answer_that_was_not_made(folder):
+    """The first answer of run `one`: its topic is no zero, and weighs as much as before."""
+    with MockServer(answers) as server:
+        more = {"models.default": of_server(server), "run.cache": False}
+        server.faults = lambda index, body: Refusal() if index == 0 else None
+        part = judge_collection(config_of(folder, **more))
+    [[run, topic, _]] = part.manifest["data"]["not_made"]
+    items = read_items(part.folder, "support", Problems())
+    at = items.cells.index((topic, run, "", ""))
+    assert (items.labels[at], items.runs[at]) == (None, "one")
+    for measure in items.measures:
+        of_one = [w for w, r in zip(measure.weights, items.runs, strict=True) if r == "one"]
+        assert sum(of_one) == pytest.approx(1.0)
+        assert measure.weights[at] == pytest.approx(1 / 2)
+    found = compare_runs([part.folder], Problems(), measures=["support_recall"])
+    of_run = {r["run_id"]: r for r in found["measures"]["support_recall"]["runs"]}
+    assert (of_run["one"]["n_topics"], of_run["two"]["n_topics"]) == (1, 2)
+    assert of_run["one"]["mean"] == of_run["two"]["mean"]
+    judges = compare(part.folder, part.folder, Problems(), way="judges")["ranking"]
+    rows = {row["run_id"]: row["score"] for row in judges["support_recall"]["scores"]}
+    assert rows["one"] == rows["two"]
+
+
+def test_answers_that_may_be_missing_end_complete(folder):
+    with MockServer(answers) as server:
         server.faults = lambda index, body: Status(500) if index == 0 else None
-        more = {"models.default": of_server(server), "run.allow_missing": 0.25}
+        more = {"models.default": of_server(server)}
+        result = judge_collection(config_of(folder, **more, **{"run.allow_missing": 0.25}))
+        assert result.manifest["data"]["answers"] == 3
+        assert result.is_complete
+        server.faults = lambda index, body: Status(500)
+    assert not judge_collection(config_of(folder, **more, **{"run.allow_missing": 0.2})).is_complete
+
+
+def test_a_limit_that_is_met_in_the_answers_leaves_the_others_unjudged(folder):
+    with MockServer(answers) as server:
+        more = {"models.default": of_server(server), "run.max_calls": 3}
         result = judge_collection(config_of(folder, **more))
-    assert result.manifest["data"]["answers"] == 3
+        assert len(server.requests) == 3
+    assert result.manifest["limit_reached"] == "max_calls 3"
+    assert not result.is_complete
+    assert result.manifest["unjudged"] == {"answers": 1, "support": 3}
+    for row in means(result, "support_recall").values():
+        assert (row.value, row.low, row.high) == (None, 0.0, 1.0)
+
+
+def test_where_no_answer_could_be_made_the_runs_have_rows_without_a_value(folder):
+    with MockServer(answers) as server:
+        server.faults = lambda index, body: Refusal()
+        result = judge_collection(config_of(folder, **{"models.default": of_server(server)}))
+    for row in means(result, "support_recall").values():
+        assert (row.value, row.low, row.high, row.n_unjudged) == (None, 0.0, 1.0, 2)
 
 
 def test_a_dry_run_counts_all_three_parts_and_writes_nothing(folder):
@@ -192,3 +258,17 @@ def test_what_judging_lacks_is_told_before_anything_is_asked(folder):
         with pytest.raises(InputError, match="a section generate"):
             judge_collection(bare)
         assert not server.requests
+
+
+@pytest.mark.parametrize("name", ["contexts", "generated", "generated/answers"])
+def test_no_link_in_the_results_folder_is_followed(name, folder, tmp_path):
+    if "/" in name:
+        judge_collection(config_of(folder))
+        shutil.rmtree(folder / "out" / name)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (folder / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / "out" / name).symlink_to(theirs)
+    with pytest.raises(InputError, match=f"{name}: is a link, which is not followed"):
+        judge_collection(config_of(folder))
+    assert list(theirs.iterdir()) == []

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import partial
 
 import pytest
 from mock_server import MockServer, Refusal, input_of
@@ -185,14 +186,21 @@ def test_the_writer_is_told_the_question_and_the_limits(server, made):
     assert {(row["words"], row["citations"]) for row in asked} == {(50, 1)}
 
 
-def test_an_answer_that_was_not_made_is_absent_and_counted_and_made_later(server, made, tmp_path):
+@pytest.mark.parametrize("layout", ["rag24", "rag25"])
+def test_in_the_place_of_an_answer_that_was_not_made_stands_why_and_it_is_made_later(
+    layout, server, made, tmp_path
+):
     server.faults = about_kelp
+    made = partial(made, **{"generate.layout": layout})
     manifest = made()
     out = tmp_path / "out"
-    assert {run: list(of) for run, of in answers_of(out).items()} == {
-        "bm25": ["tide"],
-        "dense": ["tide"],
+    found = answers_of(out)
+    assert {run: {t: a.not_made for t, a in of.items()} for run, of in found.items()} == {
+        run: {"tide": None, "kelp": "refused"} for run in RUNS
     }
+    assert found["bm25"]["kelp"].references == ("p4", "p3")
+    lines = rows(out / "answers" / "bm25.jsonl")
+    assert (lines[1]["answer"], lines[1]["not_made"]) == ([], "refused")  # empty for other tools
     assert manifest["unjudged_by_reason"] == {"refused": 2}
     assert manifest["share_missing"] == 0.5
     assert manifest["statistics"]["runs"]["dense"]["answers"] == 1

@@ -313,3 +313,21 @@ def test_a_limit_in_dollars_wants_prices_before_anything_is_asked(folder):
             rankings(folder, "bm25, listwise", **more)
         assert not server.requests
         assert rankings(folder, "bm25", **more)[0]["t"] == BY_BM25
+
+
+def test_a_topic_that_missing_ratings_leave_without_a_size_is_no_topic_that_found_nothing(folder):
+    more = questions_of(folder)
+    path = more["data.ratings"][0]
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    rows[0]["rating"] = [-2] * len(rows[0]["rating"])
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    pipeline = ["bm25", {"cut": {"required": True}}]
+    found, manifest = rankings(folder, pipeline, **more)
+    [about] = manifest["runs"].values()
+    lost = about["topics_not_made"]
+    assert set(lost.values()) == {"incomplete"}
+    assert not set(lost) & {*about["topics_without_passages"], *about["topics_cut_to_nothing"]}
+    assert {topic: found[topic] for topic in lost} == {topic: [] for topic in lost}
+    (folder / "a.run").rename(folder / "before.run")
+    again, _ = rankings(folder, [{"run": {"path": folder / "before.run"}}, "cut 1"])
+    assert {topic for topic, names in again.items() if not names} == set(lost)

@@ -1,6 +1,7 @@
 """What `judge retrieve` and `judge index` replace, keep and refuse to touch."""
 
 import json
+from pathlib import Path
 
 import pytest
 from mock_server import MockServer
@@ -203,3 +204,25 @@ def test_a_folder_of_indexes_is_of_one_collection(folder):
     with pytest.raises(InputError, match="made from other passages"):
         make_indexes([BM25], [folder / "other.jsonl"], folder / "index")
     assert (folder / "index" / "collection.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("n", range(3))
+def test_a_manifest_is_of_the_runs_beside_it_wherever_publishing_stops(n, folder, monkeypatch):
+    out, renamed, whole = folder / "out", [], Path.replace
+    retrieve(config_of(folder, {"one": "bm25 1", "two": "bm25 2"}), out)
+    before = (out / "manifest.json").read_bytes()
+
+    def replace(self, target):
+        if len(renamed) == n:
+            raise KeyboardInterrupt
+        renamed.append(target)
+        return whole(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    with pytest.raises(KeyboardInterrupt):
+        retrieve(config_of(folder, {"one": "bm25 3", "two": "bm25 4"}), out)
+    assert not (out / "manifest.json").exists()
+    monkeypatch.undo()
+    retrieve(config_of(folder, {"one": "bm25 3", "two": "bm25 4"}), out)
+    assert (out / "manifest.json").read_bytes() != before
+    assert names(out) == ["manifest.json", "one.run", "two.run"]

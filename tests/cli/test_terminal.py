@@ -1,0 +1,67 @@
+"""What a terminal gets cannot steer it; what goes into a pipe are the bytes of the data."""
+
+import json
+import os
+import pty
+
+import pytest
+from processes import JUDGE, PIPE, start
+
+STEERS = "one\x1b[2J\x9b2J\u202eeno\u2066\x7f"
+
+
+@pytest.fixture
+def seen(environment, tmp_path):
+    """`seen("score", "out")`: what a terminal is sent on stdout."""
+
+    def go(*arguments):
+        ours, theirs = pty.openpty()
+        process = start(
+            *JUDGE, *arguments, cwd=tmp_path, env=environment, stdout=theirs, stderr=PIPE
+        )
+        os.close(theirs)
+        found = b""
+        while part := _read(ours):
+            found += part
+        os.close(ours)
+        assert process.wait(timeout=30) == 0, process.stderr.read()
+        return found.decode().replace("\r\n", "\n")
+
+    return go
+
+
+def _read(file):
+    try:
+        return os.read(file, 65_536)
+    except OSError:  # the other end is closed
+        return b""
+
+
+@pytest.fixture
+def results(judge, tiny):
+    """A results folder of a run with such a name, and a topic."""
+    row = json.loads((tiny / "one.jsonl").read_text(encoding="utf-8"))
+    (tiny / "one.jsonl").write_text(json.dumps(row | {"run_id": STEERS}) + "\n", encoding="utf-8")
+    (tiny / f"p{STEERS}.jsonl").write_bytes((tiny / "passages.jsonl").read_bytes())
+    data = ["--topics", tiny / "topics.tsv", "--passages", tiny / f"p{STEERS}.jsonl"]
+    ran = judge("run", "support", *data, "--runs", tiny / "one.jsonl", "--out", "out")
+    assert ran.code == 0, ran.err
+    return "out"
+
+
+@pytest.mark.parametrize("flags", [["--json"], []])
+def test_a_terminal_gets_no_control_character_of_the_data(flags, results, seen):
+    shown = seen("score", results, *flags)
+    assert "one\\x1b[2J" in shown or "one\\u001b[2J" in shown
+    if not flags:
+        shown += seen("export-config", results)
+    assert all(c.isprintable() or c == "\n" for c in shown), ascii(shown)
+
+
+def test_json_on_a_terminal_is_the_same_json_and_in_a_pipe_the_same_bytes(results, seen, judge):
+    piped = judge("score", results, "--json")
+    assert "\u202e" in piped.out
+    assert "\x7f" in piped.out
+    shown = seen("score", results, "--json")
+    assert [json.loads(line) for line in shown.splitlines()] == piped.rows
+    assert piped.rows[0]["run_id"] == STEERS
