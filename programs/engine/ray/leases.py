@@ -75,7 +75,7 @@ class Leases:
             others = sum(each.granted[name] for each in self._leases if each is not lease)
             more = max(0.0, min(left * share, limit - others - lease.counted[name]))
             upto = lease.counted[name] + (more if name == "max_cost" else int(more))
-            lease.granted[name] = min(limit, max(lease.granted[name], upto))
+            lease.granted[name] = min(limit - others, max(lease.granted[name], upto))
         return {name: lease.granted[name] for name in self._limits}
 
     def settle(self, lease: Lease) -> None:

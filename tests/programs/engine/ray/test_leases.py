@@ -84,10 +84,12 @@ def test_what_was_granted_stands_until_a_worker_is_idle():
 
 def test_what_a_worker_claims_beyond_the_limit_is_no_grant():
     leases = Leases(Budget(max_tokens=100))
-    lease = leases.open()
+    lease, other = leases.open(), leases.open()
+    leases.report(other, *claimed(30))
+    leases.settle(other)
     leases.grant(lease, 1.0)
     leases.report(lease, *claimed(900))
-    assert leases.grant(lease, 1.0) == {"max_tokens": 100}
+    assert leases.grant(lease, 1.0) == {"max_tokens": 70}
 
 
 def test_what_one_worker_saw_the_others_know():
