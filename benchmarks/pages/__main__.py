@@ -14,6 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from nuggetjudge.records.reading.problems import InputError
+
 from . import agreement, bm25, calibration, corrected, crux, faults, lexical, retrieval, topic
 from .shown import with_commands, with_tables
 
@@ -37,14 +39,14 @@ COMMANDS = {  # page: which of its commands print all that stands below them
 
 
 def printed(main: Callable[[list[str]], None], data: Path) -> str:
-    """What one of the modules prints; an extra that is not installed here prints nothing."""
-    told = io.StringIO()
+    """What one of the modules prints, without what an extra is missing for here."""
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stdout(told):
+        with contextlib.redirect_stdout(output):
             main([str(data)])
-    except (ImportError, SystemExit) as error:
+    except (ImportError, InputError, SystemExit) as error:
         sys.stderr.write(f"{main.__module__}: {error}\n")
-    return told.getvalue()
+    return output.getvalue()
 
 
 def run_in(folder: Path, command: str) -> str:
