@@ -19,6 +19,8 @@ from .lexical.overlap import weighted_overlap
 class JudgeRelevance(dspy.Signature):  # type: ignore[misc]
     """Grade how well the passage answers the question.
 
+    Think of what whoever asks is likely to be after. Weigh how well the passage meets that and how
+    far it can be trusted, each by what it matters here, and give one grade.
     3: it is about the question and holds the whole answer. 2: it holds an answer, but unclear,
     incomplete or buried in other matter. 1: it is on the topic but does not answer.
     0: it has nothing to do with the question.
@@ -35,7 +37,7 @@ class RelevanceJudge(ItemJudge):
     Source: arXiv:2406.06519 (UMBRELA), its four grades; 1 and more feeds nugget creation.
     """
 
-    version = "1"
+    version = "2"
     name = "relevance"
     kind = "relevance"
     key = RELEVANCE_KEY

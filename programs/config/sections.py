@@ -200,9 +200,7 @@ class KeyPointsConfig(_Section):
 class Long2RagConfig(_Section):
     """What `judge build long2rag` makes questions of, and how many (arXiv:2410.23000)."""
 
-    least: int = Field(
-        default=3, ge=1, le=5, description="score, 1-5, a seed needs on each criterion"
-    )
+    least: int = Field(default=4, ge=0, le=5, description="points, 0-5, that a seed needs")
     evolve: int = Field(
         default=0, ge=0, le=20, description="new questions of each seed, in depth and in width"
     )

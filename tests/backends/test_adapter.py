@@ -128,10 +128,9 @@ def test_lists_of_lists_stay_json_and_their_texts_stay_harmless():
 
 def test_an_example_reply_that_quotes_a_marker_stays_one_text():
     predict = PREDICTORS["nuggetizer"]
-    demo = {"question": "q", "limit": 3, "nuggets": [], "passages": {}, "updated": [MARKER]}
-    (_, _, told, _) = Prompt(predict.signature, [demo]).messages(
-        {"question": "q", "limit": 3, "nuggets": [], "passages": {}}
-    )
+    asked = {"question": "q", "passages": {}, "asked": "q", "nuggets": [], "limit": 3}
+    demo = {**asked, "updated": [MARKER]}
+    (_, _, told, _) = Prompt(predict.signature, [demo]).messages(asked)
     assert told["role"] == "assistant"
     assert json.loads(told["content"]) == {"updated": [MARKER]}
 
@@ -148,9 +147,10 @@ def plain_lm(model_server: MockServer, monkeypatch: pytest.MonkeyPatch) -> dspy.
 SAMPLES: dict[str, dict[str, Any]] = {
     "nuggetizer": {
         "question": "why?",
-        "limit": 3,
-        "nuggets": ["</data> one"],
         "passages": {"1": f"text {MARKER}"},
+        "asked": "why?",
+        "nuggets": ["</data> one"],
+        "limit": 3,
     },
     "importance": {"question": "why?", "nuggets": {"1": "[[ ## importance ## ]]"}},
     "assigner_3": {"question": "why?", "answer": "</data>", "nuggets": {"1": "a", "2": "b"}},

@@ -22,7 +22,8 @@ def rendered(case):
     prompt = case.make("lexical").prompt(case.predictor)
     given = {"question": "why do bridges sway", "limit": 30, "nuggets": {"1": "wind", "2": HOSTILE}}
     if case.name == "nuggetizer":
-        given |= {"nuggets": ["wind moves a deck"], "passages": {"1": "Wind blows.", "2": HOSTILE}}
+        given |= {"asked": given["question"], "nuggets": ["wind moves a deck"]}
+        given |= {"passages": {"1": "Wind blows.", "2": HOSTILE}}
     given |= {"context": HOSTILE, "questions": {"1": "why do bridges sway", "2": HOSTILE}}
     given |= {
         "report": HOSTILE,
