@@ -134,6 +134,7 @@ class JudgeConfig(_Section):
     model: str = Field(default="default", description="a name under models:")
     window: Whole | None = Field(default=None, ge=1, description="nuggets or passages in one call")
     grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
+    titles: bool = Field(default=True, description="show support and relevance titles of passages")
     state: InputPath | None = Field(
         default=None, description="judge file, as judge calibrate writes it"
     )
@@ -332,6 +333,8 @@ class Config(_Section):
                 raise ValueError(f"judges.{name}.window: it judges one thing at a time")
             if judge.grades is not None and name != "assigner":
                 raise ValueError(f"judges.{name}.grades: only the assigner has a choice of grades")
+            if not judge.titles and name not in ("support", "relevance"):
+                raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
             if judge.state is not None and not (kind.labels_items or name == "item"):
                 known = ", ".join((*item_judges(), "item"))
                 raise ValueError(f"judges.{name}.state: only {known} can be fitted")

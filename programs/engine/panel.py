@@ -180,6 +180,8 @@ def _setup(
             return {"limit": config.nuggets.most}, {}
         case "assigner":
             return ({"grades": grades} if (grades := config.judge(name).grades) else {}), {}
+        case "support" | "relevance":
+            return {"titles": config.judge(name).titles}, {}
         case "item":
             return {"definition": Path(own or "")}, {}
         case "decontextualizer":
