@@ -134,6 +134,9 @@ class JudgeConfig(_Section):
     model: str = Field(default="default", description="a name under models:")
     window: Whole | None = Field(default=None, ge=1, description="nuggets or passages in one call")
     grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
+    demonstrations: InputPath | None = Field(
+        default=None, description="JSONL of worked examples that its questions are asked with"
+    )
     titles: bool = Field(default=True, description="show support and relevance titles of passages")
     state: InputPath | None = Field(
         default=None, description="judge file, as judge calibrate writes it"
@@ -333,6 +336,10 @@ class Config(_Section):
                 raise ValueError(f"judges.{name}.window: it judges one thing at a time")
             if judge.grades is not None and name != "assigner":
                 raise ValueError(f"judges.{name}.grades: only the assigner has a choice of grades")
+            if judge.demonstrations is not None and not kind.home:
+                raise ValueError(f"judges.{name}.demonstrations: it asks by prompts of its own")
+            if judge.demonstrations is not None and judge.state is not None:
+                raise ValueError(f"judges.{name}.demonstrations: state has its own; take one")
             if not judge.titles and name not in ("support", "relevance"):
                 raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
             if judge.state is not None and not (kind.labels_items or name == "item"):

@@ -248,3 +248,15 @@ def test_keyed_by_names_the_input_whose_keys_come_back():
         rates: Annotated[dict[str, int], KeyedBy("items")] = dspy.OutputField(desc="r")
 
     assert '{"<each key of items>": <integer>}' in JudgeAdapter().format_field_structure(Rate)
+
+
+@pytest.mark.parametrize("title", [{}, {"title": ""}, {"title": "Ebb"}])
+def test_an_input_that_a_call_lacks_is_named_neither_by_dspy_nor_by_the_prompt(title):
+    signature = PREDICTORS["support"].signature
+    demo = {"passage": "p", "sentence": "s", "verdict": "full"}
+    demos = [demo, demo | {"title": "Flow"}]
+    inputs = {"passage": "p", "sentence": "s", **title}
+    told = JudgeAdapter().format(signature, demos, inputs)
+    assert told == Prompt(signature, demos).messages(inputs)
+    assert ("title" in str(told)) == bool(title.get("title"))
+    assert "not supplied" not in str(told)  # as DSPy says of incomplete examples
