@@ -12,7 +12,7 @@ import json
 import re
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from enum import Enum
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -42,8 +42,36 @@ def as_data(inputs: dict[str, Any], default: Callable[[Any], Any] | None = None)
     return line.replace(b"<", b"\\u003c").decode()
 
 
+def defaults(signature: type[dspy.Signature]) -> dict[str, Any]:
+    """The inputs that a call may lack, such as a title, with what stands for their lack."""
+    fields = signature.input_fields.items()
+    return {name: field.default for name, field in fields if not field.is_required()}
+
+
+def without(signature: type[dspy.Signature], names: Container[str]) -> type[dspy.Signature]:
+    """The signature without these fields."""
+    fields = {n: (f.annotation, f) for n, f in signature.fields.items() if n not in names}
+    found: type[dspy.Signature] = dspy.Signature(fields, signature.instructions, signature.__name__)
+    return found
+
+
 class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
     """Formats any judge signature; used by the compiled path and by DSPy itself alike."""
+
+    def format(
+        self,
+        signature: type[dspy.Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
+    ) -> list[dict[str, Any]]:
+        """All messages; nothing is said of inputs with a default that the call lacks."""
+        known = defaults(signature)
+        if known:
+            lacking = {name for name, value in known.items() if inputs.get(name, value) == value}
+            signature = without(signature, lacking) if lacking else signature
+            demos = [{**known, **demo} for demo in demos]  # which would count as incomplete
+        found: list[dict[str, Any]] = super().format(signature, demos, inputs)
+        return found
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:
         """Instructions, what the data holds, and the shape of the reply."""
@@ -80,8 +108,13 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
         suffix: str = "",
         main_request: bool = False,
     ) -> str:
-        """The inputs, in the signature's order, as fenced JSON."""
-        known = {name: inputs[name] for name in signature.input_fields if name in inputs}
+        """The inputs, in the signature's order, as fenced JSON; those at their default left out."""
+        empty = defaults(signature)
+        known = {
+            name: inputs[name]
+            for name in signature.input_fields
+            if name in inputs and not (name in empty and inputs[name] == empty[name])
+        }
         body = f"{OPEN}{as_data(known)}{CLOSE}"
         return "\n".join(part for part in (prefix, body, suffix) if part)
 

@@ -149,6 +149,7 @@ class Gateway:
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """See Backend.ask. A question that is already on its way is not sent a second time."""
+        prompt = prompt.of(inputs)
         wire = self._wire(prompt, inputs)
         user = orjson.dumps(prompt.user(inputs))[1:-1]
         key = wire.key(user, replicate)

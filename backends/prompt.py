@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 import orjson
 
-from .adapter import CLOSE, OPEN, JudgeAdapter, as_data
+from .adapter import CLOSE, OPEN, JudgeAdapter, as_data, defaults, without
 from .reply import ReplyFormat
 
 Twin = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -28,8 +28,11 @@ class Prompt(ReplyFormat):
         twin: answers the same question by counting words, from inputs to output values.
         scorer: how sure the twin is, from inputs to a score by output field.
 
-    `messages(inputs)` equals what DSPy writes with JudgeAdapter (asserted when compiled).
+    `messages(inputs)` equals what DSPy writes with JudgeAdapter (asserted when compiled). An input
+    with a default may be lacking: `of(inputs)` is the prompt that says nothing of it.
     """
+
+    optional: Mapping[str, Any] = {}  # inputs that a call may lack, and what stands for their lack
 
     def __init__(
         self,
@@ -42,21 +45,40 @@ class Prompt(ReplyFormat):
         self.twin = twin
         self.scorer = scorer
         self.input_names = tuple(signature.input_fields)
-        first = self.input_names[0]
-        written = JudgeAdapter().format(signature, [dict(d) for d in demos], {first: _PROBE})
-        shell = as_data({first: _PROBE})
+        self.optional = defaults(signature)
+        self._signature, self._demos = signature, [dict(demo) for demo in demos]
+        self._lacking: dict[tuple[str, ...], Prompt] = {}
+        given = (self.input_names[0], *self.optional)
+        probe = {name: _PROBE for name in self.input_names if name in given}
+        written = JudgeAdapter().format(signature, self._demos, probe)
+        shell = as_data(probe)
         self.fixed: list[dict[str, str]] = written[:-1]
         self.head, self.tail = written[-1]["content"].split(shell)
         if (self.head, self.tail) != (OPEN, CLOSE):
             raise AssertionError("JudgeAdapter no longer writes the user message as fenced data")
 
+    def of(self, inputs: Mapping[str, Any]) -> Prompt:
+        """This prompt, or the one without the inputs that these lack."""
+        if not self.optional:
+            return self
+        kinds = self.optional.items()
+        lacking = tuple(name for name, empty in kinds if inputs.get(name, empty) == empty)
+        if not lacking:
+            return self
+        if lacking not in self._lacking:
+            signature = without(self._signature, lacking)
+            self._lacking[lacking] = Prompt(signature, self._demos, self.twin, self.scorer)
+        return self._lacking[lacking]
+
     def user(self, inputs: Mapping[str, Any]) -> str:
         """The last message: the inputs as fenced JSON, in the signature's order."""
-        return f"{OPEN}{as_data({name: inputs[name] for name in self.input_names})}{CLOSE}"
+        names = self.of(inputs).input_names
+        return f"{OPEN}{as_data({name: inputs[name] for name in names})}{CLOSE}"
 
     def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, str]]:
         """All chat messages of one call."""
-        return [*self.fixed, {"role": "user", "content": self.user(inputs)}]
+        prompt = self.of(inputs)
+        return [*prompt.fixed, {"role": "user", "content": prompt.user(inputs)}]
 
     def prompt_hash(self) -> str:
         """Short hash of every word that is the same in all calls; names the instrument."""

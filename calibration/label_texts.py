@@ -111,7 +111,7 @@ def _of_rows(
         raise InputError(f"{path}: {NO_TOPIC}")
     labels = labels_of_rows(path, lines, problems, scale)
     texts: dict[Cell, Texts] = {}
-    for item in read_items(lines, judge.inputs, partly=True):
+    for item in read_items(lines, judge.inputs, optional=judge.optional, partly=True):
         known = texts.setdefault(item.cell, item.inputs)
         for name in known.keys() & item.inputs.keys():
             if known[name] != item.inputs[name]:
@@ -126,7 +126,7 @@ def _check_fields(
     path: Path, judge: ItemJudge, lines: Sequence[Line], fields: Mapping[str, str]
 ) -> None:
     """Refuse a field that nobody asks for, and one that no row has."""
-    known = (*judge.inputs, *KEY_FIELDS, *LABEL_FIELDS)
+    known = (*judge.inputs, *judge.optional, *KEY_FIELDS, *LABEL_FIELDS)
     for ours, theirs in fields.items():
         flag = f"--field {ours}={theirs}"
         if ours not in known:
@@ -191,6 +191,9 @@ def _complete(
                 what = f"{name} {own[name]!r} of cell {' '.join(cell)} is not in the data"
                 problems.error(path, labels.lines.get(cell, 1), "unknown_id", what)
                 break
+        passage = known.passages.get(own.get("passage_id", ""))
+        if passage is not None and found["passage_id"] == passage.text and passage.title:
+            texts.setdefault(cell, {}).setdefault("title", passage.title)
         if "question_id" in own:  # the question is a sub-question, not what the topic asks
             found["topic_id"] = None
         for name, text in found.items():

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .makers.keypoint_extractor import FoundPoint, KeyPointExtractor
     from .makers.keypoint_merger import KeyPointMerger, MergedPoint
     from .makers.nuggetizer import Nuggetizer
-    from .makers.question_decomposer import QuestionDecomposer, SubQuery
+    from .makers.question_decomposer import QuestionDecomposer
     from .makers.question_evolver import QuestionEvolver
     from .makers.question_scorer import QuestionScorer
     from .makers.request import RequestWriter
@@ -59,7 +59,6 @@ _HOMES = {  # of what is no judge by name
     "Order": "listwise",
     "FoundPoint": "makers.keypoint_extractor",
     "MergedPoint": "makers.keypoint_merger",
-    "SubQuery": "makers.question_decomposer",
     "OwnJudgeDefinition": "own",
     "read_own_judge": "own",
     "Verdict": "verdicts",
@@ -108,7 +107,6 @@ __all__ = [
     "RequestWriter",
     "SearchKind",
     "SetwiseRanker",
-    "SubQuery",
     "SubQuestionGenerator",
     "SupportJudge",
     "Verdict",

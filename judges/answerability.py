@@ -16,11 +16,10 @@ from .labels import AnswerGrade
 from .lexical.answers import answer_overlap, grade_answer, grade_answers
 
 _GRADES = """\
-5: it states the whole answer outright. 4: it answers, and only a minor detail is missing or
-has to be inferred. 3: the main point of the answer is there, with gaps. 2: it holds a piece
-of an answer, too little to be one. 1: it is about the same matter, with hardly a hint of
-the answer. 0: it tells nothing of what is asked.
-Go by the text alone: what you know from elsewhere does not count."""
+5: all that is asked for is there, to the point and right. 4: most of it; what is missing or wrong
+is minor. 3: a part of it; what is missing or wrong is easy to notice. 2: only a little of it; much
+is missing or wrong. 1: hardly any of it. 0: none of it.
+Go by the text alone: what you know from elsewhere fills no gap."""
 
 
 class GradeAnswer(dspy.Signature):  # type: ignore[misc]
@@ -58,7 +57,7 @@ class AnswerabilityGrader(ItemJudge):
     Source: arXiv:2506.20051 (CRUX), its grades.
     """
 
-    version = "1"
+    version = "2"
     name = "answerability"
     kind = "ratings"
     key = ANSWERABILITY_KEY

@@ -19,10 +19,11 @@ WINDOW = 10  # claims in one call
 class JudgeClaims(dspy.Signature):  # type: ignore[misc]
     """Decide for each claim whether it states at least one of the key points.
 
-    yes: some key point is stated by the claim or follows from it, in any wording. A claim that
-    states an essential part of a longer key point counts. no: it contradicts them, adds what none
-    of them says, or is only about the same matter.
-    Go by the claim alone: neither the other claims nor what you know count.
+    yes: the claim states all of some key point, in any wording, or the point follows from it; or
+    it states a part of one that these claims together state in full. no: some important part of
+    the point is in none of them, or the claim contradicts the key points, adds what none of them
+    says, or is only about the same matter.
+    Go by the claims alone: what you know from elsewhere does not count.
     """
 
     key_points: str = dspy.InputField(desc="the key points, one a line, numbered")
@@ -45,7 +46,7 @@ class ClaimJudge(ItemJudge):
         only that it is about the claims of the answer; the question is our reading.
     """
 
-    version = "1"
+    version = "2"
     name = "claim"
     kind = "other"
     key = ("topic_id", "run_id")

@@ -22,6 +22,7 @@ class ItemJudge(Judge):
         name: as in a config, e.g. "support".
         kind, key: what its label files hold, and the ids that name an item in them.
         inputs: what one item is judged by, in the words of its label files.
+        optional: what of it is shown besides where it is known, such as a title.
         source: the input that the others are looked for in, whose words the lexical score weighs.
         listed: the input of which one call takes up to `window`; the items of a call share all
             others. None: one item a call.
@@ -36,6 +37,7 @@ class ItemJudge(Judge):
     kind: ClassVar[LabelKind]
     key: tuple[str, ...]
     inputs: tuple[str, ...]
+    optional: tuple[str, ...] = ()
     source: str | None = None
     listed: str | None = None
     predictor: str
@@ -89,6 +91,10 @@ class ItemJudge(Judge):
             numbered = {str(i): item[self.listed] for i, item in enumerate(items, 1)}
             asked[f"{self.listed}s"] = numbered
         return asked
+
+    def known(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """Those of the optional inputs that these texts have."""
+        return {name: text for name in self.optional if (text := texts.get(name, "")).strip()}
 
     async def verdict(
         self, topic_id: str | None = None, **inputs: str

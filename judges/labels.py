@@ -64,7 +64,7 @@ class YesNo(Label):
 
 
 class SearchKind(Label):
-    """How a sub-question has to be searched for (arXiv:2410.23000)."""
+    """How a question has to be searched for (arXiv:2410.23000)."""
 
     SIMPLE = "simple"
     COMPLEX = "complex"

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import dspy
 from annotated_types import Ge, Le
 
+from ..backends.adapter import without
 from ..backends.gateway import Reply
 from ..backends.prompt import Scorer, Twin
 from ..records.labels.cells import RELEVANCE_KEY
@@ -19,27 +20,34 @@ from .lexical.overlap import weighted_overlap
 class JudgeRelevance(dspy.Signature):  # type: ignore[misc]
     """Grade how well the passage answers the question.
 
+    Think of what whoever asks is likely to be after. Weigh how well the passage meets that and how
+    far it can be trusted, each by what it matters here, and give one grade.
     3: it is about the question and holds the whole answer. 2: it holds an answer, but unclear,
     incomplete or buried in other matter. 1: it is on the topic but does not answer.
     0: it has nothing to do with the question.
     """
 
     passage: str = dspy.InputField(desc="a retrieved passage")
+    title: str = dspy.InputField(desc="title of the page that it is from", default="")
     question: str = dspy.InputField(desc="what the user wants to know")
     grade: Annotated[int, Ge(0), Le(3)] = dspy.OutputField(desc="the grade")
 
 
 class RelevanceJudge(ItemJudge):
-    """Grades one passage 0-3: `judge(question=, passage=).grade`.
+    """Grades one passage 0-3: `judge(question=, passage=, title="").grade`.
+
+    Args:
+        titles: show the title of a passage that has one. Part of the judge's identity.
 
     Source: arXiv:2406.06519 (UMBRELA), its four grades; 1 and more feeds nugget creation.
     """
 
-    version = "1"
+    version = "2"
     name = "relevance"
     kind = "relevance"
     key = RELEVANCE_KEY
     inputs = ("question", "passage")
+    optional: tuple[str, ...] = ("title",)
     source = "passage"
     predictor, output = "judge", "grade"
     scale = ("0", "1", "2", "3")
@@ -47,9 +55,10 @@ class RelevanceJudge(ItemJudge):
     twins: Mapping[str, Twin] = {"judge": lexical.judge_relevance}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_relevance}
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Any, titles: bool = True, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.judge = dspy.Predict(JudgeRelevance)
+        self.optional = ("title",) if titles else ()
+        self.judge = dspy.Predict(JudgeRelevance if titles else without(JudgeRelevance, ("title",)))
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """See ItemJudge: the weighted overlap of question and passage."""
@@ -63,9 +72,12 @@ class RelevanceJudge(ItemJudge):
         """See Judge: the best grade, so that the passage is used."""
         return reply._replace(values={"grade": int(self.scale[-1])}, scores={"grade": 1.0})
 
-    async def decide(self, *, question: str, passage: str) -> dspy.Prediction:  # type: ignore[override]
+    async def decide(  # type: ignore[override]
+        self, *, question: str, passage: str, title: str = ""
+    ) -> dspy.Prediction:
         """One call."""
-        found, _ = await self.verdict(question=question, passage=passage)
+        known = self.known({"title": title})
+        found, _ = await self.verdict(question=question, passage=passage, **known)
         return dspy.Prediction(
             grade=int(found.label), score=found.score, probabilities=found.probabilities
         )

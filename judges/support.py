@@ -7,6 +7,7 @@ from typing import Any
 
 import dspy
 
+from ..backends.adapter import without
 from ..backends.prompt import Scorer, Twin
 from ..records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE
 from ..records.support import SUPPORT_WEIGHTS
@@ -25,21 +26,26 @@ class JudgeSupport(dspy.Signature):  # type: ignore[misc]
     """
 
     passage: str = dspy.InputField(desc="the cited passage")
+    title: str = dspy.InputField(desc="title of the page that it is from", default="")
     sentence: str = dspy.InputField(desc="a sentence of an answer")
     verdict: CitationSupport = dspy.OutputField(desc="how far the passage backs the sentence")
 
 
 class SupportJudge(ItemJudge):
-    """Grades one citation: `judge(sentence=, passage=).verdict` is full, partial or none.
+    """Grades one citation: `judge(sentence=, passage=, title="").verdict`: full, partial or none.
+
+    Args:
+        titles: show the title of a passage that has one. Part of the judge's identity.
 
     Source: arXiv:2504.15205 (TREC 2024 support evaluation), its three grades.
     """
 
-    version = "1"
+    version = "2"
     name = "support"
     kind = "support"
     key = SUPPORT_KEY
     inputs = ("sentence", "passage")
+    optional: tuple[str, ...] = ("title",)
     source = "passage"
     predictor, output = "judge", "verdict"
     scale = SUPPORT_SCALE
@@ -47,9 +53,10 @@ class SupportJudge(ItemJudge):
     twins: Mapping[str, Twin] = {"judge": lexical.judge_support}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_support}
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Any, titles: bool = True, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.judge = dspy.Predict(JudgeSupport)
+        self.optional = ("title",) if titles else ()
+        self.judge = dspy.Predict(JudgeSupport if titles else without(JudgeSupport, ("title",)))
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """See ItemJudge: the weighted overlap of sentence and passage."""
@@ -59,9 +66,12 @@ class SupportJudge(ItemJudge):
 
         return score
 
-    async def decide(self, *, sentence: str, passage: str) -> dspy.Prediction:  # type: ignore[override]
+    async def decide(  # type: ignore[override]
+        self, *, sentence: str, passage: str, title: str = ""
+    ) -> dspy.Prediction:
         """One call."""
-        found, _ = await self.verdict(sentence=sentence, passage=passage)
+        known = self.known({"title": title})
+        found, _ = await self.verdict(sentence=sentence, passage=passage, **known)
         return dspy.Prediction(
             verdict=CitationSupport(found.label),
             score=found.score,

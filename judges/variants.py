@@ -39,8 +39,8 @@ def with_label_order(judge: ItemJudge, order: Sequence[str]) -> ItemJudge:
 
 
 def shown_inputs(judge: ItemJudge) -> tuple[str, ...]:
-    """The fields that a call shows, in order."""
-    return tuple(_signature(judge).input_fields)
+    """The fields that every call shows, in order."""
+    return tuple(n for n in _signature(judge).input_fields if n not in judge.optional)
 
 
 def with_first_input(judge: ItemJudge, name: str) -> ItemJudge:

@@ -54,6 +54,7 @@ def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[Task]:
     for indices in calls(judge, examples):
         window = [examples[i] for i in indices]
         inputs: dict[str, Any] = {name: window[0].inputs[name] for name in judge.inputs}
+        inputs |= judge.known(window[0].inputs)
         keys = [""]
         if judge.listed is not None:
             del inputs[judge.listed]

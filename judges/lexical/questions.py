@@ -12,11 +12,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..labels import SearchKind
+from ..labels import SearchKind, YesNo
 from .answers import asked_about
 from .nuggets_and_citations import STOP_WORDS, WORD
 
 FEWEST_WORDS = 2  # that carry meaning, for a question to be about something
+UNCOMMON_WORDS = 4  # of them, from which a question is about something particular
 MANY_WORDS = 8  # of them, beyond which it takes several passages
 MOST_PARTS = 6
 
@@ -28,8 +29,8 @@ _OPEN = re.compile(
 _COMBINING = re.compile(r"\b(?:why|compare|differ\w*|between|effects?|affect\w*)\b", re.IGNORECASE)
 _POINTING = frozenset("it its this that these those they their he she his her such".split())
 _SMALL = STOP_WORDS | _POINTING
-_TASTE = re.compile(
-    r"\b(?:best|worst|favou?rite|should (?:i|we)|do you|your opinion|beautiful|boring)\b",
+_VIEW = re.compile(
+    r"\b(?:best|worst|better|favou?rite|worth|should|do you|your|opinions?|thoughts?|views?)\b",
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"[;?]\s+|,?\s+and\s+(?=(?:how|what|when|where|which|who|why)\b)|,\s+and\s+")
@@ -48,18 +49,19 @@ _WIDER = (
 
 
 def score_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Scores by words that open, point back or ask for taste, and by how much is asked about."""
+    """Points by words that open, point back or ask for a view, and by how much is asked about."""
     question = inputs["question"]
     n = len(_subject(question))
     is_open = bool(_OPEN.search(question))
     points_back = _POINTING.intersection(question.lower().split()[:2])
-    return {
-        "clarity": 1 if n < FEWEST_WORDS else 3 if points_back else 5,
-        "depth": 5 if is_open else 2,
-        "expertise": max(1, min(5, n)),
-        "sources": max(1, min(5, n - 1 + is_open)),
-        "objectivity": 1 if _TASTE.search(question) else 5,
+    met = {
+        "uncommon": n + is_open >= UNCOMMON_WORDS,
+        "clear": n >= FEWEST_WORDS,
+        "unambiguous": not points_back,
+        "complex": is_open,
+        "opinion": bool(_VIEW.search(question)),
     }
+    return {name: YesNo.YES if is_met else YesNo.NO for name, is_met in met.items()}
 
 
 def deepen_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,26 +79,19 @@ def widen_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
 def split_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The parts around `and`, a semicolon or a question mark, if each is about something.
 
-    A part with words that combine, or about many, is complex; one about too few words, or that
-    points back at a part before it, is vague.
+    A question about too few words is vague; one of several parts, with words that combine, or
+    about many, is complex.
     """
     whole = " ".join(inputs["question"].split()).strip(" ?.,;")
     parts = [part.strip(" ?.,;") for part in _PARTS.split(whole)]
     if len(parts) > MOST_PARTS or any(len(_subject(part)) < FEWEST_WORDS for part in parts):
         parts = [whole]
-    return {
-        "subquestions": [
-            {"text": f"{part[:1].upper()}{part[1:]}?", "kind": _kind(part, is_first=index == 0)}
-            for index, part in enumerate(parts)
-        ]
-    }
-
-
-def _kind(part: str, *, is_first: bool) -> SearchKind:
-    n, words = len(_subject(part)), part.lower().split()
-    if n < FEWEST_WORDS or not (is_first or _POINTING.isdisjoint(words)):
-        return SearchKind.VAGUE
-    return SearchKind.COMPLEX if n > MANY_WORDS or _COMBINING.search(part) else SearchKind.SIMPLE
+    n, kind = len(_subject(whole)), SearchKind.SIMPLE
+    if n < FEWEST_WORDS:
+        kind = SearchKind.VAGUE
+    elif len(parts) > 1 or n > MANY_WORDS or _COMBINING.search(whole):
+        kind = SearchKind.COMPLEX
+    return {"kind": kind, "subquestions": [f"{part[:1].upper()}{part[1:]}?" for part in parts]}
 
 
 def _subject(question: str) -> list[str]:

@@ -21,17 +21,17 @@ MOST_NUGGETS = 30  # length of the list while it grows; both arXiv:2411.09607
 class UpdateNuggets(dspy.Signature):  # type: ignore[misc]
     """Keep a list of nuggets: facts that a good answer to the question has to state.
 
-    Go through the passages and update the list. Add facts that are missing, join those that say
-    the same, sharpen the wording, and drop what the question does not need. A nugget is one fact
-    in 1 to 12 words that can be understood alone. Put the most important first, and use only
-    what the passages or the list say. Return the whole updated list.
+    Update the list by the passages: add what is missing, join what says the same, drop what the
+    question does not need. A nugget is one fact in 1 to 12 words, understood alone, from the
+    passages or the list. Return the whole list, at most `limit` nuggets, the most important first.
     """
 
     question: str = dspy.InputField(desc="what the user wants to know")
-    limit: int = dspy.InputField(desc="longest list allowed")
+    passages: dict[str, str] = dspy.InputField(desc="by number")
+    asked: str = dspy.InputField(desc="the question again")
     nuggets: list[str] = dspy.InputField(desc="the list so far")
-    passages: dict[str, str] = dspy.InputField(desc="passages to go through, by number")
-    updated: list[str] = dspy.OutputField(desc="the whole list after the update")
+    limit: int = dspy.InputField(desc="most nuggets")
+    updated: list[str] = dspy.OutputField(desc="the whole list")
 
 
 class Nuggetizer(Judge):
@@ -45,7 +45,7 @@ class Nuggetizer(Judge):
     Source: arXiv:2411.09607, nugget creation.
     """
 
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"update": lexical.update_nuggets}
 
     def __init__(
@@ -78,9 +78,10 @@ class Nuggetizer(Judge):
             reply = await self.ask(
                 "update",
                 question=question,
-                limit=self.limit,
-                nuggets=nuggets,
                 passages={str(i): text for i, text in enumerate(batch, start + 1)},
+                asked=question,
+                nuggets=nuggets,
+                limit=self.limit,
             )
             calls.append(reply.provenance)
             found = list(

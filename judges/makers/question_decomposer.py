@@ -1,4 +1,4 @@
-"""What has to be searched for, to answer a question?"""
+"""What kind of question is it, and what has to be searched for, to answer it?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated, Any, NamedTuple
 
 import dspy
 from pydantic import AfterValidator
-from typing_extensions import TypedDict
 
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance
@@ -18,53 +17,49 @@ from ..lexical import questions as lexical_questions
 MOST = 10  # sub-questions of one question
 
 
-class SubQuery(NamedTuple):
-    """A question to search documents for."""
+class Decomposed(NamedTuple):
+    """A question's kind, and the questions to search documents for."""
 
-    text: str
     kind: SearchKind
+    subquestions: list[str]
 
 
-class TypedSubQuestion(TypedDict):
-    """A sub-question as a reply gives it."""
-
-    text: str
-    kind: SearchKind
-
-
-def _some(found: list[TypedSubQuestion]) -> list[TypedSubQuestion]:
-    n = sum(bool(each["text"].strip()) for each in found)
+def _some(found: list[str]) -> list[str]:
+    n = sum(bool(text.strip()) for text in found)
     if not 1 <= n <= MOST:
         raise ValueError(f"{n} sub-questions with text, wanted 1 to {MOST}")
     return found
 
 
 class DecomposeQuestion(dspy.Signature):  # type: ignore[misc]
-    """Split the question into the sub-questions whose answers together answer it.
+    """Say what kind of question this is, and which sub-questions to search for to answer it.
 
-    Each can be understood alone and is worded as one would search for it. A question that asks
-    one thing has itself as its only sub-question. Give each its kind.
-    simple: one passage can answer it. complex: it takes several passages, compared or combined.
-    vague: it says too little of what is meant to be searched for as it is.
+    simple: it asks for plain information, about one thing and in one step; it is its own only
+    sub-question. complex: it joins several things, steps or conditions, or speaks in images; split
+    it into short sub-questions, each with an aim of its own. vague: it leaves open what it is about
+    or after; write questions on the different sides of what it may mean.
+    Each can be understood alone and is worded as one would search for it.
     """
 
     question: str = dspy.InputField(desc="what the user wants to know")
-    subquestions: Annotated[list[TypedSubQuestion], AfterValidator(_some)] = dspy.OutputField(
+    kind: SearchKind = dspy.OutputField(desc="the kind of the question")
+    subquestions: Annotated[list[str], AfterValidator(_some)] = dspy.OutputField(
         desc="the sub-questions, at most 6"
     )
 
 
 class QuestionDecomposer(Judge):
-    """Splits a question for retrieval: `judge(question=).subquestions`, a list of SubQuery.
+    """Splits a question for retrieval: `judge(question=)` has its `kind` and `subquestions`.
 
-    Sub-questions that differ in case or white space alone are one, of the first kind given.
+    A simple question is searched for as it is, whatever else a reply lists. Sub-questions that
+    differ in case or white space alone are one.
 
     Raises: JudgeError, also for no sub-question or more than 10 (unparseable).
-    Source: arXiv:2410.23000, retrieval by sub-questions that are simple, complex or vague. What
-        the three mean is our reading.
+    Source: arXiv:2410.23000, appendix B: a question is simple, complex or vague, and is left
+        whole, split or widened by that.
     """
 
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"split": lexical_questions.split_question}
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -73,13 +68,16 @@ class QuestionDecomposer(Judge):
 
     async def decide(self, *, question: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""
-        return dspy.Prediction(subquestions=(await self.decompose(question))[0])
+        found, _ = await self.decompose(question)
+        return dspy.Prediction(kind=found.kind, subquestions=found.subquestions)
 
-    async def decompose(self, question: str) -> tuple[list[SubQuery], list[Provenance]]:
-        """The sub-questions, at least one, and the provenance of the call."""
+    async def decompose(self, question: str) -> tuple[Decomposed, list[Provenance]]:
+        """The kind and the sub-questions, at least one, and the provenance of the call."""
         reply = await self.ask("split", question=question)
-        found: dict[str, SubQuery] = {}
-        for each in reply.values["subquestions"]:
-            if text := " ".join(each["text"].split()):
-                found.setdefault(text.casefold(), SubQuery(text, each["kind"]))
-        return list(found.values()), [reply.provenance]
+        kind: SearchKind = reply.values["kind"]
+        texts = [question] if kind is SearchKind.SIMPLE else reply.values["subquestions"]
+        found: dict[str, str] = {}
+        for text in (" ".join(text.split()) for text in texts):
+            if text:
+                found.setdefault(text.casefold(), text)
+        return Decomposed(kind, list(found.values())), [reply.provenance]

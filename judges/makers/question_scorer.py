@@ -1,48 +1,50 @@
-"""Is a question one whose long answer has to be found in documents?"""
+"""Is a question one to start a collection of long answers from?"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import dspy
-from annotated_types import Ge, Le
 
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance
 from ..base import Judge
+from ..labels import YesNo
 from ..lexical import questions as lexical_questions
 
-CRITERIA = ("clarity", "depth", "expertise", "sources", "objectivity")
-LOWEST, HIGHEST = 1, 5
-_Score = Annotated[int, Ge(LOWEST), Le(HIGHEST)]
+CRITERIA = ("uncommon", "clear", "unambiguous", "complex", "opinion")
 
 
 class ScoreQuestion(dspy.Signature):  # type: ignore[misc]
-    """Score the question on five criteria, each from 1 (not at all) to 5 (fully).
+    """Decide for each of five criteria whether the question meets it.
 
     Judge the question alone, and each criterion by itself. Do not answer the question.
     """
 
-    question: str = dspy.InputField(desc="the question to score")
-    clarity: _Score = dspy.OutputField(desc="it is understood alone, and in one way")
-    depth: _Score = dspy.OutputField(desc="it wants paragraphs, not a name, a number or yes or no")
-    expertise: _Score = dspy.OutputField(desc="it takes knowledge of a field, and reasoning")
-    sources: _Score = dspy.OutputField(desc="a good answer has to look things up in documents")
-    objectivity: _Score = dspy.OutputField(
-        desc="facts decide it, not taste or belief, and answering does no harm"
+    question: str = dspy.InputField(desc="the question to decide about")
+    uncommon: YesNo = dspy.OutputField(
+        desc="neither common knowledge nor one simple search answers it"
+    )
+    clear: YesNo = dspy.OutputField(desc="one can tell what it is about and how far it goes")
+    unambiguous: YesNo = dspy.OutputField(desc="it has one reading, and refers to nothing unsaid")
+    complex: YesNo = dspy.OutputField(
+        desc="it takes hard thought, reasoning in steps or a detailed explanation"
+    )
+    opinion: YesNo = dspy.OutputField(
+        desc="it asks for a view of one's own, such as an informed opinion"
     )
 
 
 class QuestionScorer(Judge):
-    """Scores a question 1-5 on five criteria: `judge(question=).scores`, by criterion.
+    """Gives a question a point for each criterion met: `judge(question=).scores`, 0 or 1 by name.
 
-    Source: arXiv:2410.23000 keeps seed questions by a model's scores on five criteria. Which they
-        are is our reading, and the prompt is ours.
+    Source: arXiv:2410.23000, appendix B, whose five criteria these are; a seed question needs at
+        least 4 of the 5 points. Differs: one label a criterion, where the paper asks for the sum.
     """
 
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"score": lexical_questions.score_question}
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -54,10 +56,11 @@ class QuestionScorer(Judge):
         return dspy.Prediction(scores=(await self.scores(question))[0])
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """See Judge: the best scores, so that the question is kept."""
-        return reply._replace(values=dict.fromkeys(CRITERIA, HIGHEST))
+        """See Judge: all points, so that the question is kept."""
+        return reply._replace(values=dict.fromkeys(CRITERIA, YesNo.YES))
 
     async def scores(self, question: str) -> tuple[dict[str, int], list[Provenance]]:
-        """The five scores in the order of CRITERIA, and the provenance of the call."""
+        """The five points, each 0 or 1, in the order of CRITERIA, and the call's provenance."""
         reply = await self.ask("score", question=question)
-        return {name: reply.values[name] for name in CRITERIA}, [reply.provenance]
+        points = {name: int(reply.values[name] == YesNo.YES) for name in CRITERIA}
+        return points, [reply.provenance]

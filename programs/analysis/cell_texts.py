@@ -23,25 +23,34 @@ TEXTS = {
     "question": ("question", "query", "topic"),
     "answer_text": ("answer_text",),
     "sentence": ("sentence", "text"),
+    "title": ("title",),
     "nugget": ("nugget",),
     "key_point": ("key_point",),
     "response": ("response",),
     "passage": ("passage",),
     "context": ("context",),
 }
+OPTIONAL = ("answer_text", "title")  # which may well be empty
 # What a judge or a person wrote beside a label.
 REMARKS = {
     "rationale": ("rationale", "reasoning"),
     "raw": ("raw", "raw_output", "prediction"),
     "quote": ("evidence",),
 }
+_CITED = {"sentence": ("text",), "title": ("title",), "passage": ("passage",)}
 # Where no key point is judged, `evidence` may well be the text that was.
 _WITHOUT_QUOTE = {name: fields for name, fields in REMARKS.items() if name != "quote"}
 
 
 def shown_texts(path: Path, kind: LabelKind, found: Iterable[Texts]) -> tuple[str, ...]:
-    """The texts that a person is shown of cells, in order, of those that are known."""
-    return _wanted(path, kind) or tuple(n for n in TEXTS if any(n in texts for texts in found))
+    """The texts that a person is shown of cells, in order, of those that are known.
+
+    Titles are among them where a cell has one.
+    """
+    known = {name for texts in found for name in texts}
+    if wanted := _wanted(path, kind):
+        return tuple(name for name in wanted if name != "title" or name in known)
+    return tuple(name for name in TEXTS if name in known)
 
 
 def cell_texts(
@@ -59,7 +68,7 @@ def cell_texts(
     for cell, texts in _of_file(judged_file(path, kind)):
         if cell in wanted:
             _add(found[cell], texts)
-    needed = {*_wanted(path, kind)} - {"answer_text"}  # which may well be empty
+    needed = {*_wanted(path, kind)} - {*OPTIONAL}
     if path.is_dir() and any(needed - texts.keys() for texts in found.values()):
         for cell, texts in _of_inputs(path, kind, wanted, problems):
             _add(found[cell], texts)
@@ -108,7 +117,7 @@ def _of_support(lines: Iterator[Line]) -> CellTexts:
         question = _named(line, {"question": TEXTS["question"]})
         if "sentences" not in line.row:
             ids = [line.first(name) for name in ("sentence", "citation")]
-            texts = _named(line, {"sentence": ("text",), "passage": ("passage",)} | REMARKS)
+            texts = _named(line, {**_CITED, **REMARKS})
             yield (*answer, *(str(value[1]).strip() for value in ids if value)), texts
             continue
         for position, item in enumerate(line.objects("sentences") or []):

@@ -26,14 +26,14 @@ _LIMITS_OF_CRUX = (
 _MADE_FOR_LONG2RAG = {
     "question_scorer": "the scores of seed questions",
     "question_evolver": "new questions, from the seeds",
-    "question_decomposer": "the sub-questions, from the questions",
+    "question_decomposer": "the types of the questions, and their sub-questions",
     "keypoint_extractor": "the key points, from the documents",
     "keypoint_merger": "the merged key points",
     "keypoint_filter": "which key points answer the question",
 }
 _LIMITS_OF_LONG2RAG = (
     "- No person has read the questions. New ones were not scored: read them before use.",
-    "- The five criteria are a reading of the paper, and so are the three kinds of sub-questions.",
+    "- Seeds were kept by the points of a judge; the paper's were then chosen by hand as well.",
     "- Key points are those of the given documents; what these lack is asked of no answer.",
     "- A question made in width has the documents of its seed unless it was given some of its own:",
     "  few key points may be left of it.",

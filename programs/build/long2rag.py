@@ -50,8 +50,9 @@ def build_long2rag(
 ) -> dict[str, Any]:
     """Make questions, and of documents their key points, in `config.run.out`.
 
-    Seeds are scored on five criteria; of those with `long2rag.least` on each, `long2rag.evolve`
-    new questions are made in depth and in width. Each question is split for retrieval. Where
+    Seeds get a point for each of five criteria; of those with `long2rag.least` points or more,
+    `long2rag.evolve` new questions are made in depth and in width. Each question is given its kind
+    and split for retrieval. Where
     documents are given, key points are found in each, merged and filtered, and a sheet is written
     for people to verify them. A question that lacks a judgement, or a document, is left out whole.
 
@@ -124,10 +125,10 @@ class _Long2RagBuild(Build):
         scored = []
         for seed in seeds:
             if scores := found.get((seed.id,)):
-                is_kept = min(scores.values()) >= least
+                is_kept = sum(scores.values()) >= least
                 scored.append(ScoredSeed(seed, scores, is_kept))
                 if not is_kept:
-                    results.count(f"seed questions below {least} on a criterion")
+                    results.count(f"seed questions with fewer than {least} points")
         return scored
 
     async def _evolved(self, kept: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
@@ -164,9 +165,9 @@ class _Long2RagBuild(Build):
         """The questions with their sub-questions; those without are left out."""
         judge = self.panel["question_decomposer"]
 
-        async def split(question: str) -> tuple[list[list[str]], list[Provenance]]:
-            parts, calls = await judge.decompose(question)
-            return [[part.text, str(part.kind)] for part in parts], calls
+        async def split(question: str) -> tuple[list[Any], list[Provenance]]:
+            found, calls = await judge.decompose(question)
+            return [str(found.kind), found.subquestions], calls
 
         items = [Item({"topic_id": q.id}, (q.topic.question,)) for q in questions]
         found = await self.made(
@@ -175,12 +176,12 @@ class _Long2RagBuild(Build):
             split,
             items,
             results,
-            list[tuple[StrictStr, StrictStr]],
+            tuple[StrictStr, list[StrictStr]],
         )
         return [
-            replace(question, parts=tuple((text, kind) for text, kind in found[question.id,]))
+            replace(question, kind=kind, parts=tuple(parts))
             for question in questions
-            if (question.id,) in found
+            for kind, parts in filter(None, [found.get((question.id,))])
         ]
 
     async def _points(self, questions: list[BuiltQuestion], results: Results) -> MadePoints:

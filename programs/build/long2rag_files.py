@@ -26,12 +26,18 @@ KINDS = ("simple", "complex", "vague")
 
 @dataclass(frozen=True)
 class BuiltQuestion:
-    """A question of the collection; `way` and `seed`: how and from which one it was made."""
+    """A question of the collection.
+
+    Attributes:
+        seed, way: from which one it was made, and how.
+        kind, parts: how it has to be searched for, and its sub-questions.
+    """
 
     topic: Topic
     seed: str = ""
     way: Literal["", "depth", "width"] = ""
-    parts: tuple[tuple[str, str], ...] = ()  # text and kind of each sub-question
+    kind: str = ""
+    parts: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -49,7 +55,7 @@ class MadePoints:
 
 @dataclass(frozen=True)
 class ScoredSeed:
-    """A seed with its scores by criterion, and whether it is good enough."""
+    """A seed with its points by criterion, 0 or 1 each, and whether there are enough of them."""
 
     topic: Topic
     scores: Mapping[str, int]
@@ -61,7 +67,10 @@ def write_questions(
 ) -> None:
     """Write the seeds with their scores, and the questions with their sub-questions."""
     scores = (
-        {"id": s.topic.id, "text": s.topic.text, "scores": s.scores, "kept": s.is_kept}
+        {
+            **{"id": s.topic.id, "text": s.topic.text},
+            **{"points": sum(s.scores.values()), "scores": s.scores, "kept": s.is_kept},
+        }
         for s in seeds
     )
     results.write("question_scores.jsonl", scores)
@@ -72,8 +81,8 @@ def write_questions(
             rows.write(row | made)
     with results.open("subquestions.jsonl") as rows:
         for question in questions:
-            parts = [{"text": text, "type": kind} for text, kind in question.parts]
-            rows.write({"id": question.id, "subquestions": parts})
+            found = {"type": question.kind, "subquestions": question.parts}
+            rows.write({"id": question.id, **found})
 
 
 def write_points(
@@ -117,7 +126,7 @@ def statistics(
 ) -> dict[str, Any]:
     """Counts of what was made and of what was left out on the way; None where nothing was asked."""
     ways = Counter(question.way or "seed" for question in questions)
-    kinds = Counter(kind for question in questions for _, kind in question.parts)
+    kinds = Counter(question.kind for question in questions)
     n_points = {points.topic_id: len(points.key_points) for points in sets}
     groups = {
         f"by_{by}": _by_group({q.id: getattr(q.topic, by) for q in questions}, n_points)
@@ -133,7 +142,8 @@ def statistics(
             },
         },
         "questions": {way: ways[way] for way in ("seed", "depth", "width")},
-        "subquestions": {kind: kinds[kind] for kind in KINDS},
+        "types": {kind: kinds[kind] for kind in KINDS},
+        "subquestions": sum(len(question.parts) for question in questions),
         "documents": None if made is None else _documents(questions, made),
         "key_points": None if made is None else _funnel(questions, made, n_points),
         **groups,
@@ -154,8 +164,9 @@ def statistics_table(found: Mapping[str, Any]) -> list[list[str]]:
     add("seed questions kept", found["seeds"]["kept"], each=False)
     for way, n in found["questions"].items():
         add(f"questions ({way})", n, each=False)
-    for kind, n in found["subquestions"].items():
-        add(f"sub-questions ({kind})", n)
+    for kind, n in found["types"].items():
+        add(f"questions that are {kind}", n, each=False)
+    add("sub-questions", found["subquestions"])
     if found["documents"] is not None:
         add("documents", found["documents"]["n"])
         for what, n in found["key_points"].items():

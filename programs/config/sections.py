@@ -134,6 +134,10 @@ class JudgeConfig(_Section):
     model: str = Field(default="default", description="a name under models:")
     window: Whole | None = Field(default=None, ge=1, description="nuggets or passages in one call")
     grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
+    demonstrations: InputPath | None = Field(
+        default=None, description="JSONL of worked examples that its questions are asked with"
+    )
+    titles: bool = Field(default=True, description="show support and relevance titles of passages")
     state: InputPath | None = Field(
         default=None, description="judge file, as judge calibrate writes it"
     )
@@ -200,9 +204,7 @@ class KeyPointsConfig(_Section):
 class Long2RagConfig(_Section):
     """What `judge build long2rag` makes questions of, and how many (arXiv:2410.23000)."""
 
-    least: int = Field(
-        default=3, ge=1, le=5, description="score, 1-5, a seed needs on each criterion"
-    )
+    least: int = Field(default=4, ge=0, le=5, description="points, 0-5, that a seed needs")
     evolve: int = Field(
         default=0, ge=0, le=20, description="new questions of each seed, in depth and in width"
     )
@@ -334,6 +336,12 @@ class Config(_Section):
                 raise ValueError(f"judges.{name}.window: it judges one thing at a time")
             if judge.grades is not None and name != "assigner":
                 raise ValueError(f"judges.{name}.grades: only the assigner has a choice of grades")
+            if judge.demonstrations is not None and not kind.home:
+                raise ValueError(f"judges.{name}.demonstrations: it asks by prompts of its own")
+            if judge.demonstrations is not None and judge.state is not None:
+                raise ValueError(f"judges.{name}.demonstrations: state has its own; take one")
+            if not judge.titles and name not in ("support", "relevance"):
+                raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
             if judge.state is not None and not (kind.labels_items or name == "item"):
                 known = ", ".join((*item_judges(), "item"))
                 raise ValueError(f"judges.{name}.state: only {known} can be fitted")

@@ -50,6 +50,7 @@ class Asked:
 
     def add(self, prompt: Prompt, inputs: Mapping[str, object], reply: object) -> None:
         """One more call, and what answers it."""
+        prompt = prompt.of(inputs)
         user, before = prompt.user(inputs), self._before.get(prompt)
         fixed = sum(len(message["content"]) for message in prompt.fixed)
         self.calls += 1

@@ -104,8 +104,8 @@ def input_files(config: Config) -> list[Path]:
              *data.ratings)  # fmt: skip
     named += (config.generate.instructions,)
     recordings = (model.recording for model in config.models.values())
-    states = (judge.state for judge in config.judges.values())
-    found = [p for p in (*named, config.items.own, *recordings, *states) if p is not None]
+    of_judges = (p for judge in config.judges.values() for p in (judge.state, judge.demonstrations))
+    found = [p for p in (*named, config.items.own, *recordings, *of_judges) if p is not None]
     retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
     return found + expand_runs(data.runs) + retrieval
 

@@ -18,6 +18,7 @@ from ...backends.gateway import Backend
 from ...backends.spending.price import price_of
 from ...judges import ItemJudge, read_judge_file
 from ...judges.base import Judge
+from ...judges.fitted.demonstrations import with_demonstrations
 from ...judges.table import item_judges, kind_of
 from ...metrics.tokens import token_counter
 from ...records.reading.problems import InputError
@@ -158,6 +159,8 @@ class Panel:
         if (window := config.judge(name).window) is not None:
             options["window"] = window
         judge: Judge = kind.load()(backend=self.backend(config.judge(name).model), **options)
+        if (examples := config.judge(name).demonstrations) is not None:
+            judge = with_demonstrations(judge, examples)
         if (state := config.judge(name).state) is not None:
             judge = _fitted(judge, state)
         if name == "answerability":
@@ -180,6 +183,8 @@ def _setup(
             return {"limit": config.nuggets.most}, {}
         case "assigner":
             return ({"grades": grades} if (grades := config.judge(name).grades) else {}), {}
+        case "support" | "relevance":
+            return {"titles": config.judge(name).titles}, {}
         case "item":
             return {"definition": Path(own or "")}, {}
         case "decontextualizer":

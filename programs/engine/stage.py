@@ -91,8 +91,9 @@ def labels(
 ) -> Stage:
     """A stage that has a judge label items, one or a window of them in a call.
 
-    A payload has the `inputs` of the judge, in that order: a text each, or of one of them a list
-    of the texts of the window. The outcome's `verdicts` are rows of label, score, ..., in order.
+    A payload has the `inputs` of the judge, in that order, and after them those of its `optional`
+    ones that are known: a text each, or of one of them a list of the texts of the window. The
+    outcome's `verdicts` are rows of label, score, ..., in order.
     """
     judge: ItemJudge = panel[judge_name]
 
@@ -160,7 +161,9 @@ def _other_number(item: Item, values: Any) -> str:
 
 def asked_of(judge: ItemJudge, item: Item) -> list[dict[str, Any]]:
     """The inputs of each of the items that one payload of `labels` holds."""
-    given = dict(zip(judge.inputs, item.payload or (), strict=True))
+    payload = item.payload or ()
+    names = judge.inputs + judge.optional[: max(0, len(payload) - len(judge.inputs))]
+    given = dict(zip(names, payload, strict=True))
     for name, texts in given.items():
         if isinstance(texts, list):
             return [{**given, name: text} for text in texts]

@@ -263,4 +263,4 @@ def _flag_instructions(data: DataConfig, collection: Collection) -> None:
     where = data.passages[0] if data.passages else data.candidates or "passages"
     for passage in collection.passages.values():
         what = f"passage {passage.id} has text that"
-        note_instructions(collection.problems, where, what, passage.text)
+        note_instructions(collection.problems, where, what, passage.text, passage.title)

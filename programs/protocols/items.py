@@ -103,13 +103,14 @@ class ItemCollection(Collection):
     path: Path = Path()
     fields: dict[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
     key: tuple[str, ...] = ()  # the ids that each item has
     n_items: int = 0
 
     def rows(self) -> Iterator[ItemRow]:
         """The items of this run, line by line."""
         lines = item_lines(self.path, Problems(), self.fields)
-        rows = read_items(lines, self.inputs)
+        rows = read_items(lines, self.inputs, optional=self.optional)
         if "topic_id" in self.key:
             return (row for row in rows if row.ids["topic_id"] in self.topics)
         return islice(rows, self.n_items)
@@ -128,13 +129,16 @@ def load_items(config: Config) -> ItemCollection:
     if config.items.judge is None:
         known = ", ".join(item_judges())
         raise InputError(f"no judge of items: name {known} or a YAML file (items.judge, --judge)")
-    inputs = _inputs(config)
-    if unknown := [name for name in config.items.fields if name not in (*inputs, *KEY_FIELDS)]:
+    inputs, optional = _inputs(config)
+    fields = (*inputs, *optional, *KEY_FIELDS)
+    if unknown := [name for name in config.items.fields if name not in fields]:
         what = f"items.fields: the judge has no input {unknown[0]!r} and items no such id"
-        raise InputError(f"{what}; wanted one of {', '.join((*inputs, *KEY_FIELDS))}")
+        raise InputError(f"{what}; wanted one of {', '.join(fields)}")
     if not first_line(path):
         raise InputError(f"{path}:1: the file is empty, wanted items")
-    found = ItemCollection({}, [], path=path, fields=dict(config.items.fields), inputs=inputs)
+    found = ItemCollection(
+        {}, [], path=path, fields=dict(config.items.fields), inputs=inputs, optional=optional
+    )
     _check(found, config.run.limit)
     found.problems.raise_errors()
     if not found.n_items:
@@ -142,20 +146,23 @@ def load_items(config: Config) -> ItemCollection:
     return found
 
 
-def _inputs(config: Config) -> tuple[str, ...]:
-    """What the judge reads. Raises: InputError if there is none, or it lacks a model."""
+def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the judge reads, and what it is shown besides where an item has it.
+
+    Raises: InputError if there is none, or it lacks a model.
+    """
     if (own := config.items.own) is None:
         kind = kind_of(config.items.name)
         assert kind is not None  # the config names no other
-        inputs: tuple[str, ...] = kind.load().inputs
-        return inputs
+        judge = kind.load()
+        return judge.inputs, judge.optional if config.judge(config.items.name).titles else ()
     from ...judges import read_own_judge  # with which DSPy comes
 
     definition = read_own_judge(own)
     if definition.lexical is None and config.model_of("item")[1].way == "lexical":
         what = "it has no `lexical:` section, so it needs a model (--model, models.default)"
         raise InputError(f"{own}: {what}")
-    return tuple(definition.inputs)
+    return tuple(definition.inputs), ()
 
 
 def _check(found: ItemCollection, limit: int | None) -> None:
@@ -164,7 +171,8 @@ def _check(found: ItemCollection, limit: int | None) -> None:
     seen: dict[Cell, int] = {}
     runs: dict[str, None] = {}
     n_beyond = 0
-    for row in read_items(item_lines(path, problems, found.fields), found.inputs):
+    lines = item_lines(path, problems, found.fields)
+    for row in read_items(lines, found.inputs, optional=found.optional):
         found.key = found.key or tuple(row.ids)
         if tuple(row.ids) != found.key:
             what = f"its ids are {', '.join(row.ids)}, those of the items before it"
@@ -252,7 +260,7 @@ class _Calls:
             [row.inputs[name] for row in group] if name == judge.listed else group[0].inputs[name]
             for name in judge.inputs
         )
-        return Item(ids, payload, len(group))
+        return Item(ids, (*payload, *judge.known(group[0].inputs).values()), len(group))
 
 
 def _scale_in(folder: Path, notes: Mapping[str, Any]) -> ItemScale:

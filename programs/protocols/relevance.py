@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...records.candidates import read_candidates
 from ...records.labels.cells import Cell
@@ -18,6 +19,9 @@ from .program import CellTexts, Folder, Program, Run
 from .ranking import ranking_rows
 from .scoreboard import Scoreboard
 
+if TYPE_CHECKING:
+    from ...judges import ItemJudge
+
 FILE = "relevance.jsonl"
 
 
@@ -27,7 +31,7 @@ class Relevance(Program):
     name = "relevance"
     judges = ("relevance",)
     kind, judged, files = "relevance", FILE, (FILE,)
-    reads = ("question", "passage")
+    reads = ("question", "title", "passage")
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
@@ -70,7 +74,8 @@ class Relevance(Program):
         for cell in wanted:
             topic, passage = data.topics.get(cell[0]), data.passages.get(cell[1])
             texts = {"question": topic.question} if topic else {}
-            yield cell, texts | ({"passage": passage.text} if passage else {})
+            shown = {"title": passage.title, "passage": passage.text} if passage else {}
+            yield cell, texts | shown
 
 
 async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
@@ -78,6 +83,7 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
     if run.grades is not None:
         return run.grades
     collection = run.collection
+    judge: ItemJudge = run.panel["relevance"]
 
     def items() -> Iterator[Item]:
         for topic_id, topic in collection.topics.items():
@@ -85,7 +91,8 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
             for name in ranking.passage_ids if ranking else ():
                 if (passage := collection.passages.get(name)) is not None:
                     ids = {"topic_id": topic_id, "passage_id": name}
-                    yield Item(ids, (topic.question, passage.text))
+                    titles = judge.known({"title": passage.title})
+                    yield Item(ids, (topic.question, passage.text, *titles.values()))
 
     grades: dict[str, dict[str, int | None]] = {}
     stage = labels("relevance", run.panel, "relevance", items)

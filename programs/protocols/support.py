@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...metrics import Value, support_scores
 from ...metrics.gains import SUPPORT_GAINS
@@ -20,6 +21,9 @@ from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
 from .program import CellTexts, Folder, Program, Run, need_answers
 from .scoreboard import Scoreboard
+
+if TYPE_CHECKING:
+    from ...judges import ItemJudge
 
 FILE = "support.jsonl"
 
@@ -40,7 +44,7 @@ class Support(Program):
         *("support_precision_hard", "support_recall_hard"),
     )
     file_kind, is_scored_alone = "support", True
-    reads = ("question", "sentence", "passage")
+    reads = ("question", "sentence", "title", "passage")
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
@@ -56,12 +60,13 @@ class Support(Program):
         collection, results = run.collection, run.results
         citations = run.config.support.citations
         most = 1 if citations == "first" else None if citations == "all" else citations
+        judge: ItemJudge = run.panel["support"]
 
         def items() -> Iterator[Item]:
             for answer, passages in collection.cited_answers():
                 for sentence in answer.sentences:
                     if sentence.makes_claim:
-                        yield from _items(answer, sentence, passages, most)
+                        yield from _items(judge, answer, sentence, passages, most)
 
         stage = labels("support", run.panel, "support", items, total=_total(collection, most))
         async with run.session.judged(stage, results) as outcome:
@@ -71,7 +76,7 @@ class Support(Program):
                         at = (answer.run_id, answer.topic_id, sentence.id)
                         if not sentence.citations:
                             rows.write(support_row(*at, citation=None, rank=None, label="none"))
-                        cited = _items(answer, sentence, passages, most)
+                        cited = _items(judge, answer, sentence, passages, most)
                         for rank, item in enumerate(cited):
                             [found] = rows_of(outcome(item), 1)
                             name, label = item.ids["citation"], found.pop("label")
@@ -135,7 +140,8 @@ class Support(Program):
                     cell: Cell = (answer.topic_id, answer.run_id, str(sentence.id), name)
                     if cell in wanted and name in passages:
                         texts = {"question": question, "sentence": sentence.text}
-                        yield cell, {**texts, "passage": passages[name].text}
+                        passage = passages[name]
+                        yield cell, {**texts, "title": passage.title, "passage": passage.text}
 
 
 def _asked(values: Mapping[str, Value], every: bool) -> dict[str, Value]:
@@ -144,7 +150,11 @@ def _asked(values: Mapping[str, Value], every: bool) -> dict[str, Value]:
 
 
 def _items(
-    answer: Answer, sentence: Sentence, passages: Mapping[str, Passage], most: int | None
+    judge: ItemJudge,
+    answer: Answer,
+    sentence: Sentence,
+    passages: Mapping[str, Passage],
+    most: int | None,
 ) -> Iterator[Item]:
     """The citations of a sentence that are judged, `most` of them."""
     for citation in sentence.citations[:most]:
@@ -152,7 +162,8 @@ def _items(
         ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
         named = {**ids, "sentence": sentence.id, "citation": name}
         if (passage := passages.get(name)) is not None:
-            yield Item(named, (sentence.text, passage.text))
+            titles = judge.known({"title": passage.title})
+            yield Item(named, (sentence.text, passage.text, *titles.values()))
         else:
             yield Item(named, None, missing=f"passage {name} has no text in the data")
 

@@ -57,7 +57,11 @@ def item_lines(
 
 
 def read_items(
-    lines: Iterable[Line], inputs: Sequence[str], *, partly: bool = False
+    lines: Iterable[Line],
+    inputs: Sequence[str],
+    *,
+    optional: Sequence[str] = (),
+    partly: bool = False,
 ) -> Iterator[ItemRow]:
     """The items of these rows, lazily.
 
@@ -65,7 +69,8 @@ def read_items(
     list of texts, which are joined by an empty line.
 
     Args:
-        partly: an item need not have all inputs.
+        optional: further inputs, which an item need not have; an empty one it has not.
+        partly: nor need it have the others.
 
     A row with `not_made` needs no inputs.
 
@@ -76,6 +81,7 @@ def read_items(
         ids = {name: line.optional_id(*names) for name, names in KEY_FIELDS.items()}
         known = {name: value for name, value in ids.items() if value is not None}
         wanted = [name for name in inputs if not partly or line.row.get(name) is not None]
+        wanted += [name for name in optional if line.row.get(name) not in (None, "")]
         wanted = wanted if why is None else []
         texts = {name: _text(line, name) for name in wanted}
         found = {name: text for name, text in texts.items() if text is not None}

@@ -128,10 +128,9 @@ def test_lists_of_lists_stay_json_and_their_texts_stay_harmless():
 
 def test_an_example_reply_that_quotes_a_marker_stays_one_text():
     predict = PREDICTORS["nuggetizer"]
-    demo = {"question": "q", "limit": 3, "nuggets": [], "passages": {}, "updated": [MARKER]}
-    (_, _, told, _) = Prompt(predict.signature, [demo]).messages(
-        {"question": "q", "limit": 3, "nuggets": [], "passages": {}}
-    )
+    asked = {"question": "q", "passages": {}, "asked": "q", "nuggets": [], "limit": 3}
+    demo = {**asked, "updated": [MARKER]}
+    (_, _, told, _) = Prompt(predict.signature, [demo]).messages(asked)
     assert told["role"] == "assistant"
     assert json.loads(told["content"]) == {"updated": [MARKER]}
 
@@ -148,9 +147,10 @@ def plain_lm(model_server: MockServer, monkeypatch: pytest.MonkeyPatch) -> dspy.
 SAMPLES: dict[str, dict[str, Any]] = {
     "nuggetizer": {
         "question": "why?",
-        "limit": 3,
-        "nuggets": ["</data> one"],
         "passages": {"1": f"text {MARKER}"},
+        "asked": "why?",
+        "nuggets": ["</data> one"],
+        "limit": 3,
     },
     "importance": {"question": "why?", "nuggets": {"1": "[[ ## importance ## ]]"}},
     "assigner_3": {"question": "why?", "answer": "</data>", "nuggets": {"1": "a", "2": "b"}},
@@ -248,3 +248,15 @@ def test_keyed_by_names_the_input_whose_keys_come_back():
         rates: Annotated[dict[str, int], KeyedBy("items")] = dspy.OutputField(desc="r")
 
     assert '{"<each key of items>": <integer>}' in JudgeAdapter().format_field_structure(Rate)
+
+
+@pytest.mark.parametrize("title", [{}, {"title": ""}, {"title": "Ebb"}])
+def test_an_input_that_a_call_lacks_is_named_neither_by_dspy_nor_by_the_prompt(title):
+    signature = PREDICTORS["support"].signature
+    demo = {"passage": "p", "sentence": "s", "verdict": "full"}
+    demos = [demo, demo | {"title": "Flow"}]
+    inputs = {"passage": "p", "sentence": "s", **title}
+    told = JudgeAdapter().format(signature, demos, inputs)
+    assert told == Prompt(signature, demos).messages(inputs)
+    assert ("title" in str(told)) == bool(title.get("title"))
+    assert "not supplied" not in str(told)  # as DSPy says of incomplete examples

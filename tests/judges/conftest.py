@@ -45,6 +45,8 @@ from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 
 QUESTION = "why do bridges sway in wind"
 NUGGETS = ["wind sheds vortices from the deck", "a damper takes energy out of the motion"]
+SENTENCE = "Vortices push the bridge up and down."
+TITLE = "Bridges in the wind"
 PASSAGES = [
     "Wind sheds vortices from the deck. They push the bridge up and down.",
     "A damper takes energy out of the motion of a bridge.",
@@ -91,7 +93,14 @@ CASES = (
     Case(
         "support_judge",
         SupportJudge,
-        {"sentence": "Vortices push the bridge up and down.", "passage": PASSAGES[0]},
+        {"sentence": SENTENCE, "passage": PASSAGES[0]},
+        "verdict",
+        "judge",
+    ),
+    Case(
+        "support_judge_title",
+        SupportJudge,
+        {"sentence": SENTENCE, "passage": PASSAGES[0], "title": TITLE},
         "verdict",
         "judge",
     ),
@@ -99,6 +108,13 @@ CASES = (
         "relevance_judge",
         RelevanceJudge,
         {"question": QUESTION, "passage": PASSAGES[0]},
+        "grade",
+        "judge",
+    ),
+    Case(
+        "relevance_judge_title",
+        RelevanceJudge,
+        {"question": QUESTION, "passage": PASSAGES[0], "title": TITLE},
         "grade",
         "judge",
     ),
@@ -239,7 +255,7 @@ def model(twin_server: MockServer) -> ModelConfig:
 def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
     asked = input_of(body)
     system = body["messages"][0]["content"]
-    if '"clarity"' in system:
+    if '"unambiguous"' in system:
         return lexical_questions.score_question(asked)
     if '"subquestions"' in system:
         return lexical_questions.split_question(asked)

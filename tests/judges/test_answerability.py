@@ -156,7 +156,11 @@ def test_scores_are_mean_grades_where_the_model_gives_probabilities():
 
 def test_numbers_of_a_file_fit_either_form_but_its_prompts_only_their_own():
     words = {"built": 3.0, "bridg": 1.0}
-    parts = {"judge": "answerability", "version": "1", "scale": tuple("012345")}
+    parts = {
+        "judge": "answerability",
+        "version": AnswerabilityGrader.version,
+        "scale": tuple("012345"),
+    }
     cuts = Correction(cuts=(0.8, 0.8, 0.8, 0.8, 0.8))
     file = JudgeFile(model="lexical", words=words, correction=cuts, **parts)
     for window in (1, 15):

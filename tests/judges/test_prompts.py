@@ -22,7 +22,8 @@ def rendered(case):
     prompt = case.make("lexical").prompt(case.predictor)
     given = {"question": "why do bridges sway", "limit": 30, "nuggets": {"1": "wind", "2": HOSTILE}}
     if case.name == "nuggetizer":
-        given |= {"nuggets": ["wind moves a deck"], "passages": {"1": "Wind blows.", "2": HOSTILE}}
+        given |= {"asked": given["question"], "nuggets": ["wind moves a deck"]}
+        given |= {"passages": {"1": "Wind blows.", "2": HOSTILE}}
     given |= {"context": HOSTILE, "questions": {"1": "why do bridges sway", "2": HOSTILE}}
     given |= {
         "report": HOSTILE,
@@ -54,7 +55,9 @@ def rendered(case):
         }
     if case.name == "claim_judge":
         given |= {"key_points": f"1. wind moves a deck\n2. {HOSTILE}"}
-    inputs = {name: given[name] for name in prompt.input_names}
+    if case.name.endswith("_title"):
+        given["title"] = HOSTILE
+    inputs = {name: given[name] for name in prompt.input_names if name in given}
     parts = [f"=== {m['role']}\n{m['content']}\n" for m in prompt.messages(inputs)]
     schema = json.dumps(prompt.schema(prompt.map_keys(inputs)), indent=1, ensure_ascii=False)
     return "".join([*parts, f"=== schema\n{schema}\n"])
@@ -82,7 +85,9 @@ def test_there_is_no_approved_file_without_a_judge():
         "nugget_assigner.assign.txt",
         "nugget_assigner_2_grades.assign.txt",
         "support_judge.judge.txt",
+        "support_judge_title.judge.txt",
         "relevance_judge.judge.txt",
+        "relevance_judge_title.judge.txt",
         "answerability_grader.grade_one.txt",
         "answerability_grader_window.grade_each.txt",
         "subquestion_generator.write.txt",
@@ -128,8 +133,8 @@ def test_the_endpoint_gets_the_approved_messages_and_schema(case, twin_server):
     judge(**case.asked)
     body = twin_server.requests[0].body
     prompt = judge.prompt(case.predictor)
-    assert body["messages"][:-1] == prompt.fixed
     form = body["response_format"]["json_schema"]
     data = json.loads(body["messages"][-1]["content"].split("\n")[1])
+    assert body["messages"][:-1] == prompt.of(data).fixed
     assert form["schema"] == prompt.schema(prompt.map_keys(data))
     assert form["strict"] is True

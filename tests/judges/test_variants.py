@@ -72,7 +72,7 @@ def test_what_has_no_such_order_is_refused():
         with_label_order(grades, ("3", "2", "1", "0"))
     with pytest.raises(ValueError, match="wanted the labels"):
         with_label_order(SupportJudge("lexical"), ("full", "none"))
-    with pytest.raises(ValueError, match="one of passage, sentence"):
+    with pytest.raises(ValueError, match="one of passage, title, sentence"):
         with_first_input(SupportJudge("lexical"), "answer")
 
 

@@ -14,14 +14,16 @@ _FACT = re.compile(r"\b[A-Z]\d\b")
 
 
 def long2rag_brain(body: Body) -> dict[str, Any]:
-    """Scores of 5, but a depth of 2 for a dull question; a key point for each fact of a document,
-    its span the sentence, or an invented one where `~` follows; yes to those in the question."""
+    """A point for each criterion but opinion, fewer for a dull question; a key point for each fact
+    of a document, its span the sentence, or an invented one where `~` follows; yes to those in
+    the question."""
     asked, wanted = input_of(body), schema_of(body)["properties"]
-    if "clarity" in wanted:
-        return dict.fromkeys(wanted, 5) | ({"depth": 2} if "dull" in asked["question"] else {})
+    if "unambiguous" in wanted:
+        no = ["opinion", "complex"] if "dull" in asked["question"] else ["opinion"]
+        return dict.fromkeys(wanted, "yes") | dict.fromkeys(no, "no")
     if "subquestions" in wanted:
         parts = re.split(r" and ", asked["question"].rstrip("?"))
-        return {"subquestions": [{"text": f"{part}?", "kind": "simple"} for part in parts]}
+        return {"kind": "complex", "subquestions": [f"{part}?" for part in parts]}
     if "domain" in asked:
         way = "deeper" if "harder" in body["messages"][0]["content"] else "wider"
         first = asked["question"].rstrip("?")

@@ -108,7 +108,7 @@ def _judged(source: Path, judge: ItemJudge, problems: Problems) -> list[ItemRow]
         known = {"answer": texts[cell].get("answer_text", ""), **texts[cell]}
         if ids.get("topic_id") in questions and "question_id" not in ids:
             known["question"] = questions[ids["topic_id"]]
-        inputs = {name: known.get(name, "") for name in judge.inputs}
+        inputs = {name: known.get(name, "") for name in judge.inputs} | judge.known(known)
         items.append(ItemRow(line=line, ids=ids, inputs=inputs))
     return items
 

@@ -76,7 +76,7 @@ def test_without_documents_it_tells_how_to_go_on_and_does(judge, seeds, document
         ran = build(judge, server, *going_on)
         assert ran.code == 0, ran.err
         assert ran.rows[0]["key_points"]["kept"] == 3 * (3 + 2)
-        assert not any("clarity" in json.dumps(r.body) for r in server.requests[n:])
+        assert not any("unambiguous" in json.dumps(r.body) for r in server.requests[n:])
 
 
 def test_a_dry_run_tells_the_cost_and_leaves_nothing(judge, seeds, documents, tmp_path):

@@ -22,7 +22,7 @@ CORRECTION = Correction(
 )
 FILE = JudgeFile(
     judge="support",
-    version="1",
+    version=SupportJudge.version,
     scale=SCALE,
     model="lexical",
     prompts={"judge": FittedPrompt(instructions="Judge »strictly«.\nIndeed.")},
@@ -88,7 +88,7 @@ def test_a_fitted_judge_has_the_prompt_the_words_and_the_correction_of_its_file(
 
 REFUSED = {
     "another judge": ({"judge": "relevance"}, "a file of the relevance judge, wanted support"),
-    "another version": ({"version": "0"}, "version 0 of the support judge, this is 1; fit it"),
+    "another version": ({"version": "0"}, "version 0 of the support judge, this is 2; fit it"),
     "another scale": (
         {"scale": ["no", "some", "yes"]}, "labels are no, some, yes, those of the judge none"
     ),
@@ -98,7 +98,7 @@ REFUSED = {
     ),
     "an example of another judge": (
         {"prompts": {"judge": {"instructions": "x", "demos": [{"nugget": "n"}]}}},
-        "an example has 'nugget', wanted passage, sentence, verdict",
+        "an example has 'nugget', wanted passage, title, sentence, verdict",
     ),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Sub-questions have a kind each, and are as many as one can search for."""
+"""A question has a kind, and as many sub-questions as one can search for."""
 
 import asyncio
 
@@ -9,58 +9,61 @@ from mock_server import MockServer
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
-from nuggetjudge.judges import QuestionDecomposer, SearchKind, SubQuery
+from nuggetjudge.judges import QuestionDecomposer, SearchKind
 from nuggetjudge.judges.lexical import questions as lexical_questions
 
 
-def split(*parts):
-    """What the judge makes of these (text, kind)."""
-    told = {"subquestions": [{"text": text, "kind": kind} for text, kind in parts]}
-    with MockServer(lambda body: told) as server:
+def split(kind, *parts, question="Why?"):
+    """What the judge makes of a reply with this kind and these texts."""
+    with MockServer(lambda body: {"kind": kind, "subquestions": parts}) as server:
         model = ModelConfig(model="openai/mock", api_base=server.base_url, retries=0, reasks=0)
-        return asyncio.run(QuestionDecomposer(model).decompose("Why?"))
+        return asyncio.run(QuestionDecomposer(model).decompose(question))
 
 
-def test_a_part_comes_once_on_one_line_with_its_first_kind():
-    parts, (call,) = split(("Who \n paid?", "simple"), ("", "vague"), ("who paid?", "Complex"))
-    assert parts == [SubQuery("Who paid?", SearchKind.SIMPLE)]
+def test_the_question_has_a_kind_and_a_part_comes_once_on_one_line():
+    (kind, parts), (call,) = split("complex", "Who \n paid?", "", "who paid?", "When?")
+    assert kind is SearchKind.COMPLEX
+    assert parts == ["Who paid?", "When?"]
     assert call.model == "mock"
 
 
+def test_a_simple_question_is_searched_for_as_it_is():
+    found, _ = split("simple", "Who is he?", "What else?", question="Who  led it?")
+    assert found == (SearchKind.SIMPLE, ["Who led it?"])
+
+
 def test_kinds_are_read_in_any_spelling():
-    assert split(("Why?", "VAGUE"))[0] == [SubQuery("Why?", SearchKind.VAGUE)]
+    assert split("VAGUE", "Why so?")[0] == (SearchKind.VAGUE, ["Why so?"])
 
 
 def test_an_unknown_kind_is_unparseable():
     with pytest.raises(JudgeError) as caught:
-        split(("Why?", "hard"))
+        split("hard", "Why?")
     assert caught.value.reason == "unparseable"
 
 
 @pytest.mark.parametrize("n", [0, 11])
 def test_none_or_too_many_parts_are_no_reply(n):
     with pytest.raises(JudgeError) as caught:
-        split((" ", "simple"), *((f"Why {i}?", "simple") for i in range(n)))
+        split("complex", " ", *(f"Why {i}?" for i in range(n)))
     assert caught.value.reason == "unparseable"
     assert f"{n} sub-questions with text, wanted 1 to 10" in caught.value.detail
 
 
 @pytest.mark.parametrize(
-    ("question", "parts"),
+    ("question", "kind", "parts"),
     [
-        (
-            "Why did the dockers strike in 1911, and what problems come with it?",
-            [("Why did the dockers strike in 1911?", "complex"),
-             ("What problems come with it?", "vague")],
-        ),
-        ("Who led the harbour board?", [("Who led the harbour board?", "simple")]),
-        ("Bread and butter prices in Port Merrow?",
-         [("Bread and butter prices in Port Merrow?", "simple")]),
-        ("And why?", [("And why?", "vague")]),
+        ("Why did the dockers strike in 1911, and what problems come with it?", "complex",
+         ["Why did the dockers strike in 1911?", "What problems come with it?"]),
+        ("Who led the harbour board?", "simple", ["Who led the harbour board?"]),
+        ("Bread and butter prices in Port Merrow?", "simple",
+         ["Bread and butter prices in Port Merrow?"]),
+        ("And why?", "vague", ["And why?"]),
     ],
 )  # fmt: skip
-def test_the_twin_splits_where_another_question_begins(question, parts):
-    assert QuestionDecomposer("lexical")(question=question).subquestions == parts
+def test_the_twin_splits_where_another_question_begins(question, kind, parts):
+    found = QuestionDecomposer("lexical")(question=question)
+    assert (found.kind, found.subquestions) == (kind, parts)
 
 
 @given(st.text(max_size=300))

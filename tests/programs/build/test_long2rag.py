@@ -5,8 +5,9 @@ import json
 
 import pytest
 from long2rag_brain import long2rag_brain, write_documents, write_rows, write_seeds
-from mock_server import MockServer, Prose, Refusal, input_of
+from mock_server import MockServer, Prose, Refusal, input_of, schema_of
 
+from nuggetjudge.judges.makers.question_scorer import CRITERIA
 from nuggetjudge.programs.build.long2rag import build_long2rag, plan_long2rag
 from nuggetjudge.programs.build.long2rag_files import FILES
 from nuggetjudge.programs.build.verification import SHEET, UNVERIFIED
@@ -87,9 +88,9 @@ def test_scores_key_points_and_statistics_are_those_counted_by_hand(
     assert {path.name for path in out.iterdir()} == {*FILES, SHEET, "journal"} - {UNVERIFIED}
     assert [row["kept"] for row in rows(out / "question_scores.jsonl")] == [True, True, False]
     assert [row["id"] for row in rows(out / "topics.jsonl")] == ["tide", "kelp"]
-    assert rows(out / "subquestions.jsonl")[1]["subquestions"] == [
-        {"text": "Why E5?", "type": "simple"}, {"text": "F6?", "type": "simple"},
-    ]  # fmt: skip
+    assert rows(out / "subquestions.jsonl")[1] == {
+        "id": "kelp", "type": "complex", "subquestions": ["Why E5?", "F6?"],
+    }  # fmt: skip
     assert points_of(out) == {"tide": ["A1 holds", "B2 holds"], "kelp": ["E5 holds", "F6 holds"]}
     (b2,) = (p for p in rows(out / "keypoints.jsonl")[0]["key_points"] if "B2" in p["text"])
     assert (b2["spans"], b2["sources"]) == (["B2 is so", "B2 too"], ["tide.1", "tide.2"])
@@ -99,10 +100,11 @@ def test_scores_key_points_and_statistics_are_those_counted_by_hand(
     assert found["seeds"]["given"] == found["seeds"]["scored"] == 3
     assert found["seeds"]["kept"] == 2
     assert found["seeds"]["mean_scores"] == {
-        "clarity": 5, "depth": 4, "expertise": 5, "sources": 5, "objectivity": 5,
+        "uncommon": 1, "clear": 1, "unambiguous": 1, "complex": 2 / 3, "opinion": 0,
     }  # fmt: skip
     assert found["questions"] == {"seed": 2, "depth": 0, "width": 0}
-    assert found["subquestions"] == {"simple": 3 + 2, "complex": 0, "vague": 0}
+    assert found["types"] == {"simple": 0, "complex": 2, "vague": 0}
+    assert found["subquestions"] == 3 + 2
     assert found["documents"] == {"n": 4, "mean_words": (6 + 8 + 6 + 2) / 4}
     assert found["key_points"] == {
         "found": 5 + 2, "with_a_span": 4 + 2, "after_merging": 3 + 2, "kept": 2 + 2,
@@ -174,7 +176,7 @@ def test_without_documents_it_ends_with_the_questions_and_goes_on_when_they_come
 
 
 STEPS = {
-    "scores": lambda asked, wanted: "clarity" in wanted,
+    "scores": lambda asked, wanted: "unambiguous" in wanted,
     "subquestions": lambda asked, wanted: "subquestions" in wanted,
     "extract": lambda asked, wanted: asked.get("document") == "nothing here",
     "merge": lambda asked, wanted: "points" in asked,
@@ -249,12 +251,36 @@ def test_a_question_whose_documents_hold_no_key_point_stays_without_one(built, s
 
 
 def test_a_higher_threshold_keeps_fewer_seeds_without_a_call(server, built, seeds):
-    assert built(seeds, **{"long2rag.least": 2})["statistics"]["seeds"]["kept"] == 3
+    assert built(seeds, **{"long2rag.least": 3})["statistics"]["seeds"]["kept"] == 3
     n = len(server.requests)
-    found = built(seeds, **{"long2rag.least": 3})
+    found = built(seeds)
     assert found["statistics"]["seeds"]["kept"] == 2
-    assert found["counts"] == {"seed questions below 3 on a criterion": 1}
+    assert found["counts"] == {"seed questions with fewer than 4 points": 1}
+    assert built(seeds, **{"long2rag.least": 5})["statistics"]["seeds"]["kept"] == 0
     assert len(server.requests) == n
+
+
+def test_a_seed_is_kept_by_the_sum_of_its_points_whichever_they_are(built, server, tmp_path):
+    met = {  # by hand: 5, 4, 4 and 3 points; neither an opinion nor any other criterion is a must
+        "all": CRITERIA,
+        "no view": CRITERIA[:4],
+        "a view": CRITERIA[1:],
+        "no depth": ("uncommon", "clear", "opinion"),
+    }
+
+    def points(body):
+        if "unambiguous" not in schema_of(body)["properties"]:
+            return long2rag_brain(body)
+        of = met[input_of(body)["question"].rstrip("?")]
+        return {name: "yes" if name in of else "no" for name in CRITERIA}
+
+    server.brain = points
+    path = write_seeds(tmp_path / "seeds.jsonl", {n.replace(" ", "-"): f"{n}?" for n in met})
+    built(path)
+    scored = rows(tmp_path / "out" / "question_scores.jsonl")
+    assert {row["id"]: (row["points"], row["kept"]) for row in scored} == {
+        "all": (5, True), "no-view": (4, True), "a-view": (4, True), "no-depth": (3, False),
+    }  # fmt: skip
 
 
 def test_a_plan_has_the_calls_of_a_build_and_asks_nothing(server, seeds, documents, tmp_path):

@@ -54,11 +54,11 @@ def generous(body):
     if "questions" in wanted:
         return {"questions": [f"why {i} of {asked}?" for i in range(asked["wanted"])]}
     if "subquestions" in wanted:
-        return {"subquestions": [{"text": "why?", "kind": "simple"}]}
+        return {"kind": "complex", "subquestions": ["why?"]}
     if "request" in wanted:
         return {"request": "Write a report on all that the summary says about it."}
-    if "clarity" in wanted:
-        return dict.fromkeys(wanted, 5)
+    if "unambiguous" in wanted:
+        return dict.fromkeys(wanted, "yes")
     if "grade" in wanted:
         return {"grade": 3}
     [(name, kind)] = [(n, k) for n, k in wanted.items() if n != "evidence"]

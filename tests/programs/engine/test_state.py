@@ -9,6 +9,7 @@ import nuggetjudge as nj
 from nuggetjudge.judges import JudgeFile
 from nuggetjudge.judges.fitted.correction import Correction, OrdinalCurve
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
+from nuggetjudge.judges.table import kind_of
 from nuggetjudge.records.reading.problems import InputError
 
 SENTENCES = [
@@ -65,7 +66,8 @@ def run(data, tmp_path):
         name, scale = OF_JUDGE[program]
         if correction is not None:
             state = tmp_path / "state.json"
-            file = JudgeFile(judge=name, version="1", scale=scale, model="lexical",
+            version = kind_of(name).load().version
+            file = JudgeFile(judge=name, version=version, scale=scale, model="lexical",
                              correction=correction)  # fmt: skip
             state.write_text(file.text(), encoding="utf-8")
         if state is not None:

@@ -60,7 +60,7 @@ class Case:
 
     Attributes:
         items: as they were judged. must: of each of them; None: nothing is certain.
-        changed: the input that differs. text: what it now is.
+        changed: the input that differs. text: what it now is. also: what changes with it.
         before, after: the sentences that the fault changed.
     """
 
@@ -71,6 +71,7 @@ class Case:
     text: str = field(repr=False)
     before: str
     after: str
+    also: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def rows(self, number: int) -> list[ItemRow]:
         """Its items with the fault; their id `fault`, a number, keeps each case a call."""
@@ -78,7 +79,7 @@ class Case:
             item.model_copy(
                 update={
                     "ids": {**item.ids, "fault": str(number)},
-                    "inputs": {**item.inputs, self.changed: self.text},
+                    "inputs": {**item.inputs, self.changed: self.text, **self.also},
                 }
             )
             for item in self.items

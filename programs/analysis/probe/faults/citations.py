@@ -27,9 +27,10 @@ class Citations:
         self, form: Form, known: Known, vocabulary: Vocabulary, items: Iterable[ItemRow]
     ) -> None:
         self._form, self._known, self._vocabulary = form, known, vocabulary
-        self._of_topic: dict[str, dict[str, None]] = {}
+        self._titles: dict[str, dict[str, str]] = {}  # of what is cited, by topic and text
         for item in items:
-            self._of_topic.setdefault(topic_of(item), {})[item.inputs[form.source]] = None
+            title = item.inputs.get("title", "")
+            self._titles.setdefault(topic_of(item), {})[item.inputs[form.source]] = title
 
     def plant(self, fault: str, items: Sequence[ItemRow], rng: np.random.Generator) -> Case | None:
         """The item of a call with this fault in it; None where it is not certain."""
@@ -46,7 +47,9 @@ class Citations:
             other = self._other_passage(item, rng)
             if other is None:
                 return None
-            return Case(fault, items, ["down"], self._form.source, other, source, other)
+            title = self._titles[topic_of(item)][other]
+            also = {"title": title} if title or "title" in item.inputs else {}
+            return Case(fault, items, ["down"], self._form.source, other, source, other, also)
         changed = (
             self._with_value(fault, target, source, rng)
             if fault in VALUES
@@ -63,7 +66,7 @@ class Citations:
             return None
         free = [
             text
-            for text in self._of_topic[topic_of(item)]
+            for text in self._titles[topic_of(item)]
             if text != item.inputs[self._form.source]
             and recall(needed, content_words(text)) <= MOST_SHARED
         ]

@@ -37,9 +37,9 @@ def echo_rows(judge: ItemJudge, cases: Sequence[Planted]) -> list[dict[str, Any]
     parser takes a verdict from it that is not the model's own, or that no model gave.
     """
     rows: dict[str, dict[str, Any]] = {}
-    prompt = judge.prompt(judge.predictor)
     for case in cases:
         inputs = judge.asked([item.inputs for item in case.items])
+        prompt = judge.prompt(judge.predictor).of(inputs)
         schema = prompt.schema(prompt.map_keys(inputs))
         asked = label_asked(judge, case.payload.asks)
         other = label_asked(judge, "worst" if case.payload.asks == "best" else "best")

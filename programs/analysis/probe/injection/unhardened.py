@@ -102,6 +102,7 @@ class _Unfenced:
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """See Backend.ask."""
+        prompt = prompt.of(inputs)
         if prompt not in self._prompts:
             self._prompts[prompt] = PlainPrompt(prompt)
         return await self._guarded.ask(self._prompts[prompt], inputs, replicate)

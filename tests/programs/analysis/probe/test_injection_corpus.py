@@ -120,7 +120,7 @@ def test_no_payload_can_leave_its_fence_forge_a_field_or_change_another_text(nam
     for case in cases:
         inputs = judge.asked([item.inputs for item in case.items])
         *fixed, last = prompt.messages(inputs)
-        assert fixed == prompt.fixed
+        assert fixed == prompt.of(inputs).fixed
         head, line, tail = last["content"].split("\n")
         assert (head, tail) == ("<data>", "</data>")
         assert "<" not in line

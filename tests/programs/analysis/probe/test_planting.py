@@ -279,6 +279,18 @@ def test_a_citation_is_swapped_for_a_passage_with_a_quarter_of_the_words_at_most
     assert planted_in("citation-swap", short) is None
 
 
+@pytest.mark.parametrize(("own", "other"), [("Kelso", "Boats"), ("Kelso", ""), ("", "Boats")])
+def test_with_the_passage_of_a_citation_its_title_is_swapped(own, other):
+    items = [
+        item.model_copy(update={"inputs": {**item.inputs, **({"title": title} if title else {})}})
+        for item, title in zip(
+            cited((SENTENCE, SENTENCE), ("y", "Boats pass below.")), (own, other), strict=True
+        )
+    ]
+    case = planted_in("citation-swap", items)
+    assert [row.inputs.get("title") for row in case.rows(1)] == [other]
+
+
 def test_a_value_of_a_sentence_is_changed_only_where_the_passage_has_it():
     case = planted_in("date", cited((SENTENCE, f"In 1932 it was so. {SENTENCE}")))
     assert case.changed == "sentence"

@@ -356,7 +356,7 @@ def test_a_fitted_judge_that_can_answer_nothing_is_refused(files, tmp_path):
     state = {
         "format": "nuggetjudge-judge-1",
         "judge": "answerability",
-        "version": "1",
+        "version": nj.judges.AnswerabilityGrader.version,
         "scale": ["0", "1", "2", "3", "4", "5"],
         "model": "lexical",
         "correction": {"cuts": [0.5], "labels": ["0", "1"]},
