@@ -41,6 +41,8 @@ class RelevanceJudge(ItemJudge):
     key = RELEVANCE_KEY
     inputs = ("question", "passage")
     source = "passage"
+    quotable: Mapping[str, str] = {"passage": "question"}
+    answer_type = int
     predictor, output = "judge", "grade"
     scale = ("0", "1", "2", "3")
     gains: Mapping[str, float] = {"0": 0.0, "1": 1 / 3, "2": 2 / 3, "3": 1.0}
@@ -61,11 +63,11 @@ class RelevanceJudge(ItemJudge):
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: the best grade, so that the passage is used."""
-        return reply._replace(values={"grade": int(self.scale[-1])}, scores={"grade": 1.0})
+        reply = super().at_most(inputs, reply)
+        values = {**reply.values, "grade": int(self.scale[-1])}
+        return reply._replace(values=values, scores={"grade": 1.0})
 
     async def decide(self, *, question: str, passage: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""
         found, _ = await self.verdict(question=question, passage=passage)
-        return dspy.Prediction(
-            grade=int(found.label), score=found.score, probabilities=found.probabilities
-        )
+        return self.prediction(found)

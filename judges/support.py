@@ -41,6 +41,8 @@ class SupportJudge(ItemJudge):
     key = SUPPORT_KEY
     inputs = ("sentence", "passage")
     source = "passage"
+    quotable: Mapping[str, str] = {"passage": "sentence", "sentence": "passage"}
+    answer_type = CitationSupport
     predictor, output = "judge", "verdict"
     scale = SUPPORT_SCALE
     gains: Mapping[str, float] = {str(label): gain for label, gain in SUPPORT_WEIGHTS.items()}
@@ -62,8 +64,4 @@ class SupportJudge(ItemJudge):
     async def decide(self, *, sentence: str, passage: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""
         found, _ = await self.verdict(sentence=sentence, passage=passage)
-        return dspy.Prediction(
-            verdict=CitationSupport(found.label),
-            score=found.score,
-            probabilities=found.probabilities,
-        )
+        return self.prediction(found)
