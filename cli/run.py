@@ -13,8 +13,9 @@ from ..programs.config.names import program_names
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
 from .stopping import GATE_FAILED, report_end, unless_stopped
-from .tables import cell, shown
+from .tables import aligned, cell, shown
 
+QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
 
 
@@ -89,7 +90,7 @@ def run(
     if as_json:
         write_rows(result.scores)
     else:
-        sys.stdout.write(leaderboard(result.scores))
+        sys.stdout.write(leaderboard(result.scores) + _quotes(result.folder))
     _report(result)
     if failed := [line for gate in gates for line in _failures(result.scores, *gate)]:
         sys.stderr.write(shown("".join(failed)))
@@ -162,6 +163,20 @@ def _report(result: Any) -> None:
         last=[*last, f"Results: {result.folder}"],
         is_complete=result.is_complete,
     )
+
+
+def _quotes(folder: Path) -> str:
+    """What a judge quoted for a label, once of each program; "" if nothing was."""
+    from ..programs.scoring.quotes import first_quoted
+
+    found = first_quoted(folder)
+    if not found:
+        return ""
+    head = ["program", "run", "topic", "item", "label"]
+    table = aligned([head, *([name or "-" for name in each[:5]] for each in found)])
+    words = ["quoted words", *(cell(each.evidence[0].quote, QUOTE_CHARS) for each in found)]
+    lines = zip(table.splitlines(), words, strict=True)
+    return "\n" + "".join(f"{line}  {quote}\n" for line, quote in lines)
 
 
 def _first_reason(folder: Path) -> str:

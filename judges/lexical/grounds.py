@@ -31,6 +31,8 @@ class _Part(NamedTuple):
 def spans(needed: str, text: str) -> list[tuple[int, int]]:
     """Where a text holds the content words of another, `text[start:end]` each, in its order.
 
+    All words count where it holds none of those.
+
     As few sentences as hold 80% of those that it holds at all, 3 at most, without the clauses at
     either end of a sentence that hold none.
 
@@ -38,9 +40,7 @@ def spans(needed: str, text: str) -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in spans("wind sheds vortices from the deck", text)]
     ['In wind, vortices leave the deck']
     """
-    wanted = content_words(needed)
-    found = [(part, part.words & wanted) for part in _sentences(text)]
-    found = [(part, words) for part, words in found if words]
+    found = _holding(content_words(needed), text) or _holding(all_words(needed), text)
     left = frozenset[str]().union(*(words for _, words in found))
     least = len(left) * (1 - ENOUGH)
     chosen: list[tuple[int, int]] = []
@@ -51,6 +51,12 @@ def spans(needed: str, text: str) -> list[tuple[int, int]]:
         chosen.append(_cut(text, best, words & left))
         left -= words
     return sorted(chosen)
+
+
+def _holding(wanted: frozenset[str], text: str) -> list[tuple[_Part, frozenset[str]]]:
+    """The sentences that hold some of the words, each with those."""
+    both = ((part, part.words & wanted) for part in _sentences(text))
+    return [(part, words) for part, words in both if words]
 
 
 def reason(needed: str, text: str) -> str:

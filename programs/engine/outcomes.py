@@ -16,6 +16,8 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     with_config,
 )
 from typing_extensions import TypedDict
@@ -63,6 +65,14 @@ _LINE: Values = TypeAdapter(
 )
 
 
+_UNJUDGED: Values = TypeAdapter(object_of({"unjudged": tuple[Reason, StrictStr, StrictStr]}))
+
+
+def _unless_unjudged(row: Any, verdict: ValidatorFunctionWrapHandler) -> Any:
+    is_unjudged = isinstance(row, dict) and "unjudged" in row
+    return _UNJUDGED.validate_python(row) if is_unjudged else verdict(row)
+
+
 def verdicts_on(scale: Collection[str]) -> Values:
     """The values of a stage of `labels`: verdicts, whose labels are of this scale.
 
@@ -75,8 +85,9 @@ def verdicts_on(scale: Collection[str]) -> Values:
         return label
 
     verdict = object_of({"label": Annotated[StrictStr, AfterValidator(on_scale)], **_LEANING})
-    unjudged = object_of({"unjudged": tuple[Reason, StrictStr, StrictStr]})
-    return TypeAdapter(object_of({"verdicts": list_of(verdict | unjudged)}))
+    return TypeAdapter(
+        object_of({"verdicts": list_of(Annotated[verdict, WrapValidator(_unless_unjudged)])})
+    )
 
 
 def made_of(kind: Any) -> Values:
