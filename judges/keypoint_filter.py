@@ -61,6 +61,7 @@ class KeyPointFilter(ItemJudge):
     inputs = ("question", "key_point")
     predictor, output = "judge", "verdict"
     answer_type = YesNo
+    quotable: Mapping[str, str] = {}
     scale = tuple(label.value for label in YesNo)
     gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
     twins: Mapping[str, Twin] = {"judge": filter_point}

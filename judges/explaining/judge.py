@@ -27,7 +27,8 @@ class ExplainingJudge(Judge):
         predictor, output: the question asked, and the field of the reply that holds the labels.
         gains: what each label is worth, in [0, 1].
         quotable: the inputs that can be quoted for a label, the one that decides most first, each
-            with the input that is looked for in it ("": all others); None: `source` alone.
+            with the input that is looked for in it ("": all others); {}: it cannot say why; None:
+            `source`, or all inputs where there is none.
         groundless: labels that need no evidence; None: those without a gain.
         evidence: fields of the reply that quote, each with the input that it quotes; {}: none.
         rationale: the field of the reply with a reason; None: none is asked for.
@@ -91,7 +92,7 @@ class ExplainingJudge(Judge):
         """The inputs that can be quoted, see `quotable`."""
         if self.quotable is not None:
             return self.quotable
-        return {} if self.source is None else {self.source: ""}
+        return dict.fromkeys(self.inputs if self.source is None else (self.source,), "")
 
     def needs_evidence(self, label: str) -> bool:
         """Whether something in the text has to decide this label."""

@@ -210,7 +210,7 @@ def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:
     """
     asked, (_, model) = config.judge(name), config.model_of(name)
     evidence = asked.evidence
-    if evidence is None and model.way == "lexical" and judge.quotes:
+    if evidence is None and model.way == "lexical" and (judge.quotable or judge.source):
         evidence = True
     try:
         return judge.explaining(evidence=evidence, reasoning=asked.reasoning)

@@ -149,7 +149,8 @@ def test_every_answer_is_labelled_for_every_key_point_with_a_quote_where_it_touc
         found = [e for e in ENTAILMENTS if (e.run_id, e.topic_id) == (run, topic)]
         assert [e.key_point_id for e in found] == [p.id for p in POINTS[topic].key_points]
         for e in found:
-            assert e.is_quoted is (all(is_quoted(q.quote, text) for q in e.evidence) or None)
+            there = [is_quoted(quote.quote, text) for quote in e.evidence]
+            assert e.is_quoted is (all(there) if there else None)
             assert e.is_quoted is not False
             assert e.evidence or e.label == "neutral"
     assert Counter(e.label for e in ENTAILMENTS) == {"yes": 21, "neutral": 22, "no": 1}

@@ -259,6 +259,8 @@ def test_half_a_surrogate_pair_in_what_is_quoted_can_be_written():
 def test_a_judge_without_a_text_to_quote_says_so():
     with pytest.raises(ValueError, match="has no text to quote"):
         KeyPointFilter("lexical").explaining(evidence=True)
+    with pytest.raises(ValueError, match="has no text to quote"):
+        KeyPointFilter("lexical").explaining(reasoning=True)
     definition = OWN.model_copy(update={"inputs": {"claim": "c", "reasoning": "r"}})
     judge = OwnJudge(definition, ModelConfig(model="openai/mock", api_base="http://127.0.0.1:1"))
     with pytest.raises(ValueError, match="it has a field 'reasoning'"):
