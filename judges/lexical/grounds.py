@@ -91,18 +91,23 @@ def _sentences(text: str) -> tuple[_Part, ...]:
 def _cut(text: str, sentence: _Part, words: frozenset[str]) -> tuple[int, int]:
     """The sentence from the first to the last of its clauses that hold one of the words."""
     inner = text[sentence.start : sentence.end]
-    ends = [found.end() for found in _CLAUSE_END.finditer(inner)]
-    if not ends:
-        return sentence.start, sentence.end
-    borders = zip([0, *ends], [*ends, len(inner)], strict=True)
-    clauses = [_part(inner, start, end) for start, end in borders]
-    holding = [part for part in clauses if part.words & words]
-    if not holding:  # a word that a clause border cuts
+    holding = [part for part in _clauses(inner) if part.words & words]
+    if not holding:  # one clause, or a word that the border of two cuts
         return sentence.start, sentence.end
     start, end = holding[0].start, holding[-1].end
     while inner[end - 1] in ",;:–—- \t" and end > start + 1:
         end -= 1
     return sentence.start + start, sentence.start + end
+
+
+@lru_cache(maxsize=16_384)
+def _clauses(sentence: str) -> tuple[_Part, ...]:
+    """The clauses of a sentence; () where it is one."""
+    ends = [found.end() for found in _CLAUSE_END.finditer(sentence)]
+    if not ends:
+        return ()
+    borders = zip([0, *ends], [*ends, len(sentence)], strict=True)
+    return tuple([_part(sentence, start, end) for start, end in borders])
 
 
 def _part(text: str, start: int, end: int) -> _Part:

@@ -117,7 +117,7 @@ def test_labels_without_the_quote_that_they_need_are_missing_one_by_one(server, 
         label == (None if i % 4 else "support") for of in labels for i, label in enumerate(of)
     )
     n_lost = sum(label is None for of in labels for label in of)
-    assert found.n_unjudged == n_lost
+    assert (found.n_unjudged, found.n_judged) == (n_lost, sum(map(len, labels)) - n_lost)
     assert found.manifest["unjudged_by_reason"] == {"ungrounded": n_lost}
     lost = found.unjudged[0]
     assert (lost["reason"], lost["n"], lost["nuggets"]) == ("ungrounded", 1, given[0][1]["id"])
