@@ -15,6 +15,7 @@ from .options import AsJson, DryRun, Quiet, planned
 from .stopping import GATE_FAILED, report_end, unless_stopped
 from .tables import cell, shown
 
+QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
 
 
@@ -22,7 +23,8 @@ REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stder
     "data.topics data.runs data.passages data.candidates data.qrels data.nuggets data.questions "
     "data.reference data.retrieval data.ratings data.pool data.keypoints data.documents data.items "
     "coverage.k coverage.paper_zero items.judge items.fields run.limit run.max_cost run.max_calls "
-    "run.max_tokens run.offline run.executor run.address run.workers run.out run.allow_missing"
+    "run.max_tokens run.offline run.executor run.address run.workers run.out run.allow_missing "
+    "run.explain"
 )
 def run(
     given: Given,
@@ -88,7 +90,7 @@ def run(
     if as_json:
         write_rows(result.scores)
     else:
-        sys.stdout.write(leaderboard(result.scores))
+        sys.stdout.write(leaderboard(result.scores) + _quotes(result.folder))
     _report(result)
     if failed := [line for gate in gates for line in _failures(result.scores, *gate)]:
         sys.stderr.write(shown("".join(failed)))
@@ -161,6 +163,22 @@ def _report(result: Any) -> None:
         last=[*last, f"Results: {result.folder}"],
         is_complete=result.is_complete,
     )
+
+
+def _quotes(folder: Path) -> str:
+    """What a judge quoted for a label, once of each program; "" if nothing was."""
+    from ..programs.scoring.quotes import first_quoted
+
+    found = first_quoted(folder)
+    if not found:
+        return ""
+    table = [["program", "run", "topic", "item", "label", "quoted words"]]
+    for each in found:
+        names = (cell(name or "-") for name in each[:5])
+        table.append([*names, cell(each.evidence[0].quote, QUOTE_CHARS)])
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in table)
+    return "\n" + "".join(f"{line}\n" for line in lines)
 
 
 def _first_reason(folder: Path) -> str:

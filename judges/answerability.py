@@ -13,7 +13,7 @@ from ..backends.reply import KeyedBy
 from ..records.labels.cells import ANSWERABILITY_KEY, RATING_SCALE
 from .items import ItemJudge
 from .labels import AnswerGrade
-from .lexical.answers import answer_overlap, grade_answer, grade_answers
+from .lexical.answers import answer_overlap, asked_about, grade_answer, grade_answers
 
 _GRADES = """\
 5: all that is asked for is there, to the point and right. 4: most of it; what is missing or wrong
@@ -63,6 +63,8 @@ class AnswerabilityGrader(ItemJudge):
     key = ANSWERABILITY_KEY
     inputs = ("question", "context")
     source = "context"
+    quotable: Mapping[str, str] = {"context": "question"}
+    answer_type = int
     scale = RATING_SCALE
     gains: Mapping[str, float] = {grade: int(grade) / 5 for grade in RATING_SCALE}
     twins: Mapping[str, Twin] = {"grade_one": grade_answer, "grade_each": grade_answers}
@@ -92,6 +94,10 @@ class AnswerabilityGrader(ItemJudge):
 
         return score
 
+    def looked_for(self, name: str, item: Mapping[str, str]) -> str:
+        """See ExplainingJudge: the words that say what the question is about."""
+        return asked_about(item["question"])
+
     async def decide(  # type: ignore[override]
         self,
         *,
@@ -107,13 +113,6 @@ class AnswerabilityGrader(ItemJudge):
             raise ValueError("wanted either question or questions")
         if question is not None:
             only, _ = await self.verdict(question=question, context=context)
-            return dspy.Prediction(
-                grade=int(only.label), score=only.score, probabilities=only.probabilities
-            )
+            return self.prediction(only)
         items = [{"question": text, "context": context} for text in questions or ()]
-        found = await self.in_windows(items)
-        return dspy.Prediction(
-            grades=[int(verdict.label) for verdict in found],
-            scores=[verdict.score for verdict in found],
-            probabilities=[verdict.probabilities for verdict in found],
-        )
+        return self.prediction(await self.in_windows(items))

@@ -65,6 +65,7 @@ class NuggetAssigner(ItemJudge):
     key = NUGGET_KEY
     inputs = ("question", "answer", "nugget")
     source = "answer"
+    quotable: Mapping[str, str] = {"answer": "nugget"}
     listed = "nugget"
     predictor, output = "assign", "verdicts"
     twins: Mapping[str, Twin] = {"assign": lexical.assign_nuggets}
@@ -82,6 +83,7 @@ class NuggetAssigner(ItemJudge):
             self.assign = dspy.Predict(MatchNuggets)
             self.twins = {"assign": lexical.match_nuggets}
         self.scale = tuple(label.value for label in self.labels)
+        self.answer_type = self.labels
         self.gains = {name: NUGGET_GAINS[name] for name in self.scale}
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
@@ -99,8 +101,4 @@ class NuggetAssigner(ItemJudge):
         """All windows, one after the other."""
         items = [{"question": question, "answer": answer, "nugget": text} for text in nuggets]
         found = await self.in_windows(items)
-        return dspy.Prediction(
-            verdicts=[self.labels(verdict.label) for verdict in found],
-            scores=[verdict.score for verdict in found],
-            probabilities=[verdict.probabilities for verdict in found],
-        )
+        return self.prediction(found)

@@ -11,7 +11,7 @@ from ..backends.prompt import Scorer, Twin
 from ..backends.reply import KeyedBy
 from .items import ItemJudge
 from .labels import YesNo
-from .lexical.entailment import judge_claims, score_claims
+from .lexical.entailment import judge_claims, nearest_point, score_claims
 
 WINDOW = 10  # claims in one call
 
@@ -52,6 +52,8 @@ class ClaimJudge(ItemJudge):
     key = ("topic_id", "run_id")
     inputs = ("key_points", "claim")
     listed = "claim"
+    quotable: Mapping[str, str] = {"claim": "key_points"}
+    answer_type = YesNo
     predictor, output = "judge", "verdicts"
     scale = tuple(label.value for label in YesNo)
     gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
@@ -65,15 +67,14 @@ class ClaimJudge(ItemJudge):
         self.window = window
         self.judge = dspy.Predict(JudgeClaims)
 
+    def looked_for(self, name: str, item: Mapping[str, str]) -> str:
+        """See ExplainingJudge: the key point that is nearest to the claim."""
+        return nearest_point(item["claim"], item["key_points"])
+
     async def decide(self, *, key_points: str, claims: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
         """All windows, one after the other."""
         items = [{"key_points": key_points, "claim": text} for text in claims]
-        found = await self.in_windows(items)
-        return dspy.Prediction(
-            verdicts=[YesNo(verdict.label) for verdict in found],
-            scores=[verdict.score for verdict in found],
-            probabilities=[verdict.probabilities for verdict in found],
-        )
+        return self.prediction(await self.in_windows(items))
 
 
 def numbered(key_points: Sequence[str]) -> str:

@@ -52,8 +52,9 @@ class EntailmentJudge(ItemJudge):
 
     Of several key points: `judge(response=, key_points=[...]).verdicts`, in their order. yes: the
     response states it; no: it contradicts it; neutral: it does neither. Only yes counts for recall.
-    The model quotes what it goes by before it gives the label. A quote that does not stand in the
-    response (judges/lexical/quotes.py) is told by `is_quoted` False, and the label stands.
+    The model quotes what it goes by before it gives the label, always: `evidence` is on in this
+    judge. A quote that does not stand in the response (judges/lexical/quotes.py) is told by
+    `is_quoted` False, and the label stands.
 
     Args:
         window: key points of one response in a call. 1: pairs, each asked about alone, as in the
@@ -69,7 +70,10 @@ class EntailmentJudge(ItemJudge):
     key = KEY_POINT_KEY
     inputs = ("key_point", "response")
     source = "response"
-    evidence = "evidence"
+    quotable: Mapping[str, str] = {"response": "key_point"}
+    evidence: Mapping[str, str] = {"evidence": "response"}
+    answer_type = PointEntailment
+    groundless = frozenset(("neutral",))
     scale = ENTAILMENT_SCALE
     gains: Mapping[str, float] = {"no": 0.0, "neutral": 0.0, "yes": 1.0}
     twins: Mapping[str, Twin] = {"judge_one": judge_point, "judge_each": judge_points}
@@ -114,19 +118,6 @@ class EntailmentJudge(ItemJudge):
             raise ValueError("wanted either key_point or key_points")
         if key_point is not None:
             only, _ = await self.verdict(key_point=key_point, response=response)
-            return dspy.Prediction(
-                verdict=only.label,
-                score=only.score,
-                probabilities=only.probabilities,
-                evidence=only.evidence,
-                is_quoted=only.is_quoted,
-            )
+            return self.prediction(only)
         items = [{"key_point": text, "response": response} for text in key_points or ()]
-        found = await self.in_windows(items)
-        return dspy.Prediction(
-            verdicts=[verdict.label for verdict in found],
-            scores=[verdict.score for verdict in found],
-            probabilities=[verdict.probabilities for verdict in found],
-            evidence=[verdict.evidence for verdict in found],
-            are_quoted=[verdict.is_quoted for verdict in found],
-        )
+        return self.prediction(await self.in_windows(items))

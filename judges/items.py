@@ -5,46 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
+import dspy
+
+from ..backends.errors import JudgeError
 from ..backends.gateway import Reply
 from ..backends.prompt import Scorer
-from ..records.judgements import Provenance
+from ..records.evidence import Evidence
+from ..records.judgements import Provenance, Unjudged
 from ..records.labels.cells import LabelKind
-from .base import Judge
+from .explaining.judge import ExplainingJudge
 from .fitted.correction import Correction
 from .fitted.files import FittedPrompt, JudgeFile
 from .verdicts import Verdict
 
 
-class ItemJudge(Judge):
+class ItemJudge(ExplainingJudge):
     """What running, measuring and fitting need to know of a judge that labels items.
 
-    Attributes:
-        name: as in a config, e.g. "support".
+    Attributes, besides those of ExplainingJudge:
         kind, key: what its label files hold, and the ids that name an item in them.
-        inputs: what one item is judged by, in the words of its label files.
-        optional: what of it is shown besides where it is known, such as a title.
-        source: the input that the others are looked for in, whose words the lexical score weighs.
-        listed: the input of which one call takes up to `window`; the items of a call share all
-            others. None: one item a call.
-        predictor, output: the question asked, and the field of the reply that holds the labels.
-        evidence: the field of the reply that quotes `source`; None: the judge quotes nothing.
-        scale: the labels, worst to best. gains: what each is worth, in [0, 1].
+        optional: what of an item is shown besides its inputs where it is known, such as a title.
+        answer_type: what a prediction holds a label as: a str, an enum, an int.
+        scale: the labels, worst to best.
         is_ordered: whether the labels have an order; if not, only unweighted figures apply.
         correction: how scores become labels, from fitting; None: the model's labels stand.
     """
 
-    name: str
     kind: ClassVar[LabelKind]
     key: tuple[str, ...]
-    inputs: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    source: str | None = None
-    listed: str | None = None
-    predictor: str
-    output: str
-    evidence: str | None = None
+    answer_type: Any = str
     scale: tuple[str, ...]
-    gains: Mapping[str, float]
     is_ordered: bool = True
     window: int = 1
     correction: Correction | None = None
@@ -54,8 +45,10 @@ class ItemJudge(Judge):
 
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
-    ) -> tuple[list[Verdict], Provenance]:
+    ) -> tuple[list[Verdict | Unjudged], Provenance]:
         """One call for items that share every input but `listed`; verdicts in their order.
+
+        An item whose label lacks the evidence that is required is `Unjudged(ungrounded)`.
 
         Args:
             items: the `inputs` of each.
@@ -69,7 +62,7 @@ class ItemJudge(Judge):
         if self.listed is None:
             return [self._verdict(reply, None, items[0], topic_id)], reply.provenance
         keys = [str(number) for number in range(1, len(items) + 1)]
-        if not (reply.scores or reply.probabilities or self.correction or self.evidence):
+        if not (reply.scores or reply.probabilities or self.correction or self.says_why):
             labels = reply.values[self.output]  # alone, as in most large runs
             return [Verdict(str(labels[key])) for key in keys], reply.provenance
         both = zip(keys, items, strict=True)
@@ -77,10 +70,14 @@ class ItemJudge(Judge):
         return found, reply.provenance
 
     async def in_windows(self, items: Sequence[Mapping[str, str]]) -> list[Verdict]:
-        """As `verdicts` for any number of items: one call a window, one after the other."""
+        """As `verdicts` for any number of items: one call a window, one after the other.
+
+        Raises: JudgeError for the first item without a judgement.
+        """
         found: list[Verdict] = []
         for start in range(0, len(items), self.window):
-            found += (await self.verdicts(items[start : start + self.window]))[0]
+            given, _ = await self.verdicts(items[start : start + self.window])
+            found += (_judged(each, f"item {start + i}: ") for i, each in enumerate(given, 1))
         return found
 
     def asked(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
@@ -99,9 +96,42 @@ class ItemJudge(Judge):
     async def verdict(
         self, topic_id: str | None = None, **inputs: str
     ) -> tuple[Verdict, Provenance]:
-        """The verdict on one item. See `verdicts`."""
+        """The verdict on one item. See `verdicts`; an item without a judgement is a JudgeError."""
         found, provenance = await self.verdicts([inputs], topic_id)
-        return found[0], provenance
+        return _judged(found[0]), provenance
+
+    def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+        """What a call of the judge returns.
+
+        Of one verdict: `label`, `score`, `probabilities`, `evidence`, `is_quoted`, `rationale`, and
+        the label once more under the name of the reply's field, as `answer_type`. Of several, each
+        field is a list in their order: `verdicts`, `scores`, `probabilities`, `evidence`,
+        `are_quoted`, `rationales`.
+
+        Args:
+            more: further fields.
+        """
+        name = self.output.removesuffix("s")
+        if isinstance(found, Verdict):
+            return dspy.Prediction(
+                **{"label": found.label, name: self.answer_type(found.label)},
+                score=found.score,
+                probabilities=found.probabilities,
+                evidence=_listed(found),
+                is_quoted=found.is_quoted,
+                rationale=found.rationale,
+                **more,
+            )
+        labels = [each.label for each in found]
+        return dspy.Prediction(
+            **{"verdicts": labels, f"{name}s": [self.answer_type(label) for label in labels]},
+            scores=[each.score for each in found],
+            probabilities=[each.probabilities for each in found],
+            evidence=[_listed(each) for each in found],
+            are_quoted=[each.is_quoted for each in found],
+            rationales=[each.rationale for each in found],
+            **more,
+        )
 
     def fitted(self, state: JudgeFile) -> Self:
         """A copy of this judge with the prompts and correction of a judge file.
@@ -148,7 +178,7 @@ class ItemJudge(Judge):
 
     def _verdict(
         self, reply: Reply, key: str | None, item: Mapping[str, str], topic_id: str | None
-    ) -> Verdict:
+    ) -> Verdict | Unjudged:
         label, score, chances = reply.at(self.output, key)
         if chances is not None:
             chances = {name: chances[name] for name in self.scale}
@@ -156,6 +186,17 @@ class ItemJudge(Judge):
         verdict = Verdict(str(label), score, chances)
         if self.correction is not None:
             verdict = self.correction.verdict(verdict, self.scale, topic_id)
-        if self.evidence is None or self.source is None:
+        if not self.says_why:
             return verdict
-        return verdict.quoting(reply.at(self.evidence, key)[0], item[self.source])
+        return self.explained(verdict, reply, key, item)
+
+
+def _judged(found: Verdict | Unjudged, where: str = "") -> Verdict:
+    """The verdict. Raises: JudgeError where there is none."""
+    if isinstance(found, Verdict):
+        return found
+    raise JudgeError(found.reason, f"{where}{found.detail}", found.raw)
+
+
+def _listed(found: Verdict) -> list[Evidence] | None:
+    return None if found.evidence is None else list(found.evidence)

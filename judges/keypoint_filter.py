@@ -10,7 +10,7 @@ import dspy
 
 from ..backends.gateway import Gateway, Reply
 from ..backends.prompt import Scorer, Twin
-from ..records.judgements import Provenance
+from ..records.judgements import Provenance, Unjudged
 from .items import ItemJudge
 from .labels import YesNo
 from .lexical.entailment import filter_point, score_filter
@@ -60,6 +60,8 @@ class KeyPointFilter(ItemJudge):
     key = ("topic_id", "key_point_id")
     inputs = ("question", "key_point")
     predictor, output = "judge", "verdict"
+    answer_type = YesNo
+    quotable: Mapping[str, str] = {}
     scale = tuple(label.value for label in YesNo)
     gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
     twins: Mapping[str, Twin] = {"judge": filter_point}
@@ -94,7 +96,7 @@ class KeyPointFilter(ItemJudge):
 
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
-    ) -> tuple[list[Verdict], Provenance]:
+    ) -> tuple[list[Verdict | Unjudged], Provenance]:
         """See ItemJudge; the provenance is the sum over all requests for the one item."""
         if len(items) != 1:
             raise ValueError(f"wanted 1 item in a call, got {len(items)}")
@@ -135,12 +137,7 @@ class KeyPointFilter(ItemJudge):
     async def decide(self, *, question: str, key_point: str) -> dspy.Prediction:  # type: ignore[override]
         """One call, or one for each sample, all at once."""
         found, _ = await self.verdict(question=question, key_point=key_point)
-        return dspy.Prediction(
-            verdict=YesNo(found.label),
-            score=found.score,
-            probabilities=found.probabilities,
-            method=found.method,
-        )
+        return self.prediction(found, method=found.method)
 
 
 def _together(calls: Sequence[Provenance]) -> Provenance:

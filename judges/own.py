@@ -87,6 +87,19 @@ class LexicalRule(Row):
     cuts: tuple[Share, ...] = Field(description="overlap at which each label but the worst begins")
 
 
+class EvidenceRule(Row):
+    """What the judge quotes where it is asked for evidence (`judges.item.evidence`)."""
+
+    of: tuple[Word, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="inputs that it quotes; else that of lexical.in, or all",
+    )
+    needed_for: tuple[Word, ...] | None = Field(
+        default=None, description="labels that need a quote; else those with a gain above 0"
+    )
+
+
 class OwnJudgeDefinition(Row):
     """What the YAML file of a judge says; data only.
 
@@ -103,6 +116,7 @@ class OwnJudgeDefinition(Row):
         default=None, description="what the mean gain is called; else mean_gain"
     )
     lexical: LexicalRule | None = None
+    evidence: EvidenceRule | None = None
 
     @field_validator("name")
     @classmethod
@@ -136,7 +150,18 @@ class OwnJudgeDefinition(Row):
                 raise ValueError(f"{at}: {name!r} is kept for measures that are made of others")
         if self.lexical is not None:
             self._check_lexical(self.lexical)
+        if self.evidence is not None:
+            self._check_evidence(self.evidence)
         return self
+
+    def _check_evidence(self, rule: EvidenceRule) -> None:
+        for name in rule.of or ():
+            if name not in self.inputs:
+                raise ValueError(f"evidence.of: no input {name!r}; there is {_all(self.inputs)}")
+        for name in rule.needed_for or ():
+            if name not in self.labels:
+                what = f"no label {name!r}; there is {_all(self.labels)}"
+                raise ValueError(f"evidence.needed_for: {what}")
 
     def _check_lexical(self, rule: LexicalRule) -> None:
         for at, name in (("look_for", rule.look_for), ("in", rule.source)):
@@ -164,9 +189,26 @@ class OwnJudgeDefinition(Row):
         return {name: i / (len(self.labels) - 1) for i, name in enumerate(self.labels)}
 
     @property
+    def quotable(self) -> dict[str, str]:
+        """The inputs that it may quote, each with the one that is looked for in it; "": all."""
+        rule = self.lexical
+        known = {} if rule is None else {rule.source: rule.look_for}
+        if self.evidence is not None and self.evidence.of is not None:
+            return {name: known.get(name, "") for name in self.evidence.of}
+        return known or dict.fromkeys(self.inputs, "")
+
+    @property
+    def groundless(self) -> frozenset[str] | None:
+        """Labels that need no quote; None: those without a gain."""
+        if self.evidence is None or self.evidence.needed_for is None:
+            return None
+        return frozenset(self.labels) - frozenset(self.evidence.needed_for)
+
+    @property
     def version(self) -> str:
         """Hash of everything in the definition."""
-        text = json.dumps(self.model_dump(mode="json"))
+        unsaid = {"evidence"} if self.evidence is None else set()
+        text = json.dumps(self.model_dump(mode="json", exclude=unsaid))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -193,6 +235,7 @@ class OwnJudge(ItemJudge):
         self.inputs = tuple(definition.inputs)
         self.scale, self.gains = definition.scale, definition.gains
         self.is_ordered = definition.ordered
+        self.quotable, self.groundless = definition.quotable, definition.groundless
         self.judge = dspy.Predict(_signature(definition))
         if (rule := definition.lexical) is not None:
             self.source = rule.source
@@ -214,9 +257,7 @@ class OwnJudge(ItemJudge):
         if inputs.keys() != set(self.inputs):
             raise ValueError(f"wanted the inputs {_all(self.inputs)}, got {_all(inputs)}")
         found, _ = await self.verdict(**inputs)
-        return dspy.Prediction(
-            label=found.label, score=found.score, probabilities=found.probabilities
-        )
+        return self.prediction(found)
 
     def _twin(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         rule = self.definition.lexical

@@ -49,6 +49,8 @@ class RelevanceJudge(ItemJudge):
     inputs = ("question", "passage")
     optional: tuple[str, ...] = ("title",)
     source = "passage"
+    quotable: Mapping[str, str] = {"passage": "question"}
+    answer_type = int
     predictor, output = "judge", "grade"
     scale = ("0", "1", "2", "3")
     gains: Mapping[str, float] = {"0": 0.0, "1": 1 / 3, "2": 2 / 3, "3": 1.0}
@@ -70,7 +72,9 @@ class RelevanceJudge(ItemJudge):
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: the best grade, so that the passage is used."""
-        return reply._replace(values={"grade": int(self.scale[-1])}, scores={"grade": 1.0})
+        reply = super().at_most(inputs, reply)
+        values = {**reply.values, "grade": int(self.scale[-1])}
+        return reply._replace(values=values, scores={"grade": 1.0})
 
     async def decide(  # type: ignore[override]
         self, *, question: str, passage: str, title: str = ""
@@ -78,6 +82,4 @@ class RelevanceJudge(ItemJudge):
         """One call."""
         known = self.known({"title": title})
         found, _ = await self.verdict(question=question, passage=passage, **known)
-        return dspy.Prediction(
-            grade=int(found.label), score=found.score, probabilities=found.probabilities
-        )
+        return self.prediction(found)

@@ -47,6 +47,8 @@ class SupportJudge(ItemJudge):
     inputs = ("sentence", "passage")
     optional: tuple[str, ...] = ("title",)
     source = "passage"
+    quotable: Mapping[str, str] = {"passage": "sentence", "sentence": "passage"}
+    answer_type = CitationSupport
     predictor, output = "judge", "verdict"
     scale = SUPPORT_SCALE
     gains: Mapping[str, float] = {str(label): gain for label, gain in SUPPORT_WEIGHTS.items()}
@@ -72,8 +74,4 @@ class SupportJudge(ItemJudge):
         """One call."""
         known = self.known({"title": title})
         found, _ = await self.verdict(sentence=sentence, passage=passage, **known)
-        return dspy.Prediction(
-            verdict=CitationSupport(found.label),
-            score=found.score,
-            probabilities=found.probabilities,
-        )
+        return self.prediction(found)

@@ -20,11 +20,18 @@ class Kind(NamedTuple):
         home: `module:Class`; "" for one that asks past the judges, of which only the model is set.
         is_windowed: takes several things in a call (`judges.NAME.window`).
         labels_items: gives items labels, so that labels of people can fit it (`judges.NAME.state`).
+        quotes: can say why, though no file of labels is about its items.
     """
 
     home: str
     is_windowed: bool = False
     labels_items: bool = False
+    quotes: bool = False
+
+    @property
+    def says_why(self) -> bool:
+        """Whether it can be asked for evidence and reasons."""
+        return self.labels_items or self.quotes
 
     def load(self) -> Any:
         """The class. Raises: ImportError, AttributeError if it is not there."""
@@ -32,8 +39,10 @@ class Kind(NamedTuple):
         return getattr(importlib.import_module(module), name)
 
 
-def _ours(home: str, *, is_windowed: bool = False, labels_items: bool = False) -> Kind:
-    return Kind(f"{__package__}.{home}", is_windowed, labels_items)
+def _ours(
+    home: str, *, is_windowed: bool = False, labels_items: bool = False, quotes: bool = False
+) -> Kind:
+    return Kind(f"{__package__}.{home}", is_windowed, labels_items, quotes)
 
 
 BUILT_IN = {
@@ -42,7 +51,7 @@ BUILT_IN = {
     "assigner": _ours("assigner:NuggetAssigner", is_windowed=True, labels_items=True),
     "support": _ours("support:SupportJudge", labels_items=True),
     "relevance": _ours("relevance:RelevanceJudge", labels_items=True),
-    "item": _ours("own:OwnJudge"),
+    "item": _ours("own:OwnJudge", quotes=True),
     "subquestions": _ours("makers.subquestions:SubQuestionGenerator"),
     "answerability": _ours(
         "answerability:AnswerabilityGrader", is_windowed=True, labels_items=True
@@ -54,7 +63,7 @@ BUILT_IN = {
     "keypoint_filter": _ours("keypoint_filter:KeyPointFilter"),
     "entailment": _ours("entailment:EntailmentJudge", is_windowed=True, labels_items=True),
     "claim_extractor": _ours("makers.claim_extractor:ClaimExtractor"),
-    "claim": _ours("claim:ClaimJudge", is_windowed=True),
+    "claim": _ours("claim:ClaimJudge", is_windowed=True, quotes=True),
     "question_scorer": _ours("makers.question_scorer:QuestionScorer"),
     "question_evolver": _ours("makers.question_evolver:QuestionEvolver"),
     "question_decomposer": _ours("makers.question_decomposer:QuestionDecomposer"),
@@ -96,6 +105,11 @@ def judge_names() -> list[str]:
     """All judges, the built-in ones first."""
     others = (entry.name for entry in entry_points(group=GROUP))
     return list(dict.fromkeys((*BUILT_IN, *others)))
+
+
+def explaining_judges() -> list[str]:
+    """The judges that can say why, by name."""
+    return [*item_judges(), *(name for name, kind in BUILT_IN.items() if kind.quotes)]
 
 
 def item_judges() -> list[str]:

@@ -73,10 +73,7 @@ def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
 
 def without_evidence(judge: ItemJudge) -> ItemJudge:
     """A copy of the judge that is asked for its labels alone, without the words that it goes by."""
-    fields = _signature(judge).fields
-    twin = _with_fields(judge, {}, [name for name in fields if name != judge.evidence])
-    twin.evidence = None
-    return twin
+    return judge.explaining(evidence=False)
 
 
 def with_lexical(judge: ItemJudge) -> ItemJudge | None:
@@ -84,7 +81,7 @@ def with_lexical(judge: ItemJudge) -> ItemJudge | None:
     assert judge.backend is not None
     if judge.backend.config.way == "lexical" or judge.prompt(judge.predictor).twin is None:
         return None
-    twin: ItemJudge = judge.deepcopy()
+    twin = judge.explaining(evidence=False, reasoning=False)
     twin.backend = open_backend(ModelConfig(model="lexical"))
     twin.correction = None  # fitted to the model's scores
     return twin

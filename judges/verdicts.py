@@ -1,10 +1,10 @@
-"""One judgement of one item: its label, and how sure the judge was where it can say so."""
+"""One judgement of one item: its label, how sure the judge was and why, where it can say so."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .lexical.quotes import is_quoted
+from ..records.evidence import Evidence, all_quoted
 
 _LABEL_ALONE = (None,) * 5
 
@@ -16,29 +16,28 @@ class Verdict(NamedTuple):
     expected place on the scale under its probabilities). `probabilities`: of each label, their
     sum 1. None: the model gave no more than a label.
 
-    `evidence`: the words that the judge quotes, "" if there are none to quote; `is_quoted`: whether
-    they stand in the judged text, None without such words. None: the judge quotes nothing.
+    `evidence`: what the judge quotes from the judged texts, each looked up there; None: it was not
+    asked to. `rationale`: its reason in a sentence; None: it was not asked for one.
     `method`: how the score came about, of a judge that has several ways.
     """
 
     label: str
     score: float | None = None
     probabilities: dict[str, float] | None = None
-    evidence: str | None = None
-    is_quoted: bool | None = None
+    evidence: tuple[Evidence, ...] | None = None
+    rationale: str | None = None
     method: str | None = None
 
-    def quoting(self, evidence: str, text: str) -> Verdict:
-        """The same with words quoted from a text, which are looked for there."""
-        found = is_quoted(evidence, text) if evidence.strip() else None
-        return self._replace(evidence=evidence, is_quoted=found)
+    @property
+    def is_quoted(self) -> bool | None:
+        """Whether all of the evidence stands in the judged texts; None where there is none."""
+        return all_quoted(self.evidence or ())
 
     def as_row(self, label: str = "label") -> dict[str, Any]:
         """The known fields, ready for JSON; `label` is the name of the first."""
         row: dict[str, Any] = {label: str(self.label)}
         if self[1:] == _LABEL_ALONE:
             return row
-        for name, value in zip(self._fields[1:], self[1:], strict=True):
-            if value is not None:
-                row[name] = value
-        return row
+        values: dict[str, Any] = self._asdict()
+        values["evidence"] = [each.as_row() for each in self.evidence or ()] or None
+        return row | {name: values[name] for name in self._fields[1:] if values[name] is not None}

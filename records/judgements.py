@@ -14,6 +14,7 @@ class Reason(StrEnum):
     TRUNCATED = "truncated"  # the reply ended at its length limit
     UNPARSEABLE = "unparseable"  # the reply is not what was asked for
     INCOMPLETE = "incomplete"  # the reply leaves out something that was asked
+    UNGROUNDED = "ungrounded"  # no quote that was wanted stands in the judged text
     ERROR = "error"  # no reply: network, server, deadline
     BUDGET = "budget"  # not asked: a limit on calls, tokens or money was reached
     NO_PASSAGE = "no_passage"  # not asked: the text to judge against is not in the data

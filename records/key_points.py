@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from .evidence import Evidence, all_quoted, read_evidence
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS
 from .reading.fields import Line, as_id, read_lines, show
 from .reading.problems import Problems
-from .rows import KeyPoint, KeyPointSet, Leaning, Row, key_point_ids
+from .rows import Explained, KeyPoint, KeyPointSet, Leaning, Row, key_point_ids
 
 EntailmentLabel = Literal["no", "neutral", "yes"]
 ENTAILMENT_LABELS: tuple[EntailmentLabel, ...] = get_args(EntailmentLabel)  # arXiv:2410.23000
@@ -20,19 +21,22 @@ CLAIM_LABELS: tuple[ClaimLabel, ...] = get_args(ClaimLabel)
 class Entailment(Leaning):
     """Whether an answer entails a key point; `label` None: not judged.
 
-    `evidence` is what the judge quoted from the answer, "" for nothing; `is_quoted` says whether
-    it stands there word for word, None where there is no evidence or nobody looked.
+    `evidence` is what the judge quoted from the answer; `is_quoted` says whether all of it stands
+    there, None where there is none or nobody looked.
     """
 
     run_id: str
     topic_id: str
     key_point_id: str
     label: EntailmentLabel | None
-    evidence: str = ""
-    is_quoted: bool | None = None
+
+    @property
+    def is_quoted(self) -> bool | None:
+        """See the class."""
+        return all_quoted(self.evidence)
 
 
-class Claim(Row):
+class Claim(Explained):
     """A claim; `label` says whether it states at least one key point, None: not judged."""
 
     text: str
@@ -93,8 +97,9 @@ def read_entailments(path: Path, problems: Problems) -> Iterator[Entailment]:
     """Read `entailments.jsonl`, a line per topic, run and key point, lazily.
 
     A label that is none of yes, neutral and no becomes None (not judged, never no) and is
-    listed as `label`; null, as we write what is not judged, becomes None too. An `is_quoted`
-    that is neither true nor false is not used, and listed.
+    listed as `label`; null, as we write what is not judged, becomes None too. Evidence may be a
+    text, as older files have it, with `is_quoted` beside it: one that is neither true nor false is
+    not used, and listed.
 
     Errors noted: an id or the label missing, a key point twice for an answer with two labels.
     With the same label it is read once and mentioned.
@@ -122,9 +127,7 @@ def entailments_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Entail
                         topic_id=topic_id,
                         key_point_id=key_point_id,
                         label=label,
-                        evidence=line.optional_text("evidence"),
-                        is_quoted=_is_quoted(line),
-                        **line.leaning(),
+                        **{**line.leaning(), "evidence": _evidence(line)},
                     ),
                 )
                 continue
@@ -143,9 +146,10 @@ def entailment_row(entailment: Entailment) -> dict[str, Any]:
         "run_id": entailment.run_id,
         "key_point_id": entailment.key_point_id,
         "label": entailment.label,
-        "evidence": entailment.evidence,
+        "evidence": [each.as_row() for each in entailment.evidence],
         "is_quoted": entailment.is_quoted,
-        **entailment.known(),
+        **entailment.sure(),
+        **({} if entailment.rationale is None else {"rationale": entailment.rationale}),
     }
 
 
@@ -176,8 +180,9 @@ def read_claims(path: Path, problems: Problems) -> Iterator[ClaimSet]:
 
 def claims_row(found: ClaimSet) -> dict[str, Any]:
     """A line of `claims.jsonl`: null claims were not extracted, a null label is not judged."""
-    claims = found.claims
-    rows = claims if claims is None else [claim.model_dump() for claim in claims]
+    rows: list[dict[str, Any]] | None = None
+    if found.claims is not None:
+        rows = [{"text": one.text, "label": one.label, **one.why()} for one in found.claims]
     return {"topic_id": found.topic_id, "run_id": found.run_id, "claims": rows}
 
 
@@ -237,6 +242,16 @@ def _listed(item: Line, field: str) -> list[object]:
     return []
 
 
+def _evidence(line: Line) -> tuple[Evidence, ...]:
+    is_quoted, written = _is_quoted(line), line.row.get("evidence")
+    if written is None:
+        return ()
+    found = read_evidence(written, of="response", is_quoted=is_quoted)
+    if found is None:
+        line.bad("evidence", written, "text, or a list of what is quoted")
+    return found or ()
+
+
 def _is_quoted(line: Line) -> bool | None:
     written = line.row.get("is_quoted")
     if written is None or isinstance(written, bool):
@@ -250,6 +265,6 @@ def _claims(items: list[Line]) -> Iterator[Claim]:
     for item in items:
         text = item.text("text", "claim")
         if text is not None and text.strip():
-            yield Claim(text=text, label=item.label("label", CLAIM_LABELS))
+            yield Claim(text=text, label=item.label("label", CLAIM_LABELS), **item.why())
         elif text is not None:
             item.skip("empty_claim", f"{item.name('text')} is empty, wanted a claim")

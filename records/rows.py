@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from .evidence import Evidence
 from .judgements import Reason
 
 
@@ -19,8 +20,27 @@ class Row(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Leaning(Row):
-    """How sure a judge was of a label, where it said so.
+class Explained(Row):
+    """Why a judge gave a label, where it said so.
+
+    `evidence`: what it quotes; `rationale`: its reason.
+    """
+
+    evidence: tuple[Evidence, ...] = ()
+    rationale: str | None = None
+
+    def why(self) -> dict[str, Any]:
+        """What the judge said, ready for JSON; empty where it gave only a label."""
+        found: dict[str, Any] = {}
+        if self.evidence:
+            found["evidence"] = [each.as_row() for each in self.evidence]
+        if self.rationale is not None:
+            found["rationale"] = self.rationale
+        return found
+
+
+class Leaning(Explained):
+    """How sure a judge was of a label, and why it gave it, where it said so.
 
     `score` in [0, 1]: how far it leans to the best label; `probabilities`: of each label.
     """
@@ -28,10 +48,14 @@ class Leaning(Row):
     score: float | None = None
     probabilities: dict[str, float] | None = None
 
-    def known(self) -> dict[str, Any]:
-        """What the judge said, ready for JSON; empty where it gave only a label."""
+    def sure(self) -> dict[str, Any]:
+        """How sure the judge was, ready for JSON; empty where it did not say so."""
         both = {"score": self.score, "probabilities": self.probabilities}
         return {name: value for name, value in both.items() if value is not None}
+
+    def known(self) -> dict[str, Any]:
+        """What the judge said, ready for JSON; empty where it gave only a label."""
+        return self.sure() | self.why()
 
 
 class Topic(Row):

@@ -82,13 +82,27 @@ def score_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
     A claim is one statement, so it need not have all the words of a key point that is longer.
     """
-    points = [_NUMBER.sub("", line) for line in inputs["key_points"].splitlines()]
+    points = _points(inputs["key_points"])
     return {
         "verdicts": {
-            i: max((stated(*sorted((claim, point), key=len)) for point in points), default=0.0)
+            i: max((_shared(claim, point) for point in points), default=0.0)
             for i, claim in inputs["claims"].items()
         }
     }
+
+
+def nearest_point(claim: str, key_points: str) -> str:
+    """The one of numbered key points that a claim overlaps most, "" if there is none."""
+    return max(_points(key_points), key=lambda point: _shared(claim, point), default="")
+
+
+def _points(key_points: str) -> list[str]:
+    return [_NUMBER.sub("", line) for line in key_points.splitlines()]
+
+
+def _shared(claim: str, point: str) -> float:
+    shorter, longer = sorted((claim, point), key=len)
+    return stated(shorter, longer)
 
 
 def _entailment(point: str, response: str) -> tuple[str, PointEntailment]:

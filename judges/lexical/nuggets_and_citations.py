@@ -53,26 +53,26 @@ PRONOUNS = frozenset(
     your
     """.split()
 )
-_stem = Stemmer.Stemmer("english").stemWord
+stem = Stemmer.Stemmer("english").stemWord
 
 
 @lru_cache(maxsize=4096)
 def all_words(text: str) -> frozenset[str]:
     """The distinct words of a text, lower-cased and stemmed (Snowball English)."""
-    return frozenset(_stem(match.lower()) for match in WORD.findall(text))
+    return frozenset(stem(match.lower()) for match in WORD.findall(text))
 
 
 @lru_cache(maxsize=4096)
 def content_words(text: str) -> frozenset[str]:
     """The distinct stemmed words that carry meaning; all of its words if none does."""
     words = (match.lower() for match in WORD.findall(text))
-    return frozenset(_stem(word) for word in words if word not in STOP_WORDS) or all_words(text)
+    return frozenset(stem(word) for word in words if word not in STOP_WORDS) or all_words(text)
 
 
 @lru_cache(maxsize=4096)
 def word_pairs(text: str) -> frozenset[tuple[str, str]]:
     """The distinct pairs of neighbouring words, stemmed."""
-    words = [_stem(match.lower()) for match in WORD.findall(text)]
+    words = [stem(match.lower()) for match in WORD.findall(text)]
     return frozenset(pairwise(words))
 
 

@@ -17,6 +17,7 @@ _SENTENCE = re.compile(
     "".join(rf"(?<!\b{title})" for title in ("[A-Z]", *TITLES))
     + r"[.!?…][\"'”’)\]]*\s++(?![\"'“‘(\[]*[a-z])|[。！？]\s*"
 )
+_LINE = re.compile(r"\n+")
 _BORDERS = (_PARAGRAPH, _SENTENCE, re.compile(r"\s+"))
 
 
@@ -63,6 +64,16 @@ def sentences(text: str) -> list[str]:
     paragraphs = _cut(text, _PARAGRAPH)
     pieces = (piece for paragraph in paragraphs for piece in _cut(paragraph, _SENTENCE))
     return [sentence for piece in pieces if (sentence := piece.strip())]
+
+
+def sentence_places(text: str) -> list[tuple[int, int]]:
+    """Where sentences stand, `text[start:end]` each, with white space; lines end them too.
+
+    >>> sentence_places("Dr. Oke came. Did she stay?")
+    [(0, 14), (14, 27)]
+    """
+    ends = {found.end() for border in (_SENTENCE, _LINE) for found in border.finditer(text)}
+    return list(pairwise(sorted({0, *ends, len(text)})))
 
 
 def _fitting(

@@ -153,6 +153,8 @@ def _named(line: Line, names: dict[str, tuple[str, ...]]) -> Texts:
     for name, fields in names.items():
         if (given := line.first(*fields)) and isinstance(given[1], str) and given[1].strip():
             found[name] = given[1]
+    if "rationale" in names and (evidence := line.why().get("evidence")):
+        found["quote"] = " | ".join(each.quote for each in evidence)
     return found
 
 

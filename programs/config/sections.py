@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ...backends.config import BatchConfig, ModelConfig
-from ...judges.table import BUILT_IN, item_judges, kind_of
+from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of
 from ...records.reading.config_paths import InputPath, InputPattern, beside
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
@@ -141,6 +141,12 @@ class JudgeConfig(_Section):
     state: InputPath | None = Field(
         default=None, description="judge file, as judge calibrate writes it"
     )
+    evidence: bool | Literal["required"] | None = Field(
+        default=None,
+        description="quotes for each label, looked up in the judged text; required: no label "
+        "without one; else on for the lexical judge alone",
+    )
+    reasoning: bool | None = Field(default=None, description="a short reason before each label")
 
 
 class NuggetsConfig(_Section):
@@ -268,6 +274,9 @@ class RunSection(_Section):
     max_tokens: Annotated[Whole | None, _SPENDING] = Field(
         default=None, ge=1, description="tokens to use at most"
     )
+    explain: Annotated[bool, _OUTPUT] = Field(
+        default=False, description="have judges of items quote and give reasons for their labels"
+    )
     limit: Annotated[Whole | None, _SPENDING] = Field(
         default=None, ge=1, description="take the first topics only (without topics: items)"
     )
@@ -345,6 +354,11 @@ class Config(_Section):
             if judge.state is not None and not (kind.labels_items or name == "item"):
                 known = ", ".join((*item_judges(), "item"))
                 raise ValueError(f"judges.{name}.state: only {known} can be fitted")
+            says_why = judge.evidence is not None or judge.reasoning is not None
+            if says_why and not kind.says_why:
+                what = f"only {', '.join(explaining_judges())} say why"
+                at = "reasoning" if judge.evidence is None else "evidence"
+                raise ValueError(f"judges.{name}.{at}: {what}")
             if judge.model != "default" and judge.model not in self.models:
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
@@ -379,5 +393,10 @@ class Config(_Section):
         return self.model_copy(update={"retrieve": change(self.retrieve), "pipelines": of_name})
 
     def judge(self, name: JudgeName) -> JudgeConfig:
-        """A judge's section, or its defaults."""
-        return self.judges.get(name, JudgeConfig())
+        """A judge's section, or its defaults; with `run.explain` judges of items say why."""
+        found = self.judges.get(name, JudgeConfig())
+        kind = kind_of(name) if self.run.explain else None
+        if kind is None or not kind.says_why:
+            return found
+        asked = {"evidence": found.evidence, "reasoning": found.reasoning}
+        return found.model_copy(update={n: True for n, given in asked.items() if given is None})

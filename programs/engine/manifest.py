@@ -91,7 +91,8 @@ class _ReadBack(_Always, total=False):
 
 def fingerprint_of(config: Config, inputs: Mapping[str, str]) -> str:
     """Hash of the inputs and of every setting that can change a result."""
-    settings = config.model_dump(mode="json", exclude={"run"}) | {"limit": config.run.limit}
+    of_run = {"limit": config.run.limit, "explain": config.run.explain}
+    settings = config.model_dump(mode="json", exclude={"run"}) | of_run
     text = orjson.dumps([settings, inputs], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(text).hexdigest()
 

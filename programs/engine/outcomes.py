@@ -16,10 +16,13 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
     ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     with_config,
 )
 from typing_extensions import TypedDict
 
+from ...records.evidence import Evidence
 from ...records.judgements import Reason
 from ...records.reading.fields import shorten
 from ...records.reading.yaml_text import plain_error
@@ -31,8 +34,8 @@ Count = Annotated[int, Strict(), Ge(0)]
 _LEANING = {  # what stands beside the label, see Verdict.as_row
     "score": NotRequired[StrictFloat],
     "probabilities": NotRequired[dict[str, StrictFloat]],
-    "evidence": NotRequired[StrictStr],
-    "is_quoted": NotRequired[StrictBool],
+    "evidence": NotRequired[list[Evidence]],
+    "rationale": NotRequired[StrictStr],
     "method": NotRequired[StrictStr],
 }
 
@@ -62,8 +65,19 @@ _LINE: Values = TypeAdapter(
 )
 
 
+_UNJUDGED: Values = TypeAdapter(object_of({"unjudged": tuple[Reason, StrictStr, StrictStr]}))
+
+
+def _unless_unjudged(row: Any, verdict: ValidatorFunctionWrapHandler) -> Any:
+    is_unjudged = isinstance(row, dict) and "unjudged" in row
+    return _UNJUDGED.validate_python(row) if is_unjudged else verdict(row)
+
+
 def verdicts_on(scale: Collection[str]) -> Values:
-    """The values of a stage of `labels`: verdicts, whose labels are of this scale."""
+    """The values of a stage of `labels`: verdicts, whose labels are of this scale.
+
+    In a window, one that ended otherwise than the others has no label, but the reason.
+    """
 
     def on_scale(label: str) -> str:
         if label not in scale:
@@ -71,7 +85,9 @@ def verdicts_on(scale: Collection[str]) -> Values:
         return label
 
     verdict = object_of({"label": Annotated[StrictStr, AfterValidator(on_scale)], **_LEANING})
-    return TypeAdapter(object_of({"verdicts": list_of(verdict)}))
+    return TypeAdapter(
+        object_of({"verdicts": list_of(Annotated[verdict, WrapValidator(_unless_unjudged)])})
+    )
 
 
 def made_of(kind: Any) -> Values:

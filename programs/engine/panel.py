@@ -125,6 +125,7 @@ class Panel:
                 "state": _hash(self._config.judge(name).state),
                 "model": {**model.identity(), "recording": _hash(model.recording)},
                 **self._about.get(name, {}),
+                **_why_of(judge),
             }
         return found
 
@@ -161,6 +162,8 @@ class Panel:
         judge: Judge = kind.load()(backend=self.backend(config.judge(name).model), **options)
         if (examples := config.judge(name).demonstrations) is not None:
             judge = with_demonstrations(judge, examples)
+        if isinstance(judge, ItemJudge):
+            judge = _explaining(judge, name, config)
         if (state := config.judge(name).state) is not None:
             judge = _fitted(judge, state)
         if name == "answerability":
@@ -203,6 +206,34 @@ def _setup(
             numbers = {"words": config.generate.words, "citations": config.generate.citations}
             return {**numbers, "instructions": _text(config.generate.instructions)}, numbers
     return {}, {}
+
+
+def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:
+    """The judge as it says why in this config; the lexical one quotes unless it is told not to.
+
+    Raises: InputError where it cannot.
+    """
+    asked, (_, model) = config.judge(name), config.model_of(name)
+    evidence = asked.evidence
+    if evidence is None and model.way == "lexical" and (judge.quotable or judge.source):
+        evidence = True
+    try:
+        return judge.explaining(evidence=evidence, reasoning=asked.reasoning)
+    except ValueError as error:
+        raise InputError(f"judges.{name}: {error}") from None
+
+
+def _why_of(judge: Judge) -> dict[str, Any]:
+    """What makes up a judge that says why, besides its prompt."""
+    if not isinstance(judge, ItemJudge) or not judge.says_why:
+        return {}
+    quoted = judge.evidence.values() if judge.evidence else judge.quotes
+    has_evidence = bool(judge.evidence or judge.quotes_by_rule)
+    return {
+        "evidence": list(quoted) if has_evidence else [],
+        "requires_evidence": judge.requires_evidence,
+        "reasoning": judge.rationale is not None or judge.reasons_by_rule,
+    }
 
 
 def _check_eta(judge: Any, config: Config) -> None:

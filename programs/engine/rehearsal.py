@@ -119,9 +119,9 @@ class _Measuring(LexicalBackend):
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         if prompt.twin is None:
             least = least_reply(prompt.schema(prompt.map_keys(inputs)))
-            self._asked().add(prompt, inputs, least)
-            return Reply(prompt.parse(json.dumps(least), inputs), WHERE)
-        reply = await super().ask(prompt, inputs, replicate)
+            reply = Reply(prompt.parse(json.dumps(least), inputs), WHERE)
+        else:
+            reply = await super().ask(prompt, inputs, replicate)
         if self.config.way not in ("lexical", "recorded"):
             reply = self._at_most(inputs, reply)
         self._asked().add(prompt, inputs, reply.values)

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from ...backends.budget import Budget
 from ...backends.loop import run_sync
+from ...records.evidence import wrong_quotes
 from ...records.judgements import Judged, Outcome, Unjudged
 from ..config.names import JudgeName
 from ..config.sections import Config
@@ -15,7 +16,7 @@ from .journal import Journal
 from .panel import Panel, budget_of, check_prices, open_cache
 from .progress import ProgressBar
 from .results import Results
-from .stage import Executor, Item, Stage, Work, run_here
+from .stage import Executor, Item, Stage, Work, run_here, unjudged_in
 
 T = TypeVar("T")
 
@@ -40,7 +41,14 @@ class Outcomes:
             if isinstance(outcome, Judged) and (what := self._stage.misfit(item, outcome.values)):
                 raise self._journal.unfit(self._number, what)
         self._number += 1
-        self._results.judged(self._stage.name, item.ids, outcome, n=item.n)
+        lost = unjudged_in(outcome) if isinstance(outcome, Judged) else {}
+        self._results.judged(self._stage.name, item.ids, outcome, n=item.n - len(lost))
+        for place, why in lost.items():
+            self._results.judged(self._stage.name, item.ids_at(place), why)
+        if isinstance(outcome, Judged):
+            n_wrong = sum(map(wrong_quotes, outcome.values.get("verdicts", ())))
+            if n_wrong:
+                self._results.count("quotes that do not stand in the judged text", n_wrong)
         return outcome
 
 

@@ -18,7 +18,7 @@ from .journal import Journal
 from .outcomes import Values, made_of, verdicts_on
 
 if TYPE_CHECKING:
-    from ...judges import ItemJudge
+    from ...judges import ItemJudge, Verdict
     from .panel import Panel
 
 BREATH = 64  # items that need no waiting, such as lexical ones, between two looks at Ctrl-C
@@ -40,6 +40,13 @@ class Item(NamedTuple):
     missing: str = ""
     reason: Reason = Reason.NO_PASSAGE
 
+    def ids_at(self, place: int) -> dict[str, Any]:
+        """What names the one judgement at this place of the `n` that it stands for."""
+        return {
+            name: given[place] if isinstance(given, list) and len(given) == self.n else given
+            for name, given in self.ids.items()
+        }
+
     def digest(self) -> int:
         """64-bit hash of ids and inputs, the same in every process."""
         try:
@@ -49,7 +56,7 @@ class Item(NamedTuple):
         return int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
 
 
-Ask = Callable[[Item], Awaitable[Judged]]
+Ask = Callable[[Item], Awaitable[Outcome]]
 Misfit = Callable[[Item, Any], str]
 
 
@@ -97,9 +104,12 @@ def labels(
     """
     judge: ItemJudge = panel[judge_name]
 
-    async def ask(item: Item) -> Judged:
-        verdicts, call = await judge.verdicts(asked_of(judge, item), topic_of(item))
-        return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, (call,))
+    async def ask(item: Item) -> Outcome:
+        found, call = await judge.verdicts(asked_of(judge, item), topic_of(item))
+        lost = [each for each in found if isinstance(each, Unjudged)]
+        if len(lost) == len(found):
+            return lost[0]._replace(provenance=(call,))
+        return Judged({"verdicts": [_verdict_row(each) for each in found]}, (call,))
 
     fitted = judge.correction.labels if judge.correction is not None else None
     return Stage(
@@ -179,8 +189,25 @@ def topic_of(item: Item) -> str | None:
 def rows_of(outcome: Outcome, n: int) -> list[dict[str, Any]]:
     """The verdicts of `labels` as rows, `label` None in each of the `n` where there is none."""
     if isinstance(outcome, Judged):
-        return list(outcome.values["verdicts"])
+        given = outcome.values["verdicts"]
+        return [row if "label" in row else {"label": None} for row in given]
     return [{"label": None} for _ in range(n)]
+
+
+def unjudged_in(outcome: Judged) -> dict[int, Unjudged]:
+    """Those of a window that ended without a label while others have one, by their place."""
+    rows = outcome.values.get("verdicts", ())
+    return {
+        place: Unjudged(Reason(row["unjudged"][0]), *row["unjudged"][1:])
+        for place, row in enumerate(rows)
+        if "unjudged" in row
+    }
+
+
+def _verdict_row(found: Verdict | Unjudged) -> dict[str, Any]:
+    if isinstance(found, Unjudged):
+        return {"unjudged": [found.reason, found.detail, found.raw]}
+    return found.as_row()
 
 
 class Progress(Protocol):

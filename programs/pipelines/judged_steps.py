@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
+from ...records.judgements import Unjudged
 from ...records.ratings import NOT_JUDGED, Ratings
 from ...records.rows import QuestionSet, Topic
 from ...retrieval.rerank.coverage_greedy import greedy_coverage
@@ -147,5 +148,8 @@ class JudgedSteps:
                 self.failed["ratings"] += 1
                 continue
             for question, verdict in zip(window, verdicts, strict=True):
-                found[question.id] = float(verdict.label)
+                if isinstance(verdict, Unjudged):
+                    self.failed["ratings"] += 1
+                else:
+                    found[question.id] = float(verdict.label)
         return list(found.values())

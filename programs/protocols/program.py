@@ -129,6 +129,7 @@ class Program(ABC):
         name: in a config and on the command line.
         judges: those that it may ask.
         kind: of label files that are about the same things; judged: the file with its judgements.
+        quotes: the file with what was quoted for them; "": they have it themselves.
         files: all files of judgements that it writes. derived: those that follow from them.
         notes: keys of the manifest that scores need, with what stands there if nothing does.
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
@@ -142,6 +143,7 @@ class Program(ABC):
     kind: ClassVar[str]
     judged: ClassVar[str]
     files: ClassVar[tuple[str, ...]]
+    quotes: ClassVar[str] = ""
     derived: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]] = {}
     shown: ClassVar[tuple[str, ...]] = ()

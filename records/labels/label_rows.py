@@ -127,7 +127,9 @@ def labels_of_rows(
             said = cells.rationales.get(cell)
             cells.rationales[cell] = f"{said}\n{remark}" if said else remark
         if annotator is None:
-            cells.add(path, line.number, cell, label, **line.leaning())
+            lean = line.leaning()
+            sure = lean.get("score"), lean.get("probabilities")
+            cells.add(path, line.number, cell, label, *sure)
         elif annotator in annotations.setdefault(cell, {}):
             what = f"annotator {annotator!r} labels cell {' '.join(cell)} again, wanted once"
             line.error("duplicate_annotation", what)

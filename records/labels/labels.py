@@ -91,7 +91,7 @@ def _nuggets(lines: Iterable[Line], problems: Problems) -> LabelFile:
     for line, found in assignments_with_lines(lines):
         for assigned in found.nuggets:
             cell = (found.topic_id, found.run_id, assigned.nugget.id)
-            cells.add(line.path, line.number, cell, assigned.label, **assigned.known())
+            cells.add(line.path, line.number, cell, assigned.label, **assigned.sure())
     return cells.file("nuggets", NUGGET_SCALE, NUGGET_KEY)
 
 
@@ -101,7 +101,7 @@ def _support(lines: Iterable[Line], problems: Problems) -> LabelFile:
         for sentence in found.sentences:
             for citation in sentence.citations:
                 cell = (found.topic_id, found.run_id, str(sentence.id), citation.passage_id)
-                cells.add(line.path, line.number, cell, citation.label, **citation.known())
+                cells.add(line.path, line.number, cell, citation.label, **citation.sure())
     return cells.file("support", SUPPORT_SCALE, SUPPORT_KEY)
 
 
@@ -110,7 +110,7 @@ def _relevance(lines: Iterable[Line], problems: Problems) -> LabelFile:
     for line, found in relevance_with_lines(lines):
         grade = None if found.grade is None else str(found.grade)
         cell = (found.topic_id, found.passage_id)
-        cells.add(line.path, line.number, cell, grade, **found.known())
+        cells.add(line.path, line.number, cell, grade, **found.sure())
     return cells.file("relevance", grade_scale(cells.labels.values()), RELEVANCE_KEY)
 
 
@@ -129,7 +129,7 @@ def _entailments(lines: Iterable[Line], problems: Problems) -> LabelFile:
     cells = Cells(problems)
     for line, found in entailments_with_lines(lines):
         cell = (found.topic_id, found.run_id, found.key_point_id)
-        cells.add(line.path, line.number, cell, found.label, **found.known())
+        cells.add(line.path, line.number, cell, found.label, **found.sure())
     return cells.file("keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..evidence import is_evidence, read_evidence
 from ..judgements import NOT_MADE, Reason
 from .lines import json_records
 from .problems import Problems
@@ -134,7 +135,10 @@ class Line:
         return label
 
     def leaning(self) -> dict[str, Any]:
-        """A judge's `score` and `probabilities`, if there; what is no such thing is not used."""
+        """What a judge said beside a label, if there; what is no such thing is not used.
+
+        `score`, `probabilities`, and what `why` finds.
+        """
         found: dict[str, Any] = {}
         score, chances = self.row.get("score"), self.row.get("probabilities")
         if score is not None and (number := as_share(score)) is not None:
@@ -148,6 +152,22 @@ class Line:
             wanted = "wanted label -> 0 to 1; not used"
             what = f"field {self.name('probabilities')!r} is {show(chances)}, {wanted}"
             self.keep("probabilities", what)
+        return found | self.why()
+
+    def why(self) -> dict[str, Any]:
+        """A judge's `evidence` and `rationale`, if there.
+
+        Texts and lists of other things under `evidence` may be what was judged: those are left.
+        """
+        found: dict[str, Any] = {}
+        if isinstance(reason := self.row.get("rationale"), str):
+            found["rationale"] = reason
+        written = self.row.get("evidence")
+        if is_evidence(written) and (evidence := read_evidence(written)) is not None:
+            found["evidence"] = evidence
+        elif written and is_evidence(written):
+            wanted = "wanted objects with of, quote, start, end and sha256, or is_quoted; not used"
+            self.keep("evidence", f"field {self.name('evidence')!r} is {show(written)}, {wanted}")
         return found
 
     def not_made(self) -> Reason | None:

@@ -149,7 +149,8 @@ def test_every_answer_is_labelled_for_every_key_point_with_a_quote_where_it_touc
         found = [e for e in ENTAILMENTS if (e.run_id, e.topic_id) == (run, topic)]
         assert [e.key_point_id for e in found] == [p.id for p in POINTS[topic].key_points]
         for e in found:
-            assert e.is_quoted is (is_quoted(e.evidence, text) if e.evidence else None)
+            there = [is_quoted(quote.quote, text) for quote in e.evidence]
+            assert e.is_quoted is (all(there) if there else None)
             assert e.is_quoted is not False
             assert e.evidence or e.label == "neutral"
     assert Counter(e.label for e in ENTAILMENTS) == {"yes": 21, "neutral": 22, "no": 1}
@@ -235,7 +236,8 @@ def printed(tmp_path_factory):
 def test_the_commands_of_the_readme_score_given_key_points_and_make_others(printed):
     cwd, found = printed
     given, _, _, made = (text.splitlines() for text in found.values())
-    for name, lines in (("lexical", given), ("lexical-made", made)):
+    for name, (*lines, blank, head, quote) in (("lexical", given), ("lexical-made", made)):
+        assert (blank, head.split()[0], quote.split()[0]) == ("", "program", "keypoints")
         assert lines[0].split() == ["run", "KPR", "KPP", "KPF", "topics", "n", "unjudged"]
         assert {line.split()[0] for line in lines[1:]} == set(MEANS)
         assert all(line.split()[-1] == "0" for line in lines[1:])  # nothing is missing

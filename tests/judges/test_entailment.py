@@ -58,6 +58,10 @@ def says(reply, window=1, **settings):
         return EntailmentJudge(model, window=window)(response=RESPONSE, **asked)
 
 
+def quotes(found):
+    return [[each.quote for each in of_item] for of_item in found.evidence]
+
+
 # --- with a model
 
 
@@ -66,7 +70,7 @@ def test_each_point_has_its_label_and_its_quote(served, window):
     server, model = served
     found = EntailmentJudge(model, window=window)(response=RESPONSE, key_points=POINTS)
     assert found.verdicts == ["yes", "no", "neutral"]
-    assert found.evidence == ["Bees make honey.", "few bees sting", ""]
+    assert quotes(found) == [["Bees make honey."], ["few bees sting"], []]
     assert found.are_quoted == [True, False, None]
     assert len(server.requests) == -(-3 // window)
 
@@ -74,7 +78,8 @@ def test_each_point_has_its_label_and_its_quote(served, window):
 def test_one_point_is_asked_about_in_the_form_of_the_window(served):
     server, model = served
     found = EntailmentJudge(model)(response=RESPONSE, key_point=POINTS[0])
-    assert (found.verdict, found.evidence, found.is_quoted) == ("yes", "Bees make honey.", True)
+    assert (found.label, found.verdict, found.is_quoted) == ("yes", "yes", True)
+    assert [(each.of, each.quote) for each in found.evidence] == [("response", "Bees make honey.")]
     found = EntailmentJudge(model, window=10)(response=RESPONSE, key_point=POINTS[1])
     assert (found.verdict, found.is_quoted) == ("no", False)
     asked = [[*input_of(request.body)] for request in server.requests]
@@ -96,7 +101,11 @@ def test_one_point_is_asked_about_in_the_form_of_the_window(served):
 )
 def test_a_quote_is_looked_for_word_for_word_and_the_label_stands(evidence, is_quoted):
     found = says({"evidence": evidence, "verdict": "yes"})
-    assert (found.verdict, found.evidence, found.is_quoted) == ("yes", evidence, is_quoted)
+    assert (found.verdict, found.is_quoted) == ("yes", is_quoted)
+    assert [" ".join(each.quote.split()) for each in found.evidence] == [evidence.strip()][
+        : is_quoted is not None
+    ]
+    assert all(each.stands_in(RESPONSE) is is_quoted for each in found.evidence)
 
 
 @pytest.mark.parametrize("window", [1, 10])
@@ -237,7 +246,7 @@ def test_the_twin_quotes_the_sentence_that_shares_most_words(window):
     response = "Bees live in hives. When they fly,\nbees hum a song. Bees make honey."
     judge = EntailmentJudge("lexical", window=window)
     found = judge(response=response, key_points=["Bees hum a song.", "Bears like honey a lot."])
-    assert found.evidence == ["When they fly,\nbees hum a song.", ""]
+    assert quotes(found) == [["When they fly,\nbees hum a song."], []]
     assert found.verdicts == ["yes", "neutral"]
     assert found.are_quoted == [True, None]
 
@@ -291,9 +300,9 @@ def test_items_are_run_and_fitted_to_labels_of_0_and_1_in_either_form(labelled, 
     ]
     rows = run.judgements["labels"]
     assert [row["label"] for row in rows] == ["yes" if label else "neutral" for label in people]
-    assert {row["is_quoted"] for row in rows if row["label"] == "yes"} == {True}
-    assert {row["evidence"] for row in rows if row["label"] == "neutral"} == {""}
-    assert not any("is_quoted" in row for row in rows if row["label"] == "neutral")
+    quoted = [row["evidence"][0] for row in rows if row["label"] == "yes"]
+    assert {(each["of"], each["quote"][:7]) for each in quoted} == {("response", "In year")}
+    assert not any("evidence" in row for row in rows if row["label"] == "neutral")
     found = nj.calibrate(
         labelled,
         "entailment",

@@ -85,7 +85,7 @@ def test_a_judge_that_quotes_is_asked_for_its_label_alone():
         (sent,) = server.requests
     assert list(schema_of(sent.body)["properties"]) == ["verdict"]
     assert "copied word for word" not in system_of(sent.body)
-    assert judge.evidence == "evidence"
+    assert judge.evidence == {"evidence": "response"}
     assert "copied word for word" in judge.prompt("judge_one").fixed[0]["content"]
 
 

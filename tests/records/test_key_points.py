@@ -21,6 +21,7 @@ from nuggetjudge.records import (
     read_entailments,
     read_key_point_sets,
 )
+from nuggetjudge.records.evidence import Evidence, quoted
 
 TIDES = ["Turbines turn with the tide.", "Silt wears them down."]
 
@@ -178,7 +179,9 @@ def test_an_answer_to_the_question_whether_it_is_quoted_is_true_or_false(write, 
     ]
     found = list(read_entailments(write(*rows), problems))
     assert [one.is_quoted for one in found] == [True, False, None, None]
-    assert {one.evidence for one in found} == {"Ebb."}
+    assert {(e.of, e.quote, e.start) for one in found for e in one.evidence} == {
+        ("response", "Ebb.", None)
+    }
     assert kinds() == [(4, "is_quoted", "kept")]
 
 
@@ -198,6 +201,7 @@ def test_an_entailment_without_a_field_is_an_error_and_the_line_is_not_read(fiel
     assert re.search(rf":1: field '.*{field}.* is missing", str(problems.rows[0]))
 
 
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 SHARES = st.none() | st.floats(0, 1)
 ENTAILMENTS = st.builds(
     Entailment,
@@ -205,8 +209,17 @@ ENTAILMENTS = st.builds(
     topic_id=st.text("ab7-", min_size=1),
     key_point_id=st.text("k7-", min_size=1),
     label=st.sampled_from(["yes", "neutral", "no", None]),
-    evidence=st.text(st.characters(exclude_categories=["Cs"])),
-    is_quoted=st.sampled_from([True, False, None]),
+    evidence=st.lists(
+        st.builds(
+            Evidence,
+            of=st.sampled_from(["", "response"]),
+            quote=TEXTS,
+            is_quoted=st.sampled_from([True, False, None]),
+        )
+        | st.builds(quoted, st.just("response"), TEXTS, st.just(0), st.integers(1, 9)),
+        max_size=2,
+    ).map(tuple),
+    rationale=st.none() | TEXTS,
     score=SHARES,
     probabilities=st.none() | st.dictionaries(st.sampled_from(["yes", "no"]), st.floats(0, 1)),
 )

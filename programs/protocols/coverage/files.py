@@ -21,6 +21,7 @@ from .topic import CoverageData, TopicView
 
 QUESTIONS, RATINGS = "questions.jsonl", "ratings.jsonl"
 POOLS, CONTEXTS, RANKS = "pools.jsonl", "contexts.jsonl", "ranks.jsonl"
+WHY = "rating_evidence.jsonl"  # what the judge quotes for ratings, where it says why
 REPORTS = "rated_reports.jsonl"
 UNASKED = "topics_without_questions"  # in the manifest: those whose questions could not be made
 

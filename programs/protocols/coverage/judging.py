@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pydantic import StrictStr
 
-from ....records.judgements import Judged, Outcome, Reason
+from ....records.judgements import Judged, Outcome, Reason, Unjudged
 from ....records.ratings import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of, topics_of
 from ....records.rows import QuestionSet, SubQuestion
-from ...engine.results import Results
+from ...engine.results import Results, RowWriter
 from ...engine.session import Session
-from ...engine.stage import Item, labels, makes
+from ...engine.stage import Item, labels, makes, rows_of
 from ...inputs.collection import Collection
 from ...inputs.coverage import CoverageInputs
 from ..program import Run
@@ -72,6 +72,7 @@ async def rate(
     ratings: Ratings,
     *,
     paper_zero: bool = False,
+    why: RowWriter | None = None,
 ) -> None:
     """Have texts rated for the questions of their topics, as far as they are not rated yet.
 
@@ -81,6 +82,7 @@ async def rate(
         texts: what to rate, each once; called again for each pass, so that no text is held.
         ratings: those that are there already; new ones are added.
         paper_zero: do not ask again for ratings that were unreadable: they count as 0.
+        why: is given the new ratings for which the judge said why, each with its ids.
     """
     size = session.panel["answerability"].window
     asked = {NOT_JUDGED} if paper_zero else {NOT_JUDGED, UNPARSED}
@@ -109,8 +111,12 @@ async def rate(
             topic_id, text_id = item.ids["topic_id"], item.ids["passage_id"]
             of_topic = ratings.setdefault(topic_id, {})
             row = list(of_topic.get(text_id) or known(topic_id, text_id))
-            for question, rating in zip(window, _ratings(outcome(item), item.n), strict=True):
-                row[question.column] = rating
+            given = outcome(item)
+            for question, verdict in zip(window, rows_of(given, item.n), strict=True):
+                row[question.column] = _rating(given, verdict["label"])
+                if why is not None and ("evidence" in verdict or "rationale" in verdict):
+                    ids = {"topic_id": topic_id, "passage_id": text_id, "question_id": question.id}
+                    why.write(ids | verdict)
             of_topic[text_id] = tuple(row)
 
 
@@ -158,7 +164,8 @@ def add_contexts(data: CoverageData, inputs: CoverageInputs) -> None:
                 cut[topic_id] = rankings[topic_id][:k]
 
 
-def _ratings(outcome: Outcome, n: int) -> list[int]:
-    if isinstance(outcome, Judged):
-        return [int(verdict["label"]) for verdict in outcome.values["verdicts"]]
-    return [UNPARSED if outcome.reason is Reason.UNPARSEABLE else NOT_JUDGED] * n
+def _rating(outcome: Outcome, label: str | None) -> int:
+    if label is not None:
+        return int(label)
+    is_unreadable = isinstance(outcome, Unjudged) and outcome.reason is Reason.UNPARSEABLE
+    return UNPARSED if is_unreadable else NOT_JUDGED

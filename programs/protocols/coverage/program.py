@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Collection as Names
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,6 +24,7 @@ from .files import (
     RATINGS,
     REPORTS,
     UNASKED,
+    WHY,
     read_coverage,
     write_coverage,
 )
@@ -38,7 +40,8 @@ class Coverage(Program):
     name = "coverage"
     judges = ("subquestions", "answerability")
     kind, judged, files = "ratings", RATINGS, (QUESTIONS, RATINGS)
-    derived = (POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
+    quotes = WHY
+    derived = (WHY, POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
     notes: ClassVar[Mapping[str, Any]] = {UNASKED: []}
     shown = COVERAGE_MEASURES
     reads = ("question", "context")
@@ -82,15 +85,19 @@ class Coverage(Program):
         data.no_context, data.no_report = set(inputs.not_made), set(collection.not_made)
         texts = CoverageTexts(collection, data)
 
-        async def rated(name: str, wanted: Callable[[], Iterable[Text]]) -> None:
-            zero = inputs.settings.paper_zero
-            given = (wanted, questions, data.ratings)
-            await rate(run.session, run.results, name, *given, paper_zero=zero)
+        with ExitStack() as files:
+            says_why = run.panel["answerability"].says_why
+            why = files.enter_context(run.results.open(WHY)) if says_why else None
 
-        add_pools(data, collection)
-        await rated("pool", texts.of_pools)
-        add_contexts(data, inputs)
-        await rated("ratings", texts.of_systems)
+            async def rated(name: str, wanted: Callable[[], Iterable[Text]]) -> None:
+                zero = inputs.settings.paper_zero
+                given = (wanted, questions, data.ratings)
+                await rate(run.session, run.results, name, *given, paper_zero=zero, why=why)
+
+            add_pools(data, collection)
+            await rated("pool", texts.of_pools)
+            add_contexts(data, inputs)
+            await rated("ratings", texts.of_systems)
         for topic_id, pool in data.pools.items():
             if not pool:  # nothing says which passages it has: all that were rated
                 data.pools[topic_id] = tuple(passages_of(topic_id, data.ratings[topic_id]))

@@ -54,8 +54,6 @@ async def entailed(run: Run, sets: Sets) -> tuple[list[tuple[str, str]], dict[An
                     found = rows_of(outcome(item), item.n)
                     for point, verdict in zip(window, found, strict=True):
                         rows.write(_row(ids, point, verdict))
-                        if verdict.get("is_quoted") is False:
-                            results.count("quotes that do not stand in the answer")
                 if not answer.text.strip():
                     results.count("answers without text (state no key point)")
                     for point in points.key_points:
@@ -72,7 +70,7 @@ async def claims_of(run: Run, sets: Sets) -> None:
             of_answer = None
             if texts is not None:
                 pairs = zip(texts, found[topic_id, run_id], strict=True)
-                of_answer = tuple(Claim(text=text, label=label) for text, label in pairs)
+                of_answer = tuple(_claim(text, verdict) for text, verdict in pairs)
             rows.write(claims_row(ClaimSet(topic_id=topic_id, run_id=run_id, claims=of_answer)))
 
 
@@ -107,8 +105,8 @@ async def _claims(run: Run, sets: Sets) -> dict[AnswerId, list[str] | None]:
 
 async def _precise(
     run: Run, sets: Sets, claims: Mapping[AnswerId, Sequence[str] | None]
-) -> dict[AnswerId, list[str | None]]:
-    """By answer the labels of its claims, `yes` where one states a key point."""
+) -> dict[AnswerId, list[dict[str, Any]]]:
+    """By answer the verdicts on its claims, `yes` where one states a key point."""
     from ....judges.claim import numbered  # with which DSPy comes
 
     size = run.panel["claim"].window
@@ -125,12 +123,12 @@ async def _precise(
                 ids = {"topic_id": topic_id, "run_id": run_id, "claim": start}
                 yield Item(ids, (listed[topic_id], window), len(window))
 
-    found: dict[AnswerId, list[str | None]] = {answer: [] for answer in claims}
+    found: dict[AnswerId, list[dict[str, Any]]] = {answer: [] for answer in claims}
     stage = labels("precision", run.panel, "claim", items)
     async with run.session.judged(stage, run.results) as outcome:
         for item in items():
             of_answer = found[item.ids["topic_id"], item.ids["run_id"]]
-            of_answer += [verdict["label"] for verdict in rows_of(outcome(item), item.n)]
+            of_answer += rows_of(outcome(item), item.n)
     return found
 
 
@@ -147,6 +145,11 @@ def _windows(
         payload = ([point.text for point in window], answer.text)
         found.append((window, Item(named, payload, len(window))))
     return found
+
+
+def _claim(text: str, verdict: Mapping[str, Any]) -> Claim:
+    known = {name: verdict[name] for name in ("label", "evidence", "rationale") if name in verdict}
+    return Claim(text=text, **known)
 
 
 def _row(ids: Mapping[str, str], point: KeyPoint, verdict: Mapping[str, Any]) -> dict[str, Any]:

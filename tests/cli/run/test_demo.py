@@ -103,10 +103,11 @@ def test_topics_of_a_score_are_those_that_runs_must_answer(judge, tmp_path):
 def test_the_leaderboard_names_the_runs_best_first_and_the_folder(judge, tmp_path):
     ran = judge("run", DEMO, *BANK)
     assert ran.code == 0, ran.err
-    nuggets, support = ran.out.split("\n\n")
+    nuggets, support, quotes = ran.out.split("\n\n")
     assert nuggets.split()[:2] == ["run", "V_strict"]
     assert [line.split()[0] for line in nuggets.splitlines()[1:]][0::3] == ["complete", "thin"]
     assert [line.split()[0] for line in support.splitlines()[1:]][-1] == "miscited"
+    assert [line.split()[0] for line in quotes.splitlines()] == ["program", "nuggets", "support"]
     assert "Results: results/demo" in ran.err
     assert {p.name for p in (tmp_path / "results" / "demo").iterdir()} == {
         "manifest.json", "nuggets.jsonl", "assignments.jsonl", "support.jsonl", "unjudged.jsonl",

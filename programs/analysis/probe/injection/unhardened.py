@@ -40,7 +40,7 @@ def unguarded(judge: ItemJudge) -> tuple[list[Unguarded], list[Skipped]]:
         bare = judge.deepcopy()
         bare.backend = backend_of(judge).varied(reply_schema="none")
         found.append(Unguarded("schema", "no reply schema is sent", bare))
-    if judge.evidence is None:
+    if not judge.evidence:
         skipped.append(Skipped("quotes", f"the {judge.name} judge quotes nothing"))
     else:
         bare = without_evidence(bare)

@@ -1,0 +1,66 @@
+"""The fields of a reply in which a judge says why, put before the one with its label."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Annotated, Any
+
+import dspy
+
+from ...backends.reply import KeyedBy, keyed_by
+
+REASONING = "reasoning"  # the field of a reply that holds the reason
+
+
+def quote_field(name: str) -> str:
+    """The field of a reply that quotes this input."""
+    return f"{name}_quotes"
+
+
+def with_reason(signature: Any, output: str) -> Any:
+    """The signature with a field for a short reason, before all others of the reply.
+
+    Args:
+        output: the field that holds the label, or labels by number.
+    """
+    each, kind = _shape(signature, output, str)
+    desc = f"{each}why, in one short sentence"
+    return _prepended(signature, REASONING, desc, kind)
+
+
+def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
+    """The signature with a field of verbatim parts of each of these inputs, before all others.
+
+    Raises: ValueError if an input has the name of such a field.
+    """
+    each, kind = _shape(signature, output, list[str])
+    for name in reversed(names):
+        desc = (
+            f"{each}the shortest parts of the {name.replace('_', ' ')} that decide the "
+            f"{output.removesuffix('s')}, copied word for word; [] if none does"
+        )
+        signature = _prepended(signature, quote_field(name), desc, kind)
+    return signature
+
+
+def without_fields(signature: Any, names: Collection[str]) -> Any:
+    """The signature without these fields of its reply."""
+    fields = signature.fields.items()
+    kept = {name: (field.annotation, field) for name, field in fields if name not in names}
+    return dspy.Signature(kept, signature.instructions, signature.__name__)
+
+
+def _shape(signature: Any, output: str, kind: Any) -> tuple[str, Any]:
+    """How a field speaks of the items of a call, and its type: as the field of the labels does."""
+    listed = keyed_by(signature.output_fields[output])
+    if listed is None:
+        return "", kind
+    return "for each number ", Annotated[dict.__class_getitem__((str, kind)), KeyedBy(listed)]
+
+
+def _prepended(signature: Any, name: str, desc: str, kind: Any) -> Any:
+    if name in signature.fields:
+        raise ValueError(f"it has a field {name!r}, which its reply needs for something else")
+    found = signature.prepend(name, dspy.OutputField(desc=desc), kind)
+    found.__name__ = signature.__name__  # DSPy calls the new one StringSignature
+    return found

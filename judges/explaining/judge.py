@@ -1,0 +1,203 @@
+"""A judge that says why: a short reason, and verbatim parts of what it judged, each looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Literal, Self
+
+from ...backends.gateway import Reply
+from ...records.judgements import Unjudged
+from ..base import Judge
+from ..lexical.grounds import reason, spans
+from ..verdicts import Verdict
+from .asking import REASONING, quote_field, with_quotes, with_reason, without_fields
+from .reading import by_rule, looked_up, ungrounded
+
+
+class ExplainingJudge(Judge):
+    """What a judge of items is asked, and what it says for its labels. See ItemJudge.
+
+    Attributes:
+        name: as in a config, e.g. "support".
+        inputs: what one item is judged by, in the words of its label files.
+        source: the input that the others are looked for in, whose words the lexical score weighs.
+        listed: the input of which one call takes up to `window`; the items of a call share all
+            others. None: one item a call.
+        predictor, output: the question asked, and the field of the reply that holds the labels.
+        gains: what each label is worth, in [0, 1].
+        quotable: the inputs that can be quoted for a label, the one that decides most first, each
+            with the input that is looked for in it ("": all others); {}: it cannot say why; None:
+            `source`, or all inputs where there is none.
+        groundless: labels that need no evidence; None: those without a gain.
+        evidence: fields of the reply that quote, each with the input that it quotes; {}: none.
+        rationale: the field of the reply with a reason; None: none is asked for.
+        requires_evidence: whether a label that needs evidence is none without a quote.
+        quotes_by_rule, reasons_by_rule: whether word overlap says why: the model is lexical.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    source: str | None = None
+    listed: str | None = None
+    predictor: str
+    output: str
+    gains: Mapping[str, float]
+    quotable: Mapping[str, str] | None = None
+    groundless: frozenset[str] | None = None
+    evidence: Mapping[str, str] = {}
+    rationale: str | None = None
+    requires_evidence: bool = False
+    quotes_by_rule: bool = False
+    reasons_by_rule: bool = False
+
+    def explaining(
+        self,
+        *,
+        evidence: bool | Literal["required"] | None = None,
+        reasoning: bool | None = None,
+    ) -> Self:
+        """A copy of this judge that says why, or does not; None: as this one does.
+
+        A model is asked for it before the label; the lexical judge is not, it says what its words
+        go by.
+
+        Args:
+            evidence: True: for the shortest parts of the judged texts that decide the label, each
+                looked up there; "required": a label without one that stands there is none, see
+                `needs_evidence`.
+            reasoning: for a short reason.
+
+        Raises: ValueError if the judge has nothing to quote, or an input of such a name.
+        """
+        twin: Self = self.deepcopy()
+        if evidence is not None and bool(evidence) != bool(twin.evidence or twin.quotes_by_rule):
+            twin._ask_for_quotes(bool(evidence))
+        if evidence is not None:
+            twin.requires_evidence = evidence == "required"
+        if reasoning is not None and reasoning != (
+            twin.reasons_by_rule or twin.rationale is not None
+        ):
+            twin._ask_for_a_reason(reasoning)
+        return twin
+
+    @property
+    def says_why(self) -> bool:
+        """Whether verdicts have evidence or a rationale."""
+        asked = self.evidence or self.rationale is not None
+        return bool(asked or self.quotes_by_rule or self.reasons_by_rule)
+
+    @property
+    def quotes(self) -> Mapping[str, str]:
+        """The inputs that can be quoted, see `quotable`."""
+        if self.quotable is not None:
+            return self.quotable
+        return dict.fromkeys(self.inputs if self.source is None else (self.source,), "")
+
+    def needs_evidence(self, label: str) -> bool:
+        """Whether something in the text has to decide this label."""
+        if self.groundless is not None:
+            return label not in self.groundless
+        return self.gains.get(label, 1.0) > 0
+
+    def looked_for(self, name: str, item: Mapping[str, str]) -> str:
+        """The text whose words the lexical judge looks for in this input."""
+        if sought := self.quotes[name]:
+            return item[sought]
+        return "\n".join(item[other] for other in self.inputs if other != name)
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: what the lexical judge goes by, in the place of a model's reasons."""
+        values = dict(reply.values)
+        for field, name in self.evidence.items():
+            if _is_empty(values.get(field), []):
+                values[field] = self._each(inputs, partial(self._quotes, name))
+        if self.rationale is not None and _is_empty(values.get(self.rationale), ""):
+            values[self.rationale] = self._each(inputs, self._reason)
+        return reply._replace(values=values)
+
+    def explained(
+        self, verdict: Verdict, reply: Reply, key: str | None, item: Mapping[str, str]
+    ) -> Verdict | Unjudged:
+        """The verdict on an item with what the judge says for it.
+
+        Unjudged where it needs evidence that it has not got.
+        """
+        needs_evidence = self.needs_evidence(verdict.label)
+        if self.evidence:
+            found = tuple(
+                each
+                for field, name in self.evidence.items()
+                for each in looked_up(name, reply.at(field, key)[0], item[name])
+            )
+            verdict = verdict._replace(evidence=found)
+        elif self.quotes_by_rule:
+            sought = {name: self.looked_for(name, item) for name in self.quotes if needs_evidence}
+            verdict = verdict._replace(evidence=by_rule(sought, item))
+        if self.rationale is not None:
+            said = reply.at(self.rationale, key)[0]
+            verdict = verdict._replace(rationale=said.strip() if said else None)
+        elif self.reasons_by_rule:
+            verdict = verdict._replace(rationale=self._reason(item))
+        is_bare = not any(each.is_quoted for each in verdict.evidence or ())
+        if self.requires_evidence and needs_evidence and is_bare:
+            return ungrounded(verdict)
+        return verdict
+
+    def _quotes(self, name: str, item: Mapping[str, str]) -> list[str]:
+        places = spans(self.looked_for(name, item), item[name])
+        return [item[name][start:end] for start, end in places]
+
+    def _reason(self, item: Mapping[str, str]) -> str:
+        name = next(iter(self.quotes), None)
+        return "" if name is None else reason(self.looked_for(name, item), item[name])
+
+    def _each(self, inputs: Mapping[str, Any], make: Callable[[Mapping[str, str]], Any]) -> Any:
+        """What is made of the item of a call, or of each of them by number."""
+        if self.listed is None:
+            return make(inputs)
+        listed = inputs[f"{self.listed}s"].items()
+        return {key: make({**inputs, self.listed: text}) for key, text in listed}
+
+    def _ask_for_quotes(self, wanted: bool) -> None:
+        """Begin or cease to quote; to be called once for each."""
+        predict = getattr(self, self.predictor)
+        if not wanted:
+            if self.evidence:
+                predict.signature = without_fields(predict.signature, self.evidence)
+            self.evidence, self.quotes_by_rule = {}, False
+            return
+        self._check_quotes()
+        self.quotes_by_rule = self._is_lexical
+        if not self._is_lexical:
+            names = list(self.quotes)
+            predict.signature = with_quotes(predict.signature, self.output, names)
+            self.evidence = {quote_field(name): name for name in names}
+
+    def _ask_for_a_reason(self, wanted: bool) -> None:
+        predict = getattr(self, self.predictor)
+        if not wanted:
+            if self.rationale is not None:
+                predict.signature = without_fields(predict.signature, (self.rationale,))
+            self.rationale, self.reasons_by_rule = None, False
+            return
+        self._check_quotes()
+        self.reasons_by_rule = self._is_lexical
+        if not self._is_lexical:
+            predict.signature = with_reason(predict.signature, self.output)
+            self.rationale = REASONING
+
+    def _check_quotes(self) -> None:
+        if not self.quotes:
+            raise ValueError(f"the {self.name} judge has no text to quote, and cannot say why")
+
+    @property
+    def _is_lexical(self) -> bool:
+        return self.backend is not None and self.backend.config.way == "lexical"
+
+
+def _is_empty(said: Any, nothing: object) -> bool:
+    """Whether a field of a reply is not there, or holds nothing of any item."""
+    if isinstance(said, dict):
+        return all(part == nothing for part in said.values())
+    return said is None or said == nothing

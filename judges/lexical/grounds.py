@@ -1,0 +1,120 @@
+"""What the lexical judge goes by, as quotes and a reason: where the words that it looks for stand.
+
+It chooses the sentences of a text that hold most of the words, each cut to the clauses that hold
+some. It says nothing of how the judge's score comes about, which counts whole texts.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from .nuggets_and_citations import WORD, all_words, content_words, stem
+from .segments import sentence_places
+
+MOST_SPANS = 3
+ENOUGH = 0.8  # of the words that a text holds: no further sentence is quoted then
+MOST_WORDS = 8  # of those named in a reason, found or missing
+
+_CLAUSE_END = re.compile(r"[,;:]\s+|\s[–—-]\s")
+
+
+class _Part(NamedTuple):
+    """A stretch `text[start:end]` without white space at its ends, and its stems."""
+
+    start: int
+    end: int
+    words: frozenset[str]
+
+
+def spans(needed: str, text: str) -> list[tuple[int, int]]:
+    """Where a text holds the content words of another, `text[start:end]` each, in its order.
+
+    All words count where it holds none of those.
+
+    As few sentences as hold 80% of those that it holds at all, 3 at most, without the clauses at
+    either end of a sentence that hold none.
+
+    >>> text = "Snow fell. In wind, vortices leave the deck; nobody saw it."
+    >>> [text[start:end] for start, end in spans("wind sheds vortices from the deck", text)]
+    ['In wind, vortices leave the deck']
+    """
+    found = _holding(content_words(needed), text) or _holding(all_words(needed), text)
+    left = frozenset[str]().union(*(words for _, words in found))
+    least = len(left) * (1 - ENOUGH)
+    chosen: list[tuple[int, int]] = []
+    while left and len(left) > least and len(chosen) < MOST_SPANS:
+        best, words = max(
+            found, key=lambda pair: (len(pair[1] & left), pair[0].start - pair[0].end)
+        )
+        chosen.append(_cut(text, best, words & left))
+        left -= words
+    return sorted(chosen)
+
+
+def _holding(wanted: frozenset[str], text: str) -> list[tuple[_Part, frozenset[str]]]:
+    """The sentences that hold some of the words, each with those."""
+    both = ((part, part.words & wanted) for part in _sentences(text))
+    return [(part, words) for part, words in both if words]
+
+
+def reason(needed: str, text: str) -> str:
+    """Which content words of one text another holds, in a line.
+
+    >>> reason("wind sheds vortices from the deck", "In wind, vortices leave the deck.")
+    '3 of 4 words stand there: wind, vortices, deck; missing: sheds'
+    """
+    wanted, given = content_words(needed), all_words(text)
+    surface: dict[str, str] = {}
+    for match in WORD.findall(needed):
+        if (word := stem(match.lower())) in wanted:
+            surface.setdefault(word, match)
+    found = [shown for word, shown in surface.items() if word in given]
+    missing = [shown for word, shown in surface.items() if word not in given]
+    parts = [f"{len(found)} of {len(surface)} words stand there"]
+    parts[0] += f": {_listed(found)}" if found else ""
+    return "; ".join([*parts, f"missing: {_listed(missing)}"] if missing else parts)
+
+
+def _listed(words: list[str]) -> str:
+    more = [f"{len(words) - MOST_WORDS} more"] if len(words) > MOST_WORDS else []
+    return ", ".join([*words[:MOST_WORDS], *more])
+
+
+@lru_cache(maxsize=4096)
+def _sentences(text: str) -> tuple[_Part, ...]:
+    parts = (_part(text, start, end) for start, end in sentence_places(text))
+    return tuple(part for part in parts if part.words)
+
+
+def _cut(text: str, sentence: _Part, words: frozenset[str]) -> tuple[int, int]:
+    """The sentence from the first to the last of its clauses that hold one of the words."""
+    inner = text[sentence.start : sentence.end]
+    holding = [part for part in _clauses(inner) if part.words & words]
+    if not holding:  # one clause, or a word that the border of two cuts
+        return sentence.start, sentence.end
+    start, end = holding[0].start, holding[-1].end
+    while inner[end - 1] in ",;:–—- \t" and end > start + 1:
+        end -= 1
+    return sentence.start + start, sentence.start + end
+
+
+@lru_cache(maxsize=16_384)
+def _clauses(sentence: str) -> tuple[_Part, ...]:
+    """The clauses of a sentence; () where it is one."""
+    ends = [found.end() for found in _CLAUSE_END.finditer(sentence)]
+    if not ends:
+        return ()
+    borders = zip([0, *ends], [*ends, len(sentence)], strict=True)
+    return tuple([_part(sentence, start, end) for start, end in borders])
+
+
+def _part(text: str, start: int, end: int) -> _Part:
+    inner = text[start:end]
+    start += len(inner) - len(inner.lstrip())
+    return _Part(start, start + len(inner.strip()), _stems(inner))
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(match.lower()) for match in WORD.findall(text))

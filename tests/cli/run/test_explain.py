@@ -1,0 +1,64 @@
+"""`judge run --explain`, and the quoted cells below a leaderboard."""
+
+import json
+from pathlib import Path
+
+import pytest
+from mock_server import MockServer, input_of, schema_of
+
+FOLDER = Path(__file__).resolve().parents[3] / "examples" / "collection"
+DATA = ["--topics", FOLDER / "topics.tsv", "--runs", FOLDER / "runs" / "thin.jsonl",
+        "--passages", FOLDER / "passages.jsonl"]  # fmt: skip
+
+
+@pytest.fixture
+def server():
+    def brain(body):
+        first = input_of(body)["passage"].split(",")[0]
+        quotes = {"passage_quotes": [first, "It rained figs."], "sentence_quotes": []}
+        known = {"reasoning": "It \x1b[2J does.", "verdict": "full", **quotes}
+        return {name: known[name] for name in schema_of(body)["properties"]}
+
+    with MockServer(brain) as up:
+        yield up
+
+
+def test_explain_asks_every_judge_of_the_run_and_rows_say_why(judge, server, tmp_path):
+    model = ["--model", "openai/mock", "--set", f"models.default.api_base={server.base_url}"]
+    ran = judge("run", "support", *DATA, *model, "--explain", "--out", "why", "--quiet")
+    assert ran.code == 0, ran.err
+    assert "quotes that do not stand in the judged text" in ran.err
+    assert ran.out.splitlines()[-1].split()[:4] == ["support", "thin", "demo-bridges", "0"]
+    lines = (tmp_path / "why" / "support.jsonl").read_text(encoding="utf-8").splitlines()
+    cited = [row for row in map(json.loads, lines) if row["citation"]]
+    assert all(row["rationale"] == "It \x1b[2J does." for row in cited)
+    assert all("evidence" in row for row in cited)
+    told = judge("compare", "why", "why", "--as", "judges")
+    assert told.code == 0, told.err
+
+
+def test_nothing_is_quoted_on_stdout_for_machines_or_where_nothing_was_asked(judge, server):
+    model = ["--model", "openai/mock", "--set", f"models.default.api_base={server.base_url}"]
+    ran = judge("run", "support", *DATA, *model, "--out", "plain", "--quiet")
+    assert "quoted words" not in ran.out
+    ran = judge("run", "support", *DATA, "--model", "lexical", "--json", "--out", "lexical")
+    assert all("measure" in row for row in ran.rows)
+
+
+def test_quoted_words_cannot_steer_a_terminal(judge, tmp_path):
+    (tmp_path / "topics.tsv").write_text("t\twhy\n")
+    evil = "The moon \x1b[2Jmakes\u202e the tides."
+    rows = {
+        "passages.jsonl": {"docid": "p", "text": evil},
+        "run.jsonl": {
+            "run_id": "r", "topic_id": "t", "references": ["p"],
+            "answer": [{"text": "The moon makes the tides.", "citations": [0]}],
+        },
+    }  # fmt: skip
+    for name, row in rows.items():
+        (tmp_path / name).write_text(json.dumps(row) + "\n")
+    data = ["--topics", "topics.tsv", "--passages", "passages.jsonl", "--runs", "run.jsonl"]
+    ran = judge("run", "support", *data, "--model", "lexical", "--out", "out")
+    assert ran.code == 0, ran.err
+    assert r"The moon \x1b[2Jmakes\u202e the tides." in ran.out
+    assert "\x1b" not in ran.out
