@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..records.judgements import Reason
 
+NOT_AS_ASKED = "it was not in the form that was asked for"
 MOST_RAW, MOST_DETAIL = 10_000, 1_000  # characters kept of a reply and of what is wrong with it
 
 
@@ -21,7 +22,17 @@ class JudgeError(Exception):
 
 
 class JudgeOutputError(JudgeError):
-    """The model replied, but not with a judgement: truncated, unparseable, incomplete, refused."""
+    """The model replied, but not with a judgement: truncated, unparseable, incomplete, refused.
+
+    `complaint`: what was wrong with the reply, for the model to hear when it is asked again, in
+    words of ours that quote nothing of it; None: asking again would be wrong.
+    """
+
+    def __init__(
+        self, reason: Reason, detail: str, raw: str = "", *, complaint: str | None = NOT_AS_ASKED
+    ) -> None:
+        super().__init__(reason, detail, raw)
+        self.complaint = complaint
 
 
 class EndpointLost(JudgeError):
