@@ -66,7 +66,8 @@ def values_of(completion: Completion, prompt: Reader, inputs: Mapping[str, Any])
     if completion.finish_reason == "content_filter":
         raise JudgeOutputError(Reason.REFUSED, "stopped by the endpoint's content filter", text)
     if completion.finish_reason == "length":
-        raise JudgeOutputError(Reason.TRUNCATED, "the reply ended at its length limit", text)
+        what = "the reply ended at its length limit (models.*.max_tokens, or the context)"
+        raise JudgeOutputError(Reason.TRUNCATED, what, text)
     return prompt.parse(text, inputs)
 
 

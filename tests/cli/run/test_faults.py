@@ -248,10 +248,10 @@ def assert_whole(ran, tmp_path, rows_of):
             assert row["low"] == row["high"] == 0.5
 
 
-def test_where_hardly_anything_arrived_stderr_says_why_first(run_tiny):
-    with MockServer(faults=lambda number, body: Status(400) if number else None) as server:
+def test_where_nothing_arrived_stderr_says_why_first(run_tiny):
+    with MockServer(faults=lambda number, body: Refusal()) as server:
         ran = run_tiny(server, "support", *CAPS)
     assert ran.code == 3
     (line,) = [line for line in ran.err.splitlines() if line.startswith("First of them: ")]
-    assert "error: " in line
-    assert "400" in line
+    assert "refused: " in line
+    assert "I cannot help with that." in line
