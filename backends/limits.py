@@ -86,7 +86,8 @@ class Trial:
     def _may_go(self, me: int, *, is_first: bool) -> bool:
         if me in self._retried:
             return True
-        return not self._is_enough and (is_first or len(self._retried) < FEW)
+        n_tried = len(self._retried) + self._n_failed
+        return not self._is_enough and (is_first or n_tried < FEW)
 
     def _tell(self) -> None:
         self._news.set()

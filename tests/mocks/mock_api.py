@@ -125,7 +125,8 @@ def max_tokens_of(body: Body) -> int | None:
 def completion_of(reply: Reply, body: Body, supports: Supports) -> Body:
     """The reply as the body of a response."""
     choice: Body = {"index": 0, "finish_reason": reply.finish_reason, "logprobs": None}
-    choice["message"] = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
+    message = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
+    choice["message"] = message | dict(reply.beside)
     if body.get("logprobs") and reply.content:
         choice["logprobs"] = logprobs_of(reply, reply.content, body)
     made: Body = {

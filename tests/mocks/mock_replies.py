@@ -8,7 +8,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Body = dict[str, Any]
@@ -33,6 +33,7 @@ class Reply:
     probabilities: Shares | Mapping[str, Shares] | None = None
     n_tokens: int | None = None
     n_prompt: int | None = None
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
 
 Brain = Callable[[Body], "str | dict[str, Any] | list[Any] | Reply"]

@@ -124,7 +124,7 @@ REFUSALS = [
 def test_what_an_endpoint_refuses_is_found_and_with_the_lines_told_it_is_ready(
     refused, has, wanted, n_requests, is_vague
 ):
-    by_trial = is_vague and not ("logprobs" in wanted)
+    by_trial = is_vague and "logprobs" not in wanted
     with MockServer(brain=full, supports=Supports(**refused, is_vague=by_trial)) as server:
         report = examine("m", model_at(server, **has))
         assert report.answers
@@ -132,7 +132,7 @@ def test_what_an_endpoint_refuses_is_found_and_with_the_lines_told_it_is_ready(
         assert report.settings == wanted
         assert report.requests == len(server.requests)
         assert len(server.requests) <= 10 if by_trial else len(server.requests) == n_requests
-        head, lines = report.as_text().split("with these lines in the config:\n")
+        _, lines = report.as_text().split("with these lines in the config:\n")
         told = yaml.safe_load(lines)["models"]["m"]
         assert told == wanted
         again = examine("m", model_at(server, **has | told))
