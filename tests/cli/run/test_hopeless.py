@@ -115,7 +115,7 @@ def test_many_at_once_take_no_more_than_their_first_request_and_the_retries_of_f
         retries = ("--set", "models.default.retries=2", "--set", "models.default.concurrency=16")
         ran = long(server.base_url, *retries, "--set", "run.concurrency=16")
         assert_ended(ran, tmp_path, "none of the first 5 judgements")
-        assert len(server.requests) <= 16 + 5 * 2
+        assert len(server.requests) <= 16 + 5 * 2 + 4  # four others began before the fifth ended
 
 
 def test_a_storm_that_passes_ends_nothing(long):
