@@ -151,6 +151,13 @@ class ModelConfig(BaseModel):
     max_tokens: int | None = Field(
         default=None, ge=1, le=2**53, description="longest reply; null: no limit sent"
     )
+    max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = Field(
+        default="max_tokens", description="what max_tokens is called in a request"
+    )
+    system_role: Literal["system", "developer", "user"] = Field(
+        default="system",
+        description="of the instructions; user: they stand before the first question",
+    )
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63, description="64 bits")
     extra_body: dict[str, Any] = Field(default_factory=dict, description="sent as it is")
 
@@ -273,7 +280,13 @@ class ModelConfig(BaseModel):
 
     def identity(self) -> dict[str, Any]:
         """What of this entry can change a reply; part of a judge's identity and of cache keys."""
+        further = {
+            name: getattr(self, name)
+            for name in ("max_tokens_name", "system_role")
+            if getattr(self, name) != type(self).model_fields[name].default  # as ever, by default
+        }
         return {
+            **further,
             "endpoint": self.endpoint_id,
             "model": self.model,
             "schema": self.reply_schema,

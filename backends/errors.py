@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..records.judgements import Reason
 
+NOT_AS_ASKED = "it was not in the form that was asked for"
 MOST_RAW, MOST_DETAIL = 10_000, 1_000  # characters kept of a reply and of what is wrong with it
 
 
@@ -21,11 +22,40 @@ class JudgeError(Exception):
 
 
 class JudgeOutputError(JudgeError):
-    """The model replied, but not with a judgement: truncated, unparseable, incomplete, refused."""
+    """The model replied, but not with a judgement: truncated, unparseable, incomplete, refused.
+
+    `complaint`: what was wrong with the reply, for the model to hear when it is asked again, in
+    words of ours that quote nothing of it; None: asking again would be wrong.
+    """
+
+    def __init__(
+        self, reason: Reason, detail: str, raw: str = "", *, complaint: str | None = NOT_AS_ASKED
+    ) -> None:
+        super().__init__(reason, detail, raw)
+        self.complaint = complaint
 
 
-class EndpointLost(JudgeError):
+class EndpointFailed(JudgeError):
+    """The endpoint gave no reply.
+
+    `hint`: what a user may change, which `detail` ends with; "" if nobody can say. `refused`: see
+    EndpointUnusable.
+    """
+
+    def __init__(
+        self, reason: Reason, detail: str, raw: str = "", *, hint: str = "", refused: str = ""
+    ) -> None:
+        super().__init__(reason, f"{detail}. {hint}" if hint else detail, raw)
+        self.hint = hint
+        self.refused = refused
+
+
+class EndpointLost(EndpointFailed):
     """No reply after all retries; many in a row mean that the endpoint is gone."""
+
+
+class EndpointRefused(EndpointFailed):
+    """The endpoint does not take the request, nor perhaps any other of its kind."""
 
 
 class EndpointError(Exception):
@@ -33,7 +63,8 @@ class EndpointError(Exception):
 
     `retry_after_s`: what the server asked to wait, if it did. `reason`: how the judgement ends
     when asking again does not help. `billed`: of a request that may be paid for, the bytes of a
-    reply that came; None: nothing is paid.
+    reply that came; None: nothing is paid. `is_general`: others may fail in the same way; not so
+    where it is the length or the content of this one. `hint`, `refused`: see EndpointFailed.
     """
 
     def __init__(
@@ -45,6 +76,9 @@ class EndpointError(Exception):
         retry_after_s: float | None = None,
         reason: Reason = Reason.ERROR,
         billed: int | None = None,
+        is_general: bool = True,
+        hint: str = "",
+        refused: str = "",
     ) -> None:
         super().__init__(detail)
         self.retryable = retryable
@@ -52,15 +86,23 @@ class EndpointError(Exception):
         self.retry_after_s = retry_after_s
         self.reason = reason
         self.billed = billed
+        self.is_general = is_general
+        self.hint = hint
+        self.refused = refused
 
 
 class EndpointUnusable(Exception):
     """Every request to this endpoint will fail (wrong key, unknown model, schema not taken).
 
-    Ends a run at once: what is finished stays in the journal.
+    Ends a run at once: what is finished stays in the journal. `refused`: the part of a request
+    that it does not take, by its name there; "" if it is something else.
     """
 
     billed = None  # as that of EndpointError
+
+    def __init__(self, detail: str, *, refused: str = "") -> None:
+        super().__init__(detail)
+        self.refused = refused
 
 
 def _cut(text: str, most: int) -> str:

@@ -6,9 +6,9 @@ import asyncio
 import copy
 import random
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import orjson
 
@@ -16,10 +16,20 @@ from ..records.judgements import Provenance, Reason
 from .budget import Budget, Need
 from .cache import ReplyCache
 from .config import ModelConfig
-from .errors import EndpointError, EndpointLost, EndpointUnusable, JudgeError, JudgeOutputError
+from .errors import (
+    EndpointError,
+    EndpointLost,
+    EndpointRefused,
+    EndpointUnusable,
+    JudgeError,
+    JudgeOutputError,
+)
 from .limits import Limiter
-from .logprobs import Token, label_probabilities
+from .logprobs import label_probabilities
 from .prompt import Prompt
+from .replies.completion import Completion as Completion  # others take both from here
+from .replies.completion import Reply as Reply
+from .replies.completion import line_of, turns_after, values_of
 from .secrecy import secrets_of
 from .spending.price import price_of
 from .spending.sizes import CAUTION, CHARS_PER_TOKEN, REPLY_TOKENS, Caution, Kind, reply_limit
@@ -27,43 +37,7 @@ from .wire import Wire
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
 MOST_WIRES = 1000  # request templates kept; there is one for each set of keys asked about
-_ASK_AGAIN = (Reason.UNPARSEABLE, Reason.INCOMPLETE)
-
-
-class Completion(NamedTuple):
-    """One reply as an endpoint gave it; `tokens` where it gave log-probabilities."""
-
-    text: str
-    finish_reason: str = "stop"
-    refusal: str = ""
-    model: str = ""
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-    tokens: Sequence[Token] = ()
-
-
-class Reply(NamedTuple):
-    """A judgement's checked values by output field, and where they came from.
-
-    `scores` (of the lexical twin) and `probabilities` (of the labels, from log-probabilities) are
-    by output field too; both are empty where the model gives labels only.
-    """
-
-    values: dict[str, Any]
-    provenance: Provenance
-    scores: dict[str, Any] = {}  # noqa: RUF012  never written to
-    probabilities: dict[str, Any] = {}  # noqa: RUF012
-
-    def at(self, field: str, key: str | None) -> tuple[Any, float | None, Any]:
-        """Label, score and probabilities of a field, or of one key of a map; None: not known."""
-        label, score = self.values.get(field), self.scores.get(field)
-        chances = self.probabilities.get(field)
-        if key is not None:  # asked for each label of a large run, so there is no loop
-            label = None if label is None else label.get(key)
-            score = None if score is None else score.get(key)
-            chances = None if chances is None else chances.get(key)
-        return label, score, chances
+_ASK_AGAIN = (Reason.UNPARSEABLE, Reason.INCOMPLETE)  # cut off or refused, it would be so again
 
 
 @dataclass(slots=True)
@@ -71,10 +45,14 @@ class _Job:
     """One question on its way: what is sent, and what became of it so far."""
 
     body: bytes
-    need: Need  # what the budget is asked for
-    tokens: int  # about, for the endpoint's rate
+    need: Need = field(init=False)  # what the budget is asked for
+    tokens: int = 0  # about, for the endpoint's rate
     requests: int = 0
     deadline: float = 0.0  # of time.monotonic(); set when the first request leaves
+
+
+class _NoRoomError(JudgeError):
+    """A request would be longer than the context."""
 
 
 class Transport(Protocol):
@@ -169,6 +147,10 @@ class Gateway:
             raise EndpointLost(Reason.ERROR, "offline, and the reply is not in the cache")
         return await self._lead(self._transport, key, wire.body(user), prompt, inputs)
 
+    def trust(self) -> None:
+        """The model gave judgements before, elsewhere: its first ones here decide nothing."""
+        self._limiter.trial.passed()
+
     async def aclose(self) -> None:
         """See Backend.aclose."""
         if self._transport is not None:
@@ -195,10 +177,12 @@ class Gateway:
     ) -> Reply:
         flying: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._flying[key] = flying
+        job, trial = _Job(body), self._limiter.trial
         try:
-            reply, line = await self._ask_until_valid(transport, body, prompt, inputs)
+            reply, line = await self._ask_until_valid(transport, job, prompt, inputs)
         except JudgeError as error:
             self._limiter.judgement_ended(lost=isinstance(error, EndpointLost))
+            trial.failed(error)
             flying.set_exception(error)
             flying.exception()  # nobody has to be waiting for it
             raise
@@ -211,42 +195,59 @@ class Gateway:
             raise
         else:
             self._limiter.judgement_ended(lost=False)
+            trial.passed()
             flying.set_result(reply)  # first: a full disk must not leave the twins waiting
             if self._cache is not None and not self._secrets.show_in(line.decode()):
                 self._cache.put(key, line, self.config.model)
             return reply
         finally:
             del self._flying[key]
+            trial.left(job)
 
     async def _ask_until_valid(
-        self, transport: Transport, body: bytes, prompt: Prompt, inputs: Mapping[str, Any]
+        self, transport: Transport, job: _Job, prompt: Prompt, inputs: Mapping[str, Any]
     ) -> tuple[Reply, bytes]:
-        prompt_tokens = len(body) // CHARS_PER_TOKEN
-        self._check_context(prompt_tokens)
-        tokens = prompt_tokens + (self.config.max_tokens or REPLY_TOKENS)
-        job = _Job(body, Need(self._kind(prompt), len(body)), tokens)
+        """Ask, and where a reply cannot be read, say so in the same conversation."""
+        question = job.body
+        self._size(job, prompt, question)
+        completion = await self._fetch(transport, job)
         for left in range(self.config.reasks, -1, -1):
-            completion = await self._fetch(transport, job)
-            fault: JudgeOutputError | None = None
             try:
-                values = _read(completion, prompt, inputs)
+                values = values_of(completion, prompt, inputs)
             except JudgeOutputError as error:
                 fault = error
-            if fault is not None:
-                if left and fault.reason in _ASK_AGAIN and time.monotonic() < job.deadline:
-                    continue
-                raise self._blanked(fault, completion, prompt, inputs)
-            where = Provenance(
-                self._secrets.blank(completion.model),
-                self._secrets.blank(completion.finish_reason),
-                completion.prompt_tokens,
-                completion.cached_tokens,
-                completion.completion_tokens,
-                job.requests,
-            )
-            chances, completion = self._weighed(completion, prompt, inputs)
-            return Reply(values, where, {}, chances), _line(completion)
-        raise AssertionError("unreachable: the last round returns or raises")
+            else:
+                return self._reply(values, completion, prompt, inputs, job.requests)
+            complaint = fault.complaint if fault.reason in _ASK_AGAIN else None
+            if not left or complaint is None or time.monotonic() > job.deadline:
+                break
+            turns = turns_after(completion, complaint)
+            try:
+                self._size(job, prompt, self._wire(prompt, inputs).going_on(question, turns))
+                completion = await self._fetch(transport, job)
+            except (_NoRoomError, EndpointRefused):
+                break  # more than the question is not taken; the reply is what there is
+        raise self._blanked(fault, completion, prompt, inputs)
+
+    def _reply(
+        self,
+        values: dict[str, Any],
+        completion: Completion,
+        prompt: Prompt,
+        inputs: Mapping[str, Any],
+        attempts: int,
+    ) -> tuple[Reply, bytes]:
+        """A reply that is a judgement, and its line for the cache."""
+        where = Provenance(
+            self._secrets.blank(completion.model),
+            self._secrets.blank(completion.finish_reason),
+            completion.prompt_tokens,
+            completion.cached_tokens,
+            completion.completion_tokens,
+            attempts,
+        )
+        chances, completion = self._weighed(completion, prompt, inputs)
+        return Reply(values, where, {}, chances), line_of(completion)
 
     def _blanked(
         self,
@@ -261,7 +262,7 @@ class Gateway:
             return fault
         detail = "the reply repeats the key"
         try:
-            _read(completion._replace(text=text, refusal=refusal), prompt, inputs)
+            values_of(completion._replace(text=text, refusal=refusal), prompt, inputs)
         except JudgeOutputError as again:
             detail = again.detail
         return JudgeOutputError(fault.reason, detail, text or refusal)
@@ -271,6 +272,8 @@ class Gateway:
         for attempt in range(1, self.config.retries + 2):
             if self.budget.reached:  # no need to stand in line to hear it
                 self.budget.check(job.need)
+            if not self._limiter.trial.is_over:
+                await self._limiter.trial.admit(job, is_first=not job.requests)
             await self._limiter.enter(job.tokens)
             completion: Completion | None = None
             billed: int | None = 0  # what is cancelled may be paid for
@@ -299,12 +302,16 @@ class Gateway:
             await asyncio.sleep(wait)
         raise AssertionError("unreachable: _wait raises on the last attempt")
 
-    def _check_context(self, prompt_tokens: int) -> None:
+    def _size(self, job: _Job, prompt: Prompt, body: bytes) -> None:
+        """Make this the request that is sent. Raises: _NoRoomError if it is beyond the context."""
+        prompt_tokens = len(body) // CHARS_PER_TOKEN
         most = self.config.context_length
         needed = prompt_tokens + (self.config.max_tokens or 0)
         if most is not None and needed > most:
             detail = f"not asked: about {needed:,} tokens, context_length is {most:,}"
-            raise JudgeError(Reason.ERROR, f"{detail}; a smaller window may fit")
+            raise _NoRoomError(Reason.ERROR, f"{detail}; a smaller window may fit")
+        job.body, job.need = body, Need(self._kind(prompt), len(body))
+        job.tokens = prompt_tokens + (self.config.max_tokens or REPLY_TOKENS)
 
     def _wait(self, error: EndpointError, attempt: int, deadline: float) -> float:
         """Seconds until the next attempt; raises JudgeError when there will be none."""
@@ -327,8 +334,11 @@ class Gateway:
         elif time.monotonic() + wait > deadline:
             why = f"deadline of {self.config.deadline_s:g} s"
         if why:
-            kind = EndpointLost if error.retryable else JudgeError
-            raise kind(error.reason, f"{error} ({why})") from None
+            detail = f"{error} ({why})"
+            if not error.is_general:
+                raise JudgeError(error.reason, detail) from None
+            kind = EndpointLost if error.retryable else EndpointRefused
+            raise kind(error.reason, detail, hint=error.hint, refused=error.refused) from None
         return wait
 
     def _kept(self, key: bytes, prompt: Prompt, inputs: Mapping[str, Any]) -> Reply | None:
@@ -337,7 +347,7 @@ class Gateway:
             return None
         try:
             completion = Completion(*orjson.loads(line))
-            values = _read(completion, prompt, inputs)
+            values = values_of(completion, prompt, inputs)
             chances, _ = self._weighed(completion, prompt, inputs)
         except (ValueError, TypeError, AttributeError, LookupError, JudgeOutputError):
             return None  # not one of ours: ask instead
@@ -351,8 +361,8 @@ class Gateway:
         """The labels' probabilities, and the reply without the tokens that they do not need."""
         if not completion.tokens:
             return {}, completion
-        paths = self._wire(prompt, inputs).paths
-        chances, tokens = label_probabilities(completion.text, completion.tokens, paths)
+        paths, text = self._wire(prompt, inputs).paths, prompt.object_in(completion.text)
+        chances, tokens = label_probabilities(text, completion.tokens, paths)
         return chances, completion._replace(tokens=tokens)
 
     def _kind(self, prompt: Prompt) -> Kind:
@@ -380,18 +390,3 @@ async def _send_again(transport: Transport, job: _Job) -> Completion:
             return await transport.send(job.body)
     except TimeoutError:
         raise EndpointError("no reply in the time left", retryable=True, billed=0) from None
-
-
-def _read(completion: Completion, prompt: Prompt, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    text = completion.text
-    if completion.refusal:
-        raise JudgeOutputError(Reason.REFUSED, completion.refusal[:200], text or completion.refusal)
-    if completion.finish_reason == "content_filter":
-        raise JudgeOutputError(Reason.REFUSED, "stopped by the endpoint's content filter", text)
-    if completion.finish_reason == "length":
-        raise JudgeOutputError(Reason.TRUNCATED, "the reply ended at its length limit", text)
-    return prompt.parse(text, inputs)
-
-
-def _line(completion: Completion) -> bytes:
-    return orjson.dumps(tuple(completion))

@@ -16,6 +16,8 @@ from .config import ModelConfig
 from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
 from .logprobs import read_tokens
+from .replies.objects import THINK
+from .replies.refused import SETTINGS, error_of, refused_part
 from .secrecy import Secrets, secrets_of
 from .sessions import CONNECT_S, FAULTS, Session
 
@@ -52,7 +54,9 @@ class HttpTransport:
                 raw, is_whole = await start_of(response, self._config.max_reply_bytes)
         except TimeoutError as error:
             detail = f"no reply within {self._config.timeout_s:g} s"
-            raise EndpointError(detail, retryable=True, billed=_billed(error)) from None
+            hint = "Check models.*.api_base, and set a longer models.*.timeout_s"
+            billed = _billed(error)
+            raise EndpointError(detail, retryable=True, billed=billed, hint=hint) from None
         except FAULTS as error:
             raise lost(error, self._secrets) from None
         if response.status != 200:
@@ -84,7 +88,8 @@ def cut_off(config: ModelConfig, n_bytes: int) -> EndpointError:
     """Of a reply that is longer than allowed, `n_bytes` of which came; it is not asked again."""
     most = f"{config.max_reply_bytes:,} bytes (models.*.max_reply_bytes)"
     detail = f"a reply of more than {most} was cut off"
-    return EndpointError(detail, retryable=False, reason=Reason.TRUNCATED, billed=n_bytes)
+    why = Reason.TRUNCATED
+    return EndpointError(detail, retryable=False, reason=why, billed=n_bytes, is_general=False)
 
 
 def within(config: ModelConfig, completion: Completion) -> Completion:
@@ -99,8 +104,14 @@ def lost(error: Exception, secrets: Secrets) -> EndpointError:
     """One of FAULTS: no reply came, or no whole one."""
     detail = secrets.blank(f"{type(error).__name__}: {error}")
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        return EndpointError(detail, retryable=error.status in BUSY, status=error.status)
-    return EndpointError(detail, retryable=True, billed=_billed(error))
+        retryable, hint = error.status in BUSY, "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
+        return EndpointError(detail, retryable=retryable, status=error.status, hint=hint)
+    hint = "Check models.*.api_base, and that the server runs"
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        hint = "Check models.*.api_base: nobody knows its host"
+    elif isinstance(error, aiohttp.ClientSSLError):
+        hint = "Check models.*.api_base (http or https) and SSL_CERT_FILE"
+    return EndpointError(detail, retryable=True, billed=_billed(error), hint=hint)
 
 
 def _billed(error: Exception) -> int | None:
@@ -130,27 +141,46 @@ def failure_of(
     config: ModelConfig, secrets: Secrets, status: int, raw: bytes, retry_after: str | None = None
 ) -> EndpointError | EndpointUnusable:
     """What a status other than 200 means: for this request, or for all of them."""
-    code, text = _error_of(raw)
+    code, text, param = error_of(raw)
     text = secrets.blank(text)
     said = text[:300]
     where = f"HTTP {status} from {config.endpoint_id}: {said}"
     if config.logprobs and status in (400, 403, 422) and "logprobs" in said:
-        hint = "Set models.*.logprobs to false, or to a smaller number"
-        return EndpointUnusable(f"{where}\n{hint}")
+        refused = "top_logprobs" if "top_logprobs" in (param or said) else "logprobs"
+        return EndpointUnusable(f"{where}\nSet {SETTINGS[refused]}", refused=refused)
     if status in (401, 402, 403) or code == "insufficient_quota":
         return EndpointUnusable(f"{where}\nCheck the key: models.*.api_key_env names its variable")
     if status == 404 or 300 <= status < 400:
         return EndpointUnusable(f"{where}\nCheck models.*.model and models.*.api_base")
     if status in (400, 422) and "response_format" in said:
-        hint = "Set models.*.schema to json_object or none; `judge doctor` tells which"
-        return EndpointUnusable(f"{where}\n{hint}")
+        refused = "response_format"
+        hint = f"Set {SETTINGS[refused]}; `judge doctor` tells which"
+        return EndpointUnusable(f"{where}\n{hint}", refused=refused)
     if status in (400, 413, 422) and is_too_long(code, text):
-        return EndpointError(f"{TOO_LONG}: {where}", retryable=False, status=status)
+        detail = f"{TOO_LONG}: {where}"
+        return EndpointError(detail, retryable=False, status=status, is_general=False)
     if status == 400 and code in _FILTERED:
-        return EndpointError(where, retryable=False, status=status, reason=Reason.REFUSED)
+        why = Reason.REFUSED
+        return EndpointError(where, retryable=False, status=status, reason=why, is_general=False)
+    refused = refused_part(said, param) if status in (400, 422) else ""
     return EndpointError(
-        where, retryable=status in BUSY, status=status, retry_after_s=seconds_of(retry_after)
+        where,
+        retryable=status in BUSY,
+        status=status,
+        retry_after_s=seconds_of(retry_after),
+        hint=_hint(status, refused),
+        refused=refused,
     )
+
+
+def _hint(status: int, refused: str) -> str:
+    if refused:
+        return f"Set {SETTINGS[refused]}; `judge doctor` prints the lines"
+    if status == 429:
+        return "Set models.*.concurrency, models.*.rpm or models.*.tpm to what the endpoint allows"
+    if status >= 500:
+        return "The endpoint fails by itself: its own log may tell why"
+    return "`judge doctor` tells what the endpoint does not take"
 
 
 def read_completion(raw: bytes, secrets: Secrets) -> Completion:
@@ -162,7 +192,7 @@ def read_completion(raw: bytes, secrets: Secrets) -> Completion:
         usage = reply.get("usage") or {}
         details = usage.get("prompt_tokens_details") or {}
         return Completion(
-            _text(message.get("content")),
+            _text(message.get("content")) or _thoughts(message),
             _text(choice.get("finish_reason")),
             _text(message.get("refusal")),
             _text(reply.get("model")),
@@ -174,7 +204,16 @@ def read_completion(raw: bytes, secrets: Secrets) -> Completion:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         start = secrets.blank(raw.decode("utf-8", "replace"))[:80]
         detail = f"not a chat completion: {start!r}"
-        raise EndpointError(detail, retryable=True, billed=0) from None
+        hint = "Check models.*.api_base, which ends in /v1 as a rule"
+        raise EndpointError(detail, retryable=True, billed=0, hint=hint) from None
+
+
+def _thoughts(message: dict[str, Any]) -> str:
+    """What a model thought that said nothing else: no reply, but it shows why there is none."""
+    for name in ("reasoning_content", "reasoning"):
+        if isinstance(text := message.get(name), str) and text.strip():
+            return f"{THINK}{text}"
+    return ""
 
 
 def loaded(raw: bytes) -> dict[str, Any]:
@@ -214,15 +253,6 @@ def _header(key: SecretStr, config: ModelConfig) -> str:
 def is_too_long(code: str, text: str) -> bool:
     """Whether an error says that prompt and reply do not fit the model's context."""
     return code == "context_length_exceeded" or "maximum context length" in text
-
-
-def _error_of(raw: bytes) -> tuple[str, str]:
-    """The error's code and text, in OpenAI's shape or any other."""
-    try:
-        error = orjson.loads(raw)["error"]
-        return str(error.get("code") or ""), str(error.get("message") or error)
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return "", raw.decode("utf-8", "replace")
 
 
 def seconds_of(retry_after: str | None) -> float | None:

@@ -3,16 +3,107 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 
 from aiolimiter import AsyncLimiter
 
 from ..records.judgements import Reason
 from .config import ModelConfig
-from .errors import EndpointLost
+from .errors import EndpointFailed, EndpointLost, EndpointUnusable, JudgeError, JudgeOutputError
 
 BURST_S = 10.0  # so many seconds' worth of tokens may go out at once after a quiet time
+FEW = 5  # judgements without a reply, and no other, after which a run ends
+MANY = 20  # judgements whose replies could not be read, and no other
 PATIENCE = 10  # judgements lost in a row, to errors and after all retries, before giving up
+
+
+class Trial:
+    """Whether a model gives any judgement at all, which its first ones tell.
+
+    Over as soon as one was given. Until then FEW judgements that ended without a reply, after all
+    retries, or MANY without a reply that could be read, end the run: once none is under way that
+    may still succeed, no other is asked. Meanwhile FEW at a time are retried; others that failed
+    once wait for these.
+
+    Attributes:
+        is_over: one judgement was given; looked at before each request.
+    """
+
+    def __init__(self, config: ModelConfig, *, is_over: bool = False) -> None:
+        self.is_over = is_over
+        self._config = config
+        self._n_failed = self._n_spoiled = 0
+        self._last: JudgeError | None = None
+        self._under_way: set[int] = set()  # ids of judgements
+        self._retried: set[int] = set()
+        self._news = asyncio.Event()
+
+    async def admit(self, judgement: object, *, is_first: bool) -> None:
+        """Wait until a judgement may send its first request, or another one.
+
+        Raises: EndpointUnusable when there is no hope.
+        """
+        me = id(judgement)
+        while not (self.is_over or self._may_go(me, is_first=is_first)):
+            self._under_way.discard(me)
+            if self._is_enough and not self._under_way:
+                self._tell()
+                raise self._hopeless()
+            await self._news.wait()
+        self._under_way.add(me)
+        if not is_first:
+            self._retried.add(me)
+
+    def passed(self) -> None:
+        """A judgement was given."""
+        if not self.is_over:
+            self.is_over = True
+            self._tell()
+
+    def failed(self, error: JudgeError) -> None:
+        """There was none. What concerns one question alone decides nothing."""
+        if self.is_over:
+            return
+        if isinstance(error, EndpointFailed):
+            self._n_failed, self._last = self._n_failed + 1, error
+        elif isinstance(error, JudgeOutputError):
+            self._n_failed = 0  # the endpoint answers
+            if error.reason is not Reason.REFUSED:
+                self._n_spoiled, self._last = self._n_spoiled + 1, error
+
+    def left(self, judgement: object) -> None:
+        """A judgement has ended, in whatever way."""
+        if not self.is_over:
+            self._under_way.discard(id(judgement))
+            self._retried.discard(id(judgement))
+            self._tell()
+
+    @property
+    def _is_enough(self) -> bool:
+        return self._n_failed >= FEW or self._n_spoiled >= MANY
+
+    def _may_go(self, me: int, *, is_first: bool) -> bool:
+        if me in self._retried:
+            return True
+        n_tried = len(self._retried) + self._n_failed
+        return not self._is_enough and (is_first or n_tried < FEW)
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def _hopeless(self) -> EndpointUnusable:
+        name, last = self._config.model, self._last
+        if self._n_failed >= FEW:
+            what = f"none of the first {self._n_failed} judgements of {name!r} got a reply"
+            hint = ""  # the error ends with it
+        else:
+            what = f"none of the first {self._n_spoiled} replies of {name!r} was a judgement"
+            hint = "Set models.*.schema to what the endpoint can do; `judge doctor` tells which"
+            if last is not None and last.reason is Reason.TRUNCATED:
+                hint = "Set a larger models.*.max_tokens, or let the model think less"
+        return EndpointUnusable(f"{what}; the last: {last}\n{hint}".rstrip())
 
 
 class Limiter:
@@ -31,6 +122,7 @@ class Limiter:
         self._open_at = 0.0
         self._lost_in_a_row = 0
         self._patience = patience
+        self.trial = Trial(config, is_over=patience == math.inf)
 
     async def enter(self, tokens: int) -> None:
         """Wait for a free slot, the rates and any pause.

@@ -15,6 +15,8 @@ from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
 from .http import BUSY, TOO_LONG, count_of, is_too_long, seconds_of, within
 from .logprobs import Token, read_tokens
+from .replies.objects import THINK
+from .replies.refused import SETTINGS, refused_part
 from .secrecy import secrets_of
 
 # Read by LiteLLM at import: no price table from the network, no `.env` of the working directory.
@@ -68,7 +70,7 @@ class LiteLLMTransport:
         details = getattr(usage, "prompt_tokens_details", None)
         completion = Completion(
             # Half a surrogate pair, as a cut emoji leaves it, could not be kept.
-            (choice.message.content or "").encode("utf-8", "replace").decode(),
+            _said(choice.message).encode("utf-8", "replace").decode(),
             choice.finish_reason or "",
             getattr(choice.message, "refusal", None) or "",
             reply.model or "",
@@ -88,11 +90,13 @@ class LiteLLMTransport:
         if isinstance(error, kinds.UnsupportedParamsError):
             hint = "Set models.*.schema to json_object or none, models.*.temperature to null"
             hint += ", models.*.logprobs to false"
-            return EndpointUnusable(f"{said}\n{hint}")
+            return EndpointUnusable(f"{said}\n{hint}", refused=refused_part(said))
         if isinstance(error, kinds.ContentPolicyViolationError):
-            return EndpointError(said, retryable=False, status=status, reason=Reason.REFUSED)
+            why = Reason.REFUSED
+            return EndpointError(said, retryable=False, status=status, reason=why, is_general=False)
         if isinstance(error, kinds.ContextWindowExceededError) or is_too_long("", said):
-            return EndpointError(f"{TOO_LONG}: {said}", retryable=False, status=status)
+            detail = f"{TOO_LONG}: {said}"
+            return EndpointError(detail, retryable=False, status=status, is_general=False)
         body = getattr(error, "body", None)
         code = body.get("code") if isinstance(body, dict) else None
         if status in (401, 402, 403, 404) or code == "insufficient_quota":
@@ -101,13 +105,26 @@ class LiteLLMTransport:
         # Without a status it is the network, or LiteLLM itself.
         retryable = not status or status in BUSY
         billed = 0 if isinstance(error, kinds.Timeout) else None
+        refused = refused_part(said) if status in (400, 422) else ""
         return EndpointError(
-            said, retryable=retryable, status=status, retry_after_s=_after(error), billed=billed
+            said,
+            retryable=retryable,
+            status=status,
+            retry_after_s=_after(error),
+            billed=billed,
+            hint=f"Set {SETTINGS[refused]}" if refused else "",
+            refused=refused,
         )
 
     def _clean(self, error: Exception) -> str:
         text = self._secrets.blank(f"{type(error).__name__}: {error}")
         return text.split("\n")[0][:300]
+
+
+def _said(message: Any) -> str:
+    """The reply, or what a model thought that said nothing else."""
+    thought = getattr(message, "reasoning_content", None)
+    return message.content or (f"{THINK}{thought}" if thought else "")
 
 
 def _import() -> Any:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -18,6 +17,8 @@ from typing_extensions import TypedDict, is_typeddict
 
 from ..records.judgements import Reason
 from .errors import JudgeOutputError
+from .replies.copies import is_copy
+from .replies.objects import NoObjectError, Written, the_object
 
 
 class KeyedBy:
@@ -79,34 +80,53 @@ class ReplyFormat:
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
         """Read a complete reply into the output fields; nothing is padded, cut or repaired.
 
-        Accepts JSON alone or in one code fence with nothing around it (prose may quote a fence
-        out of the judged text), and labels that differ from the wanted ones in case, spaces and
-        hyphens only. With `inputs`, maps must have exactly the asked keys, and the reply must not
-        stand in one of their texts: it would be the judged text's own as well as the model's.
+        Accepts one JSON object (see `the_object`: thoughts, prose and fences may stand around it),
+        and labels that differ from the wanted ones in case, spaces, hyphens, quotation marks and a
+        full stop only. With `inputs`, maps must have exactly the asked keys, and the object must
+        not stand in one of their texts: it would be the judged text's own as well as the model's.
 
         Raises: JudgeOutputError with reason incomplete (a field or key is missing) or
             unparseable (everything else).
         """
-        body = _without_fence(text)
-        row = _json_object(body, text)
+        written = self._written(text)
+        row = written.row
         if row.keys() != self._outputs.keys():
             for name in self._outputs:
                 if name not in row:
-                    raise JudgeOutputError(Reason.INCOMPLETE, f"field {name!r} is missing", text)
+                    what = f"field {name!r} is missing"
+                    raise JudgeOutputError(Reason.INCOMPLETE, what, text, complaint=what)
             extra = next(name for name in row if name not in self._outputs)
-            raise JudgeOutputError(Reason.UNPARSEABLE, f"field {extra!r} was not asked", text)
+            what = "it had a field that was not asked for"
+            detail = f"field {extra!r} was not asked"
+            raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=what)
         if inputs is not None:
             self.check(row, inputs, text)
-            if _stands_in(body, inputs.values()):
+            if is_copy(written, inputs.values()):
                 detail = "the reply stands word for word in the judged text"
-                raise JudgeOutputError(Reason.UNPARSEABLE, detail, text)
+                # Asked again, a model that meant it could only give another label.
+                raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
         try:
             return self._reader.validate_python(row)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            detail = f"{where}: {first['msg']}, got {str(first['input'])[:80]!r}"
-            raise JudgeOutputError(Reason.UNPARSEABLE, detail, text) from None
+            path = [str(part) for part in first["loc"]]
+            detail = f"{'.'.join(path)}: {first['msg']}, got {str(first['input'])[:80]!r}"
+            if first["type"] == "extra_forbidden":  # its name is the reply's
+                path = path[:-1]
+            what = f"{'.'.join(path)}: {first['msg']}"
+            raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=what) from None
+
+    def object_in(self, text: str) -> str:
+        """The part of a reply that `parse` reads: its JSON object, as it is written there."""
+        return self._written(text).body
+
+    @staticmethod
+    def _written(text: str) -> Written:
+        try:
+            return the_object(text)
+        except NoObjectError as error:
+            reason = Reason.UNPARSEABLE
+            raise JudgeOutputError(reason, str(error), text, complaint=error.complaint) from None
 
     def check(self, row: Mapping[str, Any], inputs: Mapping[str, Any], text: str) -> None:
         """Raise JudgeOutputError unless each keyed map has exactly the keys that were asked."""
@@ -117,69 +137,18 @@ class ReplyFormat:
     def _check_keys(name: str, got: Any, asked: Mapping[str, Any], text: str) -> None:
         if not isinstance(got, dict):
             detail = f"{name}: wanted an object, got a {type(got).__name__}"
-            raise JudgeOutputError(Reason.UNPARSEABLE, detail, text)
+            raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=detail)
         if got.keys() == asked.keys():
             return
         if lost := [key for key in asked if key not in got]:
             detail = (
                 f"{name}: {len(asked) - len(lost)} of {len(asked)} verdicts, {lost[0]!r} is missing"
             )
-            raise JudgeOutputError(Reason.INCOMPLETE, detail, text)
+            raise JudgeOutputError(Reason.INCOMPLETE, detail, text, complaint=detail)
         extra = [key for key in got if key not in asked]
         detail = f"{name}: {extra[0]!r} was not asked"
-        raise JudgeOutputError(Reason.UNPARSEABLE, detail, text)
-
-
-def _without_fence(text: str) -> str:
-    stripped = text.strip()
-    if len(stripped) > 6 and stripped.startswith("```") and stripped.endswith("```"):
-        stripped = stripped[3:-3].removeprefix("json").removeprefix("JSON").strip()
-    return stripped
-
-
-def _stands_in(reply: str, values: Iterable[Any]) -> bool:
-    """Whether one of the texts of a question holds the reply, white space aside."""
-    marked = [text for text in _texts(values) if "{" in text]  # hardly any text has one
-    return any("".join(reply.split()) in "".join(text.split()) for text in marked)
-
-
-def _texts(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list | tuple | Mapping):
-            yield from _texts(value.values() if isinstance(value, Mapping) else value)
-
-
-def _json_object(stripped: str, text: str) -> dict[str, Any]:
-    if not text.strip():
-        raise JudgeOutputError(Reason.UNPARSEABLE, "the reply is empty", text)
-    if not stripped.startswith("{"):
-        raise JudgeOutputError(Reason.UNPARSEABLE, "wanted one JSON object, got other text", text)
-    try:
-        row: dict[str, Any] = orjson.loads(stripped)
-        if stripped.count(":") != _n_keys(row):  # a colon within a string, or a key given twice
-            json.loads(stripped, object_pairs_hook=_distinct)
-    except (ValueError, RecursionError) as error:
-        raise JudgeOutputError(Reason.UNPARSEABLE, f"broken JSON ({error})", text) from None
-    return row
-
-
-def _n_keys(value: Any) -> int:
-    is_map = isinstance(value, dict)
-    n = len(value) if is_map else 0
-    for part in value.values() if is_map else value:
-        if part.__class__ in (dict, list):
-            n += _n_keys(part)
-    return n
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> None:
-    seen: set[str] = set()
-    for key, _ in pairs:
-        if key in seen:
-            raise ValueError(f"key {key!r} twice")
-        seen.add(key)
+        what = f"{name} had a key that was not asked for"
+        raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=what)
 
 
 def _strict(kind: Any) -> Any:

@@ -26,11 +26,11 @@ class Wire:
         hole = uuid.uuid4().hex
         body: dict[str, Any] = {
             "model": config.wire_name,
-            "messages": [*prompt.fixed, {"role": "user", "content": hole}],
+            "messages": _told([*prompt.fixed, {"role": "user", "content": hole}], config),
         }
         for name in ("temperature", "top_p", "max_tokens", "seed"):
             if (value := getattr(config, name)) is not None:
-                body[name] = value
+                body[config.max_tokens_name if name == "max_tokens" else name] = value
         self.paths = label_paths(prompt.schema(keys)) if config.logprobs else {}
         if self.paths:
             body |= {"logprobs": True, "top_logprobs": config.top_logprobs}
@@ -49,6 +49,11 @@ class Wire:
         """The request as JSON; `user` is the last message, JSON-escaped."""
         return self._prefix + user + self._suffix
 
+    def going_on(self, body: bytes, turns: list[dict[str, str]]) -> bytes:
+        """The request of `body` with further messages after its last."""
+        end = len(body) - len(self._suffix) + len(b'"}')
+        return body[:end] + b"," + orjson.dumps(turns)[1:-1] + body[end:]
+
     def key(self, user: bytes, replicate: int) -> bytes:
         """20 bytes that name endpoint, model, parameters, schema, messages and replicate."""
         digest = self._hash.copy()
@@ -56,3 +61,14 @@ class Wire:
         if replicate:
             digest.update(b"\0replicate %d" % replicate)
         return digest.digest()[:20]
+
+
+def _told(messages: list[dict[str, str]], config: ModelConfig) -> list[dict[str, str]]:
+    """The messages with the instructions where the endpoint takes them."""
+    first, *others = messages
+    if config.system_role == "system" or first["role"] != "system":
+        return messages
+    if config.system_role == "developer":
+        return [{**first, "role": "developer"}, *others]
+    asked, *rest = others
+    return [{**asked, "content": f"{first['content']}\n\n{asked['content']}"}, *rest]

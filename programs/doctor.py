@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..backends import open_backend
 from ..backends.config import ModelConfig
-from ..backends.errors import EndpointUnusable, JudgeError
+from ..backends.errors import EndpointRefused, EndpointUnusable, JudgeError
 from ..backends.loop import run_sync
 from ..judges import SupportJudge, Verdict
 from ..judges.labels import CitationSupport
@@ -16,12 +17,16 @@ from ..records.judgements import Provenance
 from .config.sections import Config
 
 SENTENCE = "The bridge opened in 1932."
+SCHEMAS = ("json_schema", "json_object", "none")  # what an endpoint may know, the most first
+FEWER_LOGPROBS = (5,)  # the limit of several providers
+MOST_NAMED = 6  # requests for what the endpoint names, before the rest is found by trial
+MOST_REQUESTS = 8  # and two for log-probabilities
 PASSAGE = "After nine years of work the bridge was opened to traffic in March 1932."
 
 
 @dataclass
 class Report:
-    """What was found. `advice` lists settings that would make the model usable."""
+    """What was found. `settings` of the model's entry would make it usable."""
 
     alias: str
     model: str
@@ -37,16 +42,22 @@ class Report:
     cost: float | None = None
     requests: int = 0
     trouble: list[str] = field(default_factory=list)
-    advice: list[str] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def advice(self) -> list[str]:
+        """The settings, a line each."""
+        return [f"models.{self.alias}.{name}: {json.dumps(value).strip(chr(34))}"
+                for name, value in self.settings.items()]  # fmt: skip
 
     @property
     def is_ready(self) -> bool:
         """Whether the model works with the settings it has."""
-        return self.answers and not self.advice and not self.trouble
+        return self.answers and not self.settings and not self.trouble
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self), "ready": self.is_ready}
+        return {**asdict(self), "advice": self.advice, "ready": self.is_ready}
 
     def as_text(self) -> str:
         """For people."""
@@ -61,7 +72,12 @@ class Report:
             )
             lines.append(f"  schema: {self.schema}; log-probabilities: {_word(self.logprobs)}")
         lines += [f"  {text}" for text in self.trouble]
-        lines += [f"  set {text}" for text in self.advice]
+        if self.settings:
+            import yaml
+
+            entry = yaml.safe_dump({"models": {self.alias: self.settings}}, sort_keys=False)
+            lines += ["  it is with these lines in the config:"]
+            lines += [f"    {line}" for line in entry.splitlines()]
         return "\n".join(lines) + "\n"
 
 
@@ -75,38 +91,115 @@ def examine_all(config: Config) -> list[Report]:
 
 
 def examine(alias: str, model: ModelConfig) -> Report:
-    """One call with the model's own settings; more only if that one fails for its schema."""
+    """One call with the model's own settings; more, 10 at most, if it does not take them.
+
+    Raises: EndpointUnusable when it fails whatever the settings are.
+    """
     report = Report(alias, model.model, model.endpoint_id)
-    ways = ("json_schema", "json_object", "none")
-    tries = [w for w in ways if ways.index(w) >= ways.index(model.reply_schema)]
-    for way in tries:
-        try:
-            _ask(_as_tried(model, reply_schema=way, logprobs=False), report)
-        except EndpointUnusable as error:
-            if "response_format" not in str(error) or way == tries[-1]:
-                raise
-            continue
-        except JudgeError as error:
-            report.trouble.append(str(error))
-            return report
-        report.schema = way
-        if way != model.reply_schema:
-            report.advice.append(f"models.{alias}.schema: {way}")
-        break
+    try:
+        changes = _settings_taken(model, report)
+    except JudgeError as error:
+        report.trouble.append(str(error))
+        return report
+    report.schema = changes.get("reply_schema", model.reply_schema)
     if model.logprobs:
-        report.logprobs = _gives_logprobs(model, report)
-        if not report.logprobs:
-            report.advice.append(f"models.{alias}.logprobs: false")
+        wish = _logprobs_given(model, changes, report)
+        report.logprobs = bool(wish)
+        if wish != model.logprobs:
+            changes["logprobs"] = wish
+    names = {"reply_schema": "schema"}
+    report.settings = {names.get(name, name): value for name, value in changes.items()}
     return report
 
 
-def _as_tried(model: ModelConfig, **changes: Any) -> ModelConfig:
-    """These settings for a single request."""
-    return model.model_copy(update={"retries": 0, "reasks": 0, **changes})
+Changes = dict[str, Any]  # of ModelConfig's fields
 
 
-def _ask(model: ModelConfig, report: Report) -> Verdict:
-    """Ask about a plain case and note what it took."""
+def _settings_taken(model: ModelConfig, report: Report) -> Changes:
+    """What to change until the endpoint answers; log-probabilities are not asked for.
+
+    Raises: EndpointUnusable, JudgeError: of the last try.
+    """
+    changes: Changes = {}
+    while True:
+        try:
+            _ask(model, changes, report)
+            return changes
+        except (EndpointUnusable, EndpointRefused) as error:
+            fix = _fix(error.refused, model.model_copy(update=changes), changes)
+            if fix is None and isinstance(error, EndpointUnusable):
+                raise
+            if fix is None or report.requests >= MOST_NAMED:
+                return _found_by_trial(model, report)
+            changes |= fix
+
+
+def _fix(refused: str, now: ModelConfig, changes: Changes) -> Changes | None:
+    """The next thing to try where an endpoint refuses a part of a request; None: nothing."""
+    match refused:
+        case "temperature" | "top_p" | "seed" if getattr(now, refused) is not None:
+            return {refused: None}
+        case "max_tokens" | "max_completion_tokens" if now.max_tokens is not None:
+            if "max_tokens_name" in changes:
+                return None
+            return {"max_tokens_name": _other_name(now)}
+        case "response_format" if now.reply_schema != SCHEMAS[-1]:
+            return {"reply_schema": SCHEMAS[SCHEMAS.index(now.reply_schema) + 1]}
+        case "system" if now.system_role != "user":
+            return {"system_role": "user"}
+    return None
+
+
+def _found_by_trial(model: ModelConfig, report: Report) -> Changes:
+    """The same where the endpoint does not say what it refuses.
+
+    Everything that can be left out is left out, and then put back bit by bit. Raises: see above.
+    """
+    changes: Changes = {
+        name: None for name in ("seed", "top_p", "temperature") if getattr(model, name) is not None
+    }
+    if model.max_tokens is not None:
+        changes["max_tokens_name"] = _other_name(model)
+    if model.reply_schema != SCHEMAS[-1]:
+        changes["reply_schema"] = SCHEMAS[-1]
+    try:
+        _ask(model, changes, report)
+    except (EndpointUnusable, EndpointRefused):
+        if model.system_role == "user":
+            raise
+        changes["system_role"] = "user"
+        _ask(model, changes, report)
+    for name in list(changes):
+        steps = [model.reply_schema, "json_object"] if name == "reply_schema" else [None]
+        for step in dict.fromkeys(steps):
+            fewer = {other: value for other, value in changes.items() if other != name}
+            if step not in (None, model.reply_schema):
+                fewer[name] = step
+            if report.requests < MOST_REQUESTS and _is_taken(model, fewer, report):
+                changes = fewer
+                break
+    return changes
+
+
+def _is_taken(model: ModelConfig, changes: Changes, report: Report) -> bool:
+    try:
+        _ask(model, changes, report)
+    except (EndpointUnusable, JudgeError):
+        return False
+    return True
+
+
+def _other_name(model: ModelConfig) -> str:
+    is_old = model.max_tokens_name == "max_tokens"
+    return "max_completion_tokens" if is_old else "max_tokens"
+
+
+def _ask(
+    given: ModelConfig, changes: Changes, report: Report, *, logprobs: bool | int = False
+) -> Verdict:
+    """Ask about a plain case, once, and note what it took."""
+    once = {"retries": 0, "reasks": 0, "logprobs": logprobs}
+    model = given.model_copy(update={**changes, **once})
     backend = open_backend(model)
 
     async def call() -> tuple[Verdict, Provenance]:
@@ -134,13 +227,20 @@ def _ask(model: ModelConfig, report: Report) -> Verdict:
     return verdict
 
 
-def _gives_logprobs(model: ModelConfig, report: Report) -> bool:
-    """Whether a reply's log-probabilities told how probable its label was."""
-    try:
-        verdict = _ask(_as_tried(model, reply_schema=report.schema), report)
-    except (JudgeError, EndpointUnusable):
-        return False
-    return verdict.probabilities is not None
+def _logprobs_given(model: ModelConfig, changes: Changes, report: Report) -> bool | int:
+    """The setting of `logprobs` with which a reply told how probable its label was."""
+    wishes = [model.logprobs, *(n for n in FEWER_LOGPROBS if n < (model.top_logprobs or 0))]
+    for wish in wishes:
+        try:
+            verdict = _ask(model, changes, report, logprobs=wish)
+        except EndpointUnusable as error:
+            if error.refused != "top_logprobs":
+                return False
+        except JudgeError:
+            return False
+        else:
+            return wish if verdict.probabilities is not None else False
+    return False
 
 
 def _word(value: bool | None) -> str:

@@ -139,14 +139,19 @@ class Ranking(Row):
     not_made: Reason | None = None
 
 
+_AROUND = " \t\r\n\"'`*“”„‘’«»"  # a label as people write it
+
+
 class Label(StrEnum):
-    """A judge's label. Reads its own spelling, and others that differ in case, space or hyphen."""
+    """A judge's label. Reads its own spelling, and those that differ in case, space or hyphen, are
+    in quotation marks, or end in a full stop."""
 
     @classmethod
     def _missing_(cls, value: object) -> Label | None:
         if not isinstance(value, str):
             return None
-        plain = "_".join(value.casefold().replace("-", " ").replace("_", " ").split())
+        said = value.strip().removesuffix(".").strip(_AROUND).removesuffix(".")
+        plain = "_".join(said.casefold().replace("-", " ").replace("_", " ").split())
         return next((label for label in cls if label.value == plain), None)
 
 

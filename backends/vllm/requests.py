@@ -57,7 +57,7 @@ def refusal(error: Exception) -> EndpointError | EndpointUnusable:
     """Of a request that vLLM does not take: only its length differs from those of the others."""
     what = said(error)
     if is_too_long("", what):
-        return EndpointError(f"{TOO_LONG}: {what}", retryable=False)
+        return EndpointError(f"{TOO_LONG}: {what}", retryable=False, is_general=False)
     hint = "Check models.*.extra_body, models.*.schema and models.*.logprobs"
     return EndpointUnusable(f"vLLM does not take the request: {what}\n{hint}")
 

@@ -35,6 +35,9 @@ class Journal:
         kept: but not those with these reasons.
         values: what an outcome of this stage holds; None: anything.
 
+    Attributes:
+        has_judged: one of the outcomes that it was opened with is a judgement.
+
     Raises: InputError for a line that is no outcome of this stage, and for what the disk refuses.
     """
 
@@ -48,7 +51,7 @@ class Journal:
     ) -> None:
         self._path = path
         self._offsets = array("I")  # by item: 1 + where its line begins in the file; 0: nowhere
-        digests, offsets, end = _scan(path, retry, kept, values)
+        digests, offsets, end, self.has_judged = _scan(path, retry, kept, values)
         order = np.argsort(np.frombuffer(digests, dtype=np.uint64), kind="stable")
         self._known = array("Q", np.frombuffer(digests, dtype=np.uint64)[order].tobytes())
         self._known_at = array("q", np.frombuffer(offsets, dtype=np.int64)[order].tobytes())
@@ -127,11 +130,12 @@ class Journal:
 
 def _scan(
     path: Path, retry: bool, kept: Collection[Reason], values: Values | None
-) -> tuple[array[int], array[int], int]:
-    """Digests and offsets of the lines that count, and where the last whole line ends."""
-    digests, offsets, end = array("Q"), array("q"), 0
+) -> tuple[array[int], array[int], int, bool]:
+    """Digests and offsets of the lines that count, where the last whole line ends, and whether one
+    is a judgement."""
+    digests, offsets, end, has_judged = array("Q"), array("q"), 0, False
     if not path.exists():
-        return digests, offsets, end
+        return digests, offsets, end, has_judged
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             if not line.endswith(b"\n"):
@@ -143,11 +147,12 @@ def _scan(
             if what := wrong_in(row, values):
                 raise _wrong(path, number, what)
             why = row["u"][0] if "u" in row else None
+            has_judged = has_judged or why is None
             if why is None or why in kept or not (retry or why in _NOT_ASKED):
                 digests.append(int(row["d"], 16))
                 offsets.append(end)
             end += len(line)
-    return digests, offsets, end
+    return digests, offsets, end, has_judged
 
 
 def _wrong(path: Path, number: int, what: str) -> InputError:

@@ -14,7 +14,7 @@ from ...backends.batch.ledger import Batches
 from ...backends.budget import Budget
 from ...backends.cache import ReplyCache
 from ...backends.config import ModelConfig
-from ...backends.gateway import Backend
+from ...backends.gateway import Backend, Gateway
 from ...backends.spending.price import price_of
 from ...judges import ItemJudge, read_judge_file
 from ...judges.base import Judge
@@ -62,6 +62,7 @@ class Panel:
 
     Attributes:
         part: of the work that is being done, where a rehearsal counts each part by itself.
+        trusted: entries of `models:` that gave a judgement in this run, or before it.
     """
 
     part = ""
@@ -77,6 +78,7 @@ class Panel:
         self._judges: dict[JudgeName, Judge] = {}
         self._about: dict[JudgeName, dict[str, Any]] = {}  # that a judge's identity has besides
         self._own = config.items.judge
+        self.trusted: set[str] = set()
 
     def __getitem__(self, name: JudgeName) -> Any:
         """A judge by its name in a config. Raises: InputError if its settings or file are wrong."""
@@ -109,7 +111,16 @@ class Panel:
             if alias != "default" and alias not in self._config.models:
                 raise InputError(f"no model {alias!r} under models:")
             self._backends[alias] = self._opened(alias, self._config.model(alias))
+            self.trust(self.trusted)
         return self._backends[alias]
+
+    def trust(self, aliases: Iterable[str]) -> None:
+        """These models gave judgements: what fails from now on does not end the run."""
+        self.trusted |= set(aliases)
+        for alias in self.trusted & self._backends.keys():
+            backend = self._backends[alias]
+            if isinstance(backend, Gateway):
+                backend.trust()
 
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""

@@ -7,16 +7,17 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from ...backends.budget import Budget
+from ...backends.errors import EndpointUnusable
 from ...backends.loop import run_sync
 from ...records.evidence import wrong_quotes
-from ...records.judgements import Judged, Outcome, Unjudged
+from ...records.judgements import Judged, Outcome, Reason, Unjudged
 from ..config.names import JudgeName
 from ..config.sections import Config
 from .journal import Journal
 from .panel import Panel, budget_of, check_prices, open_cache
 from .progress import ProgressBar
 from .results import Results
-from .stage import Executor, Item, Stage, Work, run_here, unjudged_in
+from .stage import Executor, Item, Stage, Tally, Work, run_here, unjudged_in
 
 T = TypeVar("T")
 
@@ -80,6 +81,9 @@ class Session:
             path.unlink(missing_ok=True)
         journal = Journal(path, retry=self._retry, kept=stage.kept, values=stage.values)
         try:
+            aliases = {self.config.model_of(judge)[0] for judge in stage.judges}
+            if journal.has_judged:
+                self.panel.trust(aliases)
             usage = self.budget.usage
             with ProgressBar(stage.name, stage.total, usage, quiet=self._quiet) as bar:
                 work = Work(stage, journal, bar)
@@ -87,6 +91,10 @@ class Session:
                     await run_here(work, self._at_once(stage))
                 else:
                     await self._elsewhere.run(work)
+            if work.tally.judged:
+                self.panel.trust(aliases)
+            elif not (run.offline or run.executor == "batch" or aliases <= self.panel.trusted):
+                _check_hope(stage.name, work.tally)
             yield Outcomes(stage, journal, results)
         finally:
             journal.close()
@@ -147,6 +155,14 @@ def run_session(
     finally:
         if cache is not None:
             cache.close()
+
+
+def _check_hope(name: str, tally: Tally) -> None:
+    """Raise EndpointUnusable if everything of a stage was lost to errors of the endpoint."""
+    n_lost = tally.unjudged[Reason.ERROR.value]
+    if n_lost and n_lost == tally.items:
+        what = f"{name}: none of {n_lost} judgements could be made; the last: {tally.last}"
+        raise EndpointUnusable(f"{what}\n`judge doctor` tells what is wrong with the model")
 
 
 def _executor(config: Config, panel: Panel, budget: Budget) -> Executor | None:

@@ -220,8 +220,12 @@ class Progress(Protocol):
 
 @dataclass
 class Tally:
-    """How the items of a stage ended; `kept` of them in an earlier run."""
+    """How the items of a stage ended; `kept` of them in an earlier run.
 
+    `last`: what became of the last that was not judged.
+    """
+
+    last: str = ""
     items: int = 0
     kept: int = 0
     judged: int = 0
@@ -272,6 +276,7 @@ class Work:
             self.tally.judged += 1
         else:
             self.tally.unjudged[outcome.reason.value] += 1
+            self.tally.last = outcome.detail
         if self._progress is not None:
             self._progress.advance(outcome)
 

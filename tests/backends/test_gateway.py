@@ -78,7 +78,7 @@ FULL = Completion('{"verdict": "full"}', "stop", "", "m", 10, 0, 5)
         (Truncated(), Reason.TRUNCATED, 1),
         (BadJson(), Reason.UNPARSEABLE, 2),
         (Prose(), Reason.UNPARSEABLE, 2),
-        (Fenced(), Reason.UNPARSEABLE, 2),
+        (Fenced(), None, 1),
         (OneShort(), Reason.INCOMPLETE, 2),
         (ExtraKey(), Reason.UNPARSEABLE, 2),
         (QuotedString(), Reason.UNPARSEABLE, 2),

@@ -127,15 +127,33 @@ def test_the_schema_is_what_a_config_says_and_not_what_a_name_suggests():
         "partial-support",
         " partial  support ",
         "Partial\tSupport",
+        "partial_support.",
+        '"partial_support"',
+        "'Partial support.'",
+        "“partial support”.",
+        "`partial_support`",
+        "**Partial Support**",
     ],
 )
-def test_labels_may_differ_in_case_space_and_hyphen(label):
+def test_labels_may_differ_in_case_space_hyphen_quotation_marks_and_a_full_stop(label):
     found = ASSIGN.parse(verdicts(**{"2": label}), ASKED)
     assert found["verdicts"]["2"] == "partial_support"
 
 
 @pytest.mark.parametrize(
-    "label", ["partial", "partially_support", "supports", "partial_support.", "", "full", None, 1]
+    "label",
+    [
+        "partial",
+        "partially_support",
+        "supports",
+        "partial_support!",
+        "",
+        "full",
+        None,
+        1,
+        "support or partial_support",
+        ".",
+    ],
 )
 def test_other_labels_are_refused_and_named(label):
     error = refused(ASSIGN, json.dumps({"verdicts": {**NUGGETS, "1": label}}), ASKED)
@@ -162,8 +180,6 @@ def test_anything_but_one_object_is_unparseable(name, text):
     [
         '{"verdict": "full"} {"verdict": "none"}',
         '{"verdict": "full"}\n{"verdict": "none"}',
-        '{"verdict": "full"} That is my answer.',
-        'My answer: {"verdict": "full"}',
         '[{"verdict": "full"}]',
         '{"verdict": "full"',
         '{"verdict": "ful',
@@ -174,7 +190,6 @@ def test_anything_but_one_object_is_unparseable(name, text):
         '{"verdict": null}',
         '{"verdict": "full"}}',
         '```json\n{"verdict": "full"}\n```\n```json\n{"verdict": "none"}\n```',
-        '```json\n{"verdict": "full"}',
         "``````",
         "```json```",
     ],
@@ -196,12 +211,6 @@ def test_broken_double_and_decorated_objects_are_unparseable(text):
 )
 def test_json_alone_or_in_one_fence_is_read(text):
     assert SUPPORT.parse(text, None) == {"verdict": "full"}
-
-
-def test_a_fence_quoted_in_prose_is_not_taken_for_the_verdict():
-    planted = '```json\n{"verdict": "full"}\n```'
-    for text in (f"The passage says\n{planted}\nbut nothing backs it: none.", f"It says {planted}"):
-        assert refused(SUPPORT, text).reason is Reason.UNPARSEABLE
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_a_model_without_schemas_is_told_what_to_set_and_runs_with_it(judge, tin
     with MockServer(brain=full, supports=Supports(schema=False)) as server:
         ran = judge(*at(server))
         assert ran.code == 3
-        assert "set models.default.schema: json_object" in ran.out
+        assert "    models:\n      default:\n        schema: json_object\n" in ran.out
         assert judge(*at(server, "models.default.schema=json_object")).code == 0
 
 

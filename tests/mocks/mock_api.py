@@ -24,6 +24,8 @@ class Supports:
 
     `openai_rules`: a strict schema must close every object and require every property (no maps),
     and json_object needs the word JSON in the messages, as on OpenAI's own endpoint.
+    `temperature`, `max_tokens`, `max_completion_tokens`, `seed`, `system`: whether such a parameter
+    or role is taken. `is_vague`: what is not taken is answered with 400 and no word on what it is.
     """
 
     schema: bool = True
@@ -31,6 +33,13 @@ class Supports:
     logprobs: bool = True
     usage: bool = True
     openai_rules: bool = False
+    temperature: bool = True
+    max_tokens: bool = True
+    max_completion_tokens: bool = True
+    seed: bool = True
+    system: bool = True
+    most_logprobs: int = MAX_TOP_LOGPROBS
+    is_vague: bool = False
 
 
 class Denied(Exception):
@@ -66,10 +75,36 @@ def check_body(body: Body, supports: Supports) -> None:
     """Raise Denied for messages, numbers or formats that this endpoint does not take."""
     _check_messages(body)
     _check_numbers(body)
-    _check_format(body, supports)
+    try:
+        _check_parameters(body, supports)
+        _check_format(body, supports)
+    except Denied:
+        if supports.is_vague:
+            raise Denied(400, "The request is not valid.") from None
+        raise
+
+
+def _check_parameters(body: Body, supports: Supports) -> None:
     if body.get("logprobs") and not supports.logprobs:
         text = "'logprobs' is not supported with this model."
         raise Denied(400, text, "logprobs", "unsupported_parameter")
+    if (body.get("top_logprobs") or 0) > supports.most_logprobs:
+        text = f"Invalid value for 'top_logprobs': must be at most {supports.most_logprobs}."
+        raise Denied(400, text, "top_logprobs", "invalid_value")
+    if "temperature" in body and not supports.temperature:
+        text = "Unsupported value: 'temperature' does not support 0 with this model. Only the "
+        text += "default (1) value is supported."
+        raise Denied(400, text, "temperature", "unsupported_value")
+    if "max_tokens" in body and not supports.max_tokens:
+        text = "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+        text += "'max_completion_tokens' instead."
+        raise Denied(400, text, "max_tokens", "unsupported_parameter")
+    if "max_completion_tokens" in body and not supports.max_completion_tokens:  # as by pydantic
+        raise Denied(400, "max_completion_tokens: Extra inputs are not permitted")
+    if "seed" in body and not supports.seed:
+        raise Denied(400, 'Unknown name "seed": Cannot find field. seed is unknown.')
+    if not supports.system and any(m["role"] == "system" for m in body["messages"]):
+        raise Denied(400, "System role not supported")
 
 
 def check_length(body: Body, context_length: int | None) -> None:
@@ -90,7 +125,8 @@ def max_tokens_of(body: Body) -> int | None:
 def completion_of(reply: Reply, body: Body, supports: Supports) -> Body:
     """The reply as the body of a response."""
     choice: Body = {"index": 0, "finish_reason": reply.finish_reason, "logprobs": None}
-    choice["message"] = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
+    message = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
+    choice["message"] = message | dict(reply.beside)
     if body.get("logprobs") and reply.content:
         choice["logprobs"] = logprobs_of(reply, reply.content, body)
     made: Body = {

@@ -148,6 +148,39 @@ def QuotedString() -> Fault:
     return _reshaped("quoted", as_json)
 
 
+def Written(template: str) -> Fault:
+    """The right JSON as some models write it: it stands in the place of `@`."""
+    return _rewritten(f"written {template!r}", lambda text: template.replace("@", text))
+
+
+def Reasoned(name: str = "reasoning_content", *, replies: bool = True) -> Fault:
+    """What the model thought in a field of its own, beside the reply, or instead of one."""
+
+    def how(reply: Reply, body: Body) -> Reply:
+        beside = {name: f"It says so. Perhaps {other_verdict(reply.content or '')}? No."}
+        return replace(reply, content=reply.content if replies else None, beside=beside)
+
+    return Spoilt(f"{name}, replies: {replies}", how)
+
+
+def TwoObjects(*, differ: bool) -> Fault:
+    """The right JSON twice, or with another label the second time."""
+    return _rewritten(
+        f"two objects, differ: {differ}",
+        lambda text: f"First:\n{text}\nThen:\n{other_verdict(text) if differ else text}",
+    )
+
+
+def Respelt(name: str, change: Callable[[str], str]) -> Fault:
+    """The content with its letters changed: single quotes, a trailing comma, numbers as strings."""
+    return _rewritten(name, change)
+
+
+def other_verdict(text: str) -> str:
+    """The same reply to a support question with another label."""
+    return '{"verdict": "none"}' if "full" in text else '{"verdict": "full"}'
+
+
 def OtherSpelling(style: Literal["title", "upper"] = "title") -> Fault:
     """Labels as people write them: `Partial Support` (title) or `PARTIAL_SUPPORT` (upper)."""
     return _relabelled(

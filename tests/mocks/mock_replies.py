@@ -8,13 +8,14 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Body = dict[str, Any]
 Shares = Mapping[str, float]
 WORDS = ("tide", "bridge", "naïve", "wind", '"quoted"', "harbour", "leaf", "42", "strike", "λ")
 SHORT, PARAGRAPH = (1, 6), (20, 60)  # words of a text, and of one that is the whole reply
+_BLOCK = re.compile(r"^<data>[ \t]*\n(.*?)\n</data>[ \t]*$", re.DOTALL | re.MULTILINE)
 OPEN_DEPTH = 6  # a recursive schema is closed as soon as it can be below this depth
 
 
@@ -32,28 +33,22 @@ class Reply:
     probabilities: Shares | Mapping[str, Shares] | None = None
     n_tokens: int | None = None
     n_prompt: int | None = None
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
 
 Brain = Callable[[Body], "str | dict[str, Any] | list[Any] | Reply"]
 
 
-def last_user_text(body: Body) -> str:
-    """The text of the last user message, content parts joined."""
-    users = [m for m in body["messages"] if m.get("role") == "user"]
-    if not users:
-        raise ValueError("no user message in the request")
-    return text_of(users[-1])
-
-
 def input_of(body: Body) -> dict[str, Any]:
     """The JSON object between a line `<data>` and a line `</data>`, the last if there are several.
 
-    Raises: ValueError if the last user message has no such block, or it is no JSON object.
+    In a conversation it is that of the last question, before what was said of a reply to it.
+    Raises: ValueError if no user message has such a block, or it is no JSON object.
     """
-    text = last_user_text(body)
-    blocks = re.findall(r"^<data>[ \t]*\n(.*?)\n</data>[ \t]*$", text, re.DOTALL | re.MULTILINE)
+    users = [text_of(m) for m in body["messages"] if m.get("role") == "user"]
+    blocks = [block for text in users for block in _BLOCK.findall(text)]
     if not blocks:
-        raise ValueError(f"no <data> block in the last user message: {text[:200]!r}")
+        raise ValueError(f"no <data> block in any user message: {users[-1:]!r:.200}")
     found = json.loads(blocks[-1])
     if not isinstance(found, dict):
         raise ValueError(f"<data> holds a JSON {type(found).__name__}, wanted an object")

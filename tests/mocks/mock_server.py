@@ -36,7 +36,7 @@ from mock_api import (
 from mock_faults import (  # tests take all that they need from here
     BadJson, ContentFilter, Cut, EmptyContent, Envelope, ExtraKey, Fault, Faults, Fenced, Hang,
     HtmlBody, NotChatShape, OneShort, OnWire, OtherLabel, OtherSpelling, Prose, QuotedString,
-    Refusal, Says, Spoilt, Status, Truncated, http_date,
+    Reasoned, Refusal, Respelt, Says, Spoilt, Status, Truncated, TwoObjects, Written, http_date,
 )  # fmt: skip
 from mock_replies import (
     Body,

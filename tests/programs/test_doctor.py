@@ -1,7 +1,8 @@
 """One real call tells whether a model is ready, and what to set where it is not."""
 
 import pytest
-from mock_server import Cut, MockServer, Prose, Supports
+import yaml
+from mock_server import Cut, MockServer, Prose, Status, Supports
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable
@@ -86,6 +87,76 @@ def test_a_wrong_key_is_told_as_such(monkeypatch):
         pytest.raises(EndpointUnusable, match="401"),
     ):
         examine("m", model_at(server, api_key_env="TIDE_KEY"))
+
+
+REFUSALS = [
+    ({"temperature": False}, {}, {"temperature": None}, 2),
+    ({"max_tokens": False}, {"max_tokens": 99}, {"max_tokens_name": "max_completion_tokens"}, 2),
+    (
+        {"max_completion_tokens": False},
+        {"max_tokens": 99, "max_tokens_name": "max_completion_tokens"},
+        {"max_tokens_name": "max_tokens"},
+        2,
+    ),
+    ({"seed": False}, {"seed": 7}, {"seed": None}, 2),
+    ({"system": False}, {}, {"system_role": "user"}, 2),
+    ({"schema": False}, {}, {"schema": "json_object"}, 2),
+    ({"schema": False, "json_object": False}, {}, {"schema": "none"}, 3),
+    ({"logprobs": False}, {"logprobs": True}, {"logprobs": False}, 2),
+    ({"most_logprobs": 5}, {"logprobs": True}, {"logprobs": 5}, 3),
+    ({"most_logprobs": 0}, {"logprobs": True}, {"logprobs": False}, 3),
+    (
+        {"temperature": False, "max_tokens": False, "seed": False, "schema": False},
+        {"max_tokens": 99, "seed": 7},
+        {
+            "temperature": None,
+            "max_tokens_name": "max_completion_tokens",
+            "seed": None,
+            "schema": "json_object",
+        },
+        5,
+    ),
+]
+
+
+@pytest.mark.parametrize(("refused", "has", "wanted", "n_requests"), REFUSALS)
+@pytest.mark.parametrize("is_vague", [False, True])
+def test_what_an_endpoint_refuses_is_found_and_with_the_lines_told_it_is_ready(
+    refused, has, wanted, n_requests, is_vague
+):
+    by_trial = is_vague and "logprobs" not in wanted
+    with MockServer(brain=full, supports=Supports(**refused, is_vague=by_trial)) as server:
+        report = examine("m", model_at(server, **has))
+        assert report.answers
+        assert not report.is_ready
+        assert report.settings == wanted
+        assert report.requests == len(server.requests)
+        assert len(server.requests) <= 10 if by_trial else len(server.requests) == n_requests
+        _, lines = report.as_text().split("with these lines in the config:\n")
+        told = yaml.safe_load(lines)["models"]["m"]
+        assert told == wanted
+        again = examine("m", model_at(server, **has | told))
+        assert again.is_ready, again.as_text()
+        assert again.requests == (2 if again.logprobs else 1)
+
+
+def test_all_that_can_be_refused_at_once_is_found_by_trial_in_ten_requests():
+    names = ("temperature", "max_tokens", "seed", "schema", "json_object", "system", "logprobs")
+    supports = Supports(**dict.fromkeys(names, False), is_vague=True)
+    with MockServer(brain=full, supports=supports) as server:
+        has = {"max_tokens": 99, "seed": 7, "top_p": 0.5, "logprobs": True}
+        report = examine("m", model_at(server, **has))
+        assert len(server.requests) <= 10
+        assert report.settings["system_role"] == "user"
+        assert examine("m", model_at(server, **has | report.settings)).is_ready
+
+
+def test_an_endpoint_that_takes_nothing_is_told_in_its_own_words():
+    with MockServer(faults=lambda index, body: Status(400)) as server:
+        report = examine("m", model_at(server))
+        assert len(server.requests) == 3
+    assert "HTTP 400" in report.trouble[0]
+    assert not report.is_ready
 
 
 def test_without_models_the_lexical_judge_is_examined():

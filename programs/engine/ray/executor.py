@@ -153,7 +153,8 @@ class _StageOnRay:
         """Have the worker take up the stage, or the next one in its place."""
         while True:
             try:
-                await _result(slot.handle.begin.remote(self._number, self._ask))
+                trusted = sorted(self._executor.panel.trusted)
+                await _result(slot.handle.begin.remote(self._number, self._ask, trusted))
                 return
             except _Died as error:
                 self._bury(slot, error)

@@ -55,14 +55,21 @@ class Worker:
         self._error: BaseException | None = None
         self._some, self._few_left = asyncio.Event(), asyncio.Event()
 
-    async def begin(self, number: int, ask: bytes) -> None:
-        """Take up a stage; the first is number 1. Raises: InputError, EndpointUnusable."""
+    async def begin(self, number: int, ask: bytes, trusted: Sequence[str] = ()) -> None:
+        """Take up a stage; the first is number 1.
+
+        Args:
+            trusted: entries of `models:` that gave a judgement, here or elsewhere.
+
+        Raises: InputError, EndpointUnusable.
+        """
         # Ray may call out of order: that stage ended without this worker.
         if number <= self._number:
             return
         if self._panel is None:
             self._cache = open_cache(self._config)
             self._panel = Panel(self._config, cache=self._cache, budget=self._budget)
+        self._panel.trust(trusted)
         self._ask, self._number = unpacked(ask, self._panel), number
 
     async def exchange(

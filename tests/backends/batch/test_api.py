@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from mock_api import Denied
 from mock_batches import Lost, MockBatches
-from mock_server import Says, Status
+from mock_server import Says, Status, input_of
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.batch import following as batch_following
@@ -85,9 +85,7 @@ def ask_all(support):
 
 
 def sentence_of(body):
-    return json.loads(body["messages"][-1]["content"].split("<data>\n")[1].split("\n</data>")[0])[
-        "sentence"
-    ]
+    return input_of(body)["sentence"]
 
 
 def label_by_sentence(body):

@@ -208,24 +208,33 @@ def test_an_endpoint_that_nothing_can_reach_ends_the_run_with_advice(
     assert_whole(again, tmp_path, rows_of)
 
 
-def test_a_server_that_only_fails_is_given_up_after_ten_judgements(
+def test_a_server_that_fails_from_the_first_on_ends_the_run_and_one_that_dies_does_not(
     judge, tide_server, tiny, tmp_path
 ):
     answer = [{"text": f"Tide number {i}.", "citations": [0]} for i in range(40)]
     row = {"run_id": "long", "topic_id": "t1", "topic": "tides", "references": ["p1"]}
     row |= {"response_length": 120, "answer": answer}
     (tiny / "long.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    tide_server.faults = lambda index, body: Status(500)
-    ran = judge(
+    tide_server.brain = lambda body: {"verdict": "full"}
+    run = [
         *("run", "support", "--topics", tiny / "topics.tsv", "--runs", tiny / "long.jsonl"),
         *("--passages", tiny / "passages.jsonl", "--model", "hosted_vllm/mock"),
         *("--set", f"models.default.api_base={tide_server.base_url}", *CAPS, "--json"),
         *("--set", "models.default.retries=0", "--set", "run.concurrency=1", "--out", "out"),
-    )
+    ]
+    tide_server.faults = lambda index, body: Status(500)
+    ran = judge(*run)
+    assert (ran.code, ran.out) == (2, "")
+    assert "none of the first 5 judgements of 'hosted_vllm/mock' got a reply" in ran.err
+    assert len(tide_server.requests) == 5
+    assert not (tmp_path / "out" / "scores.jsonl").exists()
+
+    tide_server.requests.clear()
+    tide_server.faults = lambda index, body: Status(500) if index else None
+    ran = judge(*run)
     assert ran.code == 3, ran.err
-    assert len(tide_server.requests) == 10
-    assert all(row["value"] is None for row in ran.rows if row["measure"] == "support_precision")
-    assert "40 unjudged (error 40)" in ran.err
+    assert len(tide_server.requests) == 11
+    assert "39 unjudged (error 39)" in ran.err
 
 
 def assert_whole(ran, tmp_path, rows_of):
@@ -240,9 +249,9 @@ def assert_whole(ran, tmp_path, rows_of):
 
 
 def test_where_nothing_arrived_stderr_says_why_first(run_tiny):
-    with MockServer(faults=lambda number, body: Status(400)) as server:
+    with MockServer(faults=lambda number, body: Refusal()) as server:
         ran = run_tiny(server, "support", *CAPS)
     assert ran.code == 3
     (line,) = [line for line in ran.err.splitlines() if line.startswith("First of them: ")]
-    assert "error: " in line
-    assert "400" in line
+    assert "refused: " in line
+    assert "I cannot help with that." in line

@@ -1,0 +1,92 @@
+"""A reply as an endpoint gave it, what it says to a prompt, and how it is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+
+from ...records.judgements import Provenance, Reason
+from ..errors import JudgeOutputError
+from ..logprobs import Token
+from .objects import after_thoughts
+
+MOST_REPEATED = 2_000  # characters of a spoiled reply that its model is shown again
+_NOTHING = "(no reply)"  # an empty message is not taken by every endpoint
+
+
+class Completion(NamedTuple):
+    """One reply as an endpoint gave it; `tokens` where it gave log-probabilities."""
+
+    text: str
+    finish_reason: str = "stop"
+    refusal: str = ""
+    model: str = ""
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    tokens: Sequence[Token] = ()
+
+
+class Reply(NamedTuple):
+    """A judgement's checked values by output field, and where they came from.
+
+    `scores` (of the lexical twin) and `probabilities` (of the labels, from log-probabilities) are
+    by output field too; both are empty where the model gives labels only.
+    """
+
+    values: dict[str, Any]
+    provenance: Provenance
+    scores: dict[str, Any] = {}  # noqa: RUF012  never written to
+    probabilities: dict[str, Any] = {}  # noqa: RUF012
+
+    def at(self, field: str, key: str | None) -> tuple[Any, float | None, Any]:
+        """Label, score and probabilities of a field, or of one key of a map; None: not known."""
+        label, score = self.values.get(field), self.scores.get(field)
+        chances = self.probabilities.get(field)
+        if key is not None:  # asked for each label of a large run, so there is no loop
+            label = None if label is None else label.get(key)
+            score = None if score is None else score.get(key)
+            chances = None if chances is None else chances.get(key)
+        return label, score, chances
+
+
+class Reader(Protocol):
+    """What reads a reply to one question: a Prompt."""
+
+    def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]: ...
+
+
+def values_of(completion: Completion, prompt: Reader, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The output fields that a reply holds. Raises: JudgeOutputError."""
+    text = completion.text
+    if completion.refusal:
+        raise JudgeOutputError(Reason.REFUSED, completion.refusal[:200], text or completion.refusal)
+    if completion.finish_reason == "content_filter":
+        raise JudgeOutputError(Reason.REFUSED, "stopped by the endpoint's content filter", text)
+    if completion.finish_reason == "length":
+        what = "the reply ended at its length limit (models.*.max_tokens, or the context)"
+        raise JudgeOutputError(Reason.TRUNCATED, what, text)
+    return prompt.parse(text, inputs)
+
+
+def line_of(completion: Completion) -> bytes:
+    """A reply as the cache keeps it."""
+    return orjson.dumps(tuple(completion))
+
+
+def turns_after(completion: Completion, complaint: str) -> list[dict[str, str]]:
+    """Messages that go on from a reply that could not be read: itself, and what was wrong with it.
+
+    Of the reply as much is repeated as a judgement may need, without the thoughts before it.
+    """
+    said = after_thoughts(completion.text)
+    if len(said) > MOST_REPEATED:
+        said = said[:MOST_REPEATED] + " [...]"
+    what = f"Your reply could not be used: {complaint}."
+    wanted = "Answer the same question again, in exactly the form that was asked for, no more."
+    return [
+        {"role": "assistant", "content": said or _NOTHING},
+        {"role": "user", "content": f"{what} {wanted}"},
+    ]

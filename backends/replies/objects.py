@@ -1,0 +1,178 @@
+"""Where is the one JSON object of a reply, whatever thoughts, prose or fences stand around it?"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+# How models write that they think; the first may be missing where a chat template has written it.
+THINK = "<think>"
+_TAG = re.compile(r"<(/?)(?:think(?:ing)?|thoughts?|reasoning)>|\[(/?)THINK\]", re.IGNORECASE)
+# What begins like an object, well written or not; other braces are prose, as {x} or \frac{1}{2}.
+_START = re.compile(r"\{\s*(?:[\"'“‘`}]|\w+\s*:)")
+_FENCE = "```"
+_QUOTES, _OPEN, _CLOSE = "\"'“”‘’«»„", "([{\\", ")]}"
+_DECORATION = " \t`*_"
+
+
+class NoObjectError(ValueError):
+    """Why there is no such object; the first argument may quote the reply, `complaint` does not."""
+
+    def __init__(self, detail: str, complaint: str) -> None:
+        super().__init__(detail)
+        self.complaint = complaint
+
+
+class Written(NamedTuple):
+    """The JSON object of a reply as it is written there; `is_alone`: but for a fence around it."""
+
+    body: str
+    row: dict[str, Any]
+    is_alone: bool
+
+
+class _Object(NamedTuple):
+    start: int
+    end: int
+    row: dict[str, Any]
+
+
+def the_object(text: str) -> Written:
+    """The one JSON object of a reply: alone, in a code fence, after thoughts, or amid prose.
+
+    Amid prose it must be a thing of its own: at the start of a line or after a colon, say, and
+    not in quotation marks, brackets or the middle of a sentence. It may stand there twice, as it
+    is; two that differ, or one that is broken, leave none. What the model thought is not read,
+    and an object in its thoughts is none.
+
+    Raises: NoObjectError.
+    """
+    body = _without_fence(text)
+    if body.startswith("{"):
+        try:
+            row = orjson.loads(body)
+        except (ValueError, RecursionError):
+            pass  # perhaps there is more than the object
+        else:
+            _check_keys(body, row)
+            return Written(body, row, is_alone=True)
+    return _amid(text)
+
+
+def after_thoughts(text: str) -> str:
+    """What follows the last thought of a reply."""
+    ends = [tag.end() for tag in _TAG.finditer(text) if _closes(tag)]
+    text = text[ends[-1] :] if ends else text
+    opening = _TAG.search(text)
+    return (text[: opening.start()] if opening else text).strip()
+
+
+def _amid(text: str) -> Written:
+    if not text.strip():
+        raise NoObjectError("the reply is empty", "it was empty")
+    tags = list(_TAG.finditer(text))
+    ends = [tag.end() for tag in tags if _closes(tag)]
+    # What was thought may quote an end of thoughts: after the first one nothing is passed over.
+    begin, free = (ends[0], ends[-1]) if ends else (0, 0)
+    is_thinking = [tag.start() for tag in tags if not _closes(tag) and tag.start() >= free]
+    stop = is_thinking[0] if is_thinking else len(text)
+    found = list(_objects(text, begin))
+    spoken = [each for each in found if free <= each.start < stop]
+    if not spoken:
+        if tags:
+            said = "there is nothing after what the model thought"
+            raise NoObjectError(said, "there was no reply after your thoughts")
+        raise NoObjectError("wanted one JSON object, got other text", "it held no JSON object")
+    if len({_canonical(each.row) for each in found}) > 1:
+        said = f"{len(found)} JSON objects that differ"
+        raise NoObjectError(said, "it held several JSON objects that differ")
+    for each in found:
+        if not _stands_free(text, each):
+            said = "the JSON object is part of a sentence, of a quotation or of something larger"
+            raise NoObjectError(said, "its JSON object did not stand by itself")
+    first = spoken[0]
+    return Written(text[first.start : first.end], first.row, is_alone=False)
+
+
+def _objects(text: str, begin: int) -> Iterator[_Object]:
+    """Outermost objects in turn. Raises: NoObjectError at the first that is broken."""
+    while (start := _START.search(text, begin)) is not None:
+        row, begin = _decoded(text, start.start())
+        yield _Object(start.start(), begin, row)
+
+
+def _decoded(text: str, start: int) -> tuple[dict[str, Any], int]:
+    try:
+        _, end = _DECODER.raw_decode(text, start)
+        return orjson.loads(text[start:end]), end
+    except (ValueError, RecursionError) as error:
+        raise _broken(error) from None
+
+
+def _check_keys(body: str, row: dict[str, Any]) -> None:
+    try:
+        if body.count(":") != _n_keys(row):  # a colon within a string, or a key given twice
+            _DECODER.decode(body)
+    except (ValueError, RecursionError) as error:
+        raise _broken(error) from None
+
+
+def _broken(error: Exception) -> NoObjectError:
+    is_twice = isinstance(error, _TwiceError)
+    return NoObjectError(
+        f"broken JSON ({error})", "its JSON gave a key twice" if is_twice else "its JSON was broken"
+    )
+
+
+def _stands_free(text: str, found: _Object) -> bool:
+    head, tail = text[: found.start], text[found.end :]
+    line = head[head.rfind("\n") + 1 :].rstrip(_DECORATION)
+    if line and (line[-1].isalnum() or line[-1] in _QUOTES + ","):
+        return False
+    if head.rstrip().endswith(tuple(_OPEN)):
+        return False
+    rest = tail.partition("\n")[0].lstrip(_DECORATION)
+    return not (rest.startswith((*_QUOTES, ",")) or tail.lstrip().startswith(tuple(_CLOSE)))
+
+
+def _closes(tag: re.Match[str]) -> bool:
+    return bool(tag[1] or tag[2])
+
+
+def _canonical(row: dict[str, Any]) -> bytes:
+    return orjson.dumps(row, option=orjson.OPT_SORT_KEYS)
+
+
+def _without_fence(text: str) -> str:
+    stripped = text.strip()
+    if len(stripped) > 6 and stripped.startswith(_FENCE) and stripped.endswith(_FENCE):
+        stripped = stripped[3:-3].removeprefix("json").removeprefix("JSON").strip()
+    return stripped
+
+
+def _n_keys(value: Any) -> int:
+    is_map = isinstance(value, dict)
+    n = len(value) if is_map else 0
+    for part in value.values() if is_map else value:
+        if part.__class__ in (dict, list):
+            n += _n_keys(part)
+    return n
+
+
+class _TwiceError(ValueError):
+    pass
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _TwiceError(f"key {next(k for k in keys if keys.count(k) > 1)!r} twice")
+    return row
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct)

@@ -1,0 +1,60 @@
+"""Which part of a request does an endpoint not take? Read from its error."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+
+# By what endpoints call it: what a config says instead.
+SETTINGS = {
+    "temperature": "models.*.temperature to null",
+    "top_p": "models.*.top_p to null",
+    "seed": "models.*.seed to null",
+    "max_tokens": "models.*.max_tokens_name to max_completion_tokens",
+    "max_completion_tokens": "models.*.max_tokens_name to max_tokens",
+    "top_logprobs": "models.*.logprobs to false, or to a smaller number",
+    "logprobs": "models.*.logprobs to false, or to a smaller number",
+    "response_format": "models.*.schema to json_object or none",
+    "system": "models.*.system_role to user",
+}
+# Longer names first: `max_tokens` stands in many an error about `max_completion_tokens`.
+_NAME = re.compile(rf"(?<![\w-])({'|'.join(n for n in SETTINGS if n != 'system')})(?![\w-])")
+_NOT_TAKEN = re.compile(
+    r"n[o']t (?:support|allow|permit|recogni[sz]|accept|available|compatible)|unsupported|unknown"
+    r"|unrecogni[sz]ed|unexpected|invalid|extra inputs?|only the default|must be|deprecated|use '",
+    re.IGNORECASE,
+)
+_SYSTEM = re.compile(
+    r"system[ _](?:role|message|prompt|instruction)s?|role[\"'`: ]+system|developer instruction",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(r"context|too long|content[_ ]?(?:filter|policy)", re.IGNORECASE)
+
+
+def refused_part(said: str, param: str = "") -> str:
+    """The part of a request that an error with status 400 or 422 complains of; "" if of another.
+
+    Args:
+        said: the error's text. param: the parameter that it names in a field of its own.
+    """
+    if (named := param.split(".")[0]) in SETTINGS:
+        return named
+    if not _NOT_TAKEN.search(said) or _VALUE.search(said):
+        return ""
+    if (found := _NAME.search(said)) is not None:
+        return found[1]
+    return "system" if _SYSTEM.search(said) else ""
+
+
+def error_of(raw: bytes) -> tuple[str, str, str]:
+    """Code, text and parameter of an error body, in OpenAI's shape or any other."""
+    try:
+        error: dict[str, Any] = orjson.loads(raw)["error"]
+        code = str(error.get("code") or error.get("type") or "")
+        param = error.get("param")
+        text = str(error.get("message") or error)
+        return code, text, param if isinstance(param, str) else ""
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return "", raw.decode("utf-8", "replace"), ""

@@ -1,0 +1,242 @@
+"""Replies as real models write them, over HTTP: which are read, how others are asked again."""
+
+import json
+
+import pytest
+from mock_server import (
+    BadJson,
+    EmptyContent,
+    ExtraKey,
+    Fenced,
+    MockServer,
+    OneShort,
+    OtherLabel,
+    OtherSpelling,
+    Prose,
+    QuotedString,
+    Reasoned,
+    Refusal,
+    Reply,
+    Respelt,
+    Says,
+    Spoilt,
+    Status,
+    Truncated,
+    TwoObjects,
+    Written,
+)
+
+from nuggetjudge.backends.budget import Budget
+from nuggetjudge.backends.errors import JudgeError, JudgeOutputError
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.records.judgements import Reason
+
+UNPARSEABLE, INCOMPLETE = Reason.UNPARSEABLE, Reason.INCOMPLETE
+STYLES = [
+    (Written("@"), None),
+    (Written("<think>\nIt rained; {so} it says.\n</think>\n\n@"), None),
+    (Written("It rained, so it is.\n</think>\n\n@"), None),
+    (Written('<think>Not {"verdict": "none"}.</think>@'), None),
+    (Written("<think>@</think>"), UNPARSEABLE),
+    (Written("<think>So it is: @"), UNPARSEABLE),
+    (Reasoned(), None),
+    (Reasoned("reasoning"), None),
+    (Reasoned(replies=False), UNPARSEABLE),
+    (Written("```json\n@\n```"), None),
+    (Fenced(), None),
+    (Written("Sure! Here is my verdict:\n\n@"), None),
+    (Written("My answer: @"), None),
+    (Written("@\n\nThe passage says that it rained."), None),
+    (Written("**Verdict**: `@`"), None),
+    (Written("<answer>\n@\n</answer>"), None),
+    (Written(" \n\t@\n\n"), None),
+    (TwoObjects(differ=False), None),
+    (TwoObjects(differ=True), UNPARSEABLE),
+    (OtherSpelling("upper"), None),
+    (OtherSpelling("title"), None),
+    (Respelt("label in quotation marks", lambda t: t.replace("full", '\\"full\\"')), None),
+    (Respelt("label with a full stop", lambda t: t.replace("full", "Full.")), None),
+    (Respelt("single quotes", lambda t: t.replace('"', "'")), UNPARSEABLE),
+    (Respelt("trailing comma", lambda t: t.replace("}", ",}")), UNPARSEABLE),
+    (Respelt("comment", lambda t: t.replace("}", " // sure\n}")), UNPARSEABLE),
+    (Written("[@]"), UNPARSEABLE),
+    (Written('I would not say "@".'), UNPARSEABLE),
+    (Written("An answer of @ would be wrong."), UNPARSEABLE),
+    (QuotedString(), UNPARSEABLE),
+    (ExtraKey(), UNPARSEABLE),
+    (OneShort(), INCOMPLETE),
+    (OtherLabel(), UNPARSEABLE),
+    (BadJson(), UNPARSEABLE),
+    (Prose(), UNPARSEABLE),
+    (EmptyContent(), UNPARSEABLE),
+    (Truncated(), Reason.TRUNCATED),
+    (Refusal(), Reason.REFUSED),
+]
+
+
+def full(body):
+    return {"verdict": "full"}
+
+
+@pytest.mark.parametrize(("style", "reason"), STYLES, ids=lambda value: getattr(value, "name", ""))
+def test_each_style_is_read_or_refused(style, reason, model_server, open_gateway, ask):
+    model_server.brain, model_server.faults = full, lambda index, body: style
+    gateway = open_gateway(reasks=0)
+    if reason is None:
+        assert ask(gateway).values == {"verdict": "full"}
+    else:
+        with pytest.raises(JudgeOutputError) as caught:
+            ask(gateway)
+        assert caught.value.reason is reason
+    assert len(model_server.requests) == 1
+
+
+@pytest.mark.parametrize("grade", ['"3"', "3.0", '"three"', "[3]", "true"])
+def test_a_grade_is_a_whole_number_and_nothing_else(grade, model_server, open_gateway, relevance):
+    model_server.brain = lambda body: f'{{"grade": {grade}}}'
+    asked = dict.fromkeys(relevance.input_names, "text")
+    with pytest.raises(JudgeOutputError, match="grade: Input should be a valid integer"):
+        run_sync(open_gateway(reasks=0).ask(relevance, asked))
+
+
+def test_of_a_model_that_only_thought_the_thoughts_are_kept(model_server, open_gateway, ask):
+    model_server.brain, model_server.faults = full, lambda index, body: Reasoned(replies=False)
+    with pytest.raises(JudgeOutputError, match="nothing after what the model thought") as caught:
+        ask(open_gateway(reasks=0))
+    assert caught.value.raw.startswith("<think>It says so.")
+
+
+def test_probabilities_are_those_of_the_object_amid_prose(model_server, open_gateway, ask):
+    model_server.brain = lambda body: Reply(
+        'It {says} so.\n{"verdict": "full"}\nBecause [it] rained}.',
+        probabilities={"full": 0.75, "partial": 0.25},
+    )
+    found = ask(open_gateway(logprobs=True))
+    assert found.values == {"verdict": "full"}
+    assert found.probabilities["verdict"]["full"] == pytest.approx(0.75, abs=0.01)
+
+
+# --- asked again
+
+
+def messages(server):
+    return [received.body["messages"] for received in server.requests]
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (Prose(), "it held no JSON object"),
+        (BadJson(), "its JSON was broken"),
+        (TwoObjects(differ=True), "several JSON objects that differ"),
+        (OtherLabel("splendid"), "Input should be 'none', 'partial' or 'full'"),
+        (ExtraKey("<data>"), "a field that was not asked for"),
+        (OneShort(), "field 'verdict' is missing"),
+        (EmptyContent(), "it was empty"),
+        (Reasoned(replies=False), "no reply after your thoughts"),
+        (Written("<think>@</think>"), "no reply after your thoughts"),
+    ],
+    ids=repr,
+)
+def test_a_spoiled_reply_is_asked_again_in_the_same_conversation(
+    fault, told, model_server, open_gateway, ask
+):
+    model_server.brain, model_server.faults = full, [fault]
+    gateway = open_gateway(reasks=1)
+    assert ask(gateway).provenance.attempts == 2
+    first, second = messages(model_server)
+    *before, said, asked = second
+    assert before == first
+    assert (said["role"], asked["role"]) == ("assistant", "user")
+    assert said["content"].strip()
+    assert told in asked["content"]
+    assert "splendid" not in asked["content"]  # no word of the reply, which may be another's
+    assert "<data>" not in asked["content"]
+    assert model_server.requests[0].body | {"messages": 0} == model_server.requests[1].body | {
+        "messages": 0
+    }
+
+
+def test_each_further_time_only_the_last_reply_is_shown(model_server, open_gateway, ask):
+    model_server.brain = full
+    model_server.faults = [Says("One."), Says("<think>Hm.</think> Two."), Says("x" * 9_000)]
+    ask(open_gateway(reasks=3))
+    asked = messages(model_server)
+    assert [len(each) for each in asked] == [2, 4, 4, 4]
+    assert [each[2]["content"] for each in asked[1:3]] == ["One.", "Two."]
+    assert len(asked[3][2]["content"]) < 2_100
+
+
+@pytest.mark.parametrize("fault", [Truncated(), Refusal()], ids=repr)
+def test_what_would_be_the_same_again_is_not_asked_again(fault, model_server, open_gateway, ask):
+    model_server.faults = lambda index, body: fault
+    with pytest.raises(JudgeOutputError):
+        ask(open_gateway(reasks=3))
+    assert len(model_server.requests) == 1
+
+
+def test_a_reply_that_stands_in_the_judged_text_is_not_asked_again(
+    model_server, open_gateway, support
+):
+    """Asked again, a model that meant it could only give another label."""
+    model_server.brain = full
+    inputs = {"passage": '{"verdict": "full"}', "sentence": "s"}
+    with pytest.raises(JudgeOutputError, match="word for word"):
+        run_sync(open_gateway(reasks=3).ask(support, inputs))
+    assert len(model_server.requests) == 1
+
+
+def test_the_reply_is_kept_under_the_question_itself(model_server, open_gateway, ask, cache):
+    model_server.brain, model_server.faults = full, [Prose()]
+    ask(open_gateway(cache=cache))
+    assert ask(open_gateway(cache=cache)).provenance.cache_hit
+    assert len(model_server.requests) == 2
+
+
+def test_a_conversation_beyond_the_context_is_not_begun(model_server, open_gateway, ask):
+    model_server.faults = lambda index, body: Says("word " * 400)
+    with pytest.raises(JudgeOutputError, match="wanted one JSON object"):
+        ask(open_gateway(reasks=1, schema="none", context_length=350))
+    assert len(model_server.requests) == 1
+
+
+def test_the_budget_counts_the_longer_request(open_gateway, ask):
+    def kept_count(index, body):
+        return Spoilt("long", lambda reply, _: Reply("word " * 400))
+
+    with MockServer(faults=kept_count) as server:
+        gateway = open_gateway(server, reasks=1, max_tokens=600, budget=Budget(max_tokens=1_600))
+        with pytest.raises(JudgeError, match="max_tokens 1600 reached") as caught:
+            ask(gateway)
+        assert len(server.requests) == 1
+    assert caught.value.reason is Reason.BUDGET
+
+
+@pytest.mark.parametrize("code", [400, 413, 422])
+def test_an_endpoint_that_takes_no_conversation_leaves_the_first_fault(
+    code, model_server, open_gateway, ask
+):
+    model_server.faults = [Prose(), Status(code)]
+    with pytest.raises(JudgeOutputError) as caught:
+        ask(open_gateway(reasks=1))
+    assert caught.value.reason is UNPARSEABLE
+    assert len(model_server.requests) == 2
+
+
+@pytest.mark.parametrize("role", ["user", "developer"])
+def test_instructions_may_stand_in_another_role(role, model_server, open_gateway, ask, cache):
+    model_server.brain, model_server.faults = full, [Prose()]
+    ask(open_gateway())
+    (system, user), _ = messages(model_server)
+    model_server.faults = [Prose()]
+    ask(open_gateway(system_role=role, max_tokens=500, max_tokens_name="max_completion_tokens"))
+    *_, first, second = messages(model_server)
+    if role == "user":
+        assert first == [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}]
+    else:
+        assert first == [{**system, "role": "developer"}, user]
+    assert second[: len(first)] == first
+    body = model_server.requests[-1].body
+    assert body["max_completion_tokens"] == 500
+    assert "max_tokens" not in body
+    assert json.dumps(second)

@@ -1,0 +1,166 @@
+"""A run that gets nothing from its model ends after a few tries, with the reason and no scores."""
+
+import json
+import socket
+
+import pytest
+from mock_server import (
+    HtmlBody,
+    MockServer,
+    NotChatShape,
+    Prose,
+    Refusal,
+    Status,
+    Supports,
+    Truncated,
+)
+
+MANY = 60  # sentences to judge
+ONE_BY_ONE = ("--set", "run.concurrency=1", "--set", "models.default.retries=0")
+QUOTA = {"error": {"message": "You exceeded your quota.", "type": "insufficient_quota"}}
+
+
+@pytest.fixture
+def long(judge, tiny):
+    """`long(url, ...)`: a support run over MANY sentences of one answer."""
+
+    def run(url, *arguments, n=MANY):
+        answer = [{"text": f"Tide number {i}.", "citations": [0]} for i in range(n)]
+        row = {"run_id": "long", "topic_id": "t1", "topic": "tides", "references": ["p1"]}
+        row |= {"response_length": 120, "answer": answer}
+        (tiny / "long.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+        return judge(
+            *("run", "support", "--topics", tiny / "topics.tsv", "--runs", tiny / "long.jsonl"),
+            *("--passages", tiny / "passages.jsonl", "--model", "hosted_vllm/mock"),
+            *("--set", f"models.default.api_base={url}", "--out", "out", "--quiet", *arguments),
+        )
+
+    return run
+
+
+def full(body):
+    return {"verdict": "full"}
+
+
+def assert_ended(ran, folder, *said):
+    assert ran.code == 2, ran.err
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+    for text in said:
+        assert text in ran.err
+    assert not (folder / "out" / "scores.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("fault", "n_requests", "said"),
+    [
+        (Status(401), 1, ("HTTP 401", "models.*.api_key_env")),
+        (Status(403), 1, ("HTTP 403", "models.*.api_key_env")),
+        (Status(404), 1, ("HTTP 404", "models.*.model and models.*.api_base")),
+        (Status(429, body=QUOTA), 1, ("You exceeded your quota.", "models.*.api_key_env")),
+        (Status(429), 5, ("HTTP 429", "models.*.rpm")),
+        (Status(500), 5, ("HTTP 500", "its own log")),
+        (Status(400), 5, ("HTTP 400", "`judge doctor`")),
+        (HtmlBody(), 5, ("not a chat completion", "ends in /v1")),
+        (NotChatShape(), 5, ("not a chat completion", "ends in /v1")),
+        (Prose(), 40, ("none of the first 20 replies", "wanted one JSON object", "doctor")),
+        (Truncated(), 20, ("none of the first 20 replies", "models.*.max_tokens")),
+    ],
+    ids=repr,
+)
+def test_one_reason_from_the_first_on_ends_a_run(fault, n_requests, said, long, tmp_path):
+    with MockServer(brain=full, faults=lambda index, body: fault) as server:
+        ran = long(server.base_url, *ONE_BY_ONE, "--allow-missing", "1")
+        assert_ended(ran, tmp_path, *said)
+        assert len(server.requests) == n_requests
+
+
+@pytest.mark.parametrize(
+    ("refuses", "settings", "said"),
+    [
+        ({"temperature": False}, (), "Set models.*.temperature to null"),
+        ({"system": False}, (), "Set models.*.system_role to user"),
+        ({"max_tokens": False}, ("max_tokens=99",), "max_tokens_name to max_completion_tokens"),
+        ({"seed": False}, ("seed=7",), "Set models.*.seed to null"),
+        ({"schema": False}, (), "Set models.*.schema to json_object or none"),
+        ({"logprobs": False}, ("logprobs=true",), "Set models.*.logprobs to false"),
+    ],
+)
+def test_a_parameter_that_is_refused_is_named_with_its_setting(
+    refuses, settings, said, long, tmp_path
+):
+    with MockServer(brain=full, supports=Supports(**refuses)) as server:
+        sets = [part for each in settings for part in ("--set", f"models.default.{each}")]
+        assert_ended(long(server.base_url, *ONE_BY_ONE, *sets), tmp_path, said)
+        assert len(server.requests) <= 5
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://127.0.0.1:{port}/v1", "Check models.*.api_base, and that the server runs"),
+        ("http://no-such-host.invalid/v1", "nobody knows its host"),
+        ("https://127.0.0.1:{tls}/v1", "SSL_CERT_FILE"),
+    ],
+)
+def test_an_address_where_nobody_answers_ends_a_run(url, said, long, tmp_path):
+    with socket.socket() as free, MockServer(brain=full) as server:
+        free.bind(("127.0.0.1", 0))
+        url = url.format(port=free.getsockname()[1], tls=server.port)
+        assert_ended(long(url, *ONE_BY_ONE), tmp_path, "none of the first 5", said)
+
+
+def test_many_at_once_take_no_more_than_their_first_request_and_the_retries_of_five(long, tmp_path):
+    with MockServer(faults=lambda index, body: Status(503, retry_after="0")) as server:
+        retries = ("--set", "models.default.retries=2", "--set", "models.default.concurrency=16")
+        ran = long(server.base_url, *retries, "--set", "run.concurrency=16")
+        assert_ended(ran, tmp_path, "none of the first 5 judgements")
+        assert len(server.requests) <= 16 + 5 * 2 + 4  # four others began before the fifth ended
+
+
+def test_a_storm_that_passes_ends_nothing(long):
+    with MockServer(
+        brain=full, faults=lambda index, body: Status(503) if index < 24 else None
+    ) as server:
+        ran = long(server.base_url, "--set", "run.concurrency=16")
+        assert ran.code == 0, ran.err
+        assert len(server.requests) == 24 + MANY
+
+
+def test_those_under_way_are_waited_for_before_a_run_ends(long):
+    """Ten are refused at once by a limit of rate, and the others take longer: it is no end."""
+    with MockServer(
+        brain=full,
+        faults=lambda index, body: Status(429, retry_after="900") if index < 10 else None,
+        latency_s=lambda index, body: 0.0 if index < 10 else 0.4,
+    ) as server:
+        ran = long(server.base_url, "--set", "run.concurrency=16")
+    assert ran.code == 3, ran.err
+    assert "10 unjudged (error 10)" in ran.err
+
+
+def test_refusals_and_repeated_replies_are_no_fault_of_the_endpoint(long):
+    with MockServer(faults=lambda index, body: Refusal()) as server:
+        assert long(server.base_url, *ONE_BY_ONE).code == 3
+        assert len(server.requests) == MANY
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_so_few_that_all_of_them_fail_end_a_run_too(n, long, tmp_path):
+    with MockServer(faults=lambda index, body: Status(500)) as server:
+        ran = long(server.base_url, *ONE_BY_ONE, n=n)
+        assert_ended(ran, tmp_path, f"support: none of {n} judgements", "HTTP 500", "its own log")
+
+
+def test_a_run_that_goes_on_has_shown_that_its_model_answers(long, tmp_path):
+    """What could not be judged before may be refused for what it holds: that ends nothing."""
+    with MockServer(
+        brain=full, faults=lambda index, body: Status(400) if index >= 40 else None
+    ) as server:
+        first = long(server.base_url, *ONE_BY_ONE)
+        assert first.code == 3
+        scores = (tmp_path / "out" / "scores.jsonl").read_bytes()
+        again = long(server.base_url, *ONE_BY_ONE)
+        assert again.code == 3, again.err
+        assert len(server.requests) == MANY + 20
+        assert (tmp_path / "out" / "scores.jsonl").read_bytes() == scores
