@@ -180,17 +180,17 @@ class Judge(dspy.Module):  # type: ignore[misc]
             self.backend = open_backend(entry)
 
     def __repr__(self) -> str:
-        said: dict[str, Any] = {"model": None}
-        if self.backend is not None:
-            said["model"] = self.backend.config.model
-        elif (lm := super().get_lm()) is not None:
-            said["model"] = lm.model
-        for name in ("window", "limit", "version"):
-            if (value := getattr(self, name, None)) is not None:
-                said[name] = value
+        said = ", ".join(f"{name}={value!r}" for name, value in self._said().items())
+        return f"{type(self).__name__}({said})"
+
+    def _said(self) -> dict[str, Any]:
+        """What tells this judge from others, by name."""
+        own = self.backend.config if self.backend is not None else super().get_lm()
+        options = {name: getattr(self, name, None) for name in ("window", "limit", "version")}
+        said = {"model": getattr(own, "model", None), **options}
         if demos := sum(len(predict.demos) for predict in self.predictors()):
             said["demos"] = demos
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in said.items())})"
+        return {n: value for n, value in said.items() if value is not None or n == "model"}
 
     async def _decided(self, inputs: dict[str, Any]) -> dspy.Prediction:
         """What `decide` says; with the reasoning of a dspy.ChainOfThought as `rationale`."""

@@ -197,6 +197,9 @@ class ItemJudge(Judge):
         """The model that answers, as its config names it; "" for DSPy's own LM."""
         return self.backend.config.model if self.backend is not None else ""
 
+    def _said(self) -> dict[str, Any]:
+        return {**super()._said(), "fitted": self.fit() is not None}
+
     def _verdict(
         self, reply: Reply, key: str | None, item: Mapping[str, str], topic_id: str | None
     ) -> Verdict:

@@ -36,6 +36,9 @@ class BackendLM(dspy.LM):  # type: ignore[misc]
         self.backend = backend
         self.replicate = replicate
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()  # shares the backend, as a copy of a judge does
+
     def copy(self, **changes: Any) -> Self:
         """See dspy.LM.copy."""
         twin: Self = super().copy(**changes)
@@ -71,7 +74,7 @@ class _Engine:
     async def _ask(self, request: Request) -> Reply:
         backend = resampled(self._backend, request.config.temperature)
         free = backend.varied(reply_schema="none", logprobs=False, max_tokens=None)
-        return await free.ask(FreeText(_messages(request)), {}, self._replicate)
+        return await free.ask(FreeText(messages_of(request)), {}, self._replicate)
 
 
 class _AsyncEngine(_Engine):
@@ -79,7 +82,8 @@ class _AsyncEngine(_Engine):
         return _response(request, await run_async(self._ask(request)))
 
 
-def _messages(request: Request) -> list[dict[str, str]]:
+def messages_of(request: Request) -> list[dict[str, str]]:
+    """The chat messages of a request of DSPy."""
     system = request.system or ""
     if not isinstance(system, str):
         system = "".join(part.text for part in system)
