@@ -11,6 +11,12 @@ from nuggetjudge.backends.config import ModelConfig
 BECAUSE = "the passage says so"
 
 
+@pytest.fixture(autouse=True)
+def no_price_table(monkeypatch):
+    """DSPy's own LM fetches one, unless it is told to do with its copy."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "true")
+
+
 @pytest.fixture
 def steps(case):
     """The calls of a case as DSPy traces them: predictor, inputs and outputs of each."""
