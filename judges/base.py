@@ -172,7 +172,8 @@ class Judge(dspy.Module):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         entry = None if self.backend is None else self.backend.config
-        return {**state, "backend": entry, "_prompts": {}, "_varied": {}}
+        keyless = {n: _without_keys(v) for n, v in state.items() if isinstance(v, dspy.Module)}
+        return {**state, **keyless, "backend": entry, "_prompts": {}, "_varied": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -226,3 +227,13 @@ class Judge(dspy.Module):  # type: ignore[misc]
         if reasons is not None and (reason := reply.values.get("reasoning")) is not None:
             reasons[place] = str(reason)
         return reply
+
+
+def _without_keys(module: dspy.Module) -> dspy.Module:
+    """The module, its LMs without the key that DSPy keeps among their options."""
+    if all(predict.lm is None for predict in module.predictors()):
+        return module
+    twin = module.deepcopy()
+    for predict in twin.predictors():
+        predict.lm = predict.lm and predict.lm.copy(api_key=None)
+    return twin

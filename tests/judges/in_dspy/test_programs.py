@@ -336,6 +336,17 @@ def test_save_program(tmp_path, monkeypatch, case, expected):
                 assert loaded(**case.asked)[case.field] == expected
 
 
+def test_save_a_program_after_set_lm(tmp_path):
+    judge = SupportJudge("lexical")
+    judge.set_lm(dspy.LM("openai/mock", api_key="sk-very-secret-key", temperature=0.5))
+    Checked(judge).save(tmp_path / "all", save_program=True)
+    saved = (tmp_path / "all" / "program.pkl").read_bytes()
+    loaded = dspy.load(str(tmp_path / "all"), allow_pickle=True).judge
+    assert b"very-secret" not in saved
+    assert (loaded.backend, loaded.get_lm().kwargs["temperature"]) == (None, 0.5)
+    assert judge.get_lm().kwargs["api_key"] == "sk-very-secret-key"
+
+
 def test_save_a_fitted_program(tmp_path):
     path = tmp_path / "tone.yaml"
     path.write_text(OWN, encoding="utf-8")
