@@ -6,7 +6,9 @@ import dspy
 import pytest
 from dspy.utils.dummies import DummyLM
 
+from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.adapter import JudgeAdapter
+from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import KeyPointFilter, NuggetAssigner, RelevanceJudge, SupportJudge
@@ -95,6 +97,31 @@ def test_best_of_n_around_a_judge(model, twin_server):
     assert [r.body["temperature"] for r in twin_server.requests] == [1.0] * 3
 
 
+@pytest.mark.parametrize("around", ["the judge", "its program"])
+def test_samples_are_asked_for_past_the_cache(model, twin_server, users_lm, tmp_path, around):
+    replies = iter(["none", "partial", "full"])
+    twin_server.brain = lambda body: {"verdict": next(replies)}
+    cache = ReplyCache(tmp_path / "cache")
+    judge = SupportJudge(backend=open_backend(model, cache=cache))
+    program = judge if around == "the judge" else OneJudge(judge)
+    best = dspy.BestOfN(program, 3, lambda inputs, found: found.verdict == "full", 1.0)
+    with dspy.context(lm=users_lm):
+        assert best(**CITED).verdict == "full"
+        assert best(**CITED).verdict == "full"  # and again out of the cache
+    assert len(twin_server.requests) == 3
+
+
+class OneJudge(dspy.Module):
+    """A user's program around a judge."""
+
+    def __init__(self, judge):
+        super().__init__()
+        self.judge = judge
+
+    def forward(self, **inputs):
+        return self.judge(**inputs)
+
+
 def test_best_of_n_in_a_judge(model, users_lm, twin_server, who_answered):
     def is_full(inputs, found):
         return found.verdict == "full"
@@ -103,6 +130,7 @@ def test_best_of_n_in_a_judge(model, users_lm, twin_server, who_answered):
         replies = iter(["none", "full", "none"])
         twin_server.brain = lambda body, replies=replies: {"verdict": next(replies)}
         judge.judge = dspy.BestOfN(judge.judge, 3, is_full, 1.0)
+        judge.judge.set_lm(users_lm)  # as a program around it does; a judge keeps its own model
         with dspy.context(lm=users_lm, adapter=JudgeAdapter()):
             assert judge(**CITED).verdict == "full"
     assert who_answered() == ["judge", "judge", "user", "user"]
