@@ -154,6 +154,7 @@ class ItemJudge(Judge):
         plain = self.__dict__.pop("_plain_scorers", self.scorers)
         words = state.words if state is not None else None
         self.scorers = plain
+        self._prompts.clear()  # they hold the scorer
         if words is not None:
             self._plain_scorers = plain
             self.scorers = {self.predictor: self.weighted_scorer(words)}

@@ -203,6 +203,16 @@ def test_demos_of_a_window(twin_server, model):
     assert shown == {"verdicts": {"1": "support", "2": "not_support"}}
 
 
+def test_demos_that_were_saved(case, steps):
+    """As optimisers leave them, with labels and maps as a trace has them."""
+    judge, loaded = case.make("lexical"), case.make("lexical")
+    demos = [dspy.Example(augmented=True, **shown, **told) for _, shown, told in steps]
+    judge.question(case.predictor).demos = demos
+    loaded.load_state(json.loads(json.dumps(judge.dump_state())))
+    assert len(judge.prompt(case.predictor).fixed) == 1 + 2 * len(demos)
+    assert loaded.prompt(case.predictor).fixed == judge.prompt(case.predictor).fixed
+
+
 def test_labelled_examples_of_a_program(judge, lm):
     """LabeledFewShot gives each step the program's examples; those of others are not shown."""
     examples = [dspy.Example(sentence="s", title="t").with_inputs("sentence")] * 3
@@ -305,7 +315,7 @@ def test_words_are_saved_too(tmp_path):
     fresh.load_state(json.loads(json.dumps(weighted.dump_state())))
     asked = {"sentence": "wind deck", "passage": "wind"}
     assert fresh(**asked).score == weighted(**asked).score != judge(**asked).score
-    fresh.load_state(judge.dump_state())
+    fresh.take_fit(None)
     assert fresh(**asked).score == judge(**asked).score
 
 
