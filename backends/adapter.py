@@ -12,7 +12,7 @@ import json
 import re
 import types
 import typing
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from enum import Enum
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -90,14 +90,14 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
     def format_field_description(self, signature: type[dspy.Signature]) -> str:
         """One line per field: its name and what it holds."""
         lines = [WARNING]
-        lines += [f"- {name}: {_desc(field)}" for name, field in signature.input_fields.items()]
+        lines += [_line(name, field) for name, field in signature.input_fields.items()]
         return "\n".join(lines)
 
     def format_field_structure(self, signature: type[dspy.Signature]) -> str:
         """The shape of the reply, each label spelled out."""
         fields = signature.output_fields.items()
         shape = ", ".join(f'"{name}": {_shape(field)}' for name, field in fields)
-        notes = "\n".join(f"- {name}: {_desc(field)}" for name, field in fields)
+        notes = "\n".join(_line(name, field) for name, field in fields)
         return f"Reply with one JSON object only:\n{{{shape}}}\n{notes}"
 
     def format_user_message_content(
@@ -128,6 +128,10 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
         known = {name: outputs[name] for name in signature.output_fields if name in outputs}
         return as_data(known, default=str)
 
+    def format_field_with_value(self, fields: Mapping[Any, Any], role: str = "") -> str:
+        """A reply with these values, as `dspy.utils.DummyLM(adapter=JudgeAdapter())` writes it."""
+        return as_data({field.name: value for field, value in fields.items()}, default=str)
+
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """Read a reply inside plain DSPy; keys of maps are left for the judge to check."""
         try:
@@ -141,9 +145,11 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
             ) from None
 
 
-def _desc(field: FieldInfo) -> str:
+def _line(name: str, field: FieldInfo) -> str:
+    """What is said of a field; its name alone where DSPy put a placeholder, as `${reasoning}`."""
     extra = field.json_schema_extra
-    return str(extra.get("desc", "")) if isinstance(extra, dict) else ""
+    desc = str(extra.get("desc", "")) if isinstance(extra, dict) else ""
+    return f"- {name}" if desc == f"${{{name}}}" else f"- {name}: {desc}"
 
 
 def _shape(field: FieldInfo) -> str:

@@ -236,7 +236,7 @@ def _with_prompts(
     before, unjudged, _ = judged(judge, test, settings)
     n_kept = len(calls(judge, test))
     found = _searched(judge, train, dev, settings, prompt_model, log, n_kept)
-    is_new = found.prompts[judge.predictor] != prompt_of(getattr(judge, judge.predictor))
+    is_new = found.prompts[judge.predictor] != prompt_of(judge.question(judge.predictor))
     # Cuts that were fitted to the scores of one prompt say nothing of those of another.
     file = _file(judge, prompts=found.prompts, correction=None if is_new else judge.correction)
     after, lost, _ = judged(judge.fitted(file), test, settings)

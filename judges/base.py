@@ -7,22 +7,19 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, Self
 
 import dspy
-from dspy.utils.exceptions import (
-    AdapterParseError,
-    LMRateLimitError,
-    LMServerError,
-    LMTimeoutError,
-    LMTransportError,
-)
 
 from ..backends import open_backend
-from ..backends.adapter import JudgeAdapter
 from ..backends.config import ModelConfig
-from ..backends.errors import JudgeError, JudgeOutputError
 from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
 from ..backends.prompt import Prompt, Scorer, Twin
-from ..records.judgements import Provenance, Reason
+from .in_dspy.asking import ask_lm
+from .in_dspy.backend_lm import BackendLM
+from .in_dspy.demos import check_demos
+from .in_dspy.recording import REASONS, ask_recorded
+from .in_dspy.signature import SignatureOfJudge
+
+_ONE_CALL = (dspy.Predict, dspy.ChainOfThought)  # the modules that a compiled prompt stands for
 
 
 class Judge(dspy.Module):  # type: ignore[misc]
@@ -35,6 +32,8 @@ class Judge(dspy.Module):  # type: ignore[misc]
 
     Call it (`judge(...)`) anywhere, also inside a running event loop, or `await judge.acall(...)`.
     A copy (`copy.deepcopy`, `judge.deepcopy()`) has instructions of its own and shares the backend.
+    A pickle has the entry of the model, never a key, and opens a backend of its own when loaded.
+    What else DSPy may do with a judge: docs/dspy.md.
     Raises: JudgeError with the reason when the model gives no judgement; EndpointUnusable when
         no request can succeed. DSPy's own LM does not say why a reply ended: with it a refused or
         truncated one is unparseable, and its errors of set-up pass through as they are.
@@ -42,6 +41,7 @@ class Judge(dspy.Module):  # type: ignore[misc]
 
     # DSPy's own looks at each access for a call of forward(), which costs more than the prompt.
     __getattribute__ = object.__getattribute__
+    __signature__ = SignatureOfJudge()
     version: str = "1"  # raised when a prompt, parser or default changes scores
     twins: Mapping[str, Twin] = {}  # lexical twin by the name of the predictor
     scorers: Mapping[str, Scorer] = {}  # and how sure it is
@@ -56,27 +56,79 @@ class Judge(dspy.Module):  # type: ignore[misc]
             backend = open_backend(config)
         self.backend = backend
         self._prompts: dict[str, tuple[Prompt, type[dspy.Signature], list[Any]]] = {}
+        self._varied: dict[str, tuple[Backend, Backend]] = {}
+
+    def question(self, name: str) -> dspy.Predict:
+        """The predictor of the question called `name`, within a dspy.ChainOfThought too.
+
+        Raises: TypeError for a module of several predictors, or none.
+        """
+        module = getattr(self, name)
+        if isinstance(module, dspy.Predict):
+            return module
+        found = module.predictors()
+        if len(found) != 1:
+            what = f"{type(self).__name__}.{name}: {type(module).__name__} has {len(found)}"
+            raise TypeError(f"{what} predictors, wanted one")
+        return found[0]
+
+    def questions(self) -> dict[str, dspy.Predict]:
+        """The predictors of all questions, by name."""
+        names = (name for name, _ in self.named_predictors())
+        return {n: self.question(n) for n in dict.fromkeys(n.partition(".")[0] for n in names)}
 
     def prompt(self, name: str) -> Prompt:
-        """The prompt of the predictor called `name`, compiled anew when it was changed."""
-        predict: dspy.Predict = getattr(self, name)
+        """The prompt of the question called `name`, compiled anew when it was changed.
+
+        Raises: ValueError for an example that does not fit.
+        """
+        predict = self.question(name)
         known = self._prompts.get(name)
         if known is not None and known[1] is predict.signature and known[2] == predict.demos:
             return known[0]
+        check_demos(name, predict.signature, predict.demos)
         twin, scorer = self.twins.get(name), self.scorers.get(name)
         prompt = Prompt(predict.signature, predict.demos, twin, scorer)
         self._prompts[name] = (prompt, predict.signature, list(predict.demos))
         return prompt
 
     def prompts(self) -> dict[str, Prompt]:
-        """All compiled prompts by predictor name."""
-        return {name: self.prompt(name) for name, _ in self.named_predictors()}
+        """All compiled prompts by the name of the question."""
+        return {name: self.prompt(name) for name in self.questions()}
 
     def ask(self, name: str, **inputs: Any) -> Awaitable[Reply]:
         """Ask one question. Raises, when awaited: JudgeError."""
-        if self.backend is not None:
+        is_alone = REASONS.get() is None and isinstance(getattr(self, name), _ONE_CALL)
+        if self.backend is not None and is_alone:
             return self.backend.ask(self.prompt(name), inputs, self.replicate)
-        return self._ask_dspy(name, inputs)
+        return self._ask_in_dspy(name, inputs)
+
+    def varied(self, **settings: Any) -> Backend:
+        """The backend asked with other settings, opened once. Raises: TypeError without one."""
+        if self.backend is None:
+            raise TypeError(f"{type(self).__name__} has no model of its own")
+        key = repr(settings)
+        known = self._varied.get(key)
+        if known is None or known[0] is not self.backend:
+            known = self._varied[key] = (self.backend, self.backend.varied(**settings))
+        return known[1]
+
+    def set_lm(self, lm: dspy.BaseLM | None) -> None:
+        """Have this LM answer from now on, in the place of a model that the judge was made with.
+
+        One that `get_lm` gave answers as it did. None: the LM of the caller's DSPy settings.
+        """
+        if isinstance(lm, BackendLM):
+            self.backend, self.replicate, lm = lm.backend, lm.replicate, None
+        else:
+            self.backend, self.replicate = None, 0
+        super().set_lm(lm)
+
+    def get_lm(self) -> dspy.BaseLM | None:
+        """What answers: the judge's own model as an LM, or that of `set_lm`; None: the caller's."""
+        if self.backend is not None:
+            return BackendLM(self.backend, self.replicate)
+        return super().get_lm()
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """The reply of the lexical twin, with as much in it as a model may make or keep.
@@ -85,13 +137,19 @@ class Judge(dspy.Module):  # type: ignore[misc]
         """
         return reply
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """See the class; `judge(...)` calls this."""
-        return run_sync(self.decide(**inputs))
+    def forward(self, *pair: Any, **inputs: Any) -> Any:
+        """See the class; `judge(...)` calls this. With example and prediction: see `metric`."""
+        if pair:
+            return self.metric()(*pair, **inputs)
+        return run_sync(self._decided(inputs))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """See the class; `await judge.acall(...)` calls this."""
-        return await run_async(self.decide(**inputs))
+        return await run_async(self._decided(inputs))
+
+    def metric(self, **fields: Any) -> Any:
+        """A metric of DSPy. Raises: TypeError, but of judges that label items."""
+        raise TypeError(f"{type(self).__name__} gives no labels; call it with inputs by name")
 
     async def decide(self, **inputs: Any) -> dspy.Prediction:
         """What the judge does, on the judges' own event loop; each judge says how."""
@@ -101,23 +159,81 @@ class Judge(dspy.Module):  # type: ignore[misc]
         memo[id(self.backend)] = self.backend  # connections and limits are shared, not copied
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin
+        memo[id(self._varied)] = self._varied
         state = {**self.__dict__, "_prompts": {}}
         twin.__dict__.update({name: copy.deepcopy(value, memo) for name, value in state.items()})
         return twin
 
-    async def _ask_dspy(self, name: str, inputs: dict[str, Any]) -> Reply:
-        if dspy.settings.lm is None:
-            raise ValueError(f"name a model: {type(self).__name__}(model=...)")
-        prompt = self.prompt(name)
+    def __copy__(self) -> Self:
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        entry = None if self.backend is None else self.backend.config
+        keyless = {n: _without_keys(v) for n, v in state.items() if isinstance(v, dspy.Module)}
+        return {**state, **keyless, "backend": entry, "_prompts": {}, "_varied": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if isinstance(entry := state["backend"], ModelConfig):
+            self.backend = open_backend(entry)
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in self._said().items())
+        return f"{type(self).__name__}({said})"
+
+    def _said(self) -> dict[str, Any]:
+        """What tells this judge from others, by name."""
+        own = self.backend.config if self.backend is not None else super().get_lm()
+        options = {name: getattr(self, name, None) for name in ("window", "limit", "version")}
+        said = {"model": getattr(own, "model", None), **options}
+        if demos := sum(len(predict.demos) for predict in self.predictors()):
+            said["demos"] = demos
+        return {n: value for n, value in said.items() if value is not None or n == "model"}
+
+    async def _decided(self, inputs: dict[str, Any]) -> dspy.Prediction:
+        """What `decide` says; with the reasoning of a dspy.ChainOfThought as `rationale`."""
+        reasons: list[str | None] = []
+        token = REASONS.set(reasons)
         try:
-            with dspy.context(adapter=JudgeAdapter()):
-                found = await getattr(self, name).acall(**inputs)
-        except AdapterParseError as error:
-            raw = str(error.lm_response or "")
-            prompt.parse(raw, inputs)  # says what is wrong, as for any other model
-            raise JudgeOutputError(Reason.UNPARSEABLE, str(error).split("\n")[0], raw) from None
-        except (LMRateLimitError, LMServerError, LMTimeoutError, LMTransportError) as error:
-            raise JudgeError(Reason.ERROR, str(error)) from error
-        values = {field: found[field] for field in prompt.output_names}
-        prompt.check(values, inputs, str(values))
-        return Reply(values, Provenance(model=str(dspy.settings.lm.model)))
+            found = await self.decide(**inputs)
+        finally:
+            REASONS.reset(token)
+        if any(reason is not None for reason in reasons) and found.get("rationale") is None:
+            found["rationale"] = reasons[0] if len(reasons) == 1 else reasons
+        return found
+
+    async def _ask_in_dspy(self, name: str, inputs: dict[str, Any], lm: Any = None) -> Reply:
+        module, prompt, reasons = getattr(self, name), self.prompt(name), REASONS.get()
+        place = len(reasons) if reasons is not None else 0
+        if reasons is not None:
+            reasons.append(None)
+        if self.backend is None:
+            lm = lm or self.question(name).lm or dspy.settings.lm
+            if lm is None:
+                raise ValueError(f"name a model: {type(self).__name__}(model=...)")
+            options = {"lm": lm} if isinstance(module, _ONE_CALL) else {}
+            reply = await ask_lm(module, prompt, inputs, lm, options)
+        elif isinstance(module, _ONE_CALL):
+            predict = self.question(name)
+            reply = await ask_recorded(predict, prompt, inputs, self.backend, self.replicate)
+        else:
+            lm = BackendLM(self.backend, self.replicate)
+            module = module.deepcopy()  # whoever set an LM for a whole program meant no judge
+            module.set_lm(lm)
+            reply = await ask_lm(module, prompt, inputs, lm)
+        if reasons is not None and (reason := reply.values.get("reasoning")) is not None:
+            reasons[place] = str(reason)
+        return reply
+
+
+def _without_keys(module: dspy.Module) -> dspy.Module:
+    """The module, its LMs without the key that DSPy keeps among their options."""
+    if all(predict.lm is None for predict in module.predictors()):
+        return module
+    twin = module.deepcopy()
+    for predict in twin.predictors():
+        predict.lm = predict.lm and predict.lm.copy(api_key=None)
+    return twin

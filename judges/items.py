@@ -16,6 +16,9 @@ from ..records.labels.cells import LabelKind
 from .explaining.judge import ExplainingJudge
 from .fitted.correction import Correction
 from .fitted.files import FittedPrompt, JudgeFile
+from .in_dspy.demos import check_demos
+from .in_dspy.fit import Fit
+from .in_dspy.metric import Field, JudgeMetric
 from .verdicts import Verdict
 
 
@@ -142,7 +145,7 @@ class ItemJudge(ExplainingJudge):
         state.check(self.name, self.version, self.scale, self.model_name)
         state.check_scores(self.has_logprobs, self.window)
         twin: Self = self.deepcopy()
-        questions = dict(twin.named_predictors())
+        questions = twin.questions()
         for name, prompt in state.prompts.items():
             if (predict := questions.get(name)) is None:
                 raise ValueError(f"it has a prompt for {name!r}, the judge asks {self.predictor}")
@@ -154,13 +157,68 @@ class ItemJudge(ExplainingJudge):
             asked.__name__ = predict.signature.__name__  # DSPy calls the new one StringSignature
             predict.signature = asked
             predict.demos = [dict(demo) for demo in prompt.demos]
-        twin.fitted_prompts = dict(state.prompts)
-        twin.fitted_on = self.fitted_on | set(state.fitted_on)
-        twin.correction = state.correction
-        if state.words is not None:
-            twin.fitted_words = state.words
-            twin.scorers = {self.predictor: self.weighted_scorer(state.words)}
+            check_demos(name, asked, predict.demos)
+        twin.take_fit(state)
+        twin.fitted_on |= self.fitted_on
         return twin
+
+    def fit(self) -> JudgeFile | None:
+        """What `fitted` took from a judge file; None: nothing."""
+        if not (self.correction or self.fitted_words or self.fitted_prompts or self.fitted_on):
+            return None
+        return JudgeFile(
+            judge=self.name,
+            version=self.version,
+            scale=self.scale,
+            model=self.model_name,
+            logprobs=self.has_logprobs,
+            window=self.window,
+            prompts=dict(self.fitted_prompts),
+            correction=self.correction,
+            fitted_on=tuple(sorted(self.fitted_on)),
+            words=dict(self.fitted_words) if self.fitted_words is not None else None,
+        )
+
+    def take_fit(self, state: JudgeFile | None) -> None:
+        """Have the correction and word weights of a judge file, but not its prompts; None: none.
+
+        Raises: as `fitted`.
+        """
+        if state is not None:
+            state.check(self.name, self.version, self.scale, self.model_name)
+            state.check_scores(self.has_logprobs, self.window)
+        plain = self.__dict__.pop("_plain_scorers", self.scorers)
+        words = state.words if state is not None else None
+        self.scorers = plain
+        self._prompts.clear()  # they hold the scorer
+        if words is not None:
+            self._plain_scorers = plain
+            self.scorers = {self.predictor: self.weighted_scorer(words)}
+        self.correction = state.correction if state is not None else None
+        self.fitted_words = words
+        self.fitted_prompts = dict(state.prompts) if state is not None else {}
+        self.fitted_on = frozenset(state.fitted_on) if state is not None else frozenset()
+
+    def named_parameters(self) -> list[tuple[str, Any]]:
+        """See dspy.Module; `fit` is what fitting found beside prompts."""
+        return [*super().named_parameters(), ("fit", Fit(self))]
+
+    def metric(self, **fields: Field) -> JudgeMetric:
+        """What the labels are worth, as a metric: `dspy.Evaluate(metric=judge.metric(...))`.
+
+        Args:
+            fields: an input of the judge -> the field of prediction or example that holds it.
+
+        See JudgeMetric, also for what becomes of items that are not judged.
+
+        >>> import dspy
+        >>> from nuggetjudge.judges import SupportJudge
+        >>> worth = SupportJudge("lexical").metric(sentence="answer", passage="context")
+        >>> answered = dspy.Prediction(answer="Wind moves decks.")
+        >>> worth(dspy.Example(context="Wind moves decks."), answered)
+        1.0
+        """
+        return JudgeMetric(self, fields)
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """The lexical score under fitted word weights. Raises: ValueError if it has none."""
@@ -175,6 +233,9 @@ class ItemJudge(ExplainingJudge):
     def model_name(self) -> str:
         """The model that answers, as its config names it; "" for DSPy's own LM."""
         return self.backend.config.model if self.backend is not None else ""
+
+    def _said(self) -> dict[str, Any]:
+        return {**super()._said(), "fitted": self.fit() is not None}
 
     def _verdict(
         self, reply: Reply, key: str | None, item: Mapping[str, str], topic_id: str | None

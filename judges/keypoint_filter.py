@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import dspy
 
@@ -78,14 +79,6 @@ class KeyPointFilter(ItemJudge):
         self.threshold = threshold
         self.samples = samples
         self.judge = dspy.Predict(FilterPoint)
-        self._sampler = None
-        if isinstance(self.backend, Gateway):
-            warm = None if self.backend.config.temperature is None else WARM
-            self._sampler = self.backend.varied(temperature=warm, logprobs=False, seed=None)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        memo[id(self._sampler)] = self._sampler  # shared, as the backend is
-        return super().__deepcopy__(memo)
 
     @property
     def method(self) -> Method:
@@ -127,12 +120,17 @@ class KeyPointFilter(ItemJudge):
 
     async def _sample(self, i: int, item: Mapping[str, str]) -> Reply:
         replicate = self.replicate * self.samples + i
-        if self._sampler is not None:
-            return await self._sampler.ask(self.prompt("judge"), item, replicate)
-        lm = dspy.settings.lm
-        warm = None if lm is None else lm.copy(temperature=WARM, rollout_id=replicate)
-        with dspy.context(lm=warm):
+        if isinstance(self.backend, Gateway):
+            warm = None if self.backend.config.temperature is None else WARM
+            twin = copy.copy(self)  # with the same predictor, as a trace has to show
+            twin.backend = self.varied(temperature=warm, logprobs=False, seed=None)
+            twin.replicate = replicate
+            return await twin.ask("judge", **item)
+        lm = self.question("judge").lm or dspy.settings.lm
+        if self.backend is not None or lm is None:
             return await self.ask("judge", **item)
+        lm = lm.copy(temperature=WARM, rollout_id=replicate)
+        return await self._ask_in_dspy("judge", dict(item), lm=lm)
 
     async def decide(self, *, question: str, key_point: str) -> dspy.Prediction:  # type: ignore[override]
         """One call, or one for each sample, all at once."""

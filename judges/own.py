@@ -131,7 +131,8 @@ class OwnJudgeDefinition(Row):
         for name in inputs:
             if name in _FIELDS or keyword.iskeyword(name):
                 raise ValueError(f"the name {name!r} is taken for something else in files of items")
-            if hasattr(dspy.Signature, name) or hasattr(dspy.Prediction, name):
+            is_an_option = name in ("config", "demos", "lm", "signature", "new_signature")
+            if is_an_option or hasattr(dspy.Signature, name) or hasattr(dspy.Prediction, name):
                 raise ValueError(f"the name {name!r} is one of DSPy's own")
         return inputs
 

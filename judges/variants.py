@@ -64,7 +64,7 @@ def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
     if name in signature.fields or name in judge.inputs:
         raise ValueError(f"{name!r} is a field of the {judge.name} judge")
     twin: ItemJudge = judge.deepcopy()
-    predict = getattr(twin, judge.predictor)
+    predict = twin.question(judge.predictor)
     predict.signature = signature.prepend(name, dspy.InputField(desc=desc), str)
     predict.signature.__name__ = signature.__name__  # DSPy calls the new one StringSignature
     twin.inputs = (*judge.inputs, name)
@@ -88,7 +88,7 @@ def with_lexical(judge: ItemJudge) -> ItemJudge | None:
 
 
 def _signature(judge: ItemJudge) -> Any:
-    return getattr(judge, judge.predictor).signature
+    return judge.question(judge.predictor).signature
 
 
 def _label_type(judge: ItemJudge) -> type[Enum] | None:
@@ -104,6 +104,6 @@ def _with_fields(judge: ItemJudge, types: dict[str, Any], order: Sequence[str]) 
         signature = signature.with_updated_fields(name, type_=kind)
     fields = {name: (signature.fields[name].annotation, signature.fields[name]) for name in order}
     twin: ItemJudge = judge.deepcopy()
-    predict = getattr(twin, judge.predictor)
+    predict = twin.question(judge.predictor)
     predict.signature = dspy.Signature(fields, signature.instructions, _signature(judge).__name__)
     return twin

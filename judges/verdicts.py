@@ -33,6 +33,12 @@ class Verdict(NamedTuple):
         """Whether all of the evidence stands in the judged texts; None where there is none."""
         return all_quoted(self.evidence or ())
 
+    def __repr__(self) -> str:
+        """The label, and what else is known."""
+        said = [repr(str(self.label))]
+        said += [f"{k}={v!r}" for k, v in self._asdict().items() if k != "label" and v is not None]
+        return f"Verdict({', '.join(said)})"
+
     def as_row(self, label: str = "label") -> dict[str, Any]:
         """The known fields, ready for JSON; `label` is the name of the first."""
         row: dict[str, Any] = {label: str(self.label)}

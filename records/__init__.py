@@ -120,6 +120,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 __all__ = [
     "ASSIGNMENT_LABELS",
     "ENTAILMENT_LABELS",

@@ -8,10 +8,11 @@ from typing import Any, Self
 import dspy
 from dspy.lm15 import Message, Request, Response, Usage
 
-from ...backends.errors import EndpointLost, EndpointUnusable, JudgeError, JudgeOutputError
+from ...backends.errors import EndpointLost, EndpointUnusable, JudgeError
 from ...backends.gateway import Gateway, Reply
 from ...backends.loop import run_sync
 from ...backends.prompt import Prompt
+from ...judges.in_dspy.backend_lm import FreeText, messages_of
 from ...records.judgements import Reason
 
 TEMPERATURE = 1.0  # at which proposals are asked for, and samples of a judge's answers
@@ -68,7 +69,7 @@ class Proposals:
         if gateway is None:
             gateway = self._gateway.varied(temperature=temperature)
             self._by_temperature[temperature] = gateway
-        return str(ask(gateway, _FreeText(messages), {}, replicate).values["text"])
+        return str(ask(gateway, FreeText(messages), {}, replicate).values["text"])
 
 
 class GatewayLM(dspy.LM):  # type: ignore[misc]
@@ -90,30 +91,6 @@ class _Engine:
         self._replicate = replicate
 
     def complete(self, request: Request) -> Response:
-        system = request.system or ""
-        if not isinstance(system, str):
-            system = "".join(part.text for part in system)
-        messages = [{"role": "system", "content": system}] if system else []
-        messages += [{"role": m.role, "content": m.text or ""} for m in request.messages]
+        messages = messages_of(request)
         text = self.proposals.text(messages, request.config.temperature, self._replicate)
         return Response(None, request.model, Message.assistant(text), "stop", Usage())
-
-
-class _FreeText(Prompt):
-    """Messages whose reply is any text but none."""
-
-    def __init__(self, messages: Sequence[Mapping[str, str]]) -> None:
-        self.name, self.twin, self.scorer = "free_text", None, None
-        self.fixed = [dict(message) for message in messages[:-1]]
-        self._last = messages[-1]["content"]
-
-    def user(self, inputs: Mapping[str, Any]) -> str:
-        return self._last
-
-    def map_keys(self, inputs: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-        return ()
-
-    def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
-        if not text.strip():
-            raise JudgeOutputError(Reason.UNPARSEABLE, "the reply is empty", text)
-        return {"text": text}

@@ -24,7 +24,7 @@ def prompt_diff(judge: ItemJudge, prompts: Mapping[str, FittedPrompt]) -> str:
     Args:
         prompts: by predictor; one that the judge does not have is a ValueError.
     """
-    known = dict(judge.named_predictors())
+    known = judge.questions()
     parts: list[str] = []
     for name, prompt in prompts.items():
         if name not in known:

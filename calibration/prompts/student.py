@@ -98,7 +98,7 @@ def prompt_of(predict: dspy.Predict) -> FittedPrompt:
 
 def _reply(judge: ItemJudge, labels: Mapping[str, str]) -> Any:
     """Labels as the reply's JSON holds them: a grade as a number, a window's as a map."""
-    field = getattr(judge, judge.predictor).signature.output_fields[judge.output]
+    field = judge.question(judge.predictor).signature.output_fields[judge.output]
     is_map = keyed_by(field) is not None
     kind: TypeAdapter[Any] = TypeAdapter(
         get_args(field.annotation)[1] if is_map else field.annotation

@@ -79,7 +79,7 @@ class Trials:
         self._log_path = log
         self._log: NewFile | None = None
         self.candidates: dict[str, Candidate] = {}
-        self.student = Student(getattr(judge.deepcopy(), judge.predictor), self.answer)
+        self.student = Student(judge.deepcopy().question(judge.predictor), self.answer)
         self.default = self._candidate(self.student.judge)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trials:

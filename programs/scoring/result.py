@@ -28,6 +28,9 @@ class Result:
         self.folder = Path(folder)
         self.manifest: dict[str, Any] = read_manifest(self.folder)
 
+    def __repr__(self) -> str:
+        return f"Result({str(self.folder)!r}, n={self.n_judged:,}, n_unjudged={self.n_unjudged:,})"
+
     @cached_property
     def scores(self) -> list[ScoreRow]:
         """All score rows; `topic_id` "all" holds the means."""

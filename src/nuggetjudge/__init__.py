@@ -32,7 +32,15 @@ _HOMES = {
     "calibrate": ".calibration.session",
     "run": ".programs.run",
 }
-_FOLDERS = ("calibration", "judges", "metrics", "records", "backends", "programs")
+_FOLDERS = (
+    "calibration",
+    "judges",
+    "metrics",
+    "records",
+    "backends",
+    "programs",
+    "retrieval",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -41,3 +49,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_FOLDERS})

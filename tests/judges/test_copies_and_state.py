@@ -63,13 +63,16 @@ def test_instructions_survive_a_trip_through_json(case, model, twin_server):
 
 def test_demos_come_before_the_question_and_change_the_prompt_hash(case, model, twin_server):
     judge = case.make(model)
-    prompt = judge.prompt(case.predictor)
-    shown = dict.fromkeys(prompt.input_names, "shown input")
-    told = dict.fromkeys(prompt.output_names, "shown output")
-    getattr(judge, case.predictor).demos = [dspy.Example(**shown, **told)]
+    predict = getattr(judge, case.predictor)
+    predict.demos = []
+    before = judge.prompt(case.predictor).prompt_hash()
+    with dspy.context(trace=[]):
+        judge(**case.asked)
+        _, shown, told = dspy.settings.trace[-1]
+    predict.demos = [dspy.Example(**shown, **told)]
     judge(**case.asked)
     messages = twin_server.requests[-1].body["messages"]
     assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
-    assert "shown input" in messages[1]["content"]
-    assert json.loads(messages[2]["content"]) == told
-    assert judge.prompt(case.predictor).prompt_hash() != prompt.prompt_hash()
+    assert messages[1] == messages[3]
+    assert json.loads(messages[2]["content"]) == json.loads(json.dumps(dict(told)))
+    assert judge.prompt(case.predictor).prompt_hash() != before

@@ -175,6 +175,7 @@ def test_labels_without_order_have_the_gains_they_are_given_or_none(definition):
         ("name: grounded\n", "", "1: name: Field required"),
         ("  claim:", "  label:", "5: inputs: the name 'label' is taken"),
         ("  claim:", "  docid:", "5: inputs: the name 'docid' is taken"),
+        ("  claim:", "  demos:", "5: inputs: the name 'demos' is one of DSPy's own"),
         ("  claim:", "  copy:", "5: inputs: the name 'copy' is one of DSPy's own"),
         ("  claim:", "  class:", "5: inputs: the name 'class' is taken"),
         ("claim: a statement", 'claim: "a\\nb"', "6: inputs.claim: "),

@@ -1,0 +1,59 @@
+"""Whether a worked example fits the question that it is an example of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
+
+from ...backends.adapter import as_data
+from ...backends.errors import JudgeOutputError
+from ...backends.reply import ReplyFormat, keyed_by
+
+
+def check_demos(
+    name: str, signature: type[dspy.Signature], demos: Sequence[Mapping[str, Any]]
+) -> None:
+    """Raise ValueError for an example with a value that the signature has no place for.
+
+    A map of labels must have the keys of its input map. Fields may be missing, as DSPy has it, and
+    those that the signature does not know are not shown.
+    """
+    for i, demo in enumerate(demos):
+        try:
+            _check(signature, demo)
+        except JudgeOutputError as error:
+            raise ValueError(f"{name}.demos[{i}]: {error.detail}") from None
+        except ValueError as error:
+            raise ValueError(f"{name}.demos[{i}]: {error}") from None
+
+
+def _check(signature: type[dspy.Signature], demo: Mapping[str, Any]) -> None:
+    for name, field in signature.input_fields.items():
+        if (value := demo.get(name)) is not None:
+            _check_type(name, field.annotation, value)
+    told = {n: demo[n] for n in signature.output_fields if demo.get(n) is not None}
+    if not told:
+        return
+    for name in told:
+        source = keyed_by(signature.output_fields[name])
+        if source is not None and demo.get(source) is None:
+            raise ValueError(f"{name} has the keys of {source}, which is missing")
+    shown = signature
+    for name in signature.output_fields:
+        if name not in told:
+            shown = shown.delete(name)
+    form, text = ReplyFormat(shown), as_data(told, default=to_jsonable_python)
+    form.check(form.parse(text, None), demo, text)
+
+
+def _check_type(name: str, kind: Any, value: Any) -> None:
+    try:
+        TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, (name, *first["loc"])))
+        raise ValueError(f"{where}: {first['msg']}, got {str(first['input'])[:80]!r}") from None
