@@ -11,7 +11,7 @@ from ..records.judgements import Provenance
 from ..records.labels.cells import LabelKind
 from .base import Judge
 from .fitted.correction import Correction
-from .fitted.files import FittedPrompt, JudgeFile
+from .fitted.files import JudgeFile
 from .verdicts import Verdict
 
 
@@ -46,9 +46,7 @@ class ItemJudge(Judge):
     is_ordered: bool = True
     window: int = 1
     correction: Correction | None = None
-    fitted_on: frozenset[str] = frozenset()  # topics whose labels are in that file
-    fitted_prompts: Mapping[str, FittedPrompt] = {}  # of the judge file it was made with,
-    fitted_words: Mapping[str, float] | None = None  # and its word weights
+    fitted_words: Mapping[str, float] | None = None  # of the judge file it was made with
 
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
@@ -98,28 +96,12 @@ class ItemJudge(Judge):
         return found[0], provenance
 
     def fitted(self, state: JudgeFile) -> Self:
-        """A copy of this judge with the prompts and correction of a judge file.
+        """See Judge: with the correction and word weights of the file too.
 
-        Raises: ValueError if the file is of another judge, version or scale, or has cut-offs
-            for scores of another model.
+        Raises: ValueError, also for cut-offs for scores of another model.
         """
-        state.check(self.name, self.version, self.scale, self.model_name)
+        twin = super().fitted(state)
         state.check_scores(self.has_logprobs, self.window)
-        twin: Self = self.deepcopy()
-        questions = dict(twin.named_predictors())
-        for name, prompt in state.prompts.items():
-            if (predict := questions.get(name)) is None:
-                raise ValueError(f"it has a prompt for {name!r}, the judge asks {self.predictor}")
-            known = predict.signature.fields
-            for field in (field for demo in prompt.demos for field in demo):
-                if field not in known:
-                    raise ValueError(f"an example has {field!r}, wanted {', '.join(known)}")
-            asked = predict.signature.with_instructions(prompt.instructions)
-            asked.__name__ = predict.signature.__name__  # DSPy calls the new one StringSignature
-            predict.signature = asked
-            predict.demos = [dict(demo) for demo in prompt.demos]
-        twin.fitted_prompts = dict(state.prompts)
-        twin.fitted_on = self.fitted_on | set(state.fitted_on)
         twin.correction = state.correction
         if state.words is not None:
             twin.fitted_words = state.words
@@ -129,16 +111,6 @@ class ItemJudge(Judge):
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """The lexical score under fitted word weights. Raises: ValueError if it has none."""
         raise ValueError(f"the {self.name} judge has no lexical score to weight")
-
-    @property
-    def has_logprobs(self) -> bool:
-        """Whether its scores come from the token log-probabilities of the model."""
-        return self.backend is not None and self.backend.config.top_logprobs is not None
-
-    @property
-    def model_name(self) -> str:
-        """The model that answers, as its config names it; "" for DSPy's own LM."""
-        return self.backend.config.model if self.backend is not None else ""
 
     def _verdict(
         self, reply: Reply, key: str | None, item: Mapping[str, str], topic_id: str | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
@@ -19,12 +20,19 @@ class Kind(NamedTuple):
     Attributes:
         home: `module:Class`; "" for one that asks past the judges, of which only the model is set.
         is_windowed: takes several things in a call (`judges.NAME.window`).
-        labels_items: gives items labels, so that labels of people can fit it (`judges.NAME.state`).
+        labels_items: gives items labels, so that labels of people can fit it.
+        makes_lists: makes lists of texts, so that lists of people can.
     """
 
     home: str
     is_windowed: bool = False
     labels_items: bool = False
+    makes_lists: bool = False
+
+    @property
+    def can_be_fitted(self) -> bool:
+        """Whether it can be fitted, and loaded as a judge file has it (`judges.NAME.state`)."""
+        return self.labels_items or self.makes_lists
 
     def load(self) -> Any:
         """The class. Raises: ImportError, AttributeError if it is not there."""
@@ -32,28 +40,34 @@ class Kind(NamedTuple):
         return getattr(importlib.import_module(module), name)
 
 
-def _ours(home: str, *, is_windowed: bool = False, labels_items: bool = False) -> Kind:
-    return Kind(f"{__package__}.{home}", is_windowed, labels_items)
+def _ours(
+    home: str,
+    *,
+    is_windowed: bool = False,
+    labels_items: bool = False,
+    makes_lists: bool = False,
+) -> Kind:
+    return Kind(f"{__package__}.{home}", is_windowed, labels_items, makes_lists)
 
 
 BUILT_IN = {
-    "nuggetizer": _ours("makers.nuggetizer:Nuggetizer", is_windowed=True),
-    "importance": _ours("importance:NuggetImportance", is_windowed=True),
+    "nuggetizer": _ours("makers.nuggetizer:Nuggetizer", is_windowed=True, makes_lists=True),
     "assigner": _ours("assigner:NuggetAssigner", is_windowed=True, labels_items=True),
     "support": _ours("support:SupportJudge", labels_items=True),
     "relevance": _ours("relevance:RelevanceJudge", labels_items=True),
     "item": _ours("own:OwnJudge"),
-    "subquestions": _ours("makers.subquestions:SubQuestionGenerator"),
+    "subquestions": _ours("makers.subquestions:SubQuestionGenerator", makes_lists=True),
     "answerability": _ours(
         "answerability:AnswerabilityGrader", is_windowed=True, labels_items=True
     ),
     "request": _ours("makers.request:RequestWriter"),
     "decontextualizer": _ours("makers.decontextualizer:Decontextualizer"),
-    "keypoint_extractor": _ours("makers.keypoint_extractor:KeyPointExtractor"),
+    "keypoint_extractor": _ours("makers.keypoint_extractor:KeyPointExtractor", makes_lists=True),
     "keypoint_merger": _ours("makers.keypoint_merger:KeyPointMerger"),
     "keypoint_filter": _ours("keypoint_filter:KeyPointFilter"),
     "entailment": _ours("entailment:EntailmentJudge", is_windowed=True, labels_items=True),
-    "claim_extractor": _ours("makers.claim_extractor:ClaimExtractor"),
+    "importance": _ours("importance:NuggetImportance", is_windowed=True, labels_items=True),
+    "claim_extractor": _ours("makers.claim_extractor:ClaimExtractor", makes_lists=True),
     "claim": _ours("claim:ClaimJudge", is_windowed=True),
     "question_scorer": _ours("makers.question_scorer:QuestionScorer"),
     "question_evolver": _ours("makers.question_evolver:QuestionEvolver"),
@@ -78,6 +92,7 @@ def kind_of(name: str) -> Kind | None:
     for entry in entry_points(group=GROUP, name=name):
         from .base import Judge
         from .items import ItemJudge
+        from .makers.lists import ListMaker
 
         try:
             found = entry.load()
@@ -88,7 +103,8 @@ def kind_of(name: str) -> Kind | None:
             raise InputError(f"judge {name}: {entry.value} is no class of judges")
         labels_items = issubclass(found, ItemJudge)
         home = f"{entry.module}:{entry.attr}"
-        return Kind(home, labels_items and found.listed is not None, labels_items)
+        is_windowed = labels_items and found.listed is not None
+        return Kind(home, is_windowed, labels_items, issubclass(found, ListMaker))
     return None
 
 
@@ -103,9 +119,16 @@ def item_judges() -> list[str]:
 
     One of another package that cannot be loaded is left out.
     """
-    found = []
+    return [name for name, kind in _loadable() if kind.labels_items]
+
+
+def list_makers() -> list[str]:
+    """The judges that make lists which people's can fit, by name; left out as above."""
+    return [name for name, kind in _loadable() if kind.makes_lists]
+
+
+def _loadable() -> Iterator[tuple[str, Kind]]:
     for name in judge_names():
         with suppress(InputError):
-            if (kind := kind_of(name)) is not None and kind.labels_items:
-                found.append(name)
-    return found
+            if (kind := kind_of(name)) is not None:
+                yield name, kind

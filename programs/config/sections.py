@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ...backends.config import BatchConfig, ModelConfig
-from ...judges.table import BUILT_IN, item_judges, kind_of
+from ...judges.table import BUILT_IN, item_judges, kind_of, list_makers
 from ...records.reading.config_paths import InputPath, InputPattern, beside
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
@@ -334,8 +334,8 @@ class Config(_Section):
                 raise ValueError(f"judges.{name}.window: it judges one thing at a time")
             if judge.grades is not None and name != "assigner":
                 raise ValueError(f"judges.{name}.grades: only the assigner has a choice of grades")
-            if judge.state is not None and not (kind.labels_items or name == "item"):
-                known = ", ".join((*item_judges(), "item"))
+            if judge.state is not None and not (kind.can_be_fitted or name == "item"):
+                known = ", ".join((*item_judges(), "item", *list_makers()))
                 raise ValueError(f"judges.{name}.state: only {known} can be fitted")
             if judge.model != "default" and judge.model not in self.models:
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
