@@ -71,7 +71,7 @@ class Making:
         self, gateway: Gateway, tried: Tried, inputs: Mapping[str, Any], replicate: int = 0
     ) -> Answer:
         """All calls that one list takes; one that gave nothing is the last."""
-        judge, noting = self._judge.deepcopy(), _Noting(gateway)
+        judge, noting = self._judge.deepcopy(), Noting(gateway)
         set_prompt(getattr(judge, judge.predictor), tried.prompt)
         judge.backend, judge.replicate = noting, replicate
         try:
@@ -87,13 +87,17 @@ def key_of(inputs: Mapping[str, Any]) -> str:
     return json.dumps(inputs, sort_keys=True)
 
 
-class _Noting:
-    """A backend that notes what was asked of another, and what it replied."""
+class Noting:
+    """A backend that notes what was asked of another, and what it replied.
+
+    Attributes:
+        calls: those that gave a reply, in order. asked: the inputs of the last that gave none.
+    """
 
     def __init__(self, backend: Backend) -> None:
         self.config, self.budget = backend.config, backend.budget
         self.calls: list[Call] = []
-        self.asked: dict[str, Any] = {}  # of the last call that gave nothing
+        self.asked: dict[str, Any] = {}
         self._backend = backend
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:

@@ -79,6 +79,14 @@ class Optimised:
     stopped_by: str
     calls: int
 
+    def check_tried(self, n_kept: int) -> None:
+        """Raise JudgeError (budget) if no prompt but the judge's own was scored on all of dev."""
+        if self.stopped_by and self.n_candidates < 2:
+            from ...backends.errors import JudgeError
+
+            what = "the search ended before a new prompt was scored on all of dev"
+            raise JudgeError(Reason.BUDGET, f"{what}; {n_kept} calls were kept to test it on")
+
 
 def optimise(
     judge: ItemJudge,
