@@ -1,4 +1,4 @@
-"""A model that lists what is stamped green once it is told to, or shown how; and texts so stamped."""
+"""A model that lists what is stamped green once it is told to, or shown how; and such texts."""
 
 from __future__ import annotations
 
