@@ -11,7 +11,9 @@ from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.calibration.lists.examples import ListExample
 from nuggetjudge.calibration.lists.matching import Match, Matcher
 from nuggetjudge.judges import EntailmentJudge, NuggetAssigner, RelevanceJudge, SupportJudge
-from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.metrics.lists import list_scores
+from nuggetjudge.records.nuggets import read_nugget_banks
+from nuggetjudge.records.reading.problems import InputError, Problems
 
 A, B, C = (fact(0, n) for n in range(3))
 EXAMPLE = ListExample({"topic_id": "t"}, {"question": "Why?", "passages": ["x"]}, (A, B))
@@ -89,3 +91,24 @@ def test_a_judge_that_looks_for_nothing_in_a_text_cannot_match():
     without = ListExample({"topic_id": "t"}, {"report": "x", "n": 3}, (A,))
     with pytest.raises(InputError, match="asked with a question, which these lists do not have"):
         Matcher(NuggetAssigner("lexical")).check(without)
+
+
+def test_lists_of_one_topic_share_items_and_those_of_two_topics_none(shared_data):
+    """Nuggets that a model made on its own, against those of the assessors."""
+    made, wanted = (
+        read_nugget_banks(shared_data / name, Problems())
+        for name in ("rag24_auto_nuggets/nuggets_mistral.jsonl", "rag24_e2e/nuggets_nist.jsonl")
+    )
+    topics = sorted(made.keys() & wanted.keys())
+
+    def mean_f1(other):
+        values = []
+        for i, topic in enumerate(topics):
+            own = tuple(n.text for n in wanted[topic].nuggets)
+            texts = [n.text for n in made[topics[i - other]].nuggets]
+            found = match(Matcher(), texts, ListExample({"topic_id": topic}, {}, own))
+            values.append(list_scores(found.made, found.wanted).f1.value)
+        return sum(values) / len(values)
+
+    assert mean_f1(0) > 0.1
+    assert mean_f1(1) == 0

@@ -124,9 +124,7 @@ def test_sub_questions_are_fitted_and_matched_by_a_judge(calibrate, judge, serve
         "gepa", "--match", "entailment", "--out", "subquestions.json", "--diff", name="subquestions"
     )
     assert ran.code == 0, ran.err
-    assert (
-        "subquestions by openai/mock, method gepa, chosen by f1, matched by entailment" in ran.out
-    )
+    assert "method gepa, chosen by f1, matched by entailment by openai/mock" in ran.out
     assert "It helped: F1 is higher on topics that the fit never saw." in ran.out
     assert "+Go by the colour of the stamp" in ran.out
     assert any("key_point" in input_of(r.body) for r in server.requests if schema_of(r.body))
@@ -171,9 +169,9 @@ def test_what_people_call_vital_fits_importance(judge, tmp_path):
 
 
 def test_the_budget_holds_and_the_test_lists_are_paid_for(calibrate, server):
-    flags = ("--match", "entailment", "--max-calls", "320", "--json")
-    (report,) = calibrate("gepa", *flags).rows
-    assert len(server.requests) <= 320
+    flags = ("--match", "entailment", "--max-calls", "140", "--json")
+    (report,) = calibrate("bootstrap", "--option", "num_candidate_programs=6", *flags).rows
+    assert len(server.requests) <= 140
     assert report["optimiser"]["stopped_by"] == "budget"
     assert (report["n_unjudged"], report["n_unmatched"], report["n_test"]) == (0, 0, 4)
 
@@ -272,5 +270,4 @@ def test_nuggets_of_real_topics_are_fitted_to_those_of_the_assessors(
     (report,) = ran.rows
     assert (report["n_lists"], report["n_test"]) == (12, 5)
     recall = report["figures"]["recall"]
-    assert recall["verdict"] == "better"
-    assert 0 < recall["before"]["value"] < recall["after"]["value"] < 1
+    assert recall["after"]["value"] > recall["before"]["value"] + 0.1
