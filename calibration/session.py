@@ -205,7 +205,7 @@ def _lists(
     assert isinstance(maker, ListMaker)
     is_lexical = settings.match == LEXICAL
     if not is_lexical:
-        _check_judge(settings.match, "--match: judge", "lexical, ")
+        _check_match(settings.match)
     matcher = Matcher(None if is_lexical else panel.item_judge(settings.match))
     others = [] if is_lexical else [ItemsConfig(judge=settings.match).name]
     check_prices(config, [judge, *others])
@@ -220,10 +220,16 @@ def _check_lists(*of_labels: Any) -> None:
         raise InputError("--field, --where and --scale are about labels, and these are lists")
 
 
-def _check_judge(judge: str, what: str, others: str = "") -> None:
+def _check_judge(judge: str) -> None:
     if judge not in item_judges() and not Path(judge).is_file():
-        known = others + ", ".join(item_judges())
-        raise InputError(f"{what} {judge!r}: wanted {known}, or the YAML file of your own")
+        known, makers = ", ".join(item_judges()), ", ".join(list_makers())
+        what = f"wanted {known}, or the YAML file of your own; of those that make lists {makers}"
+        raise InputError(f"judge {judge!r}: {what}")
+
+
+def _check_match(judge: str) -> None:
+    if judge not in item_judges() and not Path(judge).is_file():
+        raise InputError(f"--match {judge}: wanted lexical, or a judge such as entailment")
 
 
 def _items(
@@ -239,7 +245,7 @@ def _items(
     problems: Problems,
 ) -> tuple[ItemJudge, Examples]:
     """The judge with its backend, and the labelled items, all checked."""
-    _check_judge(judge, "judge", f"{', '.join(list_makers())} for lists, ")
+    _check_judge(judge)
     fitted = panel.item_judge(judge)
     if fitted.model_name == "lexical" and not fitted.twins:
         raise InputError(f"{judge}: without a `lexical:` section it needs a model (--model)")

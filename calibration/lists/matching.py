@@ -55,7 +55,7 @@ class Matcher:
         sought = [name for name in judge.inputs if name not in (judge.source, "question")]
         if judge.source is None or len(sought) != 1:
             what = f"the {judge.name} judge does not look for one text in another"
-            raise InputError(f"--match {judge.name}: {what}; wanted lexical, entailment, ...")
+            raise InputError(f"--match {judge.name}: {what}; take lexical or entailment")
         self._sought = sought[0]
         labels = judge.correction.labels if judge.correction is not None else None
         self._best = (labels or judge.scale)[-1]

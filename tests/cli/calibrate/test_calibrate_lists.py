@@ -229,7 +229,7 @@ def test_a_dry_run_counts_the_judge_and_who_matches(calibrate, server):
     [
         ("few-shot", ("--scale", "no,yes"), "are about labels, and these are lists"),
         ("few-shot", ("--match", "relevance"), "does not look for one text in another"),
-        ("few-shot", ("--match", "nobody"), "--match: judge 'nobody': wanted lexical, assigner"),
+        ("few-shot", ("--match", "nobody"), "--match nobody: wanted lexical, or a judge such as"),
         ("few-shot", ("--folds", "2"), "folds are for methods that fit numbers"),
         ("few-shot", ("--objective", "kappa"), "lists are chosen by f1"),
         ("few-shot", ("--method", "threshold"), "makes lists, which no cut corrects; wanted one"),
