@@ -25,7 +25,8 @@ def list_scores(made: Sequence[bool | None], wanted: Sequence[bool | None]) -> L
 
     Args:
         made: one per made item: whether the wanted list states it; None = not judged.
-        wanted: one per wanted item: whether the made list states it; None = not judged.
+        wanted: one per wanted item: whether the made list states it; None = not judged. An empty
+            list states nothing: give it a False for each.
 
     Returns: precision, the share of `made` that is stated, recall, that of `wanted`, both over the
         judged items, and their harmonic mean. The bounds take items that were not judged as not
@@ -40,8 +41,6 @@ def list_scores(made: Sequence[bool | None], wanted: Sequence[bool | None]) -> L
     if not wanted:
         raise ValueError("the wanted list is empty, so that recall is undefined")
     precision, recall = _share(made), _share(wanted)
-    if not made:
-        recall = Value(0.0, len(wanted), 0, 0.0, 0.0)
     return ListScores(precision, recall, key_point_f1(recall, precision))
 
 

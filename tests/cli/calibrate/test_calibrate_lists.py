@@ -136,18 +136,32 @@ def test_sub_questions_are_fitted_and_matched_by_a_judge(calibrate, judge, serve
     assert "which would be tested on" in other.err
 
 
-def test_a_list_of_several_calls_is_shown_call_by_call(calibrate, tmp_path):
+def test_each_call_that_made_a_good_list_may_be_a_worked_example(calibrate, tmp_path):
     """Two passages, one a call: the second call is shown the list of the first."""
     ran = calibrate(
         *("bootstrap", "--set", "judges.nuggetizer.window=1", "--out", "n.json"),
-        *("--option", "max_labeled_demos=1"),
+        *("--option", "max_labeled_demos=0", "--option", "num_candidate_programs=4"),
     )
     assert ran.code == 0, ran.err
-    demos = json.loads((tmp_path / "n.json").read_text(encoding="utf-8"))["prompts"]["update"][
-        "demos"
-    ]
+    file = json.loads((tmp_path / "n.json").read_text(encoding="utf-8"))
+    demos = file["prompts"]["update"]["demos"]
     assert demos
-    assert {len(demo["passages"]) for demo in demos} <= {1, 2}
+    for demo in demos:
+        assert len(demo["passages"]) == 1
+        assert demo["updated"][: len(demo["nuggets"])] == demo["nuggets"]
+
+
+def test_threads_change_neither_what_is_asked_nor_what_is_found(calibrate, server, tmp_path):
+    found, asked = [], []
+    for threads in (1, 8):
+        server.clear()
+        cache, out = tmp_path / f"cache{threads}", tmp_path / f"{threads}.json"
+        flags = ("--set", f"run.concurrency={threads}", "--set", f"run.cache={cache}")
+        assert calibrate("gepa", *flags, "--match", "entailment", "--out", out).code == 0
+        found.append(out.read_bytes())
+        asked.append(sorted(json.dumps(r.body, sort_keys=True) for r in server.requests))
+    assert found[0] == found[1]
+    assert asked[0] == asked[1]
 
 
 def test_what_people_call_vital_fits_importance(judge, tmp_path):
