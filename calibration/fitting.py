@@ -17,17 +17,17 @@ from ..backends.loop import run_sync
 from ..judges import ItemJudge, JudgeFile, Verdict
 from ..judges.calls import calls, judge_items
 from ..judges.fitted.correction import Correction
-from ..judges.fitted.files import FittedPrompt
 from ..judges.lexical.overlap import word_weights
 from ..metrics.bootstrap import resampling
 from ..records.judgements import Reason
 from ..records.labels.cells import Cell
 from ..records.reading.problems import InputError
+from .described import described, judge_file
 from .examples import Example, Examples, of_topics
 from .fits import FIT_METHODS, FitMethod, fit, score_of
 from .report import Tested, report_of
 from .settings import ALL_METHODS, PROMPT_METHODS, Settings, coded_objective, objective_of
-from .split import Split, split_topics, topic_folds
+from .split import Split, check_unseen, split_topics, topic_folds
 from .threshold import objective_named
 from .topic import add_topics
 
@@ -119,11 +119,7 @@ def splits_of(judge: ItemJudge, examples: Examples, settings: Settings) -> list[
         raise InputError("folds are for methods that fit numbers; a prompt is fitted once")
     else:
         splits = topic_folds(examples.topics, settings.folds, seed=settings.seed)
-    if seen := sorted(judge.fitted_on & {topic for split in splits for topic in split.test}):
-        what = f"the judge's file was fitted to labels of {seen[0]}"
-        more = f" and {len(seen) - 1} more topics" if len(seen) > 1 else ""
-        how = "take the split (seed) that it was fitted with, labels of other topics, or no state"
-        raise InputError(f"{what}{more}, which would be tested on; {how}")
+    check_unseen(judge.fitted_on, splits)
     return splits
 
 
@@ -154,7 +150,7 @@ class _Fitting:
         report = report_of(
             self._judge, self._examples, self._settings, splits, test, self._asked.unjudged
         )
-        return Calibration(_described(file, report, self._judge, self._settings), report)
+        return Calibration(described(file, report, self._judge, self._settings), report)
 
     def _fit(self, topics: Iterable[str]) -> _Fit:
         """A judge file fitted to these topics."""
@@ -166,7 +162,7 @@ class _Fitting:
             and self._judge.source
         ):
             words = word_weights(item.inputs[self._judge.source] for item in items)
-            scorer = self._raw.fitted(_file(self._raw, words=words))
+            scorer = self._raw.fitted(judge_file(self._raw, words=words))
             verdicts = judged(scorer, self._examples.items, self._settings).verdicts
         known = [item for item in items if item.cell in verdicts]
         if not known:
@@ -182,7 +178,7 @@ class _Fitting:
             scale=self._examples.scale,
             objective=coded_objective(objective, self._examples.scale),
         )
-        return _Fit(_file(self._raw, words=words, correction=correction), verdicts)
+        return _Fit(judge_file(self._raw, words=words, correction=correction), verdicts)
 
     def _test(self, split: Split, fit: _Fit) -> tuple[Tested, JudgeFile]:
         """Both judges on the test topics; the file with what it learnt of them (method topic)."""
@@ -238,7 +234,7 @@ def _with_prompts(
     found = _searched(judge, train, dev, settings, prompt_model, log, n_kept)
     is_new = found.prompts[judge.predictor] != prompt_of(judge.question(judge.predictor))
     # Cuts that were fitted to the scores of one prompt say nothing of those of another.
-    file = _file(judge, prompts=found.prompts, correction=None if is_new else judge.correction)
+    file = judge_file(judge, prompts=found.prompts, correction=None if is_new else judge.correction)
     after, lost, _ = judged(judge.fitted(file), test, settings)
     both = [item for item in test if item.cell in before and item.cell in after]
     tested = Tested(
@@ -253,7 +249,7 @@ def _with_prompts(
     }
     report["optimiser"]["correction_dropped"] = file.correction != judge.correction
     diff = prompt_diff(judge, found.prompts)
-    return Calibration(_described(file, report, judge, settings), report, diff)
+    return Calibration(described(file, report, judge, settings), report, diff)
 
 
 def _searched(
@@ -280,9 +276,7 @@ def _searched(
         threads=settings.concurrency,
         keep_calls=n_kept,
     )
-    if found.stopped_by and found.n_candidates < 2:  # the judge's own prompt at most
-        what = "the search ended before a new prompt was scored on all of dev"
-        raise JudgeError(Reason.BUDGET, f"{what}; {n_kept} calls were kept to test it on")
+    found.check_tried(n_kept)
     return found
 
 
@@ -308,39 +302,3 @@ def _draw_few(items: Sequence[Example], settings: Settings) -> tuple[list[Exampl
         most = min(settings.topic_labels, len(own) // 2)
         few.update(own[i] for i in rng.permutation(len(own))[:most])
     return [i for i in items if i.cell in few], [i for i in items if i.cell not in few]
-
-
-def _file(
-    judge: ItemJudge,
-    *,
-    prompts: Mapping[str, FittedPrompt] | None = None,
-    words: Mapping[str, float] | None = None,
-    correction: Correction | None = None,
-) -> JudgeFile:
-    return JudgeFile(
-        judge=judge.name,
-        version=judge.version,
-        scale=tuple(judge.scale),
-        model=judge.model_name,
-        logprobs=judge.has_logprobs,
-        window=judge.window,
-        prompts=dict(prompts) if prompts is not None else dict(judge.fitted_prompts),
-        words=dict(words) if words is not None else None,
-        correction=correction,
-    )
-
-
-def _described(
-    file: JudgeFile, report: Mapping[str, Any], judge: ItemJudge, settings: Settings
-) -> JudgeFile:
-    """The file with how it came about; curves stay in the report, and so do the requests sent,
-    of which a search that goes on from the cache has fewer."""
-    kept = {name: value for name, value in report.items() if name != "probabilities"}
-    if "optimiser" in kept:
-        kept["optimiser"] = {n: v for n, v in kept["optimiser"].items() if n != "calls"}
-    parts = ["train", "dev"]
-    if settings.folds is not None or (settings.method == "topic" and settings.topic_labels):
-        parts.append("test")  # whose labels reached the file, though not the figures
-    seen = {topic for split in report["topics"] for part in parts for topic in split[part]}
-    fitted_on = tuple(sorted(judge.fitted_on | seen))
-    return file.model_copy(update={"fitted": kept, "fitted_on": fitted_on})

@@ -10,12 +10,13 @@ from ..judges import ItemJudge
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.sections import DataConfig
 from ..programs.inputs.collection import load_collection
-from ..records.labels.cells import Cell, LabelFile
+from ..records.labels.cells import Cell, Cells, LabelFile
 from ..records.labels.items import item_lines, read_items
 from ..records.labels.kinds import file_kind
 from ..records.labels.label_rows import KEY_FIELDS, labels_of_rows
 from ..records.labels.labels import read_labels
 from ..records.labels.run_names import run_aliases
+from ..records.nuggets import read_nugget_banks
 from ..records.passages import read_passages
 from ..records.reading.fields import Line, read_lines, shorten
 from ..records.reading.problems import InputError, Problems
@@ -58,6 +59,8 @@ def labels_and_texts(
     is_rows = bool(fields) or _is_rows(path)
     if is_rows:
         labels, texts = _of_rows(path, judge, problems, fields, where, scale)
+    elif judge.name == "importance" and file_kind(path) == "nuggets":
+        labels, texts = _of_banks(path, judge, problems, where)
     else:
         labels = read_labels(path, problems, where)
         problems.raise_errors()
@@ -120,6 +123,23 @@ def _of_rows(
                 problems.error(path, item.line, "text_differs", f"{what}, wanted one text")
     problems.raise_errors()
     return labels, texts
+
+
+def _of_banks(
+    path: Path, judge: ItemJudge, problems: Problems, where: Mapping[str, Sequence[str]]
+) -> tuple[LabelFile, dict[Cell, Texts]]:
+    """How important each nugget of a file is, by topic and nugget."""
+    if where:
+        raise InputError(f"{path}: --where chooses among labels, and these are lists of nuggets")
+    cells = Cells(problems)
+    texts: dict[Cell, Texts] = {}
+    for number, bank in enumerate(read_nugget_banks(path, problems).values(), 1):
+        for nugget in bank.nuggets:
+            cell = (bank.topic_id, nugget.id)
+            cells.add(path, number, cell, nugget.importance and nugget.importance.value)
+            texts[cell] = {"question": bank.query, "nugget": nugget.text}
+    problems.raise_errors()
+    return cells.file("other", judge.scale, judge.key), texts
 
 
 def _check_fields(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..judges import ItemJudge
+from ..judges.base import Judge
 from ..judges.calls import calls
 from ..programs.engine.estimates import Estimate
 from ..programs.engine.panel import Panel
@@ -45,7 +46,7 @@ def ask_what_it_asks(
         of_topics(examples.items, part) for part in (split.train, split.dev, split.test)
     )
     t, d = (len(calls(judge, part)) for part in (train, dev))
-    most = _search_checked(judge, settings, t, d)
+    most = search_checked(judge, settings, t, d)
     panel.part = TEST
     judged(judge, test, settings)
     judged(judge, test, settings)
@@ -54,15 +55,15 @@ def ask_what_it_asks(
     return most / (t + d)
 
 
-def _search_checked(judge: ItemJudge, settings: Settings, t: int, d: int) -> int:
+def search_checked(judge: Judge, settings: Settings, t: int, d: int) -> int:
     """As `search_calls`. Raises: InputError for what the search itself would refuse."""
-    from .prompts.optimisers import NO_PROMPT, checked_options
+    from .prompts.optimisers import NO_PROMPT, checked_options, is_of_lists
 
     method = settings.method
     try:
         if judge.model_name == "lexical":
             raise ValueError(f"--method {method} {NO_PROMPT}")
-        checked_options(method, settings.options, t)
+        checked_options(method, settings.options, t, is_of_lists(judge))
     except (ValueError, ModuleNotFoundError) as error:
         raise InputError(f"{method}: {error}") from None
     return search_calls(method, settings.options, t, d)

@@ -13,7 +13,8 @@ from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import ItemJudge, JudgeFile
 from ..judges.fitted.files import FORMAT
-from ..judges.table import item_judges
+from ..judges.makers.lists import ListMaker
+from ..judges.table import item_judges, list_makers
 from ..programs.config.reading import load_config
 from ..programs.config.sections import Config, ItemsConfig
 from ..programs.engine.estimates import Estimate
@@ -25,7 +26,11 @@ from ..records.reading.problems import InputError, Problems
 from ..records.writing.files import rename, write_file, writing
 from .examples import Examples, read_examples
 from .fitting import Calibration, fitted_and_tested
-from .plan import ask_what_it_asks, scaled
+from .lists.examples import ListExamples, read_list_examples
+from .lists.fitting import lists_fitted_and_tested
+from .lists.matching import LEXICAL, Matcher
+from .lists.plan import make_what_it_makes
+from .plan import SEARCH, ask_what_it_asks, scaled
 from .settings import PROMPT_METHODS, Settings
 
 _SETTINGS = {field.name for field in dataclasses.fields(Settings)} - {"method"}
@@ -96,8 +101,9 @@ def calibrate_file(
 
     Args:
         labels: see `examples.read_examples`, as are fields, where and scale.
-        judge: assigner, support, relevance, answerability, entailment, or the YAML file of a
-            judge of your own.
+        judge: assigner, support, relevance, answerability, entailment, importance, or the YAML
+            file of a judge of your own; nuggetizer, subquestions, keypoint_extractor,
+            claim_extractor, whose labels are lists that people made (`read_list_examples`).
         config: models, the judge's section (a `state` is where the fit goes on from), what the
             run may spend, and where topics, runs, passages and nuggets are.
         out: the judge file to write; None: none is written. What a prompt method tried goes to
@@ -111,17 +117,20 @@ def calibrate_file(
     problems = problems if problems is not None else Problems()
     _check_out(out)
     log = log_of(out) if settings.method in PROMPT_METHODS else None
-    with _judge_and_labels(
-        labels, judge, config, settings, fields, where, scale, limit, problems
-    ) as (panel, fitted, examples):
+    part = part_of(log) if log is not None else None
+    with _opened(config) as panel:
         writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
-        found = fitted_and_tested(
-            fitted,
-            examples,
-            settings,
-            prompt_model=writer,
-            log=part_of(log) if log is not None else None,
-        )
+        if judge in list_makers():
+            _check_lists(fields, where, scale)
+            maker, lists, matcher = _lists(panel, labels, judge, config, settings, limit, problems)
+            found = lists_fitted_and_tested(
+                maker, lists, settings, matcher, prompt_model=writer, log=part
+            )
+        else:
+            fitted, examples = _items(
+                panel, labels, judge, config, settings, fields, where, scale, limit, problems
+            )
+            found = fitted_and_tested(fitted, examples, settings, prompt_model=writer, log=part)
     source = {"file": labels.name, "sha256": hashlib.sha256(labels.read_bytes()).hexdigest()}
     report = {**found.report, "labels": source}
     file = found.file.model_copy(update={"fitted": {**found.file.fitted, "labels": source}})
@@ -152,17 +161,79 @@ def plan_file(
 
     def ask(alone: Config, panel: Panel) -> None:
         nonlocal often
-        with _judge_and_labels(
-            labels, judge, alone, settings, fields, where, scale, limit, problems, panel=panel
-        ) as (_, fitted, examples):
-            often = ask_what_it_asks(panel, fitted, examples, settings)
+        with _opened(alone, panel):
+            if judge in list_makers():
+                _check_lists(fields, where, scale)
+                lists = _lists(panel, labels, judge, alone, settings, limit, problems)
+                often = make_what_it_makes(panel, *lists, settings)
+            else:
+                items = _items(
+                    panel, labels, judge, alone, settings, fields, where, scale, limit, problems
+                )
+                often = ask_what_it_asks(panel, *items, settings)
 
     found = rehearse(config.here(), ask)
-    return [*found[:-1], scaled(found[-1], often)]
+    return [scaled(row, often) if row.judge.endswith(SEARCH) else row for row in found]
 
 
 @contextmanager
-def _judge_and_labels(
+def _opened(config: Config, panel: Panel | None = None) -> Iterator[Panel]:
+    """The judges of a config, or those that are open already; closed in the end."""
+    cache = None
+    if panel is None:
+        cache = open_cache(config)
+        panel = Panel(config.here(), cache=cache, budget=budget_of(config))
+    try:
+        yield panel
+    finally:
+        run_sync(panel.aclose())
+        if cache is not None:
+            cache.close()
+
+
+def _lists(
+    panel: Panel,
+    labels: Path,
+    judge: str,
+    config: Config,
+    settings: Settings,
+    limit: int | None,
+    problems: Problems,
+) -> tuple[ListMaker, ListExamples, Matcher]:
+    """The judge that makes lists, people's lists, and who matches them, all checked."""
+    maker = panel[judge]
+    assert isinstance(maker, ListMaker)
+    is_lexical = settings.match == LEXICAL
+    if not is_lexical:
+        _check_match(settings.match)
+    matcher = Matcher(None if is_lexical else panel.item_judge(settings.match))
+    others = [] if is_lexical else [ItemsConfig(judge=settings.match).name]
+    check_prices(config, [judge, *others])
+    lists = read_list_examples(labels, maker, config, problems, limit=limit, seed=settings.seed)
+    matcher.check(lists.items[0])
+    return maker, lists, matcher
+
+
+def _check_lists(*of_labels: Any) -> None:
+    """Refuse what is said of labels, where there are lists."""
+    if any(of_labels):
+        raise InputError("--field, --where and --scale are about labels, and these are lists")
+
+
+def _check_judge(judge: str) -> None:
+    if judge not in item_judges() and not Path(judge).is_file():
+        known, makers = ", ".join(item_judges()), ", ".join(list_makers())
+        what = f"wanted {known}, or the YAML file of your own; of those that make lists {makers}"
+        raise InputError(f"judge {judge!r}: {what}")
+
+
+def _check_match(judge: str) -> None:
+    if judge not in item_judges() and not Path(judge).is_file():
+        raise InputError(f"--match {judge}: wanted lexical, or a judge such as entailment")
+
+
+def _items(
+    panel: Panel,
     labels: Path,
     judge: str,
     config: Config,
@@ -172,41 +243,25 @@ def _judge_and_labels(
     scale: Mapping[str, str] | None,
     limit: int | None,
     problems: Problems,
-    panel: Panel | None = None,
-) -> Iterator[tuple[Panel, ItemJudge, Examples]]:
-    """The judge with its backend, and the labelled items, all checked; closed in the end.
-
-    Args:
-        panel: judges that are open already; None: those of the config.
-    """
-    if judge not in item_judges() and not Path(judge).is_file():
-        known = ", ".join(item_judges())
-        raise InputError(f"judge {judge!r}: wanted {known}, or the YAML file of your own")
-    cache = None
-    if panel is None:
-        cache = open_cache(config)
-        panel = Panel(config.here(), cache=cache, budget=budget_of(config))
-    try:
-        fitted = panel.item_judge(judge)
-        if fitted.model_name == "lexical" and not fitted.twins:
-            raise InputError(f"{judge}: without a `lexical:` section it needs a model (--model)")
-        check_prices(config, [ItemsConfig(judge=judge).name])
-        examples = read_examples(
-            labels,
-            fitted,
-            problems,
-            data=config.data,
-            fields=fields,
-            where=where,
-            scale=scale,
-            limit=limit,
-            seed=settings.seed,
-        )
-        yield panel, fitted, examples
-    finally:
-        run_sync(panel.aclose())
-        if cache is not None:
-            cache.close()
+) -> tuple[ItemJudge, Examples]:
+    """The judge with its backend, and the labelled items, all checked."""
+    _check_judge(judge)
+    fitted = panel.item_judge(judge)
+    if fitted.model_name == "lexical" and not fitted.twins:
+        raise InputError(f"{judge}: without a `lexical:` section it needs a model (--model)")
+    check_prices(config, [ItemsConfig(judge=judge).name])
+    examples = read_examples(
+        labels,
+        fitted,
+        problems,
+        data=config.data,
+        fields=fields,
+        where=where,
+        scale=scale,
+        limit=limit,
+        seed=settings.seed,
+    )
+    return fitted, examples
 
 
 def write_judge_file(path: Path, file: JudgeFile) -> None:

@@ -31,6 +31,8 @@ class Settings:
             most; the figures rest on the others.
         weigh_words: whether the lexical score weighs words by how rare they are in the training
             topics' texts.
+        match: who says what of two lists is stated in the other, of judges that make lists:
+            lexical, or a judge of items.
         options: of the optimiser.
     """
 
@@ -40,6 +42,7 @@ class Settings:
     folds: int | None = None
     topic_labels: int = 10
     weigh_words: bool = True
+    match: str = "lexical"
     seed: int = 0
     resamples: int = RESAMPLES
     level: float = LEVEL

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from ..records.reading.problems import InputError
 
 SHARES = (0.4, 0.2, 0.4)  # of the topics: train, dev, test
 
@@ -58,6 +60,15 @@ def topic_folds(topics: Sequence[str], n_folds: int, *, seed: int = 0) -> list[S
         raise ValueError(f"wanted 2 to {len(names)} folds, one topic each at least, got {n_folds}")
     folds = [names[i::n_folds] for i in range(n_folds)]
     return [Split(tuple(sorted(set(names) - set(fold))), (), tuple(sorted(fold))) for fold in folds]
+
+
+def check_unseen(fitted_on: Iterable[str], splits: Iterable[Split]) -> None:
+    """Raise InputError if a judge was fitted before on topics that it would be tested on."""
+    if seen := sorted({topic for split in splits for topic in split.test}.intersection(fitted_on)):
+        what = f"the judge's file was fitted to labels of {seen[0]}"
+        more = f" and {len(seen) - 1} more topics" if len(seen) > 1 else ""
+        how = "take the split (seed) that it was fitted with, labels of other topics, or no state"
+        raise InputError(f"{what}{more}, which would be tested on; {how}")
 
 
 def _drawn(topics: Sequence[str], seed: int) -> list[str]:

@@ -35,25 +35,31 @@ NAMES = {
     "quadratic": "quadratic kappa",
     "accuracy": "accuracy",
     "macro_f1": "macro F1",
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "F1",
 }
 
 
 @settings(
-    "data.topics data.runs data.passages data.nuggets run.max_cost run.max_calls run.max_tokens "
-    "run.offline"
+    "data.topics data.runs data.passages data.nuggets data.candidates data.qrels data.reference "
+    "data.documents run.max_cost run.max_calls run.max_tokens run.offline"
 )
 def calibrate(
     given: Given,
     labels: Annotated[
         Path,
         typer.Argument(
-            exists=True, dir_okay=False, help="Human labels: rows, assignments, support, qrels."
+            exists=True,
+            dir_okay=False,
+            help="Human labels: rows, assignments, support, qrels; or lists.",
         ),
     ],
     judge: Annotated[
         str,
         typer.Option(
-            help="assigner, support, relevance, answerability, entailment, or your YAML file."
+            help="assigner, support, relevance, answerability, entailment, importance, or your "
+            "YAML file; lists: nuggetizer, subquestions, keypoint_extractor, claim_extractor."
         ),
     ],
     method: Annotated[
@@ -90,6 +96,10 @@ def calibrate(
     weigh_words: Annotated[
         bool, typer.Option(help="Weigh the lexical score's words by how rare they are.")
     ] = True,
+    match: Annotated[
+        str,
+        typer.Option(help="Who says what two lists share: lexical, or a judge such as entailment."),
+    ] = "lexical",
     sample: Annotated[
         int | None, typer.Option(min=1, help="Use so many labels, even over topics.")
     ] = None,
@@ -135,6 +145,7 @@ def calibrate(
         folds=folds,
         topic_labels=topic_labels,
         weigh_words=weigh_words,
+        match=match,
         seed=seed,
         resamples=resamples,
         level=level,
@@ -167,7 +178,7 @@ def calibrate(
         if diff:
             sys.stdout.write(shown(found.diff or "The prompt is as it was.\n"))
     list_problems(problems)
-    if found.report["n_unjudged"]:
+    if found.report["n_unjudged"] or found.report.get("n_unmatched"):
         raise typer.Exit(INCOMPLETE)
 
 
@@ -175,13 +186,14 @@ def _report_text(report: Mapping[str, Any], out: Path | None) -> str:
     """What was fitted, on what, and whether it helped."""
     lines = [
         f"{report['judge']} by {report['model'] or 'DSPy'}, method {report['method']}, "
-        f"chosen by {report['objective']}",
+        f"chosen by {report['objective']}" + _matched(report),
         _topics(report),
         "",
         "test".ljust(24) + "before".rjust(24) + "after".rjust(24) + "difference".rjust(24),
     ]
-    best = f"kappa {report['scale'][-1]} or not"
-    names = {**NAMES, "best_vs_rest": best}
+    names = dict(NAMES)
+    if "scale" in report:
+        names["best_vs_rest"] = f"kappa {report['scale'][-1]} or not"
     for name, row in report["figures"].items():
         lines.append(_row(names[name], row))
     if "without_topic_labels" in report:
@@ -201,15 +213,24 @@ def _report_text(report: Mapping[str, Any], out: Path | None) -> str:
         lines.append(f"Intervals before and after, drawn over {n} topics, are too narrow{more}.")
     if report["n_unjudged"]:
         why = ", ".join(f"{reason} {n:,}" for reason, n in report["unjudged"].items())
-        lines.append(f"{report['n_unjudged']:,} items were not judged and are left out: {why}.")
+        what = "lists were not made" if "match" in report else "items were not judged"
+        lines.append(f"{report['n_unjudged']:,} {what} and are left out: {why}.")
+    if n := report.get("n_unmatched"):
+        why = ", ".join(f"{reason} {n:,}" for reason, n in report["unmatched"].items())
+        lines.append(f"{n:,} items of lists were not matched and are left out: {why}.")
     if out is not None:
         lines.append(f"Judge file: {out}")
     return "\n".join(lines) + "\n"
 
 
+def _matched(report: Mapping[str, Any]) -> str:
+    return f", matched by {report['match']}" if "match" in report else ""
+
+
 def _topics(report: Mapping[str, Any]) -> str:
     splits = report["topics"]
-    n = f"{report['n_labels']:,} labels; tested on {report['n_test']:,} of "
+    what = f"{report['n_lists']:,} lists" if "match" in report else f"{report['n_labels']:,} labels"
+    n = f"{what}; tested on {report['n_test']:,} of "
     n += f"{report['n_test_topics']} topics"
     if len(splits) > 1:
         return f"{n}, each topic by a fit to the other {len(splits) - 1} of {len(splits)} folds"

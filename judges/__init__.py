@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .makers.decontextualizer import Decontextualizer
     from .makers.keypoint_extractor import FoundPoint, KeyPointExtractor
     from .makers.keypoint_merger import KeyPointMerger, MergedPoint
+    from .makers.lists import ListMaker
     from .makers.nuggetizer import Nuggetizer
     from .makers.question_decomposer import QuestionDecomposer
     from .makers.question_evolver import QuestionEvolver
@@ -58,6 +59,7 @@ _HOMES = {  # of what is no judge by name
     "YesNo": "labels",
     "Order": "listwise",
     "FoundPoint": "makers.keypoint_extractor",
+    "ListMaker": "makers.lists",
     "MergedPoint": "makers.keypoint_merger",
     "OwnJudgeDefinition": "own",
     "read_own_judge": "own",
@@ -93,6 +95,7 @@ __all__ = [
     "KeyPointExtractor",
     "KeyPointFilter",
     "KeyPointMerger",
+    "ListMaker",
     "ListwiseRanker",
     "MergedPoint",
     "NuggetAssigner",

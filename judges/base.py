@@ -13,6 +13,7 @@ from ..backends.config import ModelConfig
 from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
 from ..backends.prompt import Prompt, Scorer, Twin
+from .fitted.files import FittedPrompt, JudgeFile
 from .in_dspy.asking import ask_lm
 from .in_dspy.backend_lm import BackendLM
 from .in_dspy.demos import check_demos
@@ -30,6 +31,8 @@ class Judge(dspy.Module):  # type: ignore[misc]
             None: the LM that the caller set with `dspy.context(lm=...)` or `dspy.configure`.
         backend: an open Backend, shared with other judges, instead of `model`.
 
+    `fitted` gives a copy with the prompts of a judge file, of the judges that have a name.
+
     Call it (`judge(...)`) anywhere, also inside a running event loop, or `await judge.acall(...)`.
     A copy (`copy.deepcopy`, `judge.deepcopy()`) has instructions of its own and shares the backend.
     A pickle has the entry of the model, never a key, and opens a backend of its own when loaded.
@@ -42,10 +45,14 @@ class Judge(dspy.Module):  # type: ignore[misc]
     # DSPy's own looks at each access for a call of forward(), which costs more than the prompt.
     __getattribute__ = object.__getattribute__
     __signature__ = SignatureOfJudge()
+    name: str = ""  # as in a config
+    scale: tuple[str, ...] = ()  # labels, worst to best, of a judge of items
     version: str = "1"  # raised when a prompt, parser or default changes scores
     twins: Mapping[str, Twin] = {}  # lexical twin by the name of the predictor
     scorers: Mapping[str, Scorer] = {}  # and how sure it is
     replicate: int = 0  # asks the same again, past the cache, for test-retest
+    fitted_prompts: Mapping[str, FittedPrompt] = {}  # of the judge file it was made with,
+    fitted_on: frozenset[str] = frozenset()  # and the topics whose labels or lists are in it
 
     def __init__(
         self, model: str | ModelConfig | None = None, *, backend: Backend | None = None
@@ -164,6 +171,41 @@ class Judge(dspy.Module):  # type: ignore[misc]
         twin.__dict__.update({name: copy.deepcopy(value, memo) for name, value in state.items()})
         return twin
 
+    def fitted(self, state: JudgeFile) -> Self:
+        """A copy of this judge with the prompts of a judge file.
+
+        Raises: ValueError if the file is of another judge, version or scale, or has what this
+            judge does not ask or gives no labels for.
+        """
+        state.check(self.name, self.version, self.scale, self.model_name)
+        if not self.scale and (state.correction is not None or state.words is not None):
+            raise ValueError(f"it corrects labels, and the {self.name} judge gives none")
+        twin: Self = self.deepcopy()
+        questions = twin.questions()
+        for name, prompt in state.prompts.items():
+            if (predict := questions.get(name)) is None:
+                asked = ", ".join(questions)
+                raise ValueError(f"it has a prompt for {name!r}, the judge asks {asked}")
+            known = predict.signature.fields
+            for field in (field for demo in prompt.demos for field in demo):
+                if field not in known:
+                    raise ValueError(f"an example has {field!r}, wanted {', '.join(known)}")
+            set_prompt(predict, prompt)
+            check_demos(name, predict.signature, predict.demos)
+        twin.fitted_prompts = dict(state.prompts)
+        twin.fitted_on = self.fitted_on | set(state.fitted_on)
+        return twin
+
+    @property
+    def has_logprobs(self) -> bool:
+        """Whether its scores come from the token log-probabilities of the model."""
+        return self.backend is not None and self.backend.config.top_logprobs is not None
+
+    @property
+    def model_name(self) -> str:
+        """The model that answers, as its config names it; "" for DSPy's own LM."""
+        return self.backend.config.model if self.backend is not None else ""
+
     def __copy__(self) -> Self:
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
@@ -237,3 +279,11 @@ def _without_keys(module: dspy.Module) -> dspy.Module:
     for predict in twin.predictors():
         predict.lm = predict.lm and predict.lm.copy(api_key=None)
     return twin
+
+
+def set_prompt(predict: dspy.Predict, prompt: FittedPrompt) -> None:
+    """Give a predictor other instructions and worked examples."""
+    asked = predict.signature.with_instructions(prompt.instructions)
+    asked.__name__ = predict.signature.__name__  # DSPy calls the new one StringSignature
+    predict.signature = asked
+    predict.demos = [dict(demo) for demo in prompt.demos]

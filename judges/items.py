@@ -15,8 +15,7 @@ from ..records.judgements import Provenance, Unjudged
 from ..records.labels.cells import LabelKind
 from .explaining.judge import ExplainingJudge
 from .fitted.correction import Correction
-from .fitted.files import FittedPrompt, JudgeFile
-from .in_dspy.demos import check_demos
+from .fitted.files import JudgeFile
 from .in_dspy.fit import Fit
 from .in_dspy.metric import Field, JudgeMetric
 from .verdicts import Verdict
@@ -42,9 +41,7 @@ class ItemJudge(ExplainingJudge):
     is_ordered: bool = True
     window: int = 1
     correction: Correction | None = None
-    fitted_on: frozenset[str] = frozenset()  # topics whose labels are in that file
-    fitted_prompts: Mapping[str, FittedPrompt] = {}  # of the judge file it was made with,
-    fitted_words: Mapping[str, float] | None = None  # and its word weights
+    fitted_words: Mapping[str, float] | None = None  # of the judge file it was made with
 
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
@@ -80,7 +77,7 @@ class ItemJudge(ExplainingJudge):
         found: list[Verdict] = []
         for start in range(0, len(items), self.window):
             given, _ = await self.verdicts(items[start : start + self.window])
-            found += (_judged(each, f"item {start + i}: ") for i, each in enumerate(given, 1))
+            found += (judged(each, f"item {start + i}: ") for i, each in enumerate(given, 1))
         return found
 
     def asked(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
@@ -101,7 +98,7 @@ class ItemJudge(ExplainingJudge):
     ) -> tuple[Verdict, Provenance]:
         """The verdict on one item. See `verdicts`; an item without a judgement is a JudgeError."""
         found, provenance = await self.verdicts([inputs], topic_id)
-        return _judged(found[0]), provenance
+        return judged(found[0]), provenance
 
     def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """What a call of the judge returns.
@@ -137,27 +134,12 @@ class ItemJudge(ExplainingJudge):
         )
 
     def fitted(self, state: JudgeFile) -> Self:
-        """A copy of this judge with the prompts and correction of a judge file.
+        """See Judge: with the correction and word weights of the file too.
 
-        Raises: ValueError if the file is of another judge, version or scale, or has cut-offs
-            for scores of another model.
+        Raises: ValueError, also for cut-offs for scores of another model.
         """
-        state.check(self.name, self.version, self.scale, self.model_name)
+        twin = super().fitted(state)
         state.check_scores(self.has_logprobs, self.window)
-        twin: Self = self.deepcopy()
-        questions = twin.questions()
-        for name, prompt in state.prompts.items():
-            if (predict := questions.get(name)) is None:
-                raise ValueError(f"it has a prompt for {name!r}, the judge asks {self.predictor}")
-            known = predict.signature.fields
-            for field in (field for demo in prompt.demos for field in demo):
-                if field not in known:
-                    raise ValueError(f"an example has {field!r}, wanted {', '.join(known)}")
-            asked = predict.signature.with_instructions(prompt.instructions)
-            asked.__name__ = predict.signature.__name__  # DSPy calls the new one StringSignature
-            predict.signature = asked
-            predict.demos = [dict(demo) for demo in prompt.demos]
-            check_demos(name, asked, predict.demos)
         twin.take_fit(state)
         twin.fitted_on |= self.fitted_on
         return twin
@@ -224,16 +206,6 @@ class ItemJudge(ExplainingJudge):
         """The lexical score under fitted word weights. Raises: ValueError if it has none."""
         raise ValueError(f"the {self.name} judge has no lexical score to weight")
 
-    @property
-    def has_logprobs(self) -> bool:
-        """Whether its scores come from the token log-probabilities of the model."""
-        return self.backend is not None and self.backend.config.top_logprobs is not None
-
-    @property
-    def model_name(self) -> str:
-        """The model that answers, as its config names it; "" for DSPy's own LM."""
-        return self.backend.config.model if self.backend is not None else ""
-
     def _said(self) -> dict[str, Any]:
         return {**super()._said(), "fitted": self.fit() is not None}
 
@@ -252,7 +224,7 @@ class ItemJudge(ExplainingJudge):
         return self.explained(verdict, reply, key, item)
 
 
-def _judged(found: Verdict | Unjudged, where: str = "") -> Verdict:
+def judged(found: Verdict | Unjudged, where: str = "") -> Verdict:
     """The verdict. Raises: JudgeError where there is none."""
     if isinstance(found, Verdict):
         return found

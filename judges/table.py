@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
@@ -19,19 +20,21 @@ class Kind(NamedTuple):
     Attributes:
         home: `module:Class`; "" for one that asks past the judges, of which only the model is set.
         is_windowed: takes several things in a call (`judges.NAME.window`).
-        labels_items: gives items labels, so that labels of people can fit it (`judges.NAME.state`).
-        quotes: can say why, though no file of labels is about its items.
+        labels_items: gives items labels, so that labels of people can fit it.
+        makes_lists: makes lists of texts, so that lists of people can.
+        says_why: can be asked for evidence and reasons.
     """
 
     home: str
     is_windowed: bool = False
     labels_items: bool = False
-    quotes: bool = False
+    makes_lists: bool = False
+    says_why: bool = False
 
     @property
-    def says_why(self) -> bool:
-        """Whether it can be asked for evidence and reasons."""
-        return self.labels_items or self.quotes
+    def can_be_fitted(self) -> bool:
+        """Whether it can be fitted, and loaded as a judge file has it (`judges.NAME.state`)."""
+        return self.labels_items or self.makes_lists
 
     def load(self) -> Any:
         """The class. Raises: ImportError, AttributeError if it is not there."""
@@ -40,30 +43,38 @@ class Kind(NamedTuple):
 
 
 def _ours(
-    home: str, *, is_windowed: bool = False, labels_items: bool = False, quotes: bool = False
+    home: str,
+    *,
+    is_windowed: bool = False,
+    labels_items: bool = False,
+    makes_lists: bool = False,
+    says_why: bool | None = None,
 ) -> Kind:
-    return Kind(f"{__package__}.{home}", is_windowed, labels_items, quotes)
+    says_why = labels_items if says_why is None else says_why
+    return Kind(f"{__package__}.{home}", is_windowed, labels_items, makes_lists, says_why)
 
 
 BUILT_IN = {
-    "nuggetizer": _ours("makers.nuggetizer:Nuggetizer", is_windowed=True),
-    "importance": _ours("importance:NuggetImportance", is_windowed=True),
+    "nuggetizer": _ours("makers.nuggetizer:Nuggetizer", is_windowed=True, makes_lists=True),
     "assigner": _ours("assigner:NuggetAssigner", is_windowed=True, labels_items=True),
     "support": _ours("support:SupportJudge", labels_items=True),
     "relevance": _ours("relevance:RelevanceJudge", labels_items=True),
-    "item": _ours("own:OwnJudge", quotes=True),
-    "subquestions": _ours("makers.subquestions:SubQuestionGenerator"),
+    "item": _ours("own:OwnJudge", says_why=True),
+    "subquestions": _ours("makers.subquestions:SubQuestionGenerator", makes_lists=True),
     "answerability": _ours(
         "answerability:AnswerabilityGrader", is_windowed=True, labels_items=True
     ),
     "request": _ours("makers.request:RequestWriter"),
     "decontextualizer": _ours("makers.decontextualizer:Decontextualizer"),
-    "keypoint_extractor": _ours("makers.keypoint_extractor:KeyPointExtractor"),
+    "keypoint_extractor": _ours("makers.keypoint_extractor:KeyPointExtractor", makes_lists=True),
     "keypoint_merger": _ours("makers.keypoint_merger:KeyPointMerger"),
     "keypoint_filter": _ours("keypoint_filter:KeyPointFilter"),
     "entailment": _ours("entailment:EntailmentJudge", is_windowed=True, labels_items=True),
-    "claim_extractor": _ours("makers.claim_extractor:ClaimExtractor"),
-    "claim": _ours("claim:ClaimJudge", is_windowed=True, quotes=True),
+    "importance": _ours(
+        "importance:NuggetImportance", is_windowed=True, labels_items=True, says_why=False
+    ),
+    "claim_extractor": _ours("makers.claim_extractor:ClaimExtractor", makes_lists=True),
+    "claim": _ours("claim:ClaimJudge", is_windowed=True, says_why=True),
     "question_scorer": _ours("makers.question_scorer:QuestionScorer"),
     "question_evolver": _ours("makers.question_evolver:QuestionEvolver"),
     "question_decomposer": _ours("makers.question_decomposer:QuestionDecomposer"),
@@ -87,6 +98,7 @@ def kind_of(name: str) -> Kind | None:
     for entry in entry_points(group=GROUP, name=name):
         from .base import Judge
         from .items import ItemJudge
+        from .makers.lists import ListMaker
 
         try:
             found = entry.load()
@@ -97,7 +109,9 @@ def kind_of(name: str) -> Kind | None:
             raise InputError(f"judge {name}: {entry.value} is no class of judges")
         labels_items = issubclass(found, ItemJudge)
         home = f"{entry.module}:{entry.attr}"
-        return Kind(home, labels_items and found.listed is not None, labels_items)
+        is_windowed = labels_items and found.listed is not None
+        makes_lists = issubclass(found, ListMaker)
+        return Kind(home, is_windowed, labels_items, makes_lists, says_why=labels_items)
     return None
 
 
@@ -109,7 +123,7 @@ def judge_names() -> list[str]:
 
 def explaining_judges() -> list[str]:
     """The judges that can say why, by name."""
-    return [*item_judges(), *(name for name, kind in BUILT_IN.items() if kind.quotes)]
+    return [name for name, kind in _loadable() if kind.says_why]
 
 
 def item_judges() -> list[str]:
@@ -117,9 +131,16 @@ def item_judges() -> list[str]:
 
     One of another package that cannot be loaded is left out.
     """
-    found = []
+    return [name for name, kind in _loadable() if kind.labels_items]
+
+
+def list_makers() -> list[str]:
+    """The judges that make lists which people's can fit, by name; left out as above."""
+    return [name for name, kind in _loadable() if kind.makes_lists]
+
+
+def _loadable() -> Iterator[tuple[str, Kind]]:
     for name in judge_names():
         with suppress(InputError):
-            if (kind := kind_of(name)) is not None and kind.labels_items:
-                found.append(name)
-    return found
+            if (kind := kind_of(name)) is not None:
+                yield name, kind

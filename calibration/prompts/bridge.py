@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Self, TypeVar
 
 import dspy
 from dspy.lm15 import Message, Request, Response, Usage
@@ -15,6 +15,7 @@ from ...backends.prompt import Prompt
 from ...judges.in_dspy.backend_lm import FreeText, messages_of
 from ...records.judgements import Reason
 
+T = TypeVar("T")
 TEMPERATURE = 1.0  # at which proposals are asked for, and samples of a judge's answers
 
 
@@ -27,8 +28,13 @@ class Stopped(BaseException):
 
 def ask(gateway: Gateway, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
     """Ask and wait. Raises: JudgeError for a reply that is none; Stopped."""
+    return waited(gateway.ask(prompt, inputs, replicate))
+
+
+def waited(asking: Coroutine[Any, Any, T]) -> T:
+    """What comes of asking. Raises: JudgeError for a reply that is none; Stopped."""
     try:
-        return run_sync(gateway.ask(prompt, inputs, replicate))
+        return run_sync(asking)
     except (EndpointLost, EndpointUnusable) as error:
         raise Stopped from error
     except JudgeError as error:

@@ -2,22 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import dspy
 
 from ...judges.items import ItemJudge
 from .gain import Gains
-from .student import RATIONALE, by_number
+from .student import RATIONALE, ItemTask, Task, by_number
 
 
-class Marks:
-    """DSPy's metrics for a judge. A reply that is no judgement has no labels, the worst gain."""
+class Marks(Protocol):
+    """DSPy's metrics for a judge.
+
+    Attributes:
+        solved: gain from which nothing about an example is wrong.
+        by_chance, if_perfect: mean gain on dev of answers that do not look at the example (None:
+            not known), and of answers that are all right.
+    """
+
+    solved: float
+    by_chance: float | None
+    if_perfect: float
+
+    def gains(self, task: Task, found: dspy.Prediction) -> Sequence[float | None]:
+        """One gain in [0, 1] for each thing that is judged; None: no judgement, worth 0."""
+        ...
+
+    def start(self, gain: float | None) -> None:
+        """Is told the mean gain of the judge's own prompt on dev, if that is known."""
+        ...
+
+    def metric(self, example: dspy.Example, found: dspy.Prediction, trace: Any = None) -> float:
+        """What DSPy maximises; with a trace, whether this may become a worked example."""
+        ...
+
+    def metric_with_feedback(
+        self,
+        example: dspy.Example,
+        found: dspy.Prediction,
+        trace: Any = None,
+        name: str | None = None,
+        name_trace: Any = None,
+    ) -> dspy.Prediction:
+        """The same with words, for optimisers that reflect; GEPA names the predictor."""
+        ...
+
+
+class ItemMarks(Marks):
+    """Labels against those of people. A reply that is no judgement has none, the worst gain."""
 
     def __init__(self, judge: ItemJudge, gains: Gains) -> None:
-        self.gains = gains
+        self._gains = gains
+        self.solved = min(row[label] for label, row in gains.table.items())
+        self.by_chance, self.if_perfect = gains.chance, gains.perfect
         self._output, self._listed = judge.output, judge.listed
+
+    def gains(self, task: Task, found: dspy.Prediction) -> Sequence[float | None]:
+        """See Marks: one for each item of the call."""
+        assert isinstance(task, ItemTask)
+        given = self.labels(found)
+        return [
+            self._gains.of(given[n], right) if n in given else None
+            for n, right in task.labels.items()
+        ]
+
+    def start(self, gain: float | None) -> None:
+        """See Marks: right labels are right, whatever the judge's own prompt gave."""
 
     def right(self, example: dspy.Example) -> dict[str, str]:
         """The labels of the people."""
@@ -31,7 +82,7 @@ class Marks:
 
     def gain(self, right: Mapping[str, str], given: Mapping[str, str]) -> float:
         """Mean gain over the items of a call."""
-        return sum(self.gains.of(given.get(n), label) for n, label in right.items()) / len(right)
+        return sum(self._gains.of(given.get(n), label) for n, label in right.items()) / len(right)
 
     def metric(self, example: dspy.Example, found: dspy.Prediction, trace: Any = None) -> float:
         """What DSPy maximises; with a trace, whether this may become a worked example."""

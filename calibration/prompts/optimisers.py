@@ -15,9 +15,13 @@ from ...records.judgements import Reason
 if TYPE_CHECKING:
     import dspy
 
-    from ...backends.gateway import Backend
+    from ...backends.gateway import Backend, Gateway
+    from ...judges.base import Judge
     from ...judges.fitted.files import FittedPrompt
     from ...judges.items import ItemJudge
+    from ...judges.makers.lists import ListMaker
+    from .asking import Way
+    from .marking import Marks
     from .student import Example, Task
     from .trials import Trials
 
@@ -41,6 +45,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "gepa": {"max_metric_calls": None, "reflection_minibatch_size": 3},
 }
 METHODS = tuple(OPTIONS)
+_N_EXAMPLES = {"k", "max_bootstrapped_demos", "max_labeled_demos", "max_demos"}
+LIST_EXAMPLES = 2  # of those, where each is a whole list with all that it was made from
 _MAY_BE_ZERO = ("max_demos", "max_labeled_demos")
 NO_PROMPT = "changes a prompt, which only a language model has"
 SIMBA_BATCH = 32  # calls, as in DSPy
@@ -56,8 +62,8 @@ class Optimised:
         dev_gain_before, dev_gain_after: mean gain on dev in [0, 1] of the judge's own prompt and
             of the one kept; None where the budget did not suffice for all of dev.
         gain_by_chance, gain_if_perfect: what answers that do not look at the item would have on
-            dev, and answers that are all right.
-        n_dev: items of dev.
+            dev (None: not known, as of lists), and answers that are all right.
+        n_dev: items, or lists, of dev.
         n_candidates: prompts that were scored on all of dev, the judge's own among them.
         stopped_by: "budget", or "" when the method came to its end.
         calls: requests that were sent.
@@ -66,12 +72,20 @@ class Optimised:
     prompts: dict[str, FittedPrompt]
     dev_gain_before: float | None
     dev_gain_after: float | None
-    gain_by_chance: float
+    gain_by_chance: float | None
     gain_if_perfect: float
     n_dev: int
     n_candidates: int
     stopped_by: str
     calls: int
+
+    def check_tried(self, n_kept: int) -> None:
+        """Raise JudgeError (budget) if no prompt but the judge's own was scored on all of dev."""
+        if self.stopped_by and self.n_candidates < 2:
+            from ...backends.errors import JudgeError
+
+            what = "the search ended before a new prompt was scored on all of dev"
+            raise JudgeError(Reason.BUDGET, f"{what}; {n_kept} calls were kept to test it on")
 
 
 def optimise(
@@ -107,60 +121,134 @@ def optimise(
     Raises: ValueError for what does not fit together; ModuleNotFoundError with what to install;
         JudgeError when proposals cannot be read, or the endpoint is lost; EndpointUnusable.
     """
+    gateway_of(judge, method)
+    from .gain import kappa_gains
+    from .marking import ItemMarks
+    from .student import tasks
+
+    check_parts(train, dev, "items", threads)
+    gains = kappa_gains([e.label for e in dev], judge.scale, is_ordered=judge.is_ordered)
+    marks = ItemMarks(judge, gains)
+    search = Search(judge, tasks(judge, train), tasks(judge, dev), marks, n_dev=len(dev))
+    return search.run(
+        method=method,
+        seed=seed,
+        options=options or {},
+        prompt_model=prompt_model,
+        log=log,
+        threads=threads,
+        keep_calls=keep_calls,
+    )
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a prompt is looked for with: a judge, what it is asked about, what answers are worth.
+
+    Attributes:
+        train, dev: calls of the judge, or lists that it makes.
+        n_dev: items, or lists, of dev.
+        way: how one of them is asked about; None: by one call.
+    """
+
+    judge: ItemJudge | ListMaker
+    train: Sequence[Task]
+    dev: Sequence[Task]
+    marks: Marks
+    n_dev: int
+    way: Way | None = None
+
+    def run(
+        self,
+        *,
+        method: str,
+        seed: int,
+        options: Mapping[str, Any],
+        prompt_model: Backend | None,
+        log: Path | None,
+        threads: int,
+        keep_calls: int,
+    ) -> Optimised:
+        """Look for a better prompt. Args and errors: see `optimise`."""
+        from dspy.utils.exceptions import AdapterParseError, LMError
+
+        from ...backends.errors import JudgeOutputError
+        from .asking import ask_once
+        from .bridge import Proposals, Stopped
+        from .confined import confined, keeping_back
+        from .trials import Trials
+
+        judge, marks = self.judge, self.marks
+        backend = gateway_of(judge, method)
+        proposer = gateway_of(judge, method, prompt_model) if prompt_model else backend
+        learnt = list(self.train)
+        random.Random(seed).shuffle(learnt)  # some of DSPy's samplers take no seed
+        settings = checked_options(method, options, len(learnt), is_of_lists(judge))
+        lm = Proposals(proposer, proposer.config.max_tokens if prompt_model else None).lm()
+        budgets = {id(budget): budget for budget in (backend.budget, proposer.budget)}.values()
+        asked_before = sum(budget.usage.requests for budget in budgets)
+        trials = Trials(
+            judge, learnt, self.dev, marks, way=self.way or ask_once, log=log, threads=threads
+        )
+        stopped_by = ""
+        with contextlib.closing(trials), keeping_back(backend.budget, keep_calls), confined(lm):
+            try:
+                trials.score(trials.student.judge)
+                marks.start(trials.default.gain)
+                trials.score(_METHODS[method](trials, lm, seed, threads, **settings).judge)
+            except Stopped as stopped:
+                trials.settle()
+                if stopped.__cause__ is not None:
+                    raise stopped.__cause__ from None
+                stopped_by = "budget"
+            except (AdapterParseError, LMError) as error:
+                what = f"--method {method} was given no usable proposal"
+                why = f"{what} ({str(error).split(chr(10))[0]})"
+                raise JudgeOutputError(Reason.UNPARSEABLE, why) from None
+        scored = trials.scored()
+        best = scored[0] if scored else trials.default
+        return Optimised(
+            {judge.predictor: best.prompt},
+            trials.default.gain,
+            best.gain,
+            marks.by_chance,
+            marks.if_perfect,
+            self.n_dev,
+            len(scored),
+            stopped_by,
+            sum(budget.usage.requests for budget in budgets) - asked_before,
+        )
+
+
+def gateway_of(judge: Judge, method: str, backend: Backend | None = None) -> Gateway:
+    """The way to the model whose prompt a method is to change, or to another one's.
+
+    Raises: ValueError for an unknown method, or a judge without a language model.
+    """
+    from ...backends.gateway import Gateway
+
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}, wanted one of {', '.join(METHODS)}")
-    from dspy.utils.exceptions import AdapterParseError, LMError
-
-    from ...backends.errors import JudgeOutputError
-    from ...backends.gateway import Gateway
-    from .bridge import Proposals, Stopped
-    from .confined import confined, keeping_back
-    from .gain import kappa_gains
-    from .marking import Marks
-    from .student import tasks
-    from .trials import Trials
-
-    backend, proposer = judge.backend, prompt_model or judge.backend
-    if not isinstance(backend, Gateway) or not isinstance(proposer, Gateway):
+    found = backend or judge.backend
+    if not isinstance(found, Gateway):
         raise ValueError(f"--method {method} {NO_PROMPT}")
+    return found
+
+
+def check_parts(train: Sequence[Any], dev: Sequence[Any], what: str, threads: int) -> None:
+    """Raise ValueError where there is nothing to train or choose on, or no thread to ask in."""
     if not train or not dev:
-        raise ValueError(f"wanted items to train on and to choose on, got {len(train)}, {len(dev)}")
+        n = f"{len(train)}, {len(dev)}"
+        raise ValueError(f"wanted {what} to train on and to choose on, got {n}")
     if threads < 1:
         raise ValueError(f"threads must be 1 or more, got {threads}")
-    gains = kappa_gains([e.label for e in dev], judge.scale, is_ordered=judge.is_ordered)
-    learnt, chosen_on = tasks(judge, train), tasks(judge, dev)
-    random.Random(seed).shuffle(learnt)  # some of DSPy's samplers take no seed
-    settings = checked_options(method, options or {}, len(learnt))
-    lm = Proposals(proposer, proposer.config.max_tokens if prompt_model else None).lm()
-    budgets = {id(budget): budget for budget in (backend.budget, proposer.budget)}.values()
-    asked_before = sum(budget.usage.requests for budget in budgets)
-    trials = Trials(judge, learnt, chosen_on, Marks(judge, gains), log=log, threads=threads)
-    stopped_by = ""
-    with contextlib.closing(trials), keeping_back(backend.budget, keep_calls), confined(lm):
-        try:
-            trials.score(trials.student.judge)
-            trials.score(_METHODS[method](trials, lm, seed, threads, **settings).judge)
-        except Stopped as stopped:
-            trials.settle()
-            if stopped.__cause__ is not None:
-                raise stopped.__cause__ from None
-            stopped_by = "budget"
-        except (AdapterParseError, LMError) as error:
-            why = f"--method {method} was given no usable proposal ({str(error).split(chr(10))[0]})"
-            raise JudgeOutputError(Reason.UNPARSEABLE, why) from None
-    scored = trials.scored()
-    best = scored[0] if scored else trials.default
-    return Optimised(
-        {judge.predictor: best.prompt},
-        trials.default.gain,
-        best.gain,
-        gains.chance,
-        gains.perfect,
-        len(dev),
-        len(scored),
-        stopped_by,
-        sum(budget.usage.requests for budget in budgets) - asked_before,
-    )
+
+
+def is_of_lists(judge: Judge) -> bool:
+    """Whether it makes lists, of which fewer worked examples are shown, as each is long."""
+    from ...judges.makers.lists import ListMaker
+
+    return isinstance(judge, ListMaker)
 
 
 def _few_shot(trials: Trials, lm: dspy.LM, seed: int, threads: int, **options: Any) -> Any:
@@ -235,7 +323,7 @@ def _gepa(
         reflection_lm=lm,
         use_merge=False,  # merging takes two predictors
         num_threads=threads,
-        perfect_score=min(row[label] for label, row in trials.marks.gains.table.items()),
+        perfect_score=trials.marks.solved,
         seed=seed,
         **options,
     )
@@ -251,7 +339,15 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
-def checked_options(method: str, given: Mapping[str, Any], n_train: int) -> dict[str, Any]:
+def options_of(method: str, *, lists: bool = False) -> dict[str, Any]:
+    """The options of a method with their defaults, for items or for lists."""
+    fewer = dict.fromkeys(OPTIONS[method].keys() & _N_EXAMPLES, LIST_EXAMPLES) if lists else {}
+    return OPTIONS[method] | fewer
+
+
+def checked_options(
+    method: str, given: Mapping[str, Any], n_train: int, lists: bool = False
+) -> dict[str, Any]:
     """All options of a method, after everything that can be wrong before a call is made."""
     for name, value in given.items():
         if name not in OPTIONS[method]:
@@ -260,7 +356,7 @@ def checked_options(method: str, given: Mapping[str, Any], n_train: int) -> dict
         low = 0 if name in _MAY_BE_ZERO else 1
         if type(value) is not int or value < low:
             raise ValueError(f"--method {method}: {name} is {value!r}, wanted {low} or more")
-    options = OPTIONS[method] | dict(given)
+    options = options_of(method, lists=lists) | dict(given)
     if method == "mipro" and find_spec("optuna") is None:
         raise ModuleNotFoundError("--method mipro needs optuna: pip install nuggetjudge[optimise]")
     if method == "gepa" and find_spec("gepa") is None:

@@ -28,20 +28,25 @@ class Example(Asked, Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """One call of the judge.
+    """One call of the judge, or one list to be made.
 
     Attributes:
         inputs: by field of the predictor; of a windowed judge the listed ones as a numbered map.
-        labels: the right ones by number, or under "" where a call is about one item.
         example: inputs, right reply and any rationales, ready for JSON, as DSPy trains with.
     """
 
     inputs: dict[str, Any]
-    labels: dict[str, str]
     example: dspy.Example
 
 
-def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[Task]:
+@dataclass(frozen=True)
+class ItemTask(Task):
+    """One call about items; `labels` are the right ones by number, "" where there is one item."""
+
+    labels: dict[str, str]
+
+
+def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[ItemTask]:
     """The calls that the judge makes for these items, with its own window, in their order.
 
     Raises: ValueError for a label that the judge cannot give; it names the index.
@@ -66,19 +71,19 @@ def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[Task]:
         fields = {**inputs, judge.output: _reply(judge, labels)}
         if reasons:
             fields[RATIONALE] = reasons if judge.listed is not None else reasons[""]
-        found.append(Task(inputs, labels, dspy.Example(**fields).with_inputs(*inputs)))
+        found.append(ItemTask(inputs, dspy.Example(**fields).with_inputs(*inputs), labels))
     return found
 
 
 def by_number(field: Any) -> dict[str, str]:
-    """Labels or rationales of a JSON-ready field, with the keys of `Task.labels`."""
+    """Labels or rationales of a JSON-ready field, with the keys of `ItemTask.labels`."""
     if isinstance(field, dict):
         return {key: str(part) for key, part in field.items()}
     return {"": str(field)}
 
 
 class Student(dspy.Module):  # type: ignore[misc]
-    """Labels items as trained human annotators do; `judge` is asked once for each call."""
+    """Does as trained human annotators do; `judge` is asked for all that an example takes."""
 
     def __init__(self, judge: dspy.Predict, answer: Callable[..., dspy.Prediction]) -> None:
         super().__init__()

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import dspy
-from pydantic_core import to_jsonable_python
 
-from ...backends.errors import JudgeError
 from ...backends.gateway import Gateway
 from ...backends.prompt import Prompt
 from ...judges.fitted.files import FittedPrompt
 from ...judges.items import ItemJudge
+from ...judges.makers.lists import ListMaker
 from ...records.writing.files import NewFile
-from .bridge import Stopped, ask
+from .asking import Answer, Way, ask_once, key_of
+from .bridge import Stopped
 from .marking import Marks
 from .student import Student, Task, prompt_of
 
@@ -31,10 +31,10 @@ class Candidate:
         self.compiled = compiled
         self.number = number
         self.gain: float | None = None
-        self.n_failed = 0  # dev items without a judgement, whatever it was that came
-        self.train_gains: dict[str, float] = {}  # by call
-        self.dev_labels: dict[str, dict[str, str]] = {}
-        self.failures: dict[str, dspy.Prediction] = {}
+        self.n_failed = 0  # of dev without a judgement, whatever it was that came
+        self.train_gains: dict[str, float] = {}  # by inputs
+        self.dev_gains: dict[int, Sequence[float | None]] = {}  # by place in dev
+        self.failures: dict[str, Answer] = {}
 
     @property
     def rank(self) -> tuple[float, bool, int, str]:
@@ -52,25 +52,26 @@ class Trials:
 
     Args:
         judge: its backend is a Gateway; a correction that it has is not applied.
-        train, dev: calls. marks: by the labels of dev.
+        train, dev: what is asked about. marks: what answers are worth. way: how one is asked.
         log: JSONL, a line per candidate as it is scored on dev; written anew with the first.
     """
 
     def __init__(
         self,
-        judge: ItemJudge,
+        judge: ItemJudge | ListMaker,
         train: Sequence[Task],
         dev: Sequence[Task],
         marks: Marks,
         *,
+        way: Way = ask_once,
         log: Path | None = None,
         threads: int = 8,
     ) -> None:
         assert isinstance(judge.backend, Gateway)
         self._judge, self._gateway = judge, judge.backend
         self.train, self.dev, self.marks = train, dev, marks
-        self._train_labels = {_key(task.inputs): task.labels for task in train}
-        self._dev_labels = {_key(task.inputs): task.labels for task in dev}
+        self._way = way
+        self._in_train, self._in_dev = _places(train), _places(dev)
         self._samplers: dict[float | None, Gateway] = {}
         self._threads = threads
         self._lock = threading.Condition()
@@ -86,7 +87,7 @@ class Trials:
         return self  # optimisers copy programs, and with them `answer`
 
     def answer(self, predict: dspy.Predict, inputs: Mapping[str, Any]) -> dspy.Prediction:
-        """One call under the predictor's prompt, traced as DSPy traces a predictor.
+        """One example under the predictor's prompt, its calls traced as DSPy traces a predictor.
 
         The prediction has the reply's fields, or `failure`, which says why there is no judgement.
         Raises: Stopped.
@@ -97,21 +98,21 @@ class Trials:
         asked = (predict.lm or dspy.settings.lm).kwargs
         found = self._ask(candidate, inputs, asked.get("rollout_id"), asked.get("temperature"))
         if dspy.settings.trace is not None:
-            dspy.settings.trace.append((predict, dict(inputs), found))
-        return found
+            dspy.settings.trace.extend((predict, asked, reply) for asked, reply in found.calls)
+        return found.found
 
     def score(self, predict: dspy.Predict) -> None:
-        """Ask about every item of dev; what was asked before comes from the cache."""
+        """Ask about all of dev; what was asked before comes from the cache."""
         candidate = self._candidate(predict)
         with ThreadPoolExecutor(self._threads) as pool:
             list(pool.map(lambda task: self._ask(candidate, task.inputs), self.dev))
 
     def score_promising(self, n_calls: int) -> None:
-        """Score on dev the prompt with the best mean gain on n calls of train or more, if new."""
+        """Score on dev the prompt with the best mean gain on n tasks of train or more, if new."""
         known = [c for c in self.candidates.values() if len(c.train_gains) >= n_calls]
         if not known:
             return
-        best = max(known, key=lambda c: (_mean(c.train_gains), c.prompt.model_dump_json()))
+        best = max(known, key=lambda c: (_mean(c.train_gains.values()), c.prompt.model_dump_json()))
         if best.gain is None:
             self.score(self.predict(best.prompt))
 
@@ -147,9 +148,9 @@ class Trials:
         inputs: Mapping[str, Any],
         replicate: int | None = None,
         temperature: float | None = None,
-    ) -> dspy.Prediction:
+    ) -> Answer:
         """Noted, unless it is one of several samples, which the fitted judge will not take."""
-        call = _key(inputs)
+        call = key_of(inputs)
         if replicate is None and call in candidate.failures:
             return candidate.failures[call]
         with self._lock:
@@ -158,10 +159,10 @@ class Trials:
             self._n_under_way += 1
         gateway = self._gateway if replicate is None else self._sampler(temperature)
         try:
-            found = self._found(gateway, candidate, inputs, replicate or 0)
+            answer = self._way(gateway, candidate, inputs, replicate or 0)
             if replicate is None:
-                self._note(candidate, call, found)
-            return found
+                self._note(candidate, call, answer)
+            return answer
         except Stopped as stopped:
             self._stopped = stopped
             raise
@@ -169,15 +170,6 @@ class Trials:
             with self._lock:
                 self._n_under_way -= 1
                 self._lock.notify_all()
-
-    def _found(
-        self, gateway: Gateway, candidate: Candidate, inputs: Mapping[str, Any], replicate: int
-    ) -> dspy.Prediction:
-        try:
-            reply = ask(gateway, candidate.compiled, inputs, replicate)
-        except JudgeError as error:
-            return dspy.Prediction(failure=str(error))
-        return dspy.Prediction(**to_jsonable_python(reply.values))
 
     def _candidate(self, predict: dspy.Predict) -> Candidate:
         prompt = prompt_of(predict)
@@ -198,27 +190,24 @@ class Trials:
                 self._samplers[temperature] = self._gateway.varied(temperature=temperature)
             return self._samplers[temperature]
 
-    def _note(self, candidate: Candidate, call: str, found: dspy.Prediction) -> None:
-        given = self.marks.labels(found)
+    def _note(self, candidate: Candidate, call: str, answer: Answer) -> None:
+        found = answer.found
+        trained = [self.marks.gains(self.train[i], found) for i in self._in_train.get(call, ())]
+        chosen = {i: self.marks.gains(self.dev[i], found) for i in self._in_dev.get(call, ())}
         with self._lock:
-            if not given:
-                candidate.failures[call] = found
-            if call in self._train_labels:
-                candidate.train_gains[call] = self.marks.gain(self._train_labels[call], given)
-            if call not in self._dev_labels or candidate.gain is not None:
-                return
-            candidate.dev_labels[call] = given
-            if len(candidate.dev_labels) == len(self._dev_labels):
-                self._finish(candidate)
+            if "failure" in found:
+                candidate.failures[call] = answer
+            if trained:
+                gains = [gain or 0.0 for of_task in trained for gain in of_task]
+                candidate.train_gains[call] = _mean(gains)
+            if chosen and candidate.gain is None:
+                candidate.dev_gains |= chosen
+                if len(candidate.dev_gains) == len(self.dev):
+                    self._finish(candidate)
 
     def _finish(self, candidate: Candidate) -> None:
-        right = [
-            (_key(task.inputs), n, label) for task in self.dev for n, label in task.labels.items()
-        ]
-        given = [candidate.dev_labels[call].get(n) for call, n, _ in right]
-        gains = [
-            self.marks.gains.of(label, row[2]) for label, row in zip(given, right, strict=True)
-        ]
+        given = [gain for i in range(len(self.dev)) for gain in candidate.dev_gains[i]]
+        gains = [gain or 0.0 for gain in given]
         candidate.gain = sum(gains) / len(gains)
         candidate.n_failed = given.count(None)
         if self._log_path is not None:
@@ -236,9 +225,13 @@ class Trials:
             log.flush()
 
 
-def _key(inputs: Mapping[str, Any]) -> str:
-    return json.dumps(inputs, sort_keys=True)
+def _places(tasks: Sequence[Task]) -> dict[str, list[int]]:
+    """Where the tasks with the same inputs are, whose right answers may differ."""
+    found: dict[str, list[int]] = {}
+    for i, task in enumerate(tasks):
+        found.setdefault(key_of(task.inputs), []).append(i)
+    return found
 
 
-def _mean(gains: Mapping[str, float]) -> float:
-    return sum(gains.values()) / len(gains)
+def _mean(gains: Collection[float]) -> float:
+    return sum(gains) / len(gains)

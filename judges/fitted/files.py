@@ -27,6 +27,7 @@ class FittedPrompt(Row):
 class JudgeFile(Row):
     """A fitted judge. `judges.NAME.state` in a config loads it.
 
+    `scale`: its labels, worst to best; () of a judge that makes lists.
     `logprobs`: whether the scores that it was fitted to came from log-probabilities; `window`: how
     many items a call had.
     `fitted_on` names the topics whose labels are in it, which a later fit must not be tested on.
@@ -37,7 +38,7 @@ class JudgeFile(Row):
     format: Literal["nuggetjudge-judge-1"] = FORMAT
     judge: str
     version: str
-    scale: tuple[str, ...]
+    scale: tuple[str, ...] = ()
     model: str
     logprobs: bool = False
     window: int | None = None

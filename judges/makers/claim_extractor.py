@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -10,10 +10,10 @@ import dspy
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance
-from ..base import Judge
 from ..lexical import keypoints as lexical_keypoints
 from ..lexical.filling import filled
 from ..lexical.segments import sentences
+from .lists import ListMaker
 
 
 class ExtractClaims(dspy.Signature):  # type: ignore[misc]
@@ -29,7 +29,7 @@ class ExtractClaims(dspy.Signature):  # type: ignore[misc]
     claims: list[str] = dspy.OutputField(desc="its claims, in its order")
 
 
-class ClaimExtractor(Judge):
+class ClaimExtractor(ListMaker):
     """Splits an answer into atomic claims: `judge(answer=).claims`, a list of texts in its order.
 
     Blank entries are dropped, and of claims with the same words all but the first. An answer may
@@ -39,6 +39,10 @@ class ClaimExtractor(Judge):
     Source: arXiv:2410.23000 scores the precision of answers; the claims are our reading of it.
     """
 
+    name = "claim_extractor"
+    kind = "claims"
+    made_from = ("answer",)
+    predictor, output = "split", "claims"
     version = "1"
     twins: Mapping[str, Twin] = {"split": lexical_keypoints.extract_claims}
 
@@ -49,6 +53,19 @@ class ClaimExtractor(Judge):
     async def decide(self, *, answer: str) -> dspy.Prediction:  # type: ignore[override]
         """One call, or none."""
         return dspy.Prediction(claims=(await self.extract(answer))[0])
+
+    async def made(self, *, answer: str) -> list[str]:  # type: ignore[override]
+        """See ListMaker."""
+        return (await self.extract(answer))[0]
+
+    def example(
+        self,
+        inputs: Mapping[str, Any],
+        texts: Sequence[str],
+        spans: Mapping[str, Sequence[str]],
+    ) -> dict[str, Any]:
+        """See ListMaker."""
+        return {"answer": inputs["answer"], "claims": list(texts)}
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: a claim for each sentence, at least."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
@@ -14,11 +14,12 @@ from typing_extensions import TypedDict
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance
-from ..base import Judge
 from ..lexical import keypoints as lexical_keypoints
+from ..lexical.entailment import judge_point
 from ..lexical.filling import filled
 from ..lexical.quotes import find_quote
 from ..lexical.segments import n_words, segments
+from .lists import ListMaker
 
 ROUNDS = 2  # calls about one window, at most
 POINTS, SPAN_CHARS = 8, 100  # of a window and of each, as a dry run assumes
@@ -67,7 +68,7 @@ class FindKeyPoints(dspy.Signature):  # type: ignore[misc]
     )
 
 
-class KeyPointExtractor(Judge):
+class KeyPointExtractor(ListMaker):
     """Finds key points: `judge(question=, document=).points`, a list of FoundPoint.
 
     A document longer than `most_tokens` is read in windows that overlap, all at once. Each window
@@ -86,6 +87,10 @@ class KeyPointExtractor(Judge):
     Source: arXiv:2410.23000, key point extraction.
     """
 
+    name = "keypoint_extractor"
+    kind = "key_points"
+    made_from = ("question", "documents")
+    predictor, output = "find", "points"
     version = "1"
     twins: Mapping[str, Twin] = {"find": lexical_keypoints.find_key_points}
 
@@ -111,6 +116,30 @@ class KeyPointExtractor(Judge):
     async def decide(self, *, question: str, document: str) -> dspy.Prediction:  # type: ignore[override]
         """All windows at once, and their rounds in turn."""
         return dspy.Prediction(points=(await self.extract(question, document))[0])
+
+    async def made(self, *, question: str, documents: Sequence[str]) -> list[str]:  # type: ignore[override]
+        """See ListMaker: the points of all documents of which a span stands in the document."""
+        read = await asyncio.gather(*(self.extract(question, text) for text in documents))
+        points = [point for found, _ in read for point in found if point.spans]
+        return list(dict.fromkeys(point.text for point in points))
+
+    def example(
+        self,
+        inputs: Mapping[str, Any],
+        texts: Sequence[str],
+        spans: Mapping[str, Sequence[str]],
+    ) -> dict[str, Any]:
+        """See ListMaker: the window that states most of the points, with those.
+
+        A point is stated where one of its spans stands; where it has none, in the sentence that
+        the lexical entailment judge quotes for it.
+        """
+        cut = (self.most_tokens, self.overlap, self.count)
+        parts = [part for text in inputs["documents"] for part in windows(text, *cut)]
+        found = [_stated(part, texts, spans) for part in parts]
+        best = max(range(len(parts)), key=lambda i: (len(found[i]), -i))
+        asked = {"question": inputs["question"], "document": parts[best], "known": []}
+        return {**asked, "points": found[best]}
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: so many points at first that a window has `POINTS` of them."""
@@ -189,6 +218,18 @@ def _distinct(points: Iterable[QuotedPoint]) -> list[QuotedPoint]:
         same = found.setdefault(text.casefold().rstrip(". "), {"text": text, "spans": []})
         same["spans"] = [*same["spans"], *point["spans"]]
     return list(found.values())
+
+
+def _stated(
+    part: str, texts: Sequence[str], spans: Mapping[str, Sequence[str]]
+) -> list[QuotedPoint]:
+    """Those of the points that a part of a document states, each with the words that do."""
+    found = []
+    for text in texts:
+        quotes = spans.get(text) or [judge_point({"key_point": text, "response": part})["evidence"]]
+        if held := [quote for quote in quotes if quote.strip() and find_quote(quote, part)]:
+            found.append(QuotedPoint(text=text, spans=held))
+    return found
 
 
 def _checked(point: QuotedPoint, document: str) -> FoundPoint:

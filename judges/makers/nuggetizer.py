@@ -10,9 +10,9 @@ import dspy
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance
-from ..base import Judge
 from ..lexical import nuggets_and_citations as lexical
 from ..lexical.filling import filled
+from .lists import ListMaker
 
 WINDOW = 10  # passages in one call
 MOST_NUGGETS = 30  # length of the list while it grows; both arXiv:2411.09607
@@ -34,7 +34,7 @@ class UpdateNuggets(dspy.Signature):  # type: ignore[misc]
     updated: list[str] = dspy.OutputField(desc="the whole list")
 
 
-class Nuggetizer(Judge):
+class Nuggetizer(ListMaker):
     """Makes a nugget list: `judge(question=, passages=[...]).nuggets`, at most `limit` strings.
 
     Args:
@@ -45,6 +45,10 @@ class Nuggetizer(Judge):
     Source: arXiv:2411.09607, nugget creation.
     """
 
+    name = "nuggetizer"
+    kind = "nuggets"
+    made_from = ("question", "passages")
+    predictor, output = "update", "updated"
     version = "2"
     twins: Mapping[str, Twin] = {"update": lexical.update_nuggets}
 
@@ -62,6 +66,26 @@ class Nuggetizer(Judge):
         """All windows, each with the list that the one before left."""
         nuggets, n_cut, _ = await self.create(question, passages)
         return dspy.Prediction(nuggets=nuggets, n_cut=n_cut)
+
+    async def made(self, *, question: str, passages: Sequence[str]) -> list[str]:  # type: ignore[override]
+        """See ListMaker."""
+        return (await self.create(question, passages))[0]
+
+    def example(
+        self,
+        inputs: Mapping[str, Any],
+        texts: Sequence[str],
+        spans: Mapping[str, Sequence[str]],
+    ) -> dict[str, Any]:
+        """See ListMaker: all passages in one call, since all of them stand behind the list."""
+        return {
+            "question": inputs["question"],
+            "passages": {str(i): text for i, text in enumerate(inputs["passages"], 1)},
+            "asked": inputs["question"],
+            "nuggets": [],
+            "limit": self.limit,
+            "updated": list(texts[: self.limit]),
+        }
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: the longest list."""

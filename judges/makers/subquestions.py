@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -11,9 +11,9 @@ from ...backends.errors import JudgeError, JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...records.judgements import Provenance, Reason
-from ..base import Judge
 from ..lexical import writing as lexical_writing
 from ..lexical.filling import filled
+from .lists import ListMaker
 
 QUESTIONS = 15  # of one report; arXiv:2506.20051 has 15 for DUC'04 and 10 for Multi-News
 ROUNDS = 3  # most calls about one report
@@ -34,7 +34,7 @@ class WriteSubQuestions(dspy.Signature):  # type: ignore[misc]
     questions: list[str] = dspy.OutputField(desc="the new questions")
 
 
-class SubQuestionGenerator(Judge):
+class SubQuestionGenerator(ListMaker):
     """Makes questions from a report: `judge(report=, n=15).questions`, at most n, all different.
 
     A model that returns too few is shown those and asked for the rest, as long as each call
@@ -49,6 +49,10 @@ class SubQuestionGenerator(Judge):
     Source: arXiv:2506.20051, sub-question generation.
     """
 
+    name = "subquestions"
+    kind = "questions"
+    made_from = ("report", "n")
+    predictor, output = "write", "questions"
     version = "1"
     twins: Mapping[str, Twin] = {"write": lexical_writing.write_questions}
 
@@ -62,6 +66,21 @@ class SubQuestionGenerator(Judge):
     async def decide(self, *, report: str, n: int = QUESTIONS) -> dspy.Prediction:  # type: ignore[override]
         """One call, or up to `rounds`."""
         return dspy.Prediction(questions=(await self.generate(report, n))[0])
+
+    async def made(self, *, report: str, n: int = QUESTIONS) -> list[str]:  # type: ignore[override]
+        """See ListMaker."""
+        return (await self.generate(report, n))[0]
+
+    def example(
+        self,
+        inputs: Mapping[str, Any],
+        texts: Sequence[str],
+        spans: Mapping[str, Sequence[str]],
+    ) -> dict[str, Any]:
+        """See ListMaker: all questions at once, as many as are wanted."""
+        questions = list(texts)
+        asked = {"report": inputs["report"], "known": [], "wanted": len(questions)}
+        return {**asked, "questions": questions}
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: as many questions as are wanted."""

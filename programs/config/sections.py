@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ...backends.config import BatchConfig, ModelConfig
-from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of
+from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of, list_makers
 from ...records.reading.config_paths import InputPath, InputPattern, beside
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
@@ -351,8 +351,8 @@ class Config(_Section):
                 raise ValueError(f"judges.{name}.demonstrations: state has its own; take one")
             if not judge.titles and name not in ("support", "relevance"):
                 raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
-            if judge.state is not None and not (kind.labels_items or name == "item"):
-                known = ", ".join((*item_judges(), "item"))
+            if judge.state is not None and not (kind.can_be_fitted or name == "item"):
+                known = ", ".join((*item_judges(), "item", *list_makers()))
                 raise ValueError(f"judges.{name}.state: only {known} can be fitted")
             says_why = judge.evidence is not None or judge.reasoning is not None
             if says_why and not kind.says_why:

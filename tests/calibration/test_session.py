@@ -190,7 +190,7 @@ BAD = {
     "labels off the scale": ({"label": "maybe"}, {}, "labels.jsonl:1: field 'label' is 'maybe'"),
     "one class": ({"label": "full"}, {}, "all 72 labels are 'full'"),
     "a method": ({}, {"method": "magic"}, "method 'magic': wanted one of"),
-    "a judge": ({}, {"judge": "nuggetizer"}, "judge 'nuggetizer': wanted assigner"),
+    "a judge": ({}, {"judge": "request"}, "judge 'request': wanted assigner"),
     "a setting": ({}, {"bogus": 1}, "bogus: no such setting"),
     "a price": ({}, {"max_cost": 1.0}, "max_cost: the price of model"),
     "a prompt model": ({}, {"prompt_model": "writer"}, "no model 'writer' under models:"),

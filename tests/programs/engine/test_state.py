@@ -159,8 +159,8 @@ def test_a_state_of_another_judge_or_model_is_refused_by_file(run, tmp_path):
         run("support", state=tmp_path / "none.json")
 
 
-@pytest.mark.parametrize("name", ["nuggetizer", "importance"])
-def test_a_judge_that_labels_no_items_has_no_state(run, tmp_path, name):
+@pytest.mark.parametrize("name", ["request", "keypoint_merger"])
+def test_a_judge_that_neither_labels_items_nor_makes_lists_has_no_state(run, tmp_path, name):
     with pytest.raises(
         InputError, match=rf"judges.{name}.state: only assigner, support, relevance"
     ):

@@ -1,0 +1,114 @@
+"""Which items two lists share; what a judge did not say is not counted against a list."""
+
+import pytest
+from mock_lists import fact, list_brain
+from mock_server import MockServer, Status, input_of
+
+from nuggetjudge.backends import open_backend
+from nuggetjudge.backends.budget import Budget
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.calibration.lists.examples import ListExample
+from nuggetjudge.calibration.lists.matching import Match, Matcher
+from nuggetjudge.judges import EntailmentJudge, NuggetAssigner, RelevanceJudge, SupportJudge
+from nuggetjudge.metrics.lists import list_scores
+from nuggetjudge.records.nuggets import read_nugget_banks
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+A, B, C = (fact(0, n) for n in range(3))
+EXAMPLE = ListExample({"topic_id": "t"}, {"question": "Why?", "passages": ["x"]}, (A, B))
+
+
+@pytest.fixture
+def server():
+    with MockServer(list_brain) as running:
+        yield running
+
+
+def backend(server, budget=None, **settings):
+    entry = ModelConfig(model="openai/mock", api_base=server.base_url, **settings)
+    return open_backend(entry, budget=budget)
+
+
+def match(matcher, made, example=EXAMPLE):
+    return run_sync(matcher.match(example, made))
+
+
+def test_words_alone_match_an_item_with_one_that_says_as_much():
+    assert match(Matcher(), [f"It is {B}", C]) == Match((True, False), (False, True))
+    assert match(Matcher(), []) == Match((), (False, False))
+
+
+def test_no_item_is_stated_by_the_words_of_several_together():
+    words = ["river", "flooded", "harbour", "yesterday", "evening", "quickly"]
+    whole = ListExample({"topic_id": "t"}, {}, (" ".join(words),))
+    assert match(Matcher(), [f"The {' '.join(words)}."], whole).wanted == (True,)
+    thirds = [" ".join(words[n : n + 2]) for n in (0, 2, 4)]
+    assert match(Matcher(), thirds, whole).wanted == (False,)
+
+
+def test_a_judge_is_asked_about_each_item_with_the_other_list_as_its_text(server):
+    found = match(Matcher(EntailmentJudge(backend=backend(server))), [B, C])
+    assert found == Match((True, False), (False, True), n_calls=4)
+    asked = [input_of(request.body) for request in server.requests]
+    assert {tuple(data.values()) for data in asked} == {
+        (f"{A}\n{B}", B), (f"{A}\n{B}", C), (f"{B}\n{C}", A), (f"{B}\n{C}", B),
+    }  # fmt: skip
+
+
+def test_a_judge_of_windows_is_asked_once_for_each_list(server):
+    found = match(Matcher(EntailmentJudge("lexical", window=10)), [B, C])
+    assert found.n_calls == 2
+    server.brain = lambda body: {
+        "verdicts": {
+            key: "support" if text in input_of(body)["answer"] else "not_support"
+            for key, text in input_of(body)["nuggets"].items()
+        }
+    }
+    found = match(Matcher(NuggetAssigner(backend=backend(server))), [B, C])
+    assert found == Match((True, False), (False, True), n_calls=2)
+    assert {input_of(r.body)["question"] for r in server.requests} == {"Why?"}
+
+
+def test_a_match_that_failed_is_not_judged_and_never_no_match(server):
+    server.faults = lambda index, body: Status(400) if input_of(body)["key_point"] == C else None
+    found = match(Matcher(EntailmentJudge(backend=backend(server, retries=0))), [B, C])
+    assert (found.made, found.wanted) == ((True, None), (False, True))
+    assert found.unjudged.total() == 1
+
+
+def test_where_the_budget_is_gone_the_rest_is_not_judged(server):
+    judge = EntailmentJudge(backend=backend(server, Budget(1), concurrency=1))
+    found = match(Matcher(judge), [B, C])
+    assert found.unjudged == {"budget": 3}
+    assert [*found.made, *found.wanted].count(None) == 3
+
+
+def test_a_judge_that_looks_for_nothing_in_a_text_cannot_match():
+    with pytest.raises(InputError, match="--match relevance: the relevance judge does not look"):
+        Matcher(RelevanceJudge("lexical"))
+    Matcher(SupportJudge("lexical")).check(EXAMPLE)
+    without = ListExample({"topic_id": "t"}, {"report": "x", "n": 3}, (A,))
+    with pytest.raises(InputError, match="asked with a question, which these lists do not have"):
+        Matcher(NuggetAssigner("lexical")).check(without)
+
+
+def test_lists_of_one_topic_share_items_and_those_of_two_topics_none(shared_data):
+    """Nuggets that a model made on its own, against those of the assessors."""
+    made, wanted = (
+        read_nugget_banks(shared_data / name, Problems())
+        for name in ("rag24_auto_nuggets/nuggets_mistral.jsonl", "rag24_e2e/nuggets_nist.jsonl")
+    )
+    topics = sorted(made.keys() & wanted.keys())
+
+    def mean_f1(other):
+        values = []
+        for i, topic in enumerate(topics):
+            own = tuple(n.text for n in wanted[topic].nuggets)
+            texts = [n.text for n in made[topics[i - other]].nuggets]
+            found = match(Matcher(), texts, ListExample({"topic_id": topic}, {}, own))
+            values.append(list_scores(found.made, found.wanted).f1.value)
+        return sum(values) / len(values)
+
+    assert mean_f1(0) > 0.1
+    assert mean_f1(1) == 0
