@@ -36,7 +36,8 @@ class JudgeClaims(dspy.Signature):  # type: ignore[misc]
 class ClaimJudge(ItemJudge):
     """Says of claims whether they state a key point: `judge(key_points=, claims=[...]).verdicts`.
 
-    The key points are one text, of `numbered`.
+    The key points are one text, of `numbered`. One that is stated in part is not stated, as for
+    EntailmentJudge; the parts of a long one may stand in several claims of a call.
 
     Args:
         window: claims of one answer in a call. Part of the judge's identity.

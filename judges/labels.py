@@ -27,11 +27,11 @@ class AnswerGrade(Label):
     """How well a text answers a question (arXiv:2506.20051); its values are the grades."""
 
     NONE = "0"
-    TRACE = "1"
-    PART = "2"
-    MAIN = "3"
-    ALMOST = "4"
-    FULL = "5"
+    HARDLY = "1"
+    LITTLE = "2"
+    PART = "3"
+    MOST = "4"
+    ALL = "5"
 
     @classmethod
     def _missing_(cls, value: object) -> Label | None:

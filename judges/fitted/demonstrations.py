@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import dspy
-import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from ...backends.adapter import defaults
@@ -50,7 +50,7 @@ def _predictor(
     line: Line, named: object, row: Mapping[str, Any], predictors: Mapping[str, dspy.Predict]
 ) -> str | None:
     """Which question the row is an example of; None, noted, if it is none or that is open."""
-    if named is not None and named not in predictors:
+    if named is not None and named not in [*predictors]:
         line.error("predictor", f"no question {named!r}, wanted one of {', '.join(predictors)}")
         return None
     wrong: dict[str, str] = {}
@@ -87,7 +87,7 @@ def _checked(line: Line, judge: Judge, name: str, row: Mapping[str, Any]) -> dic
                 return None
     reply = {field: row[field] for field in predict.signature.output_fields}
     try:
-        read = judge.prompt(name).parse(orjson.dumps(reply).decode(), inputs)
+        read = judge.prompt(name).parse(json.dumps(reply), inputs)
     except JudgeOutputError as error:
         line.error("example", f"its reply is none: {error.detail}")
         return None
