@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         read_summaries,
         read_topic_documents,
     )
+    from .evidence import Evidence
     from .judgements import Judged, Outcome, Provenance, Reason, Unjudged
     from .key_points import (
         ENTAILMENT_LABELS,
@@ -91,6 +92,7 @@ _MODULES = (
     "assignments",
     "candidates",
     "documents",
+    "evidence",
     "judgements",
     "key_points",
     "labels.cells",
@@ -139,6 +141,7 @@ __all__ = [
     "ClaimSet",
     "Entailment",
     "EntailmentLabel",
+    "Evidence",
     "FileKind",
     "Importance",
     "InputError",

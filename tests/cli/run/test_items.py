@@ -86,7 +86,7 @@ def test_the_page_shows_the_demos_judge_and_what_the_commands_print(judge, tmp_p
     )
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     ran = judge(*BLOCKS[1].split()[1:], "--quiet")
-    assert ran.out.split("\n\n")[0].strip() == BLOCKS[2].strip()
+    assert ran.out.strip() == BLOCKS[2].strip()
     command = next(b for b in BLOCKS if b.startswith("judge agree")).splitlines()[0]
     printed = judge(*command.split()[1:]).out
     shown = next(b for b in BLOCKS if b.startswith("share of equal labels"))
