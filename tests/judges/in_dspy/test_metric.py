@@ -135,7 +135,7 @@ def test_gains_of_a_fitted_judge():
     fields = {"judge": judge.name, "version": judge.version, "scale": judge.scale}
     cuts = Correction(cuts=(0.2, 0.9), labels=("no", "some", "all"))
     judge = judge.fitted(JudgeFile(**fields, model="lexical", correction=cuts))
-    judge.labels = str  # a run takes no labels but the judge's own
+    judge.labels = judge.answer_type = str  # a run takes no labels but the judge's own
     example = dspy.Example(question="q", nuggets=["wind moves decks", "wind moves bees"])
     assert judge.metric()(example, dspy.Prediction(answer=PASSAGE)) == 0.75
 

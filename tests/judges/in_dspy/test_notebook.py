@@ -48,8 +48,8 @@ def test_repr(monkeypatch):
     monkeypatch.setenv("KEY_OF_MINE", "sk-very-secret-key")
     model = ModelConfig(model="openai/mock", api_base=OFFLINE, api_key_env="KEY_OF_MINE")
     judge = NuggetAssigner(model)
-    shown = "NuggetAssigner(model='openai/mock', window=10, version='1', fitted=False)"
-    assert repr(judge) == shown
+    version = f"version={judge.version!r}, fitted=False)"
+    assert repr(judge) == f"NuggetAssigner(model='openai/mock', window=10, {version}"
     fields = {"judge": judge.name, "version": judge.version, "scale": judge.scale}
     state = JudgeFile(**fields, model="openai/mock", correction=Correction(cuts=(0.1, 0.2)))
     assert "fitted=True" in repr(judge.fitted(state))

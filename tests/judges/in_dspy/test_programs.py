@@ -84,7 +84,8 @@ def test_trace(case, model, expected):
     assert {id(predict) for predict, _, _ in trace} == {id(judge.question(case.predictor))}
     prompt = judge.prompt(case.predictor)
     for _, shown, told in trace:
-        assert shown.keys() == set(prompt.input_names)
+        assert shown.keys() <= set(prompt.input_names)  # all but those that may be left out
+        assert len(shown) > 0
         assert tuple(told.keys()) == prompt.output_names
 
 
