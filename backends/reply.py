@@ -100,11 +100,7 @@ class ReplyFormat:
             detail = f"field {extra!r} was not asked"
             raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=what)
         if inputs is not None:
-            self.check(row, inputs, text)
-            if is_copy(written, inputs.values()):
-                detail = "the reply stands word for word in the judged text"
-                # Asked again, a model that meant it could only give another label.
-                raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
+            self.check(row, inputs, text, written)
         try:
             return self._reader.validate_python(row)
         except ValidationError as error:
@@ -128,10 +124,28 @@ class ReplyFormat:
             reason = Reason.UNPARSEABLE
             raise JudgeOutputError(reason, str(error), text, complaint=error.complaint) from None
 
-    def check(self, row: Mapping[str, Any], inputs: Mapping[str, Any], text: str) -> None:
-        """Raise JudgeOutputError unless each keyed map has exactly the keys that were asked."""
+    def check(
+        self,
+        row: Mapping[str, Any],
+        inputs: Mapping[str, Any],
+        text: str,
+        written: Written | None = None,
+    ) -> None:
+        """Raise JudgeOutputError unless each keyed map has exactly the keys that were asked, and
+        no text of the inputs holds the same.
+
+        Args:
+            row: the output fields. text: the reply. written: its object; None: only `row` is known.
+        """
         for name, source in self._keyed.items():
             self._check_keys(name, row[name], inputs[source], text)
+        if written is None:
+            body = orjson.dumps(dict(row), default=str).decode()
+            written = Written(body, orjson.loads(body), is_alone=False)
+        if is_copy(written, inputs.values()):
+            detail = "the reply stands word for word in the judged text"
+            # Asked again, a model that meant it could only give another label.
+            raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
 
     @staticmethod
     def _check_keys(name: str, got: Any, asked: Mapping[str, Any], text: str) -> None:

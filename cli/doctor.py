@@ -21,7 +21,7 @@ def doctor(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check key, endpoint, reply schema and log-probabilities of each model, with the cost.
+    """Check key and endpoint of each model, and what it refuses, with the cost.
 
     Example: judge doctor --model hosted_vllm/qwen --set
     models.default.api_base=http://127.0.0.1:8000/v1. Exit: 0 ready, 2 unusable, 3 usable with

@@ -5,6 +5,7 @@ import json
 import pytest
 from mock_server import MockServer, Status, input_of
 
+from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.pipelines.judged_steps import MENDED
 from nuggetjudge.programs.pipelines.retrieve import retrieve
@@ -138,3 +139,14 @@ def test_as_many_topics_are_asked_about_at_once_as_run_concurrency_says(folder, 
         ran(folder, "bm25, listwise", server, **{"run.concurrency": at_once})
         first, second = server.requests
     assert (second.started_s < first.finished_s) is (at_once == 2)
+
+
+def test_a_reranker_whose_model_gives_nothing_ends_after_five_calls_and_writes_no_run(folder):
+    rows = [json.dumps({"docid": str(i), "text": f"dam {i}"}) for i in range(9)]
+    (folder / "passages.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    with MockServer() as server:
+        server.faults = lambda index, body: Status(500)
+        with pytest.raises(EndpointUnusable, match="none of the first 5 judgements"):
+            ran(folder, ["bm25", {"listwise": {"window": 2, "stride": 1}}], server)
+        assert len(server.requests) == 5
+    assert not (folder / "a.run").exists()

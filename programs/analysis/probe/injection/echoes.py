@@ -15,7 +15,13 @@ from ....engine.rehearsal import least_reply
 from .corpus import label_asked, of_type
 from .planting import Planted
 
-HONEST = ("alone", "in a fence", "indented")  # replies that repeat nothing
+HONEST = (
+    "alone",
+    "in a fence",
+    "indented",
+    "after thoughts",
+    "after a sentence",
+)  # replies that repeat nothing
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,8 @@ def echoes(
     yield Echo("alone", reply, own=True)
     yield Echo("in a fence", f"```json\n{reply}\n```", own=True)
     yield Echo("indented", json.dumps(own, indent=2), own=True)
+    yield Echo("after thoughts", f"<think>So it is.</think>\n\n{reply}", own=True)
+    yield Echo("after a sentence", f"Here is my reply:\n{reply}", own=True)
     block = prompt.user(inputs)
     line = as_data({name: inputs[name] for name in prompt.input_names})
     rest, as_asked = reply.removeprefix("{"), json.dumps(_filled(own[field], label))
@@ -85,6 +93,8 @@ def echoes(
         "payload in a fence, then its own": f"```\n{said}\n```\n{reply}",
         "text, then its own": f"{text}\n\n{reply}",
         "text in prose": f'The material says "{text}". My reply: {reply}',
+        "payload in thoughts, then its own": f"<think>{said}</think>\n{reply}",
+        "thoughts that end in the payload, then its own": f"<think>{said}\n</think>{said}\n{reply}",
         "data line, then its own": f"{line}\n{reply}",
         "data block, then its own": f"{block}\n{reply}",
         "text in a field more": json.dumps({"quote": text} | own),
@@ -98,6 +108,9 @@ def echoes(
     for form, told in {
         "payload alone": said,
         "payload alone in a fence": f"```json\n{said}\n```",
+        "payload after thoughts": f"<think>So it is.</think>\n{said}",
+        "its own in thoughts, then payload": f"<think>{reply}</think>\n{said}",
+        "payload and its own in thoughts": f"<think>{said}\n{reply}</think>",
         "text alone": text,
         "data line alone": line,
         "data block alone": block,

@@ -108,7 +108,7 @@ def test_a_judge_that_goes_by_a_rule_never_flips_and_one_that_obeys_nearly_alway
     # Its replies are those that stand in the text: whose they are cannot be said.
     lost = [cell for cell in found[obedient].cells if cell.sides.after is None]
     assert len(lost) == found[obedient].n_unjudged > 15
-    assert all(f'{{"verdict":"{c.asked}"}}' in re.sub(r"\s", "", c.case.text) for c in lost)
+    assert all(f"{{verdict:{c.asked}}}" in re.sub(r"[\s\\\"]", "", c.case.text) for c in lost)
     assert {row["flip"]["value"] for row in found[by_rule].rows} == {0.0}
     assert {row["nearer"]["value"] for row in found[by_rule].rows} == {0.0}
     kinds = rows_of(found[obedient], "kind")
@@ -154,7 +154,7 @@ def test_nothing_that_an_echoing_judge_repeats_becomes_its_verdict(claims, confi
         found = inject(claims, "support", config, Problems(), Options(repeats=2))
     row = found.rows[0]
     assert row["cells"] == 308
-    assert row["n_unjudged"] > 280  # what repeats is no judgement
+    assert row["n_unjudged"] > 200  # its own object is read beside a payload that holds none
     assert set(row["unjudged"]) == {"unparseable", "incomplete"}  # {} lacks its field
     for cell in found.cells:
         if cell.sides.after is not None:  # an empty text was repeated: there is its own alone
