@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from ..backends.gateway import Reply
@@ -12,6 +13,7 @@ from ..records.labels.cells import LabelKind
 from .base import Judge
 from .fitted.correction import Correction
 from .fitted.files import FittedPrompt, JudgeFile
+from .instruments.files import Instrument
 from .verdicts import Verdict
 
 
@@ -103,6 +105,9 @@ class ItemJudge(Judge):
         Raises: ValueError if the file is of another judge, version or scale, or has cut-offs
             for scores of another model.
         """
+        if state.prompts and self.own_words is not None:
+            what = f"it has a fitted prompt, and the judge {self.own_words} of its own"
+            raise ValueError(f"{what}; take one of them")
         state.check(self.name, self.version, self.scale, self.model_name)
         state.check_scores(self.has_logprobs, self.window)
         twin: Self = self.deepcopy()
@@ -126,6 +131,21 @@ class ItemJudge(Judge):
             twin.scorers = {self.predictor: self.weighted_scorer(state.words)}
         return twin
 
+    def with_prompt(self, source: str | Path | Instrument, question: str | None = None) -> Self:
+        """See Judge. Raises: ValueError, too, if this judge has a fitted prompt."""
+        if self.fitted_prompts:
+            raise ValueError(f"the {self.name} judge has a fitted prompt; take one of them")
+        twin: Self = super().with_prompt(source, question)
+        if twin.evidence not in twin.prompt(twin.predictor).output_names:
+            twin.evidence = None
+        return twin
+
+    def _take_window(self, window: int, instrument: Instrument) -> None:
+        if window > 1 and self.listed is None:
+            what = f"this judge takes 1 a call; make it with window={window}, if it has one"
+            raise instrument.wrong("window", what)
+        self.window = window
+
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """The lexical score under fitted word weights. Raises: ValueError if it has none."""
         raise ValueError(f"the {self.name} judge has no lexical score to weight")
@@ -133,7 +153,9 @@ class ItemJudge(Judge):
     @property
     def has_logprobs(self) -> bool:
         """Whether its scores come from the token log-probabilities of the model."""
-        return self.backend is not None and self.backend.config.top_logprobs is not None
+        if self.backend is None or self.own_words == "prompt":
+            return False
+        return self.backend.config.top_logprobs is not None
 
     @property
     def model_name(self) -> str:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, item_judges, kind_of
-from ...records.reading.config_paths import InputPath, InputPattern, beside
+from ...records.reading.config_paths import InputPath, InputPattern, TextOrFile, beside
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
 from .steps import AnyStep
@@ -136,6 +136,12 @@ class JudgeConfig(_Section):
     grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
     state: InputPath | None = Field(
         default=None, description="judge file, as judge calibrate writes it"
+    )
+    instructions: TextOrFile | None = Field(
+        default=None, description="text or file that takes the place of the judge's instructions"
+    )
+    prompt: InputPath | None = Field(
+        default=None, description="prompt file that takes the place of the judge's whole prompt"
     )
 
 
@@ -337,6 +343,10 @@ class Config(_Section):
             if judge.state is not None and not (kind.labels_items or name == "item"):
                 known = ", ".join((*item_judges(), "item"))
                 raise ValueError(f"judges.{name}.state: only {known} can be fitted")
+            if judge.prompt is not None and judge.instructions is not None:
+                raise ValueError(f"judges.{name}.prompt: it has instructions of its own; take one")
+            if not kind.home and (judge.prompt or judge.instructions) is not None:
+                raise ValueError(f"judges.{name}: it asks by prompts of its own; set the model")
             if judge.model != "default" and judge.model not in self.models:
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")

@@ -18,6 +18,7 @@ from ...backends.gateway import Backend
 from ...backends.spending.price import price_of
 from ...judges import ItemJudge, read_judge_file
 from ...judges.base import Judge
+from ...judges.instruments.files import Instrument, read_instrument
 from ...judges.table import item_judges, kind_of
 from ...metrics.tokens import token_counter
 from ...records.reading.problems import InputError
@@ -155,10 +156,17 @@ class Panel:
         kind, config = kind_of(name), self._config
         assert kind is not None  # the config names no other
         options, self._about[name] = _setup(name, config, self._own)
-        if (window := config.judge(name).window) is not None:
+        settings = config.judge(name)
+        instrument = None if settings.prompt is None else read_instrument(settings.prompt)
+        if (window := _window(name, config, instrument)) is not None:
             options["window"] = window
-        judge: Judge = kind.load()(backend=self.backend(config.judge(name).model), **options)
-        if (state := config.judge(name).state) is not None:
+        judge: Judge = kind.load()(backend=self.backend(settings.model), **options)
+        if settings.instructions is not None:
+            judge = _instructed(judge, name, config)
+        if instrument is not None:
+            judge = _in_words_of(judge, name, instrument)
+            self._about[name]["prompt_file"] = {"sha256": instrument.sha256, "fenced": False}
+        if (state := settings.state) is not None:
             judge = _fitted(judge, state)
         if name == "answerability":
             _check_eta(judge, config)
@@ -198,6 +206,40 @@ def _setup(
             numbers = {"words": config.generate.words, "citations": config.generate.citations}
             return {**numbers, "instructions": _text(config.generate.instructions)}, numbers
     return {}, {}
+
+
+def _window(name: JudgeName, config: Config, instrument: Instrument | None) -> int | None:
+    """Things in a call, as the config or a prompt file says. Raises: InputError if they differ."""
+    given = config.judge(name).window
+    told = None if instrument is None else instrument.definition.window
+    if instrument is not None and told is not None:
+        if given not in (None, told):
+            raise instrument.wrong("window", f"{told}, and judges.{name}.window is {given}")
+        kind = kind_of(name)
+        if kind is not None and not kind.is_windowed:
+            raise instrument.wrong("window", f"the {name} judge takes one thing at a time")
+    return given if told is None else told
+
+
+def _instructed(judge: Judge, name: JudgeName, config: Config) -> Judge:
+    """The judge with the instructions of its section. Raises: InputError."""
+    given = config.judge(name).instructions
+    if name == "answer_writer" and config.generate.instructions is not None:
+        what = "generate.instructions says the same; take one of them"
+        raise InputError(f"judges.{name}.instructions: {what}")
+    try:
+        text = _text(given) if isinstance(given, Path) else given
+        return judge.with_instructions(text or "")
+    except ValueError as error:
+        raise InputError(f"judges.{name}.instructions: {error}") from None
+
+
+def _in_words_of(judge: Judge, name: JudgeName, instrument: Instrument) -> Judge:
+    """The judge with the prompt of a file. Raises: InputError."""
+    try:
+        return judge.with_prompt(instrument)
+    except ValueError as error:
+        raise InputError(f"judges.{name}.prompt: {error}") from None
 
 
 def _check_eta(judge: Any, config: Config) -> None:

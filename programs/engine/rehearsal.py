@@ -14,6 +14,7 @@ from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Reply
 from ...backends.lexical import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
+from ...backends.reply import ReplyFormat
 from ...judges.base import Judge
 from ..config.names import JudgeName
 from ..config.sections import Config
@@ -120,7 +121,8 @@ class _Measuring(LexicalBackend):
         if prompt.twin is None:
             least = least_reply(prompt.schema(prompt.map_keys(inputs)))
             self._asked().add(prompt, inputs, least)
-            return Reply(prompt.parse(json.dumps(least), inputs), WHERE)
+            values = ReplyFormat.parse(prompt, json.dumps(least), inputs)  # whatever form it wants
+            return Reply(values, WHERE)
         reply = await super().ask(prompt, inputs, replicate)
         if self.config.way not in ("lexical", "recorded"):
             reply = self._at_most(inputs, reply)
