@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Mapping
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import dspy
 from dspy.utils.exceptions import (
@@ -24,11 +23,10 @@ from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
 from ..backends.prompt import Prompt, Scorer, Twin
 from ..records.judgements import Provenance, Reason
-from .instruments.files import Instrument, read_instrument
-from .instruments.prompt import InstrumentPrompt
+from .instruments.own_words import OwnWords
 
 
-class Judge(dspy.Module):  # type: ignore[misc]
+class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
     """A question, or a few, asked of a model; the answers are typed and checked, or an error.
 
     Args:
@@ -49,9 +47,6 @@ class Judge(dspy.Module):  # type: ignore[misc]
     twins: Mapping[str, Twin] = {}  # lexical twin by the name of the predictor
     scorers: Mapping[str, Scorer] = {}  # and how sure it is
     replicate: int = 0  # asks the same again, past the cache, for test-retest
-    # What of the prompt is the user's, and the prompt file by the name of the predictor.
-    own_words: Literal["instructions", "prompt"] | None = None
-    instruments: Mapping[str, Instrument] = {}
 
     def __init__(
         self, model: str | ModelConfig | None = None, *, backend: Backend | None = None
@@ -70,59 +65,15 @@ class Judge(dspy.Module):  # type: ignore[misc]
         if known is not None and known[1] is predict.signature and known[2] == predict.demos:
             return known[0]
         twin, scorer = self.twins.get(name), self.scorers.get(name)
-        if (instrument := self.instruments.get(name)) is not None:
-            output = getattr(self, "output", None)
-            prompt: Prompt = InstrumentPrompt(instrument, predict.signature, output, twin, scorer)
-        else:
-            prompt = Prompt(predict.signature, predict.demos, twin, scorer)
+        prompt = self.worded(name, predict.signature, twin, scorer) or Prompt(
+            predict.signature, predict.demos, twin, scorer
+        )
         self._prompts[name] = (prompt, predict.signature, list(predict.demos))
         return prompt
 
     def prompts(self) -> dict[str, Prompt]:
         """All compiled prompts by predictor name."""
         return {name: self.prompt(name) for name, _ in self.named_predictors()}
-
-    def with_instructions(self, text: str, question: str | None = None) -> Self:
-        """A copy of this judge with other instructions; fields, fence and reply stay.
-
-        Args:
-            question: the name of the predictor, of a judge that asks several questions.
-
-        Raises: ValueError for blank instructions, or where `question` has to be said.
-        """
-        if not text.strip():
-            raise ValueError("the instructions are blank")
-        twin: Self = self.deepcopy()
-        predict = getattr(twin, twin._question(question))
-        named = predict.signature.with_instructions(text.strip())
-        named.__name__ = predict.signature.__name__  # DSPy calls the new one StringSignature
-        predict.signature = named
-        twin.own_words = "instructions"
-        return twin
-
-    def with_prompt(self, source: str | Path | Instrument, question: str | None = None) -> Self:
-        """A copy of this judge asked in the words of a prompt file (docs/instruments.md).
-
-        Judged text stands in such a prompt as it is, without the fence of our own.
-
-        Args:
-            source: a prompt file, or a template file of nuggetizer or UMBRELA. Its `window` becomes
-                the judge's.
-            question: as for `with_instructions`.
-
-        Raises: InputError with file and line for what is wrong in the file, or does not fit this
-            judge; ValueError where `question` has to be said.
-        """
-        instrument = source if isinstance(source, Instrument) else read_instrument(Path(source))
-        twin: Self = self.deepcopy()
-        name = twin._question(question)
-        twin.own_words, twin.instruments = "prompt", {**twin.instruments, name: instrument}
-        if (window := instrument.definition.window) is not None:
-            twin._take_window(window, instrument)
-        prompt = twin.prompt(name)  # raises what does not fit
-        if isinstance(prompt, InstrumentPrompt):
-            prompt.check_window(getattr(twin, "window", 1))
-        return twin
 
     def ask(self, name: str, **inputs: Any) -> Awaitable[Reply]:
         """Ask one question. Raises, when awaited: JudgeError."""
@@ -157,28 +108,12 @@ class Judge(dspy.Module):  # type: ignore[misc]
         twin.__dict__.update({name: copy.deepcopy(value, memo) for name, value in state.items()})
         return twin
 
-    def _question(self, name: str | None) -> str:
-        names = [str(found) for found, _ in self.named_predictors()]
-        if name is None and len(names) == 1:
-            return names[0]
-        if name is None or name not in names:
-            raise ValueError(f"name one of the questions of this judge: {', '.join(names)}")
-        return name
-
-    def _take_window(self, window: int, instrument: Instrument) -> None:
-        if not hasattr(self, "window"):
-            raise instrument.wrong("window", f"{type(self).__name__} judges one thing at a time")
-        self.window = window
-
     async def _ask_dspy(self, name: str, inputs: dict[str, Any]) -> Reply:
         if dspy.settings.lm is None:
             raise ValueError(f"name a model: {type(self).__name__}(model=...)")
         prompt = self.prompt(name)
         if name in self.instruments:
-            (raw,) = await dspy.settings.lm.acall(messages=prompt.messages(inputs))
-            text = raw if isinstance(raw, str) else str(raw.get("text") or "")
-            where = Provenance(model=str(dspy.settings.lm.model))
-            return Reply(prompt.parse(text, inputs), where)
+            return await self.ask_worded(prompt, inputs, dspy.settings.lm)
         try:
             with dspy.context(adapter=JudgeAdapter()):
                 found = await getattr(self, name).acall(**inputs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from ..backends.gateway import Reply
@@ -13,7 +12,6 @@ from ..records.labels.cells import LabelKind
 from .base import Judge
 from .fitted.correction import Correction
 from .fitted.files import FittedPrompt, JudgeFile
-from .instruments.files import Instrument
 from .verdicts import Verdict
 
 
@@ -130,21 +128,6 @@ class ItemJudge(Judge):
             twin.fitted_words = state.words
             twin.scorers = {self.predictor: self.weighted_scorer(state.words)}
         return twin
-
-    def with_prompt(self, source: str | Path | Instrument, question: str | None = None) -> Self:
-        """See Judge. Raises: ValueError, too, if this judge has a fitted prompt."""
-        if self.fitted_prompts:
-            raise ValueError(f"the {self.name} judge has a fitted prompt; take one of them")
-        twin: Self = super().with_prompt(source, question)
-        if twin.evidence not in twin.prompt(twin.predictor).output_names:
-            twin.evidence = None
-        return twin
-
-    def _take_window(self, window: int, instrument: Instrument) -> None:
-        if window > 1 and self.listed is None:
-            what = f"this judge takes 1 a call; make it with window={window}, if it has one"
-            raise instrument.wrong("window", what)
-        self.window = window
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """The lexical score under fitted word weights. Raises: ValueError if it has none."""

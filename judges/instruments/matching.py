@@ -14,6 +14,8 @@ from .files import Instrument
 from .replies import Labels, ReplyReader
 from .templates import COUNT, ListStyle, Piece, TemplateError, pieces
 
+_AGAIN = {"asked": "question"}  # inputs that say another one once more
+
 
 def tool_form(signature: type[dspy.Signature], output: str | None) -> ReplyForm:
     """How a reply to a tool's own template is read: by what the judge makes of it."""
@@ -129,8 +131,9 @@ def user_message(
             what = f"{{{name}}} is no input of the judge; there is {there}"
             raise instrument.wrong("user", what + _how_to_tell(instrument), hole.line)
     for name, field in inputs.items():
-        if name not in (*shown.values(), *given.without) and not _may_lack(field):
-            what = f"the judge's input {{{name}}} stands nowhere; name it under without: if it may"
+        is_shown = name in shown.values() or _AGAIN.get(name) in shown.values()
+        if not (is_shown or name in given.without or _may_lack(field)):
+            what = f"the input {{{name}}} stands nowhere; list it under without: if that is meant"
             raise instrument.wrong("user", what)
     texts = given.texts
     return tuple(Piece(texts[p.name], None, p.line) if p.name in texts else p for p in cut), shown

@@ -113,7 +113,8 @@ class InstrumentPrompt(Prompt):
         """See Prompt: of every word of the template, and of how lists and replies are read."""
         lists = sorted(self._styles.items())
         how = self._form.model_dump(mode="json")
-        text = [self.name, self.fixed, self._pieces, lists, how, self.field_schemas()]
+        template = [(piece.text, piece.name) for piece in self._pieces]
+        text = [self.name, self.fixed, template, lists, how, self.field_schemas()]
         return hashlib.sha256(orjson.dumps(text)).hexdigest()[:16]
 
     def _value(self, name: str, inputs: Mapping[str, Any]) -> str:

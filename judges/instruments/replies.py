@@ -42,7 +42,7 @@ class Labels:
                 raise ValueError(f"{word!r} stands for {self._known[known]} and for {label}")
         if not are_numbers:  # the longest first: not_support before not
             words = sorted(map(str, self._known), key=len, reverse=True)
-            one_of = "|".join(_GAP.sub(lambda _: r"[\s_-]+", re.escape(word)) for word in words)
+            one_of = "|".join(r"[\s_-]+".join(map(re.escape, word.split())) for word in words)
         self._shape = _NUMBER if are_numbers else f"(?:{one_of})"
 
     @property

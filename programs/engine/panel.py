@@ -164,7 +164,7 @@ class Panel:
         if settings.instructions is not None:
             judge = _instructed(judge, name, config)
         if instrument is not None:
-            judge = _in_words_of(judge, name, instrument)
+            judge = _in_words_of(judge, name, config, instrument)
             self._about[name]["prompt_file"] = {"sha256": instrument.sha256, "fenced": False}
         if (state := settings.state) is not None:
             judge = _fitted(judge, state)
@@ -234,8 +234,12 @@ def _instructed(judge: Judge, name: JudgeName, config: Config) -> Judge:
         raise InputError(f"judges.{name}.instructions: {error}") from None
 
 
-def _in_words_of(judge: Judge, name: JudgeName, instrument: Instrument) -> Judge:
+def _in_words_of(judge: Judge, name: JudgeName, config: Config, instrument: Instrument) -> Judge:
     """The judge with the prompt of a file. Raises: InputError."""
+    asked = config.judge(name)
+    for what in ("evidence", "reasoning"):
+        if getattr(asked, what, None):
+            raise InputError(f"judges.{name}.{what}: the words of {instrument.path} ask for none")
     try:
         return judge.with_prompt(instrument)
     except ValueError as error:
