@@ -6,6 +6,8 @@ import pytest
 from mock_replies import last_user_text
 from mock_server import MockServer, input_of
 
+from nuggetjudge.judges import SupportJudge
+
 TEMPLATE = """\
 method: nuggets
 system_message: You label nuggets.
@@ -178,7 +180,7 @@ def test_what_does_not_fit_ends_with_what_to_change(sets, told, run_tiny, server
 
 
 def write_state(path, **more):
-    row = {"format": "nuggetjudge-judge-1", "judge": "support", "version": "1"}
+    row = {"format": "nuggetjudge-judge-1", "judge": "support", "version": SupportJudge.version}
     row |= {"scale": ["none", "partial", "full"], "model": "hosted_vllm/mock"}
     path.write_text(json.dumps(row | more), encoding="utf-8")
 
@@ -194,3 +196,27 @@ def test_a_window_said_twice_must_be_the_same(run_tiny, server, files):
     assert len(server.requests) == 4
     told = manifest(files.parent / "out")
     assert {str(files / name) for name in ("two.yaml", "assigner.yaml")} <= told["inputs"].keys()
+
+
+def test_a_correction_goes_with_a_prompt_of_a_file(run_tiny, server, files, tmp_path, rows_of):
+    cuts = {"cuts": [0.5, 1.1], "curve": None, "log_odds": False, "topics": {}, "spread": None}
+    write_state(files / "cuts.json", correction=cuts)  # full, at 1, is below the second cut
+    more = ("judges.support.prompt=tiny/support.yaml", "judges.support.state=tiny/cuts.json")
+    ran = run_tiny(server, "support", *(part for each in more for part in ("--set", each)))
+    assert ran.code == 0, ran.err
+    assert {row["label"] for row in rows_of(tmp_path / "out" / "support.jsonl")} == {"partial"}
+
+
+def test_no_prompt_is_searched_for_in_the_place_of_a_files(judge, files):
+    assert judge("init", "demo").code == 0
+    model = [
+        "--model",
+        "hosted_vllm/mock",
+        "--set",
+        "models.default.api_base=http://127.0.0.1:9/v1",
+    ]
+    prompt = ["--set", "judges.support.prompt=tiny/support.yaml", "--out", "fitted.json"]
+    how = ["--judge", "support", "--method", "few-shot", *model, *prompt]
+    ran = judge("calibrate", "demo/labels/support.jsonl", "--config", "demo/judge.yaml", *how)
+    assert ran.code == 2
+    assert "the prompt of support is a file's (prompt), which stays as it is" in ran.err

@@ -262,3 +262,20 @@ def test_no_template_code_is_run(written):
 def test_a_missing_file_is_named(tmp_path: Path):
     with pytest.raises(InputError, match=r"away.yaml: cannot be read"):
         SupportJudge("lexical").with_prompt(tmp_path / "away.yaml")
+
+
+def test_the_example_of_the_page_fits_its_judge(written):
+    page = Path(__file__).resolve().parents[3] / "docs" / "instruments.md"
+    blocks = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    whole = next(text for text in blocks if "demonstrations:" in text)
+    prompt = NuggetAssigner("lexical").with_prompt(written(whole)).prompt("assign")
+    roles = [message["role"] for message in prompt.messages(ASKED)]
+    assert roles == ["system", "user", "assistant", "user"]
+    assert '[1] it\'s the "wind"\n[2] a damper\n' in prompt.user(ASKED)
+    assert "(Braces are written twice: { and }.)" in prompt.user(ASKED)
+    found = prompt.parse('["partly", "No"]', ASKED)["verdicts"]
+    assert found == {"11": "partial_support", "12": "not_support"}
+    named = next(text for text in blocks if text.startswith("template:"))
+    written("{examples} {query} {passage}", "qrel_fewshot_bing.txt")
+    prompt = RelevanceJudge("lexical").with_prompt(written(named)).prompt("judge")
+    assert prompt.user({"question": "q", "passage": "p"}) == "the examples that you draw\n q p"
