@@ -3,13 +3,17 @@
 import json
 
 import pytest
-from mock_replies import last_user_text
 from mock_server import MockServer
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import NuggetAssigner, NuggetImportance, Nuggetizer, RelevanceJudge
 
 WINDOW = 10
+
+
+def said_to(body):
+    """The last message to the model."""
+    return body["messages"][-1]["content"]
 
 
 def windows(nuggets):
@@ -91,7 +95,7 @@ def test_a_cell_is_judged_through_both_prompts(templates, cells):
     """The model goes by the nuggets alone, so that both prompts must bring the same labels."""
 
     def brain(body):
-        text = last_user_text(body)
+        text = said_to(body)
         if "<data>" in text:
             asked = json.loads(text.split("<data>\n")[1].split("\n</data>")[0])
             found = {key: label(nugget) for key, nugget in asked["nuggets"].items()}
@@ -112,7 +116,7 @@ def test_a_cell_is_judged_through_both_prompts(templates, cells):
             asked = {"question": question, "answer": answer, "nuggets": shown[0]}
             assert theirs(**asked).verdicts == ours(**asked).verdicts
         assert [len(r.body["messages"]) for r in server.requests] == [2] * 6
-        tool = [r.body for r in server.requests if "<data>" not in last_user_text(r.body)]
+        tool = [r.body for r in server.requests if "<data>" not in said_to(r.body)]
         assert len(tool) == 3
         assert not any("response_format" in body for body in tool)
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from mock_replies import last_user_text
 from mock_server import MockServer, input_of
 
 from nuggetjudge.judges import SupportJudge
@@ -28,15 +27,20 @@ def server(tide_brain):
     """Answers our prompts in JSON, and in a list whatever asks for one."""
 
     def brain(body):
-        if "<data>" in last_user_text(body):
+        if "<data>" in said_to(body):
             return tide_brain(body)
-        if "Query:" in last_user_text(body):
-            said = last_user_text(body).split("List: ")[1]
+        if "Query:" in said_to(body):
+            said = said_to(body).split("List: ")[1]
             return str(["support" if "kelp" in each else "not_support" for each in eval_list(said)])
         return "Label: entailed"
 
     with MockServer(brain=brain) as found:
         yield found
+
+
+def said_to(body):
+    """The last message to the model."""
+    return body["messages"][-1]["content"]
 
 
 def eval_list(text):
