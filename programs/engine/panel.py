@@ -237,9 +237,10 @@ def _instructed(judge: Judge, name: JudgeName, config: Config) -> Judge:
 def _in_words_of(judge: Judge, name: JudgeName, config: Config, instrument: Instrument) -> Judge:
     """The judge with the prompt of a file. Raises: InputError."""
     asked = config.judge(name)
-    for what in ("evidence", "reasoning"):
+    for what in ("evidence", "reasoning", "demonstrations"):
         if getattr(asked, what, None):
-            raise InputError(f"judges.{name}.{what}: the words of {instrument.path} ask for none")
+            why = f"goes with the judge's own prompt, which {instrument.path} replaces"
+            raise InputError(f"judges.{name}.{what}: {why}")
     try:
         return judge.with_prompt(instrument)
     except ValueError as error:
