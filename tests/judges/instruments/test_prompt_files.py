@@ -101,7 +101,7 @@ SUPPORT = "user: '{sentence} / {passage}'\nreply: {form: label, after: 'Label:'}
         (SUPPORT.replace("/ ", "}"), 1, "user: line 1: a single '}'"),
         (SUPPORT + "system: 'Read {passage}'\n", 3, "system: {passage} can stand in user: alone"),
         (SUPPORT + "without: [sentence]\n", 3, "without: 'sentence' stands in the template"),
-        (SUPPORT + "without: [title]\n", 3, "without: 'title' is no input of the judge"),
+        (SUPPORT + "without: [headline]\n", 3, "without: 'headline' is no input of the judge"),
         (SUPPORT + "texts:\n  passage: x\n", 4, "texts.passage: the name of an input"),
         (SUPPORT + "texts:\n  examples: x\n", 4, "texts.examples: {examples} stands nowhere"),
         (SUPPORT + "lists: {passage: json}\n", 3, "lists.passage: the judge has no list"),
