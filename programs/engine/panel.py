@@ -18,13 +18,13 @@ from ...backends.gateway import Backend
 from ...backends.spending.price import price_of
 from ...judges import ItemJudge, read_judge_file
 from ...judges.base import Judge
-from ...judges.instruments.files import Instrument, read_instrument
 from ...judges.table import item_judges, kind_of
 from ...metrics.tokens import token_counter
 from ...records.reading.problems import InputError
 from ..config.names import JudgeName
 from ..config.sections import Config
 from ..inputs.hashes import hash_of
+from .wording import in_own_words, text_of, window_of
 
 
 def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> ReplyCache | None:
@@ -156,17 +156,12 @@ class Panel:
         kind, config = kind_of(name), self._config
         assert kind is not None  # the config names no other
         options, self._about[name] = _setup(name, config, self._own)
-        settings = config.judge(name)
-        instrument = None if settings.prompt is None else read_instrument(settings.prompt)
-        if (window := _window(name, config, instrument)) is not None:
+        if (window := window_of(name, config)) is not None:
             options["window"] = window
-        judge: Judge = kind.load()(backend=self.backend(settings.model), **options)
-        if settings.instructions is not None:
-            judge = _instructed(judge, name, config)
-        if instrument is not None:
-            judge = _in_words_of(judge, name, config, instrument)
-            self._about[name]["prompt_file"] = {"sha256": instrument.sha256, "fenced": False}
-        if (state := settings.state) is not None:
+        judge: Judge = kind.load()(backend=self.backend(config.judge(name).model), **options)
+        judge, said = in_own_words(judge, name, config)
+        self._about[name] |= said
+        if (state := config.judge(name).state) is not None:
             judge = _fitted(judge, state)
         if name == "answerability":
             _check_eta(judge, config)
@@ -204,47 +199,8 @@ def _setup(
             return numbers, numbers
         case "answer_writer":
             numbers = {"words": config.generate.words, "citations": config.generate.citations}
-            return {**numbers, "instructions": _text(config.generate.instructions)}, numbers
+            return {**numbers, "instructions": text_of(config.generate.instructions)}, numbers
     return {}, {}
-
-
-def _window(name: JudgeName, config: Config, instrument: Instrument | None) -> int | None:
-    """Things in a call, as the config or a prompt file says. Raises: InputError if they differ."""
-    given = config.judge(name).window
-    told = None if instrument is None else instrument.definition.window
-    if instrument is not None and told is not None:
-        if given not in (None, told):
-            raise instrument.wrong("window", f"{told}, and judges.{name}.window is {given}")
-        kind = kind_of(name)
-        if kind is not None and not kind.is_windowed:
-            raise instrument.wrong("window", f"the {name} judge takes one thing at a time")
-    return given if told is None else told
-
-
-def _instructed(judge: Judge, name: JudgeName, config: Config) -> Judge:
-    """The judge with the instructions of its section. Raises: InputError."""
-    given = config.judge(name).instructions
-    if name == "answer_writer" and config.generate.instructions is not None:
-        what = "generate.instructions says the same; take one of them"
-        raise InputError(f"judges.{name}.instructions: {what}")
-    try:
-        text = _text(given) if isinstance(given, Path) else given
-        return judge.with_instructions(text or "")
-    except ValueError as error:
-        raise InputError(f"judges.{name}.instructions: {error}") from None
-
-
-def _in_words_of(judge: Judge, name: JudgeName, config: Config, instrument: Instrument) -> Judge:
-    """The judge with the prompt of a file. Raises: InputError."""
-    asked = config.judge(name)
-    for what in ("evidence", "reasoning", "demonstrations"):
-        if getattr(asked, what, None):
-            why = f"goes with the judge's own prompt, which {instrument.path} replaces"
-            raise InputError(f"judges.{name}.{what}: {why}")
-    try:
-        return judge.with_prompt(instrument)
-    except ValueError as error:
-        raise InputError(f"judges.{name}.prompt: {error}") from None
 
 
 def _check_eta(judge: Any, config: Config) -> None:
@@ -266,17 +222,6 @@ def _fitted(judge: Judge, path: Path) -> Judge:
         got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)
         raise InputError(f"{path}: it gives the labels {got}, a run wants {wanted}")
     return fitted
-
-
-def _text(path: Path | None) -> str | None:
-    """What a file of instructions says. Raises: InputError if that is nothing, or no text."""
-    try:
-        text = None if path is None else path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
-    if text == "":
-        raise InputError(f"{path}: the file is empty, wanted instructions")
-    return text
 
 
 def _short(text: str | bytes) -> str:
