@@ -228,7 +228,7 @@ def test_the_judges_own_json_brings_all_of_its_fields(model, written):
     server.brain = lambda body: {"evidence": "It rained", "verdict": "yes"}
     text = "user: '{key_point} {response}'\nreply: {form: json}\n"
     found = EntailmentJudge(config).with_prompt(written(text))(key_point="k", response="It rained.")
-    assert (found.verdict, found.evidence, found.is_quoted) == ("yes", "It rained", True)
+    assert (found.verdict, found.is_quoted) == ("yes", True)
 
 
 def test_other_instructions_leave_fence_fields_and_reply_as_they_are(model):
