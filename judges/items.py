@@ -103,9 +103,7 @@ class ItemJudge(Judge):
         Raises: ValueError if the file is of another judge, version or scale, or has cut-offs
             for scores of another model.
         """
-        if state.prompts and self.own_words is not None:
-            what = f"it has a fitted prompt, and the judge {self.own_words} of its own"
-            raise ValueError(f"{what}; take one of them")
+        self.check_takes(state.prompts)
         state.check(self.name, self.version, self.scale, self.model_name)
         state.check_scores(self.has_logprobs, self.window)
         twin: Self = self.deepcopy()

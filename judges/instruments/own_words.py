@@ -76,6 +76,12 @@ class OwnWords:
                 setattr(judge, told, None)
         return twin
 
+    def check_takes(self, fitted: Mapping[str, object]) -> None:
+        """Raise ValueError if there are fitted prompts, and this judge has words of its own."""
+        if fitted and self.own_words is not None:
+            what = f"it has a fitted prompt, and the judge {self.own_words} of its own"
+            raise ValueError(f"{what}; take one of them")
+
     def worded(
         self, name: str, signature: type[dspy.Signature], twin: Twin | None, scorer: Scorer | None
     ) -> Prompt | None:
