@@ -123,6 +123,8 @@ def optimise(
     backend, proposer = judge.backend, prompt_model or judge.backend
     if not isinstance(backend, Gateway) or not isinstance(proposer, Gateway):
         raise ValueError(f"--method {method} {NO_PROMPT}")
+    if judge.own_words == "prompt":
+        raise ValueError(f"the prompt of {judge.name} is a file's (prompt), which stays as it is")
     if not train or not dev:
         raise ValueError(f"wanted items to train on and to choose on, got {len(train)}, {len(dev)}")
     if threads < 1:
