@@ -2,6 +2,7 @@
 
 import importlib.resources
 import json
+import os
 import re
 import sys
 import types
@@ -90,7 +91,8 @@ def umbrela():
 def cells():
     """20 real cells (question, answer, nuggets), else those of the demo and texts that are hard."""
     root = Path(__file__).resolve().parents[2]
-    real = root.parent / "shared" / "data" / "rag24_nuggets" / "nugget_assignments.jsonl"
+    data = Path(os.environ.get("NUGGETJUDGE_DATA", root.parent / "shared" / "data"))
+    real = data / "rag24_nuggets" / "nugget_assignments.jsonl"
     if real.is_file():
         rows = map(json.loads, real.read_text(encoding="utf-8").splitlines()[:400:20])
         return [(r["query"], r["answer_text"], [n["text"] for n in r["nuggets"]]) for r in rows]
