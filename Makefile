@@ -8,7 +8,7 @@ READY  := $(VENV)/ready
 VLLM   := .venv-vllm
 LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba llvmlite
 
-EXTRAS := lucene dense rerank ray
+EXTRAS := lucene dense rerank ray instruments
 
 .PHONY: demo pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench constraints constraints-vllm constraints-extras clean
 
@@ -36,7 +36,8 @@ test-odd: $(READY)
 test-vllm: $(VLLM)/ready
 	$(VLLM)/bin/python -m pytest -rs tests/vllm
 
-# Each extra in an environment of its own: Lucene by Pyserini, dense models, RankLLM, Ray.
+# Each in an environment of its own: Lucene by Pyserini, dense models, RankLLM, Ray, and the
+# prompts of nuggetizer and umbrela.
 $(EXTRAS:%=test-%): test-%: .venv-%/ready
 	.venv-$*/bin/python -m pytest -rs tests/$*
 
@@ -67,11 +68,13 @@ $(VLLM)/ready: pyproject.toml constraints-vllm.txt
 	$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r constraints-vllm.txt -e .
 	touch $(VLLM)/ready
 
-# One rule for all: what the extra's tests need. rank-llm without its vllm, which wants a GPU.
+# One rule for all: what the extra's tests need. rank-llm without its vllm, which wants a GPU;
+# nuggetizer and umbrela without what they ask models by.
 .venv-%/ready: pyproject.toml constraints-%.txt
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-$*.txt -e '.[test-$*]'
 	[ $* != rerank ] || .venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps rank-llm==0.25.7
+	[ $* != instruments ] || .venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps nuggetizer==0.0.5 umbrela==0.0.7
 	touch $@
 
 # Names and versions of all packages, without any index address.

@@ -28,11 +28,15 @@ class Prompt(ReplyFormat):
         twin: answers the same question by counting words, from inputs to output values.
         scorer: how sure the twin is, from inputs to a score by output field.
 
+    `sends_schema`: whether an endpoint is told the form of the reply, and which of its tokens are
+    labels; a prompt whose replies are no JSON of ours says no.
+
     `messages(inputs)` equals what DSPy writes with JudgeAdapter (asserted when compiled). An input
     with a default may be lacking: `of(inputs)` is the prompt that says nothing of it.
     """
 
     optional: Mapping[str, Any] = {}  # inputs that a call may lack, and what stands for their lack
+    sends_schema = True
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ class Wire:
     """The fixed bytes of a request around the user message, and the cache key's fixed part.
 
     Log-probabilities are asked for where the model gives them and the reply holds labels, at
-    `paths`; empty: none are asked for.
+    `paths`; empty: none are asked for, nor for a prompt that sends no schema.
     """
 
     def __init__(
@@ -31,13 +31,14 @@ class Wire:
         for name in ("temperature", "top_p", "max_tokens", "seed"):
             if (value := getattr(config, name)) is not None:
                 body[config.max_tokens_name if name == "max_tokens" else name] = value
-        self.paths = label_paths(prompt.schema(keys)) if config.logprobs else {}
+        is_told = prompt.sends_schema
+        self.paths = label_paths(prompt.schema(keys)) if config.logprobs and is_told else {}
         if self.paths:
             body |= {"logprobs": True, "top_logprobs": config.top_logprobs}
-        if config.reply_schema == "json_schema":
+        if is_told and config.reply_schema == "json_schema":
             form = {"name": prompt.name, "strict": True, "schema": prompt.schema(keys)}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
-        elif config.reply_schema == "json_object":
+        elif is_told and config.reply_schema == "json_object":
             body["response_format"] = {"type": "json_object"}
         body |= config.extra_body
         self._prefix, self._suffix = orjson.dumps(body).split(hole.encode())

@@ -19,11 +19,12 @@ from .in_dspy.backend_lm import BackendLM
 from .in_dspy.demos import check_demos
 from .in_dspy.recording import REASONS, ask_recorded
 from .in_dspy.signature import SignatureOfJudge
+from .instruments.own_words import OwnWords
 
 _ONE_CALL = (dspy.Predict, dspy.ChainOfThought)  # the modules that a compiled prompt stands for
 
 
-class Judge(dspy.Module):  # type: ignore[misc]
+class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
     """A question, or a few, asked of a model; the answers are typed and checked, or an error.
 
     Args:
@@ -95,7 +96,9 @@ class Judge(dspy.Module):  # type: ignore[misc]
             return known[0]
         check_demos(name, predict.signature, predict.demos)
         twin, scorer = self.twins.get(name), self.scorers.get(name)
-        prompt = Prompt(predict.signature, predict.demos, twin, scorer)
+        prompt = self.worded(name, predict.signature, twin, scorer) or Prompt(
+            predict.signature, predict.demos, twin, scorer
+        )
         self._prompts[name] = (prompt, predict.signature, list(predict.demos))
         return prompt
 
@@ -178,6 +181,7 @@ class Judge(dspy.Module):  # type: ignore[misc]
             judge does not ask or gives no labels for.
         """
         state.check(self.name, self.version, self.scale, self.model_name)
+        self.check_takes(state.prompts)
         if not self.scale and (state.correction is not None or state.words is not None):
             raise ValueError(f"it corrects labels, and the {self.name} judge gives none")
         twin: Self = self.deepcopy()
@@ -199,7 +203,9 @@ class Judge(dspy.Module):  # type: ignore[misc]
     @property
     def has_logprobs(self) -> bool:
         """Whether its scores come from the token log-probabilities of the model."""
-        return self.backend is not None and self.backend.config.top_logprobs is not None
+        if self.backend is None or self.own_words == "prompt":
+            return False
+        return self.backend.config.top_logprobs is not None
 
     @property
     def model_name(self) -> str:
@@ -257,7 +263,10 @@ class Judge(dspy.Module):  # type: ignore[misc]
             if lm is None:
                 raise ValueError(f"name a model: {type(self).__name__}(model=...)")
             options = {"lm": lm} if isinstance(module, _ONE_CALL) else {}
-            reply = await ask_lm(module, prompt, inputs, lm, options)
+            if name in self.instruments:
+                reply = await self.ask_worded(prompt, inputs, lm)
+            else:
+                reply = await ask_lm(module, prompt, inputs, lm, options)
         elif isinstance(module, _ONE_CALL):
             predict = self.question(name)
             reply = await ask_recorded(predict, prompt, inputs, self.backend, self.replicate)

@@ -14,8 +14,11 @@ from .items import ItemJudge
 
 
 def listed_labels(judge: ItemJudge) -> tuple[str, ...]:
-    """The labels in the order in which prompt and schema list them; () for a range of numbers."""
-    labels = _label_type(judge)
+    """The labels in the order in which prompt and schema list them; () for a range of numbers.
+
+    () too for a judge with a prompt of its own, whose words nothing here can put in another order.
+    """
+    labels = None if judge.own_words == "prompt" else _label_type(judge)
     return tuple(label.value for label in labels) if labels is not None else ()
 
 
@@ -25,7 +28,7 @@ def with_label_order(judge: ItemJudge, order: Sequence[str]) -> ItemJudge:
     What each label means, the words of the instructions included, stays as it is.
     Raises: ValueError if these are not all labels that the judge lists.
     """
-    labels = _label_type(judge)
+    labels = _label_type(judge) if listed_labels(judge) else None
     if labels is None or sorted(order) != sorted(label.value for label in labels):
         raise ValueError(f"wanted the labels {listed_labels(judge)} in some order, got {order}")
     names = {label.value: label.name for label in labels}
@@ -39,7 +42,9 @@ def with_label_order(judge: ItemJudge, order: Sequence[str]) -> ItemJudge:
 
 
 def shown_inputs(judge: ItemJudge) -> tuple[str, ...]:
-    """The fields that every call shows, in order."""
+    """The fields that every call shows, in order; () where a prompt file says where they are."""
+    if judge.own_words == "prompt":
+        return ()
     return tuple(n for n in _signature(judge).input_fields if n not in judge.optional)
 
 
@@ -58,9 +63,11 @@ def with_first_input(judge: ItemJudge, name: str) -> ItemJudge:
 def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
     """A copy of the judge that is shown one input more, before the others.
 
-    Raises: ValueError if it has an input or output of that name.
+    Raises: ValueError if it has an input or output of that name, or a prompt of its own.
     """
     signature = _signature(judge)
+    if judge.own_words == "prompt":
+        raise ValueError(f"the {judge.name} judge has a prompt of its own, without {name!r}")
     if name in signature.fields or name in judge.inputs:
         raise ValueError(f"{name!r} is a field of the {judge.name} judge")
     twin: ItemJudge = judge.deepcopy()

@@ -232,6 +232,8 @@ def gateway_of(judge: Judge, method: str, backend: Backend | None = None) -> Gat
     found = backend or judge.backend
     if not isinstance(found, Gateway):
         raise ValueError(f"--method {method} {NO_PROMPT}")
+    if judge.own_words == "prompt":
+        raise ValueError(f"the prompt of {judge.name} is a file's (prompt), which stays as it is")
     return found
 
 

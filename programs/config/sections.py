@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ...backends.config import BatchConfig, ModelConfig
-from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of, list_makers
+from ...judges.table import BUILT_IN, kind_of
 from ...records.reading.config_paths import InputPath, InputPattern, beside
+from .judge_section import JudgeConfig
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
+from .section import Section, Whole
 from .steps import AnyStep
 
 MOST_PASSAGES = 10_000  # of a context
@@ -65,10 +67,6 @@ def _own_judge(value: Any) -> Any:
     return value if not isinstance(value, str) or kind_of(value) else str(beside(value))
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
-
-
 def _writable(path: Path) -> Path:
     """A path that a file system can hold, with room for the names of files in it."""
     if "\0" in str(path):
@@ -81,14 +79,13 @@ def _writable(path: Path) -> Path:
 
 
 Writable = Annotated[Path, AfterValidator(_writable)]
-Whole = Annotated[int, Field(lt=2**63)]  # what the manifest, JSON, can hold
 
 
 InputPaths = Annotated[tuple[InputPath, ...], BeforeValidator(_as_several)]
 InputPatterns = Annotated[tuple[InputPattern, ...], BeforeValidator(_as_several)]
 
 
-class DataConfig(_Section):
+class DataConfig(Section):
     """Files, relative to the config file. `runs` takes files, folders and patterns."""
 
     topics: InputPath | None = Field(default=None, description="topics, TSV or JSONL")
@@ -128,28 +125,7 @@ class DataConfig(_Section):
     )
 
 
-class JudgeConfig(_Section):
-    """Which model answers for a judge, and what of the judge differs from its defaults."""
-
-    model: str = Field(default="default", description="a name under models:")
-    window: Whole | None = Field(default=None, ge=1, description="nuggets or passages in one call")
-    grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
-    demonstrations: InputPath | None = Field(
-        default=None, description="JSONL of worked examples that its questions are asked with"
-    )
-    titles: bool = Field(default=True, description="show support and relevance titles of passages")
-    state: InputPath | None = Field(
-        default=None, description="judge file, as judge calibrate writes it"
-    )
-    evidence: bool | Literal["required"] | None = Field(
-        default=None,
-        description="quotes for each label, looked up in the judged text; required: no label "
-        "without one; else on for the lexical judge alone",
-    )
-    reasoning: bool | None = Field(default=None, description="a short reason before each label")
-
-
-class NuggetsConfig(_Section):
+class NuggetsConfig(Section):
     """The numbers of arXiv:2411.09607."""
 
     min_grade: Whole = Field(default=1, ge=0, description="relevance a candidate needs")
@@ -157,7 +133,7 @@ class NuggetsConfig(_Section):
     keep: Whole = Field(default=20, ge=1, description="nuggets kept, vital ones first")
 
 
-class SupportConfig(_Section):
+class SupportConfig(Section):
     """The rule of arXiv:2504.15205 is `first`."""
 
     citations: Literal["first", "all"] | Annotated[Whole, Field(ge=1)] = Field(
@@ -165,7 +141,7 @@ class SupportConfig(_Section):
     )
 
 
-class CoverageConfig(_Section):
+class CoverageConfig(Section):
     """The numbers of arXiv:2506.20051, and what of it differs where one says so."""
 
     n: Annotated[Whole, Flag("--n-questions")] = Field(
@@ -196,7 +172,7 @@ class CoverageConfig(_Section):
     )
 
 
-class KeyPointsConfig(_Section):
+class KeyPointsConfig(Section):
     """The numbers of arXiv:2410.23000, and what may differ."""
 
     rounds: Whole = Field(default=2, ge=1, le=10, description="readings of a document, at most")
@@ -207,7 +183,7 @@ class KeyPointsConfig(_Section):
     precision: bool = Field(default=True, description="judge the claims of answers, for KPP")
 
 
-class Long2RagConfig(_Section):
+class Long2RagConfig(Section):
     """What `judge build long2rag` makes questions of, and how many (arXiv:2410.23000)."""
 
     least: int = Field(default=4, ge=0, le=5, description="points, 0-5, that a seed needs")
@@ -216,7 +192,7 @@ class Long2RagConfig(_Section):
     )
 
 
-class GenerateConfig(_Section):
+class GenerateConfig(Section):
     """What `judge generate` writes answers from, and in which layout."""
 
     k: int = Field(default=10, ge=1, le=100, description="passages of a context, at most")
@@ -233,7 +209,7 @@ class GenerateConfig(_Section):
     )
 
 
-class ItemsConfig(_Section):
+class ItemsConfig(Section):
     """Who labels the items of `data.items`, and by which of their fields."""
 
     judge: Annotated[str | None, BeforeValidator(_own_judge)] = Field(
@@ -256,7 +232,7 @@ class ItemsConfig(_Section):
         return Path(self.judge) if self.judge is not None and self.name == "item" else None
 
 
-class RunSection(_Section):
+class RunSection(Section):
     """Where results go and what a run may spend. `out` is relative to the working directory."""
 
     out: Annotated[Writable, _OUTPUT] = Field(
@@ -309,7 +285,7 @@ class RunSection(_Section):
     worker_gpus: float = Field(default=0.0, ge=0, description="GPUs that a Ray worker takes")
 
 
-class Config(_Section):
+class Config(Section):
     """A whole config file."""
 
     program: Annotated[tuple[ProgramName, ...], BeforeValidator(_as_list)] = Field(
@@ -340,25 +316,7 @@ class Config(_Section):
         if "items" in self.program and len(self.program) > 1:
             raise ValueError("program: items are no runs with topics to answer, run them alone")
         for name, judge in self.judges.items():
-            kind = kind_of(name) or BUILT_IN["item"]
-            if judge.window is not None and not kind.is_windowed:
-                raise ValueError(f"judges.{name}.window: it judges one thing at a time")
-            if judge.grades is not None and name != "assigner":
-                raise ValueError(f"judges.{name}.grades: only the assigner has a choice of grades")
-            if judge.demonstrations is not None and not kind.home:
-                raise ValueError(f"judges.{name}.demonstrations: it asks by prompts of its own")
-            if judge.demonstrations is not None and judge.state is not None:
-                raise ValueError(f"judges.{name}.demonstrations: state has its own; take one")
-            if not judge.titles and name not in ("support", "relevance"):
-                raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
-            if judge.state is not None and not (kind.can_be_fitted or name == "item"):
-                known = ", ".join((*item_judges(), "item", *list_makers()))
-                raise ValueError(f"judges.{name}.state: only {known} can be fitted")
-            says_why = judge.evidence is not None or judge.reasoning is not None
-            if says_why and not kind.says_why:
-                what = f"only {', '.join(explaining_judges())} say why"
-                at = "reasoning" if judge.evidence is None else "evidence"
-                raise ValueError(f"judges.{name}.{at}: {what}")
+            judge.check(name)
             if judge.model != "default" and judge.model not in self.models:
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")

@@ -23,9 +23,11 @@ from pydantic import (
 from typing_extensions import TypedDict
 
 from ...backends.budget import Usage
+from ...judges.instruments.files import read_instrument
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.yaml_text import Keys, NotYaml, line_of, plain_error, read_yaml
+from ..config.judge_section import JudgeConfig
 from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
@@ -105,10 +107,21 @@ def input_files(config: Config) -> list[Path]:
              *data.ratings)  # fmt: skip
     named += (config.generate.instructions,)
     recordings = (model.recording for model in config.models.values())
-    of_judges = (p for judge in config.judges.values() for p in (judge.state, judge.demonstrations))
+    of_judges = [path for judge in config.judges.values() for path in _files_of(judge)]
     found = [p for p in (*named, config.items.own, *recordings, *of_judges) if p is not None]
     retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
     return found + expand_runs(data.runs) + retrieval
+
+
+def _files_of(judge: JudgeConfig) -> list[Path]:
+    """The files that a judge's section names, and those that its prompt file names."""
+    texts = judge.instructions if isinstance(judge.instructions, Path) else None
+    named = (judge.state, judge.demonstrations, judge.prompt, texts)
+    found = [path for path in named if path is not None]
+    if judge.prompt is not None:
+        with suppress(InputError):  # the panel complains
+            found += read_instrument(judge.prompt).files[1:]
+    return found
 
 
 def input_hashes(config: Config) -> dict[str, str]:

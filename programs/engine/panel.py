@@ -25,6 +25,7 @@ from ...records.reading.problems import InputError
 from ..config.names import JudgeName
 from ..config.sections import Config
 from ..inputs.hashes import hash_of
+from .wording import in_own_words, text_of, window_of
 
 
 def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> ReplyCache | None:
@@ -168,13 +169,15 @@ class Panel:
         kind, config = kind_of(name), self._config
         assert kind is not None  # the config names no other
         options, self._about[name] = _setup(name, config, self._own)
-        if (window := config.judge(name).window) is not None:
+        if (window := window_of(name, config)) is not None:
             options["window"] = window
         judge: Judge = kind.load()(backend=self.backend(config.judge(name).model), **options)
         if (examples := config.judge(name).demonstrations) is not None:
             judge = with_demonstrations(judge, examples)
         if isinstance(judge, ItemJudge):
             judge = _explaining(judge, name, config)
+        judge, said = in_own_words(judge, name, config)
+        self._about[name] |= said
         if (state := config.judge(name).state) is not None:
             judge = _fitted(judge, state)
         if name == "answerability":
@@ -215,7 +218,7 @@ def _setup(
             return numbers, numbers
         case "answer_writer":
             numbers = {"words": config.generate.words, "citations": config.generate.citations}
-            return {**numbers, "instructions": _text(config.generate.instructions)}, numbers
+            return {**numbers, "instructions": text_of(config.generate.instructions)}, numbers
     return {}, {}
 
 
@@ -265,17 +268,6 @@ def _fitted(judge: Judge, path: Path) -> Judge:
         got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)
         raise InputError(f"{path}: it gives the labels {got}, a run wants {wanted}")
     return fitted
-
-
-def _text(path: Path | None) -> str | None:
-    """What a file of instructions says. Raises: InputError if that is nothing, or no text."""
-    try:
-        text = None if path is None else path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
-    if text == "":
-        raise InputError(f"{path}: the file is empty, wanted instructions")
-    return text
 
 
 def _short(text: str | bytes) -> str:

@@ -14,6 +14,7 @@ from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Reply
 from ...backends.lexical import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
+from ...backends.reply import ReplyFormat
 from ...judges.base import Judge
 from ..config.names import JudgeName
 from ..config.sections import Config
@@ -119,7 +120,8 @@ class _Measuring(LexicalBackend):
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         if prompt.twin is None:
             least = least_reply(prompt.schema(prompt.map_keys(inputs)))
-            reply = Reply(prompt.parse(json.dumps(least), inputs), WHERE)
+            values = ReplyFormat.parse(prompt, json.dumps(least), inputs)  # whatever form it wants
+            reply = Reply(values, WHERE)
         else:
             reply = await super().ask(prompt, inputs, replicate)
         if self.config.way not in ("lexical", "recorded"):

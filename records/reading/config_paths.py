@@ -46,6 +46,20 @@ def _path_or_name(value: Any) -> Any:
     return str(beside(value)) if isinstance(value, FileText) and _is_there(value) else value
 
 
+def text_or_file(value: Any) -> Any:
+    """A text as it is; a Path, beside the config file, where it is the name of a file there.
+
+    What ends in `.txt` or `.md` is such a name, be there a file or not.
+    """
+    if not isinstance(value, str) or "\n" in value:
+        return value
+    path = Path(beside(value))
+    with suppress(OSError, ValueError):
+        if path.suffix in (".txt", ".md") or path.is_file():
+            return path
+    return str(value)
+
+
 def _is_there(text: FileText) -> bool:
     with suppress(OSError):
         return (text.folder / text).exists()
@@ -54,4 +68,5 @@ def _is_there(text: FileText) -> bool:
 
 InputPath = Annotated[Path, BeforeValidator(beside)]
 InputPattern = Annotated[str, BeforeValidator(_pattern)]  # of files that may be many
+TextOrFile = Annotated[Path | str, BeforeValidator(text_or_file)]
 PathOrName = Annotated[str, BeforeValidator(_path_or_name)]  # a name that others know, if no path

@@ -114,6 +114,8 @@ class Conditions:
         labels = listed_labels(self._judge)
         if not labels:
             reason = f"the {self._judge.name} judge gives a number of a range, it lists no labels"
+            if self._judge.own_words == "prompt":
+                reason = f"the {self._judge.name} judge has a prompt of its own"
             self._skip("labels", reason)
             return
         orders: dict[tuple[str, ...], None] = {}
@@ -139,6 +141,9 @@ class Conditions:
     def _schemas(self) -> None:
         if self._model.way not in ("http", "litellm", "vllm"):
             self._skip("schema", f"model {self._model.way} takes no reply schema")
+            return
+        if self._judge.own_words == "prompt":
+            self._skip("schema", f"the {self._judge.name} judge has a prompt of its own")
             return
         for form in ("json_schema", "none"):
             if form != self._model.reply_schema:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from nuggetjudge.programs.config.sections import Config, JudgeConfig
+from nuggetjudge.programs.config.judge_section import JudgeConfig
+from nuggetjudge.programs.config.sections import Config
 
 PAGE = Path(__file__).parents[3] / "docs" / "config.md"
 ELSEWHERE = ("generate", "models")  # generate.md; models: aliases that pydantic has twice

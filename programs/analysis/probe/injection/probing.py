@@ -169,7 +169,7 @@ def _asked(
             rows=injection_rows(
                 cells, kinds, scale_of(judge), options.seed, is_ordered=judge.is_ordered
             ),
-            echoes=echo_rows(judge, cases),
+            echoes=[] if judge.own_words == "prompt" else echo_rows(judge, cases),
             guards=guards,
             skipped=[*missing, *skipped],
             spent=asking.spent,

@@ -27,8 +27,11 @@ class Unguarded:
 def unguarded(judge: ItemJudge) -> tuple[list[Unguarded], list[Skipped]]:
     """The judge without its fence, its reply schema, its quotes, and all of them.
 
-    A guard that this judge or its model does not have is skipped; "all" needs two.
+    A guard that this judge or its model does not have is skipped; "all" needs two. A judge with a
+    prompt of its own has none of them.
     """
+    if judge.own_words == "prompt":
+        return [], [Skipped(name, "a prompt of its own has none") for name in ("fence", "schema")]
     found = [Unguarded("fence", "inputs as plain text, neither JSON nor fenced", unfenced(judge))]
     skipped: list[Skipped] = []
     bare, model = judge, backend_of(judge).config

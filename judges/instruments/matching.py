@@ -1,0 +1,186 @@
+"""A prompt file matched with a judge: its placeholders, lists and labels against what it has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from enum import Enum
+from typing import Any, get_args, get_origin
+
+import dspy
+from pydantic.fields import FieldInfo
+
+from .definition import ALIASES, TOOL_GRADE, TOOL_LIST, TOOL_LISTS, ReplyForm
+from .files import Instrument
+from .replies import Labels, ReplyReader
+from .templates import COUNT, ListStyle, Piece, TemplateError, pieces
+
+_AGAIN = {"asked": "question"}  # inputs that say another one once more
+
+
+def tool_form(signature: type[dspy.Signature], output: str | None) -> ReplyForm:
+    """How a reply to a tool's own template is read: by what the judge makes of it."""
+    names = [output] if output is not None else list(signature.output_fields)
+    kinds = (signature.output_fields[name].annotation for name in names)
+    return TOOL_LIST if any(get_origin(kind) in (dict, list) for kind in kinds) else TOOL_GRADE
+
+
+def only_output(
+    instrument: Instrument, signature: type[dspy.Signature], output: str | None
+) -> type[dspy.Signature]:
+    """The signature with the one output that a reply of such a form can hold."""
+    names = list(signature.output_fields)
+    if output is None and len(names) > 1:
+        what = f"the reply has {', '.join(names)}, wanted form json without field"
+        raise instrument.wrong("reply.form", what)
+    name = signature.__name__
+    for other in names:
+        if output is not None and other != output:
+            signature = signature.delete(other)
+    signature.__name__ = name  # DSPy calls a new one StringSignature
+    return signature
+
+
+def kind_of_one(annotation: Any) -> Any:
+    """The type of one label or text of an output."""
+    if get_origin(annotation) is dict:
+        return get_args(annotation)[1]
+    return get_args(annotation)[0] if get_origin(annotation) is list else annotation
+
+
+def _scale(field: FieldInfo) -> list[str] | None:
+    """The labels that an output may have; None: it holds texts, or numbers of other things."""
+    kind = kind_of_one(field.annotation)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [label.value for label in kind]
+    low = next((mark.ge for mark in field.metadata if hasattr(mark, "ge")), None)
+    high = next((mark.le for mark in field.metadata if hasattr(mark, "le")), None)
+    if kind is int and low is not None and high is not None:
+        return [str(grade) for grade in range(low, high + 1)]
+    return None
+
+
+def reply_reader(instrument: Instrument, form: ReplyForm, field: FieldInfo) -> ReplyReader:
+    origin, scale = get_origin(field.annotation), _scale(field)
+    if scale is None:
+        if origin is not list or kind_of_one(field.annotation) not in (str, int):
+            what = "the judge gives no labels, wanted form json without field"
+            raise instrument.wrong("reply.form", what)
+        if form.labels or form.form not in ("list", "json"):
+            what = "the judge makes a list of texts, wanted form list or json, without labels"
+            raise instrument.wrong("reply.form", what)
+        return ReplyReader(form, None)
+    if form.form == "list" and origin is None:
+        raise instrument.wrong("reply.form", "the judge gives one label a call, wanted no list")
+    if form.form in ("label", "number") and origin is list:
+        raise instrument.wrong("reply.form", "the judge makes a list, wanted form list or json")
+    for word, label in form.labels.items():
+        if label not in scale:
+            what = f"the judge has no label {label!r}; there is {', '.join(scale)}"
+            raise instrument.wrong(f"reply.labels.{word}", what)
+    spellings = form.labels or {label: label for label in scale}
+    try:
+        return ReplyReader(form, Labels(spellings, are_numbers=form.form == "number"))
+    except ValueError as error:
+        raise instrument.wrong("reply.labels", str(error)) from None
+
+
+def style_of(instrument: Instrument, name: str) -> ListStyle:
+    given = instrument.definition
+    if instrument.template is not None and "lists" not in given.model_fields_set:
+        return TOOL_LISTS.get(name, "python")
+    return given.lists if isinstance(given.lists, str) else given.lists.get(name, "numbered")
+
+
+def fixed_messages(instrument: Instrument, inputs: Iterable[str]) -> Iterator[dict[str, str]]:
+    """The messages before the last, the same in all calls."""
+    given = instrument.definition
+    told = [("system", "system", given.system)] if given.system else []
+    for i, shown in enumerate(given.demonstrations):
+        told += [
+            (f"demonstrations.{i}.user", "user", shown.user),
+            (f"demonstrations.{i}.assistant", "assistant", shown.assistant),
+        ]
+    for at, role, text in told:
+        assert text is not None
+        for name in inputs:
+            if f"{{{name}}}" in text:
+                what = f"{{{name}}} can stand in user: alone; this text is the same in all calls"
+                raise instrument.wrong(at, what)
+        yield {"role": role, "content": text}
+
+
+def user_message(
+    instrument: Instrument, signature: type[dspy.Signature]
+) -> tuple[tuple[Piece, ...], dict[str, str]]:
+    """The template of the last message, and what each placeholder in it is an input's name for."""
+    given, inputs = instrument.definition, signature.input_fields
+    known = _known_names(instrument, inputs)
+    try:
+        cut = pieces(given.user or "")
+    except TemplateError as error:
+        raise instrument.wrong("user", str(error), error.line) from None
+    holes = [piece for piece in cut if piece.name is not None]
+    _check_names(instrument, inputs, known, {str(hole.name) for hole in holes})
+    shown: dict[str, str] = {}
+    for hole in holes:
+        name = str(hole.name)
+        if name in known:
+            shown[name] = known[name]
+        elif name not in given.texts:
+            there = ", ".join(f"{{{known_name}}}" for known_name in (*known, *given.texts))
+            what = f"{{{name}}} is no input of the judge; there is {there}"
+            raise instrument.wrong("user", what + _how_to_tell(instrument), hole.line)
+    for name, field in inputs.items():
+        is_shown = name in shown.values() or _AGAIN.get(name) in shown.values()
+        if not (is_shown or name in given.without or _may_lack(field)):
+            what = f"the input {{{name}}} stands nowhere; list it under without: if that is meant"
+            raise instrument.wrong("user", what)
+    texts = given.texts
+    return tuple(Piece(texts[p.name], None, p.line) if p.name in texts else p for p in cut), shown
+
+
+def _known_names(instrument: Instrument, inputs: Mapping[str, FieldInfo]) -> dict[str, str]:
+    """What can stand in braces, and the input, or the count of one, that it names."""
+    known = {name: name for name in (*inputs, *(f"{COUNT}{name}" for name in _lists(inputs)))}
+    if instrument.template is not None:
+        for alias, names in ALIASES.items():
+            if (own := next((name for name in names if name in known), None)) is not None:
+                known.setdefault(alias, own)
+    return known
+
+
+def _lists(inputs: Mapping[str, FieldInfo]) -> list[str]:
+    return [name for name, field in inputs.items() if get_origin(field.annotation) in (dict, list)]
+
+
+def _check_names(
+    instrument: Instrument,
+    inputs: Mapping[str, FieldInfo],
+    known: Collection[str],
+    holes: Collection[str],
+) -> None:
+    """Raise InputError if texts, without or lists name what they cannot."""
+    given = instrument.definition
+    for name in given.texts:
+        if name in known:
+            raise instrument.wrong(f"texts.{name}", "the name of an input of the judge")
+        if name not in holes:
+            raise instrument.wrong(f"texts.{name}", f"{{{name}}} stands nowhere in the template")
+    for name in given.without:
+        if name not in inputs or name in holes:
+            what = "stands in the template" if name in holes else "is no input of the judge"
+            raise instrument.wrong("without", f"{name!r} {what}")
+    styled: Collection[str] = given.lists if isinstance(given.lists, dict) else ()
+    for name in styled:
+        if name not in _lists(inputs):
+            raise instrument.wrong(f"lists.{name}", "the judge has no list of that name")
+
+
+def _how_to_tell(instrument: Instrument) -> str:
+    if instrument.template != instrument.path:
+        return ""
+    return "; give it a text by a prompt file with template: and texts: (docs/instruments.md)"
+
+
+def _may_lack(field: FieldInfo) -> bool:
+    return not field.is_required() or type(None) in get_args(field.annotation)

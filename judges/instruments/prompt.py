@@ -1,0 +1,164 @@
+"""A prompt file as a prompt of a judge: what is sent, and replies in the judge's own fields."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import dspy
+import orjson
+from pydantic import ValidationError
+
+from ...backends.errors import JudgeOutputError
+from ...backends.prompt import Prompt, Scorer, Twin
+from ...backends.reply import ReplyFormat
+from ...records.judgements import Reason
+from .files import Instrument
+from .matching import (
+    fixed_messages,
+    kind_of_one,
+    only_output,
+    reply_reader,
+    style_of,
+    tool_form,
+    user_message,
+)
+from .replies import ReplyReader
+from .templates import COUNT, as_text, filled
+
+
+class InstrumentPrompt(Prompt):
+    """What a judge's question looks like on the wire in the words of a prompt file.
+
+    Judged text stands in it as it is: such a prompt has no fence of ours, and asks for no reply
+    schema and no log-probabilities. The lexical twin answers it as it answers the judge's own.
+
+    Args:
+        signature: the judge's question; its outputs other than `output` are not asked for, unless
+            the reply is the judge's own JSON.
+        output: the field of the reply that holds the labels; None: the only one.
+
+    Raises: InputError with file and line for a placeholder that is no input, an input that stands
+        nowhere, labels that the judge does not have, and a form of reply that it cannot take.
+    """
+
+    sends_schema = False
+
+    def __init__(
+        self,
+        instrument: Instrument,
+        signature: type[dspy.Signature],
+        output: str | None = None,
+        twin: Twin | None = None,
+        scorer: Scorer | None = None,
+    ) -> None:
+        form = instrument.definition.reply or tool_form(signature, output)
+        is_own_json = form.form == "json" and not form.field
+        asked = signature if is_own_json else only_output(instrument, signature, output)
+        ReplyFormat.__init__(self, asked)
+        self.instrument = instrument
+        self.twin, self.scorer = twin, scorer
+        self.input_names = tuple(signature.input_fields)
+        self.fixed = list(fixed_messages(instrument, self.input_names))
+        self._pieces, self._shown = user_message(instrument, signature)
+        self._form = form
+        self._styles = {name: style_of(instrument, name) for name in self.input_names}
+        self._replies: ReplyReader | None = None
+        if not is_own_json:
+            ((self._output, field),) = asked.output_fields.items()
+            self._kind = kind_of_one(field.annotation)
+            self._replies = reply_reader(instrument, form, field)
+
+    def user(self, inputs: Mapping[str, Any]) -> str:
+        """The last message: the template with the inputs as they are."""
+        values = {hole: self._value(name, inputs) for hole, name in self._shown.items()}
+        text = filled(self._pieces, values)
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # half a surrogate pair cannot be sent
+            return text.encode("utf-8", "replace").decode()
+        return text
+
+    def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Read a reply into the judge's output; see ReplyFormat.parse for what may raise.
+
+        With `inputs`, a list must have as many labels as there were things asked about, and a reply
+        of more than a label alone must not stand in one of their texts.
+        """
+        if self._replies is None:
+            return super().parse(text, inputs)
+        found, told = self._replies.read(text)
+        if inputs is not None:
+            if told and all(_stands_in(words, inputs.values()) for words in told):
+                detail = "the reply stands word for word in the judged text"
+                raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
+            found = self._by_key(found, inputs, text)
+        try:
+            return self._reader.validate_python({self._output: _typed(found, self._kind)})
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            detail = f"{first['msg']}, got {str(first['input'])[:80]!r}"
+        except ValueError as error:
+            detail = str(error)
+        raise JudgeOutputError(Reason.UNPARSEABLE, detail, text)
+
+    def check_window(self, window: int) -> None:
+        """Raise InputError if a call asks about more than the reply can say."""
+        if window > 1 and self._keyed and self._form.form in ("label", "number"):
+            what = f"it says one label, and a call asks about up to {window}; set window: 1"
+            raise self.instrument.wrong("reply.form", what)
+
+    def prompt_hash(self) -> str:
+        """See Prompt: of every word of the template, and of how lists and replies are read."""
+        lists = sorted(self._styles.items())
+        how = self._form.model_dump(mode="json")
+        template = [(piece.text, piece.name) for piece in self._pieces]
+        text = [self.name, self.fixed, template, lists, how, self.field_schemas()]
+        return hashlib.sha256(orjson.dumps(text)).hexdigest()[:16]
+
+    def _value(self, name: str, inputs: Mapping[str, Any]) -> str:
+        if name in self._styles:
+            return as_text(inputs.get(name), self._styles[name])
+        return str(len(inputs[name.removeprefix(COUNT)]))
+
+    def _by_key(self, found: Any, inputs: Mapping[str, Any], text: str) -> Any:
+        """What was said of the things asked about, by their keys."""
+        if (source := self._keyed.get(self._output)) is None:
+            if isinstance(found, dict):
+                raise JudgeOutputError(Reason.UNPARSEABLE, "wanted one label, got several", text)
+            return found
+        keys = list(inputs[source])
+        if isinstance(found, dict):
+            self.check({self._output: found}, inputs, text)
+            return found
+        labels = found if isinstance(found, list) else [found]
+        if len(labels) < len(keys):
+            detail = f"{len(labels)} of {len(keys)} labels"
+            raise JudgeOutputError(Reason.INCOMPLETE, detail, text)
+        if len(labels) > len(keys):
+            detail = f"{len(labels)} labels for {len(keys)} {source}"
+            raise JudgeOutputError(Reason.UNPARSEABLE, detail, text)
+        return dict(zip(keys, labels, strict=True))
+
+
+def _typed(found: Any, kind: Any) -> Any:
+    if kind is not int:
+        return found
+    if isinstance(found, dict):
+        return {key: int(label) for key, label in found.items()}
+    return [int(label) for label in found] if isinstance(found, list) else int(found)
+
+
+def _stands_in(words: str, values: Iterable[Any]) -> bool:
+    """Whether one of the texts of a question holds the words, white space and case aside."""
+    bare = "".join(words.split()).casefold()
+    return any(bare in "".join(text.split()).casefold() for text in _texts(values))
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list | tuple | Mapping):
+            yield from _texts(value.values() if isinstance(value, Mapping) else value)

@@ -1,0 +1,224 @@
+"""Replies to prompts that are not ours, read strictly: a label, a list, or no judgement."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...backends.errors import JudgeOutputError
+from ...records.judgements import Reason
+from .definition import ReplyForm
+
+_FENCED = re.compile(r"(?:```\w*\s|```)(.*)```", re.DOTALL)
+_ITEM = re.compile(
+    r"""\s*(?:"((?:[^"\\\n]|\\.)*+)"|'((?:[^'\\\n]|\\.)*+)'|(-?\d++(?:\.\d++)?))\s*"""
+)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))")
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"} | {c: c for c in "\"'\\/"}
+_GAP = re.compile(r"[\s_-]+")
+_NUMBER = r"[-+]?\d+(?:\.\d+)?"
+_OPENS, _CLOSES = r"[\s\"'*(\[{`]*", r"[\"'*)\]}`]*"
+# A label ends its statement: "no doubt" is no "no", nor "2 of 3" or "2-3" a "2".
+_ENDS = _CLOSES + r"(?![.,/:-]\d)(?:[ \t]*(?:$|[.,;:()|#\r\n])|[ \t]+[-–—])"
+
+
+class Labels:
+    """The words that a reply may use, and the label that each stands for.
+
+    Case, white space, `_` and `-` do not tell words apart. Numbers are told apart by value.
+
+    Raises: ValueError for two words that differ in nothing else and stand for two labels.
+    """
+
+    def __init__(self, spellings: Mapping[str, str], *, are_numbers: bool = False) -> None:
+        self._read = _value if are_numbers else plain
+        self._known: dict[Any, str] = {}
+        for word, label in spellings.items():
+            if (known := self._read(word)) is None:
+                raise ValueError(f"{word!r} is no number")
+            if self._known.setdefault(known, label) != label:
+                raise ValueError(f"{word!r} stands for {self._known[known]} and for {label}")
+        if not are_numbers:  # the longest first: not_support before not
+            words = sorted(map(str, self._known), key=len, reverse=True)
+            one_of = "|".join(r"[\s_-]+".join(map(re.escape, word.split())) for word in words)
+        self._shape = _NUMBER if are_numbers else f"(?:{one_of})"
+
+    @property
+    def shape(self) -> str:
+        """A regular expression that all known words match."""
+        return self._shape
+
+    def of(self, word: str) -> str:
+        """The label of a word. Raises: ValueError."""
+        label = self._known.get(self._read(word))
+        if label is None:
+            raise ValueError(f"{word[:80]!r} is none of {', '.join(map(str, self._known))}")
+        return label
+
+
+def plain(word: str) -> str:
+    """A word without what does not tell words apart.
+
+    >>> plain(" Partial-Support ")
+    'partial support'
+    """
+    return _GAP.sub(" ", word.strip().casefold())
+
+
+def _value(word: str) -> float | None:
+    return float(word) if re.fullmatch(_NUMBER, word.strip()) else None
+
+
+class ReplyReader:
+    """Reads replies of one form.
+
+    Args:
+        labels: of a judge that gives labels; None: the words of the reply are its texts.
+    """
+
+    def __init__(self, form: ReplyForm, labels: Labels | None) -> None:
+        self._form = form
+        self._labels = labels
+        self._marked: list[re.Pattern[str]] = []
+        if labels is not None and form.form in ("label", "number"):
+            label = f"{_OPENS}({labels.shape}){_ENDS}"
+            self._marked = [_after(marker, label) for marker in form.after]
+            self._alone = re.compile(f"{_OPENS}({labels.shape}){_CLOSES}[.]?\\s*", re.IGNORECASE)
+
+    def read(self, text: str) -> tuple[Any, list[str]]:
+        """What the reply says: a label, a list of labels or texts, or a map of labels by key; and
+        the words of the reply that each say it, without those of a label alone.
+
+        Raises: JudgeOutputError, incomplete for a missing field, else unparseable.
+        """
+        body = text.rpartition("</think>")[2].strip()
+        if (fenced := _FENCED.fullmatch(body)) is not None:
+            body = fenced[1].strip()
+        try:
+            if not body:
+                raise ValueError("the reply is empty")
+            match self._form.form:
+                case "json":
+                    return self._in_field(body, text), [body]
+                case "list":
+                    return self._each(items_of(body)), [body]
+            return self._said(body)
+        except ValueError as error:
+            raise JudgeOutputError(Reason.UNPARSEABLE, str(error), text) from None
+
+    def _each(self, words: Iterable[str]) -> list[str]:
+        return [word if self._labels is None else self._labels.of(word) for word in words]
+
+    def _in_field(self, body: str, text: str) -> Any:
+        row = _object(body)
+        wanted = {plain(name) for name in self._form.field}
+        found = [self._labelled(value) for name, value in row.items() if plain(name) in wanted]
+        if not found:
+            detail = f"field {' or '.join(map(repr, self._form.field))} is missing"
+            raise JudgeOutputError(Reason.INCOMPLETE, detail, text)
+        if any(value != found[0] for value in found):
+            raise ValueError(f"fields disagree: {found[0]} and {found[1]}")
+        return found[0]
+
+    def _labelled(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return dict(zip(value, self._each(map(_word, value.values())), strict=True))
+        if isinstance(value, list):
+            return self._each(map(_word, value))
+        return self._each([_word(value)])[0]
+
+    def _said(self, body: str) -> tuple[str, list[str]]:
+        labels = self._labels
+        assert labels is not None  # the form is refused for judges that give none
+        found = [hit for marked in self._marked for hit in marked.finditer(body)]
+        if found:
+            if lost := next((hit for hit in found if hit[2] is None), None):
+                raise ValueError(f"no label after {lost[1]!r}")
+            said = [labels.of(hit[2]) for hit in found]
+            if len(set(said)) > 1:
+                raise ValueError(f"it says {' and '.join(dict.fromkeys(said))}")
+            return said[0], [hit[0] for hit in found]
+        if self._marked and not self._form.last_line:
+            raise ValueError(f"none of {', '.join(map(repr, self._form.after))} stands in it")
+        line = body.splitlines()[-1] if self._form.last_line else body
+        if (alone := self._alone.fullmatch(line)) is None:
+            where = "the last line" if self._form.last_line else "the reply"
+            raise ValueError(f"{where} is no label alone: {line[:80]!r}")
+        return labels.of(alone[1]), []
+
+
+def _after(marker: str, label: str) -> re.Pattern[str]:
+    """The marker, and in group 2 the label if one follows; white space in markers is free."""
+    words = re.findall(r"\w+|[^\w\s]", marker)
+    shape = r"\s*".join(map(re.escape, words))
+    begins = r"(?<!\w)" if re.match(r"\w", words[0]) else ""
+    ends = r"(?!\w)" if re.match(r"\w", words[-1]) else ""
+    return re.compile(f"{begins}({shape}){ends}(?:{label})?", re.IGNORECASE | re.MULTILINE)
+
+
+def items_of(body: str) -> list[str]:
+    """The texts and numbers of one flat list, as JSON or Python write it.
+
+    Raises: ValueError for anything else.
+
+    >>> items_of('["it\\'s red", \\'so\\', 3,]')
+    ["it's red", 'so', '3']
+    """
+    return list(_items(body))
+
+
+def _items(body: str) -> Iterator[str]:
+    if not body.startswith("["):
+        raise ValueError(f"wanted one list, got {body[:80]!r}")
+    at = 1
+    while (found := _ITEM.match(body, at)) is not None:
+        double, single, number = found.groups()
+        yield number if number is not None else _unescaped(single if double is None else double)
+        at = found.end()
+        if body[at : at + 1] != ",":
+            break
+        at += 1
+    if body[at:].strip() != "]":
+        raise ValueError(f"wanted one list of texts, stopped at {body[at : at + 40]!r}")
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    found = _ESCAPE.sub(_escape, text)
+    return found.encode("utf-16", "surrogatepass").decode("utf-16")  # pairs; raises for half of one
+
+
+def _escape(found: re.Match[str]) -> str:
+    if code := found[1] or found[2]:
+        return chr(int(code, 16))
+    return _ESCAPED.get(found[3], found[0])
+
+
+def _object(body: str) -> dict[str, Any]:
+    try:
+        row = json.loads(body, object_pairs_hook=_distinct)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"broken JSON ({error})") from None
+    if not isinstance(row, dict):
+        raise ValueError("wanted one JSON object, got other JSON")
+    return row
+
+
+def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a field stands there twice")
+    return found
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    raise ValueError(f"wanted a label, got {str(value)[:80]!r}")

@@ -1,0 +1,124 @@
+"""Texts with placeholders, filled in without running anything, and how lists are written in them.
+
+Source: the syntax is that of Python's `str.format`, cut down to names: `{name}`, and `{{` and `}}`
+for braces.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+COUNT = "n_"  # {n_nuggets}: how many there are of {nuggets}
+ListStyle = Literal["numbered", "bracketed", "lines", "python", "json"]
+_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Piece(NamedTuple):
+    """A stretch of a template: text that stays, or, where `name` is given, a hole; line from 1."""
+
+    text: str
+    name: str | None
+    line: int
+
+
+class TemplateError(ValueError):
+    """A template that cannot be filled in; `line` of the template, from 1."""
+
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(what)
+        self.line = line
+
+
+def pieces(template: str) -> tuple[Piece, ...]:
+    """A template cut at its placeholders.
+
+    Raises: TemplateError for a single brace, or one around anything but a name.
+
+    >>> [(piece.text, piece.name) for piece in pieces('Q: {question} {{"O": 3}}')]
+    [('Q: ', None), ('', 'question'), (' {"O": 3}', None)]
+    """
+    return tuple(_joined(_cut(template)))
+
+
+def _cut(template: str) -> Iterator[Piece]:
+    end, line = 0, 1
+    for found in _PIECE.finditer(template):
+        before = template[end : found.start()]
+        line += before.count("\n")
+        yield Piece(before, None, line)
+        whole, name = found[0], found[1]
+        if name is not None:
+            if not _NAME.fullmatch(name):
+                what = f"{whole!r} is no placeholder; a brace of the text itself is written twice"
+                raise TemplateError(line, f"{what}: {{{{ or }}}}")
+            yield Piece("", name, line)
+        elif len(whole) == 2:
+            yield Piece(whole[0], None, line)
+        else:
+            raise TemplateError(
+                line, f"a single {whole!r}; one of the text itself is written twice"
+            )
+        end = found.end()
+    yield Piece(template[end:], None, line)
+
+
+def _joined(cut: Iterator[Piece]) -> Iterator[Piece]:
+    text, start = "", 1
+    for piece in cut:
+        if piece.name is None:
+            text, start = text + piece.text, piece.line
+            continue
+        if text:
+            yield Piece(text, None, start)
+        yield piece
+        text = ""
+    if text:
+        yield Piece(text, None, start)
+
+
+def filled(cut: Sequence[Piece], values: Mapping[str, str]) -> str:
+    """The text with a value in each hole; values are never looked through for placeholders."""
+    return "".join([piece.text if piece.name is None else values[piece.name] for piece in cut])
+
+
+def _numbered(texts: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
+
+
+def _bracketed(texts: Sequence[str]) -> str:
+    return "\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
+
+
+STYLES: Mapping[str, Callable[[Sequence[str]], str]] = {
+    "numbered": _numbered,
+    "bracketed": _bracketed,
+    "lines": "\n".join,
+    "python": lambda texts: repr(list(texts)),
+    "json": lambda texts: json.dumps(list(texts), ensure_ascii=False),
+}
+
+
+def as_text(value: Any, style: ListStyle) -> str:
+    """An input of a judge as it stands in a prompt; a list by its style, numbered from 1.
+
+    Of a map, which judges number through all calls, the values count: a published prompt sees
+    the list of its own call.
+
+    >>> as_text({"11": "it's red", "12": "it moves"}, "python")
+    '["it\\'s red", \\'it moves\\']'
+    """
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return STYLES[style]([v if isinstance(v, str) else _plain(v) for v in value])
+    return value if isinstance(value, str) else _plain(value)
+
+
+def _plain(value: Any) -> str:
+    if value is None:  # an input that may be left out
+        return ""
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,64 @@
+"""The section of a judge in a config, and which judges may have which of its settings."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of, list_makers
+from ...records.reading.config_paths import InputPath, TextOrFile
+from .section import Section, Whole
+
+
+class JudgeConfig(Section):
+    """Which model answers for a judge, and what of the judge differs from its defaults."""
+
+    model: str = Field(default="default", description="a name under models:")
+    window: Whole | None = Field(default=None, ge=1, description="nuggets or passages in one call")
+    grades: Literal[2, 3] | None = Field(default=None, description="labels of the assigner")
+    demonstrations: InputPath | None = Field(
+        default=None, description="JSONL of worked examples that its questions are asked with"
+    )
+    titles: bool = Field(default=True, description="show support and relevance titles of passages")
+    state: InputPath | None = Field(
+        default=None, description="judge file, as judge calibrate writes it"
+    )
+    evidence: bool | Literal["required"] | None = Field(
+        default=None,
+        description="quotes for each label, looked up in the judged text; required: no label "
+        "without one; else on for the lexical judge alone",
+    )
+    reasoning: bool | None = Field(default=None, description="a short reason before each label")
+    instructions: TextOrFile | None = Field(
+        default=None, description="text or file that takes the place of the judge's instructions"
+    )
+    prompt: InputPath | None = Field(
+        default=None, description="prompt file that takes the place of the judge's whole prompt"
+    )
+
+    def check(self, name: str) -> None:
+        """Raise ValueError for settings that the judge of this name has not, or not together."""
+        kind = kind_of(name) or BUILT_IN["item"]
+        if self.window is not None and not kind.is_windowed:
+            raise ValueError(f"judges.{name}.window: it judges one thing at a time")
+        if self.grades is not None and name != "assigner":
+            raise ValueError(f"judges.{name}.grades: only the assigner has a choice of grades")
+        if self.demonstrations is not None and not kind.home:
+            raise ValueError(f"judges.{name}.demonstrations: it asks by prompts of its own")
+        if self.demonstrations is not None and self.state is not None:
+            raise ValueError(f"judges.{name}.demonstrations: state has its own; take one")
+        if not self.titles and name not in ("support", "relevance"):
+            raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
+        if self.state is not None and not (kind.can_be_fitted or name == "item"):
+            known = ", ".join((*item_judges(), "item", *list_makers()))
+            raise ValueError(f"judges.{name}.state: only {known} can be fitted")
+        says_why = self.evidence is not None or self.reasoning is not None
+        if says_why and not kind.says_why:
+            what = f"only {', '.join(explaining_judges())} say why"
+            at = "reasoning" if self.evidence is None else "evidence"
+            raise ValueError(f"judges.{name}.{at}: {what}")
+        if self.prompt is not None and self.instructions is not None:
+            raise ValueError(f"judges.{name}.prompt: it has instructions of its own; take one")
+        if not kind.home and (self.prompt or self.instructions) is not None:
+            raise ValueError(f"judges.{name}: it asks by prompts of its own; set the model")

@@ -1,0 +1,73 @@
+"""Judges in the words that a config gives them: their instructions, or a whole prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ...judges.base import Judge
+from ...judges.instruments.files import read_instrument
+from ...judges.table import kind_of
+from ...records.reading.problems import InputError
+from ..config.names import JudgeName
+from ..config.sections import Config
+
+_OF_ITS_OWN_PROMPT = ("evidence", "reasoning", "demonstrations")
+
+
+def window_of(name: JudgeName, config: Config) -> int | None:
+    """Things in a call, by the config or a prompt file. Raises: InputError if they differ."""
+    given, path = config.judge(name).window, config.judge(name).prompt
+    if path is None:
+        return given
+    instrument = read_instrument(path)
+    told, kind = instrument.definition.window, kind_of(name)
+    if told is None:
+        return given
+    if given not in (None, told):
+        raise instrument.wrong("window", f"{told}, and judges.{name}.window is {given}")
+    if kind is not None and not kind.is_windowed:
+        raise instrument.wrong("window", f"the {name} judge takes one thing at a time")
+    return told
+
+
+def in_own_words(judge: Judge, name: JudgeName, config: Config) -> tuple[Judge, dict[str, Any]]:
+    """The judge with the words of its section, and what they add to its identity.
+
+    Raises: InputError for words that cannot be read, or do not fit the judge.
+    """
+    given = config.judge(name)
+    try:
+        if given.instructions is not None:
+            return judge.with_instructions(_instructions(name, config)), {}
+        if given.prompt is None:
+            return judge, {}
+        for what in _OF_ITS_OWN_PROMPT:
+            if getattr(given, what, None):
+                why = f"goes with the judge's own prompt, which {given.prompt} replaces"
+                raise InputError(f"judges.{name}.{what}: {why}")
+        instrument = read_instrument(given.prompt)
+        said = {"prompt_file": {"sha256": instrument.sha256, "fenced": False}}
+        return judge.with_prompt(instrument), said
+    except ValueError as error:
+        at = "prompt" if given.instructions is None else "instructions"
+        raise InputError(f"judges.{name}.{at}: {error}") from None
+
+
+def _instructions(name: JudgeName, config: Config) -> str:
+    given = config.judge(name).instructions
+    if name == "answer_writer" and config.generate.instructions is not None:
+        what = "generate.instructions says the same; take one of them"
+        raise InputError(f"judges.{name}.instructions: {what}")
+    return (text_of(given) if isinstance(given, Path) else given) or ""
+
+
+def text_of(path: Path | None) -> str | None:
+    """What a file of instructions says. Raises: InputError if that is nothing, or no text."""
+    try:
+        text = None if path is None else path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    if text == "":
+        raise InputError(f"{path}: the file is empty, wanted instructions")
+    return text
