@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from ..reading.fields import Line, Where, as_id, as_int
+from ..reading.choosing import Choice, Where
+from ..reading.fields import Line, as_id, as_int
 from ..reading.lines import first_line, raw_lines
 from ..reading.problems import InputError, Problems
 from ..support import support_label
@@ -53,13 +54,15 @@ def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
     """The rows of a CSV file with a header, an empty field as None, chosen by `where`.
 
     Raises: InputError naming the line where the file stops being CSV, or what is wrong with
-        its header: another separator than a comma, a column without a name or there twice.
+        its header: another separator than a comma, a column without a name or there twice; at
+        the end, for a field or value of `where` that no row has.
     """
     header = first_line(path)
     for mark, name in {";": "';'", "\t": "tabs", "|": "'|'"}.items():
         if header.count(mark) > header.count(","):
             raise InputError(f"{path}:1: the columns are separated by {name}, wanted commas")
     reader = csv.DictReader((line for _, line in raw_lines(path)), restkey="", strict=True)
+    choice = Choice(where)
     try:
         if what := _wrong_header(list(reader.fieldnames or ())):
             raise InputError(f"{path}:{reader.line_num}: {what}")
@@ -68,8 +71,9 @@ def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
             if "" in row or None in row.values():
                 wanted = len(reader.fieldnames or ())
                 line.error("bad_csv", f"the row has more or fewer columns, wanted {wanted}")
-            elif all(row.get(name) in values for name, values in where.items()):
+            elif choice.takes(row):
                 yield replace(line, row={name: value or None for name, value in row.items()})
+        choice.check(path, problems)
     except csv.Error as error:
         raise InputError(f"{path}:{max(reader.reader.line_num, 1)}: not CSV ({error})") from None
 

@@ -9,7 +9,8 @@ from ..assignments import assignments_with_lines
 from ..key_points import entailments_with_lines
 from ..qrels import read_qrels
 from ..ratings import ratings_with_lines
-from ..reading.fields import Line, Where, read_lines
+from ..reading.choosing import Where
+from ..reading.fields import Line, read_lines
 from ..reading.lines import is_json
 from ..reading.problems import InputError, Problems
 from ..relevance import relevance_with_lines
