@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(study: Study) -> int:
     code = COMPLETE
-    signal.signal(signal.SIGTERM, _terminate)
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         study.judge()
     except KeyboardInterrupt as end:
@@ -132,6 +132,8 @@ def _run(study: Study) -> int:
     except (InputError, EndpointUnusable) as error:
         code = INPUT
         _say(f"study: {error}")
+    finally:
+        signal.signal(signal.SIGTERM, before)
     rows = study.rows()
     text = table.markdown(rows)
     told = {

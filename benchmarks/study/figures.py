@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ from nuggetjudge.metrics import agreement, pairwise_kappa, taus
 from nuggetjudge.metrics.agreement.intervals import agreement_intervals
 from nuggetjudge.metrics.bootstrap import Interval
 from nuggetjudge.metrics.order.taus import Scores
+from nuggetjudge.records.reading.problems import InputError
 
-from .sets import BINARY, Item, JudgedSet, Question
+from .sets import BINARY, Item, JudgedSet, Question, lines
 
 YES_NO = ("no", "yes")
 _DIGITS = 12
@@ -57,12 +57,19 @@ class Figures:
 
 
 def read_labels(folder: Path, items: Sequence[Item]) -> Labels:
-    """The labels that a results folder has of these items."""
+    """The labels that a results folder has of these items.
+
+    Raises: InputError if it has others.
+    """
     found: dict[tuple[str, ...], str | None] = {}
-    with (folder / "labels.jsonl").open(encoding="utf-8") as rows:
-        for row, item in zip(map(json.loads, rows), items, strict=True):
-            assert all(str(row[name]) == value for name, value in item.ids.items()), row
-            found[item.cell] = row["label"]
+    path = folder / "labels.jsonl"
+    rows = list(lines(path))
+    for number, (row, item) in enumerate(zip_longest(rows, items), 1):
+        if not (row and item) or any(row.get(name) != value for name, value in item.ids.items()):
+            raise InputError(
+                f"{path}:{number}: not the item that was judged there; remove {folder}"
+            )
+        found[item.cell] = row["label"]
     return found
 
 
@@ -100,9 +107,9 @@ def figures(
         n_unjudged=len(items) - len(on),
         kappa=interval,
         lexical_kappa=_kappa(items, lexical, yes),
-        people_kappa=among and among.unweighted,
+        people_kappa=among.unweighted if among else None,
         n_people=sum(len(item.by) > 1 for item in on),
-        kappa_with_each=with_each and with_each.unweighted,
+        kappa_with_each=with_each.unweighted if with_each else None,
         worst=worst,
         worst_recall=worst_recall,
         measure=of.measure if tau else "",

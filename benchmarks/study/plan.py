@@ -17,6 +17,8 @@ from nuggetjudge.programs.config.sections import Config, DataConfig, ItemsConfig
 
 from .sets import Item, JudgedSet
 
+_LISTED = ("nugget_id", "key_point_id", "question_id")  # of what judges take a window of
+
 
 class Variant(NamedTuple):
     """A judge as it is, or with other settings under `judges.NAME`."""
@@ -68,7 +70,7 @@ class Choice:
     def of(self, items: Iterable[Item]) -> list[Item]:
         """The chosen items, in their order.
 
-        What is asked about one answer or passage stays together, so a sample may be a little
+        What is looked for in one answer or passage stays together, so a sample may be a little
         larger.
         """
         found = list(items)
@@ -165,5 +167,6 @@ def items_file(of: JudgedSet, out: Path) -> Path:
 
 
 def _together(item: Item) -> tuple[str, ...]:
-    """The ids of an item without that of its last part: what is asked of them shares a text."""
-    return item.cell[:-1]
+    """What a call may take together shares this: the ids without that of what is looked for."""
+    *others, last = item.ids
+    return tuple(item.ids[name] for name in others) if last in _LISTED else item.cell

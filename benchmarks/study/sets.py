@@ -235,7 +235,7 @@ IKAT_BY_NAME = JudgedSet(
 TREC_SUPPORT = JudgedSet(
     "rag24_support from scratch", "support", _trec_support, SUPPORT_SCALE,
     (Question("citation: full or not", "full", "full"),),
-    "precision of first citations", SUPPORT_WEIGHTS,
+    "precision of first citations", {str(label): gain for label, gain in SUPPORT_WEIGHTS.items()},
 )  # fmt: skip
 ATTRIBUTION = JudgedSet("attributionbench", "support", _attribution, BINARY, (_FULL,))
 EXPERTQA = JudgedSet(
