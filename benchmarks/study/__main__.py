@@ -26,6 +26,8 @@ from .parts import State
 from .plan import VARIANTS, Choice, Part, base_config, parts_of
 from .sets import OF_PEOPLE
 
+_PRIVATE = ("endpoint", "recording")
+
 
 class _Terminated(KeyboardInterrupt):
     """SIGTERM came."""
@@ -90,6 +92,16 @@ class Study:
         """All parts, those that were finished with their figures."""
         return [self._row(part) for part in self.parts]
 
+    def models(self) -> dict[str, Any]:
+        """By judge what of its model can change a reply, without where the endpoint is."""
+        found = {}
+        for part in self.parts:
+            known = part.config.model_of(part.of.judge)[1].identity()
+            found[part.of.judge] = {
+                name: value for name, value in known.items() if name not in _PRIVATE
+            }
+        return found
+
     def _row(self, part: Part) -> dict[str, Any]:
         state = self.states.get(part.name, State.NOT_RUN)
         if state != State.DONE:
@@ -138,7 +150,7 @@ def _run(study: Study) -> int:
     text = table.markdown(rows)
     told = {
         "nuggetjudge": nuggetjudge.__version__,
-        "model": study.parts[0].config.model_of(study.parts[0].of.judge)[1].identity(),
+        "models": study.models(),
         "chosen": {name: getattr(study.given, name) for name in ("limit", "sample", "seed")},
         "absent": study.absent,
         "not_had": study.not_had,

@@ -111,6 +111,10 @@ def test_the_table_has_each_judge_beside_people_and_the_lexical_judge(study, mod
     table = (study.folder / "study.md").read_text(encoding="utf-8")
     assert table == capsys.readouterr().out
     assert len(table.splitlines()) == 4
+    sent = table + json.dumps(found)
+    assert found["models"]["support"]["model"] == "hosted_vllm/mock"
+    for private in ("Stone", "noon", "When does", model_server.base_url, str(study.folder.parent)):
+        assert private not in sent
 
 
 def rows_in(path):
