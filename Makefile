@@ -10,7 +10,7 @@ LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba 
 
 EXTRAS := lucene dense rerank ray instruments
 
-.PHONY: demo pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench constraints constraints-vllm constraints-extras clean
+.PHONY: demo pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study constraints constraints-vllm constraints-extras clean
 
 demo: $(READY)
 	$(BIN)/judge run examples/collection/judge.yaml
@@ -50,6 +50,11 @@ check: $(READY)
 # What the pages show, printed again. DATA: the folder of judged data (docs/lexical.md).
 pages: $(READY)
 	$(BIN)/python -m benchmarks.pages $(DATA)
+
+# A model as every judge over judged data: MODEL=openai/NAME DATA=folder (docs/study.md).
+# ARGS: what else it takes, e.g. ARGS='--max-cost 20 --sample 300'.
+study: $(READY)
+	$(BIN)/python -m benchmarks.study $(DATA) --model $(MODEL) $(ARGS)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks --smoke

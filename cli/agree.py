@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 from .options import AsJson, Level, Resamples, Seed, Where, where_of
 from .stopping import list_problems
-from .tables import estimate, figure, shown, write_objects
+from .tables import cell, estimate, figure, shown, write_objects
 
 _NAME = 30  # columns of a figure's name
 _CELL = 22  # columns of a figure with its interval
@@ -64,6 +65,14 @@ def agree(
             "scores."
         ),
     ] = None,
+    cut: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Make labels binary: positive from this one on, negative below; HUMAN,JUDGED has "
+            "one for each file.",
+        ),
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(
@@ -91,6 +100,7 @@ def agree(
     """Compare two files of labels cell by cell, two files of scores by rank, or annotators.
 
     Examples: judge agree human.jsonl results/assignments.jsonl --json
+    / judge agree ratings.jsonl results/crux --cut 3
     / judge agree human.jsonl results/demo --by length,run
     """
     from ..programs.analysis.agree import agree as compare
@@ -99,8 +109,8 @@ def agree(
 
     problems = Problems()
     if by is not None:
-        if judged is None or plots is not None:
-            raise InputError(f"--by {by}: wanted HUMAN and JUDGED, and no --plots")
+        if judged is None or plots is not None or cut is not None:
+            raise InputError(f"--by {by}: wanted HUMAN and JUDGED, and no --plots or --cut")
         from .analysis.bias import print_errors
 
         options: Any = {"where": where_of(where or ()), "kind": kind, "level": level}
@@ -112,6 +122,7 @@ def agree(
         problems,
         where_of(where or ()),
         kind,
+        [] if cut is None else cut.split(","),
         resamples=resamples,
         seed=seed,
         level=level,
@@ -137,7 +148,13 @@ def labels_text(found: Mapping[str, Any]) -> str:
     if found["n_topics"]:
         counted += f" on {found['n_topics']:,} topics"
     only = f"only human {found['n_human_only']:,}, only judged {found['n_judged_only']:,}"
-    lines = [f"{counted}  ({only}, unjudged {found['n_judged_unlabelled']:,})", ""]
+    lines = [f"{counted}  ({only}, unjudged {found['n_judged_unlabelled']:,})"]
+    if found["cut"] is not None:
+        human, judged = found["cut"]
+        lines.append(f"positive: human {human} or better, judged {judged} or better")
+    if found["scale_note"] is not None:
+        lines += ["", *textwrap.wrap(f"Beware: {found['scale_note']}.", 98)]
+    lines.append("")
     columns: dict[str, Mapping[str, Any]] = {"judge": _flat(intervals)}
     if annotators:
         judge, among = annotators["judge"]["intervals"], annotators["among"]["intervals"]
@@ -146,7 +163,14 @@ def labels_text(found: Mapping[str, Any]) -> str:
             "judge, each": _kappas(judge),
             "annotators": _flat(among),
         }
-    lines += _table(columns, intervals["accuracy"], found["is_ordered"])
+    if is_binary := len(scale) == 2:
+        first, *others = columns
+        columns[first] = _of_positive(intervals, scale[-1]) | {**columns[first]}
+        if others:
+            pooled = annotators["judge"]["pooled"]["intervals"]
+            columns[others[0]] = _of_positive(pooled, scale[-1]) | {**columns[others[0]]}
+    is_weighted = found["is_ordered"] and not (is_binary and found["cut"] is not None)
+    lines += _table(columns, intervals["accuracy"], is_weighted)
     if annotators:
         lines += ["", *_who(annotators)]
     width = max(*map(len, scale), 9) + 2
@@ -156,11 +180,11 @@ def labels_text(found: Mapping[str, Any]) -> str:
     ]
     for label, row in zip(scale, found["confusion"], strict=True):
         lines.append(label.ljust(width + 6) + "".join(f"{n:,}".rjust(width) for n in row))
-    lines += ["", "label".ljust(width + 6) + "precision  recall  kappa against the rest"]
+    lines += ["", "label".ljust(width + 6) + "precision  recall     F1  kappa against the rest"]
     for label in scale:
-        one, two = (figure(found[name][label]) for name in ("precision", "recall"))
+        one, two, f1 = (figure(found[name][label]) for name in ("precision", "recall", "f1"))
         kappa = estimate(intervals["one_vs_rest"][label])
-        lines.append(f"{label.ljust(width + 6)}{one:>9}{two:>8}   {kappa}")
+        lines.append(f"{label.ljust(width + 6)}{one:>9}{two:>8}{f1:>7}  {kappa}")
     return "\n".join([*lines, *_aliases(found)]) + "\n"
 
 
@@ -169,7 +193,8 @@ def annotators_text(found: Mapping[str, Any]) -> str:
     annotators = found["annotators"]
     intervals = annotators["among"]["intervals"]
     columns = {"annotators": _flat(intervals)}
-    table = _table(columns, intervals["observed"], found["is_ordered"])
+    is_weighted = found["is_ordered"] and found["cut"] is None
+    table = _table(columns, intervals["observed"], is_weighted)
     return "\n".join([*_who(annotators), "", *table]) + "\n"
 
 
@@ -223,6 +248,12 @@ def _flat(intervals: Mapping[str, Any]) -> dict[str, Any]:
     return flat | {"Gwet AC1": intervals["ac1"]}
 
 
+def _of_positive(intervals: Mapping[str, Any], label: str) -> dict[str, Any]:
+    """What is found of the better of two labels."""
+    names = {"precision": "precision", "recall": "recall", "f1": "F1"}
+    return {f"{name} of {cell(label, 15)}": intervals[key][label] for key, name in names.items()}
+
+
 def _kappas(intervals: Mapping[str, Any]) -> dict[str, Any]:
     return {f"Cohen kappa, {name}": found for name, found in intervals.items()}
 
@@ -237,7 +268,7 @@ def _table(
     lines = [(title.ljust(_NAME) + "".join(name.ljust(_CELL) for name in columns)).rstrip()]
     for name in names:
         cells = [estimate(c[name]) if name in c else "" for c in columns.values()]
-        lines.append((name.ljust(_NAME) + "".join(c.ljust(_CELL) for c in cells)).rstrip())
+        lines.append((name.ljust(_NAME) + "".join(f"{c} ".ljust(_CELL) for c in cells)).rstrip())
     return lines
 
 

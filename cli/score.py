@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import AsJson, Level, Where, where_of
+from .options import AsJson, Level, where_of
 from .stopping import list_problems
 from .tables import aligned, cell, figure, interval, leaderboard, write_objects, write_rows
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         CorrectedScores,
         Figure,
     )
+    from ..programs.scoring.label_counts import LabelCounts
 
 _HEADER = ("topics like these", "these topics")
 
@@ -42,7 +43,21 @@ def score(
             exists=True, help="Human labels of a random part of the items: also correct the scores."
         ),
     ] = None,
-    where: Where = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=VALUE",
+            help="What rows of PATH, a file, must have, or with --labels people's labels; of one "
+            "field repeated, either.",
+        ),
+    ] = None,
+    counts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Instead of scores: how often each label was given, by this field of the rows.",
+        ),
+    ] = None,
     measure: Annotated[
         list[str] | None, typer.Option(help="Measure to correct; may be repeated; else all.")
     ] = None,
@@ -74,13 +89,13 @@ def score(
     """Score stored judgements again, without a model, and correct the scores with human labels.
 
     Examples: judge score results/demo --json
+    / judge score labels.jsonl --where condition=from_scratch
     / judge score results/demo --labels human.csv --half-width 0.02
     """
     from ..programs.scoring.score import score_path
     from ..records.reading.problems import InputError, Problems
 
     of_labels = {
-        "--where": where,
         "--measure": measure,
         "--against": against is not None,
         "--by": by is not None,
@@ -88,10 +103,20 @@ def score(
         "--ignore-other-labels": ignore_other_labels,
     }
     problems = Problems()
-    if labels is None:
-        if idle := [name for name, given in of_labels.items() if given]:
-            raise InputError(f"{', '.join(idle)}: for corrected scores alone, wanted --labels too")
-        rows = score_path(path, problems, topics=topics)
+    if labels is None and (idle := [name for name, given in of_labels.items() if given]):
+        raise InputError(f"{', '.join(idle)}: for corrected scores alone, wanted --labels too")
+    if counts is not None:
+        from ..programs.scoring.label_counts import label_counts
+
+        if labels is not None or topics is not None:
+            raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
+        counted = label_counts(path, counts, problems, where_of(where or ()))
+        if as_json:
+            write_objects(found.as_dict() for found in counted)
+        else:
+            sys.stdout.write(_counts_text(counted, counts))
+    elif labels is None:
+        rows = score_path(path, problems, topics=topics, where=where_of(where or ()))
         if as_json:
             write_rows(rows)
         else:
@@ -121,6 +146,20 @@ def score(
                 sys.stdout.write(leaderboard(found.plain) + "\n" * bool(found.plain or n))
                 sys.stdout.write(_corrected_text(found))
     list_problems(problems)
+
+
+def _counts_text(counted: Sequence[LabelCounts], by: str) -> str:
+    """A table for each thing that is labelled."""
+    blocks = []
+    for of, group in groupby(counted, key=lambda one: one.of):
+        rows = [one.as_dict() for one in group]
+        table = [[f"{of} by {cell(by)}", "topics", "runs", "n", *rows[0]["labels"], "unjudged"]]
+        for row in rows:
+            numbers = [row["n_topics"], row["n_runs"], row["n"], *row["labels"].values()]
+            name = "all" if row["value"] is None else cell(row["value"], 60)
+            table.append([name, *(f"{n:,}" for n in (*numbers, row["n_unjudged"]))])
+        blocks.append(aligned(table))
+    return "\n".join(blocks)
 
 
 def _corrected_rows(found: CorrectedScores, by: str | None) -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from .answers import count_words
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS, nugget_row, read_nuggets
+from .reading.choosing import Where
 from .reading.fields import Line, as_int, read_lines, show, stem
 from .reading.problems import Problems
 from .rows import Leaning, Nugget, Row
@@ -34,17 +35,22 @@ class Assignment(Row):
     nuggets: tuple[AssignedNugget, ...]
 
 
-def read_assignments(path: Path, problems: Problems) -> Iterator[Assignment]:
+def read_assignments(
+    path: Path, problems: Problems, where: Where | None = None
+) -> Iterator[Assignment]:
     """Read nuggetizer's assign layout (or its envelope) lazily, in file order.
 
     A label that is none of the three, such as `failed` or free text, becomes None (not
     judged, never not_support) and is listed as `label`; null, as we write what is not judged,
     becomes None too. The length is counted again where the answer's text is there.
 
+    Args:
+        where: read only rows whose top-level fields have one of these values.
+
     Errors noted: no topic or nuggets, a field of the wrong type, a second record of a run and
     topic, a retrieval assignment (it judges a passage, not an answer).
     """
-    for _, assignment in assignments_with_lines(read_lines(path, problems)):
+    for _, assignment in assignments_with_lines(read_lines(path, problems, where)):
         yield assignment
 
 

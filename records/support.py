@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from .reading.choosing import Where
 from .reading.fields import Line, as_int, read_lines, show
 from .reading.problems import Problems
 from .rows import Leaning, Row
@@ -54,7 +55,9 @@ class SupportLabels(Row):
     sentences: tuple[SupportSentence, ...]
 
 
-def read_support(path: Path, problems: Problems) -> Iterator[SupportLabels]:
+def read_support(
+    path: Path, problems: Problems, where: Where | None = None
+) -> Iterator[SupportLabels]:
     """Read support labels lazily, one answer at a time, in file order.
 
     Takes RAGDoll's `support_assignments.jsonl`; any JSONL whose `sentences` have `text` and
@@ -64,10 +67,13 @@ def read_support(path: Path, problems: Problems) -> Iterator[SupportLabels]:
     not judged either and is listed as `label`. Ranks are indexes of the list, except in
     `support.jsonl`, which names them. A sentence with empty text counts as a sentence.
 
+    Args:
+        where: read only rows whose top-level fields have one of these values.
+
     Errors noted: no run, topic or sentences, a field of the wrong type, an answer twice, a
     sentence or rank twice in an answer.
     """
-    for _, labels in support_with_lines(read_lines(path, problems)):
+    for _, labels in support_with_lines(read_lines(path, problems, where)):
         yield labels
 
 

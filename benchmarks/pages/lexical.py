@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,10 @@ from nuggetjudge.judges.lexical.entailment import STATED, judge_point, stated
 from nuggetjudge.metrics.agreement.pairs import agreement
 from nuggetjudge.metrics.order.correlation import spearman
 
+from ..study import sets
+from ..study.sets import ANNOTATORS, ETA, JudgedSet, lines
+
+Inputs = dict[str, str]
 Pairs = Iterator[tuple[bool, bool]]  # (people said so, the lexical judge said so)
 
 
@@ -66,101 +69,61 @@ def _measured(pairs: Pairs) -> Measured:
     return Measured(found.n, kappa)
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
-
-
-def _trec_nuggets(folder: Path) -> Pairs:
-    for row in _lines(folder / "nugget_assignments.jsonl"):
-        texts = {str(i): nugget["text"] for i, nugget in enumerate(row["nuggets"])}
-        asked = {"answer": row["answer_text"], "nuggets": texts}
-        verdicts = lexical.assign_nuggets(asked)["verdicts"]
-        for nugget, verdict in zip(row["nuggets"], verdicts.values(), strict=True):
-            yield nugget["assignment"] == "support", verdict == "support"
-
-
-def _trec_support(folder: Path) -> Pairs:
-    passages = {row["docid"]: row["text"] for row in _lines(folder / "passages.jsonl")}
-    for row in _lines(folder / "pairs.jsonl"):
-        if row["condition"].startswith("from_scratch"):
-            yield row["label"] == 2, _full(row["sentence"], passages[row["docid"]])
-
-
-def _ikat(folder: Path) -> Pairs:
-    for row in _lines(folder / "pairs.jsonl"):
-        asked = {"answer": row["response"], "nuggets": {"1": row["nugget"]}}
-        yield row["matched"] == 1, lexical.match_nuggets(asked)["verdicts"]["1"] == "support"
-
-
-def _key_points(*, by_name: bool = False) -> Callable[[Path], Pairs]:
-    """`by_name`: only of runs that the data knows by their names, and does not infer."""
+def _pairs(of: JudgedSet, question: int = 0) -> Callable[[Path], Pairs]:
+    """What people and the lexical judge say to one question of a judged set."""
+    asked, twin = of.questions[question], _TWINS[of.judge, of.settings.get("grades")]
 
     def pairs(folder: Path) -> Pairs:
-        for row in _lines(folder / "pairs.jsonl"):
-            if row["run_mapping"] == "by_name" or not by_name:
-                asked = {"key_point": row["nugget"], "response": row["response"]}
-                yield row["matched"] == 1, judge_point(asked)["verdict"] == "yes"
+        people = set(of.scale[of.scale.index(asked.people) :])
+        for item in of.read(folder):
+            yield item.label in people, twin(item.inputs, asked.judge)
 
     return pairs
 
 
-def _attribution(folder: Path) -> Pairs:
-    for row in _lines(folder / "claims.jsonl"):
-        yield row["label"] == 1, _full(row["claim"], "\n".join(row["references"]))
+def _row(of: JudgedSet, cut: str, question: int = 0) -> Row:
+    return Row(of.name, of.questions[question].text, cut, _pairs(of, question))
 
 
-def _expertqa(folder: Path) -> Pairs:
-    for row in _lines(folder / "claims.jsonl"):
-        evidence = "\n".join(part["text"] for part in row["evidence"])
-        yield row["full"] == 1, _full(row["claim"], evidence)
+def _assigned(inputs: Inputs, least: str) -> bool:
+    asked = {"answer": inputs["answer"], "nuggets": {"1": inputs["nugget"]}}
+    return bool(lexical.assign_nuggets(asked)["verdicts"]["1"] == least)
 
 
-def _graded(least: int) -> Callable[[Path], Pairs]:
-    def pairs(folder: Path) -> Pairs:
-        for row in _lines(folder / "pairs.jsonl"):
-            asked = {"question": row["query"], "passage": row["passage"]}
-            grade = lexical.judge_relevance(asked)["grade"]
-            yield row["relevance"] >= least, grade >= least
-
-    return pairs
+def _matched(inputs: Inputs, least: str) -> bool:
+    asked = {"answer": inputs["answer"], "nuggets": {"1": inputs["nugget"]}}
+    return bool(lexical.match_nuggets(asked)["verdicts"]["1"] == least)
 
 
-def _answered(folder: Path) -> Pairs:
-    for row, report in _report_labels(folder):
-        yield row["majority"] == 1, _answers(row["question"], report)
+def _supported(inputs: Inputs, least: str) -> bool:
+    return bool(lexical.judge_support(inputs)["verdict"] == least)
 
 
-def _rated(folder: Path) -> Pairs:
-    texts = {row["docid"]: row["text"] for row in _lines(folder / "passages.jsonl")}
-    for row in _lines(folder / "human_t2.jsonl"):
-        if row["passage_available"]:
-            ratings = [row[name] for name in ANNOTATORS if row.get(name) is not None]
-            yield fmean(ratings) >= ETA, _answers(row["question"], texts[row["docid"]])
+def _stated(inputs: Inputs, least: str) -> bool:
+    return bool(judge_point(inputs)["verdict"] == least)
 
 
-def _rated_by_a_model(folder: Path) -> Pairs:
-    texts = {row["docid"]: row["text"] for row in _lines(folder / "passages.jsonl")}
-    asked = {row["qid"]: row["sub_questions"] for row in _lines(folder / "queries.jsonl")}
-    for row in _lines(folder / "llm_ratings.jsonl"):
-        for question in asked[row["qid"]] if row["own_topic"] else ():
-            text = texts[row["docid"]]
-            yield row["ratings"][question["idx"]] >= ETA, _answers(question["text"], text)
+def _relevant(inputs: Inputs, least: str) -> bool:
+    return bool(lexical.judge_relevance(inputs)["grade"] >= int(least))
+
+
+def _answering(inputs: Inputs, least: str) -> bool:
+    return bool(grade_answer(inputs)["grade"] >= int(least))
 
 
 def _report_labels(folder: Path) -> Iterator[tuple[dict[str, Any], str]]:
     """What people said of a question and a report, and the report."""
-    reports = {row["report_id"]: row["text"] for row in _lines(folder / "reports.jsonl")}
-    for row in _lines(folder / "human_t1.jsonl"):
+    reports = {row["report_id"]: row["text"] for row in lines(folder / "reports.jsonl")}
+    for row in lines(folder / "human_t1.jsonl"):
         yield row, reports[row["report_id"]]
 
 
 def _answers(question: str, text: str) -> bool:
-    return bool(grade_answer({"question": question, "context": text})["grade"] >= ETA)
+    return _answering({"question": question, "context": text}, ETA)
 
 
 def _vital(folder: Path) -> Pairs:
-    for row in _lines(folder / "nuggets_nist.jsonl"):
+    for row in lines(folder / "nuggets_nist.jsonl"):
         nuggets = sorted(row["nuggets"], key=lambda nugget: nugget["text"])  # not vital first
         asked = {
             "question": row.get("query") or row["narrative"],
@@ -171,34 +134,32 @@ def _vital(folder: Path) -> Pairs:
             yield nugget["importance"] == "vital", importance == "vital"
 
 
-def _full(sentence: str, passage: str) -> bool:
-    asked = {"sentence": sentence, "passage": passage}
-    return bool(lexical.judge_support(asked)["verdict"] == "full")
-
-
-ETA = 3  # the grade from which a text answers a question, arXiv:2506.20051
-ANNOTATORS = ("a1", "a2", "a3")
-_ANSWER = f"overlap >= {ANSWER_CUTS[ETA - 1]:.2f}"
+_ANSWER = f"overlap >= {ANSWER_CUTS[int(ETA) - 1]:.2f}"
 _NUGGET = f"words >= {lexical.NUGGET_FULL:.2f}"
 _POINT = f"overlap >= {STATED:.2f}"
 _SENTENCE = f"words and pairs >= {lexical.SENTENCE_FULL:.2f}"
 _CUTS = [f"question words >= {cut:.2f}" for cut in lexical.RELEVANCE_CUTS]
 _SHARE = f"first {lexical.VITAL_SHARE:.0%} of a list"
+_TWINS: dict[tuple[str, int | None], Callable[[Inputs, str], bool]] = {
+    ("assigner", None): _assigned,
+    ("assigner", 2): _matched,
+    ("support", None): _supported,
+    ("entailment", None): _stated,
+    ("relevance", None): _relevant,
+    ("answerability", None): _answering,
+}
 ROWS = (
-    Row("rag24_nuggets", "nugget: support or not", _NUGGET, _trec_nuggets),
-    Row("ikat24_nugget_match", "nugget: matched or not", _NUGGET, _ikat),
-    Row("ikat24_nugget_match", "key point: stated or not", _POINT, _key_points()),
-    Row("ikat24_nugget_match by name", "the same", _POINT, _key_points(by_name=True)),
-    Row("rag24_support from scratch", "citation: full or not", _SENTENCE, _trec_support),
-    Row("attributionbench", "claim: attributable or not", _SENTENCE, _attribution),
-    Row("expertqa_support", "claim: complete or not", _SENTENCE, _expertqa),
-    Row("rag24_relevance", "passage: grade >= 1", _CUTS[0], _graded(1)),
-    Row("rag24_relevance", "passage: grade >= 2", _CUTS[1], _graded(2)),
-    Row("dl23_llmjudge", "passage: grade >= 1", _CUTS[0], _graded(1)),
-    Row("dl23_llmjudge", "passage: grade >= 2", _CUTS[1], _graded(2)),
-    Row("crux_duc task 1", "report: answers the question", _ANSWER, _answered),
-    Row("crux_duc task 2", "passage: grade >= 3", _ANSWER, _rated),
-    Row("crux_duc by a model", "passage: grade >= 3", _ANSWER, _rated_by_a_model),
+    _row(sets.TREC_NUGGETS, _NUGGET),
+    _row(sets.IKAT_NUGGETS, _NUGGET),
+    _row(sets.IKAT_POINTS, _POINT),
+    _row(sets.IKAT_BY_NAME, _POINT),
+    _row(sets.TREC_SUPPORT, _SENTENCE),
+    _row(sets.ATTRIBUTION, _SENTENCE),
+    _row(sets.EXPERTQA, _SENTENCE),
+    *(_row(of, _CUTS[i], i) for of in (sets.TREC_RELEVANCE, sets.DL23) for i in range(2)),
+    _row(sets.CRUX_REPORTS, _ANSWER),
+    _row(sets.CRUX_PASSAGES, _ANSWER),
+    _row(sets.CRUX_BY_MODEL, _ANSWER),
     Row("rag24_e2e", "nugget: vital or okay", _SHARE, _vital),
     Row("rag25_nuggets", "nugget: vital or okay", _SHARE, _vital),
 )
@@ -213,12 +174,12 @@ def covered(data: Path) -> tuple[int, dict[float, float]] | None:
     folder = data / "rag24_e2e"
     if not folder.is_dir():
         return None
-    passages = {row["docid"]: row["text"] for row in _lines(folder / "passages.jsonl")}
-    ranked = {row["topic_id"]: row["docids"] for row in _lines(folder / "candidates.jsonl")}
+    passages = {row["docid"]: row["text"] for row in lines(folder / "passages.jsonl")}
+    ranked = {row["topic_id"]: row["docids"] for row in lines(folder / "candidates.jsonl")}
     qrels = [line.split() for line in (folder / "qrels_nist.txt").read_text().splitlines()]
     relevant = {(topic, name) for topic, _, name, grade in qrels if int(grade) >= 1}
     best: list[float] = []
-    for row in _lines(folder / "nuggets_nist.jsonl"):
+    for row in lines(folder / "nuggets_nist.jsonl"):
         names = [name for name in ranked[row["qid"]] if (row["qid"], name) in relevant]
         texts = [passages[name] for name in names if name in passages]
         made = Nuggetizer("lexical")(question=row["query"], passages=texts).nuggets
@@ -246,7 +207,7 @@ def held_out_points(data: Path) -> Measured | None:
         return None
     return _with_cuts_of_others(
         (row["turn_id"], row["matched"], stated(row["nugget"], row["response"]))
-        for row in _lines(folder / "pairs.jsonl")
+        for row in lines(folder / "pairs.jsonl")
     )
 
 

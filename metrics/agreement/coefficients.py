@@ -29,6 +29,7 @@ def of_pairs(confusion: Array, scale: Sequence[str]) -> dict[str, Any]:
     by_label = {
         "precision": ratio(right, confusion.sum(-2)),
         "recall": ratio(right, confusion.sum(-1)),
+        "f1": ratio(2 * right, confusion.sum(-1) + confusion.sum(-2)),
         "one_vs_rest": one_vs_rest_kappa(confusion),
     }
     of_annotators = of_items(sums_of_pairs(confusion))

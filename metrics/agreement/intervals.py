@@ -26,14 +26,14 @@ def agreement_intervals(
     seed: int = 0,
     level: float = LEVEL,
 ) -> Intervals:
-    """Intervals of the headline figures of `agreement(truth, judged, scale)`.
+    """Intervals of the figures of `agreement(truth, judged, scale)`.
 
     Args:
         found: its result.
         topics: the topic of each pair; None: not known, no interval has bounds.
 
-    Returns: accuracy, macro_f1, cohen_kappa (by weights), one_vs_rest (by label), alpha (by
-        level), fleiss_kappa, randolph_kappa, ac1.
+    Returns: accuracy, macro_f1, cohen_kappa (by weights), precision, recall, f1 and one_vs_rest (by
+        label), alpha (by level), fleiss_kappa, randolph_kappa, ac1.
 
     >>> from nuggetjudge.metrics import agreement
     >>> truth, judged = ["yes", "no"] * 20, ["yes", "no", "yes", "yes"] * 10
@@ -44,8 +44,6 @@ def agreement_intervals(
     """
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
     drawn = of_pairs(_confusions(truth, judged, found.scale, sample), found.scale)
-    for of_one_side in ("precision", "recall"):
-        del drawn[of_one_side]
     return _intervals(found, drawn, sample)
 
 

@@ -23,6 +23,7 @@ class Agreement:
         macro_f1: mean F1 over the labels that occur on either side, in [0, 1].
         precision: label -> share right of those judged so; undefined if never judged so.
         recall: label -> share found of those truly so; undefined if never true.
+        f1: label -> harmonic mean of both; undefined if the label is on neither side.
         one_vs_rest: label -> unweighted kappa of that label against all others.
         alpha, fleiss_kappa, randolph_kappa, ac1: of the two sides as two annotators, who have no
             marginals of their own; see `Reliability`.
@@ -38,6 +39,7 @@ class Agreement:
     macro_f1: float | None
     precision: dict[str, float | None]
     recall: dict[str, float | None]
+    f1: dict[str, float | None]
     one_vs_rest: dict[str, float | None]
     alpha: dict[str, float | None]
     fleiss_kappa: float | None

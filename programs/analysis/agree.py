@@ -10,7 +10,7 @@ from ...metrics.bootstrap import Draws
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
-from ..protocols.judged_files import are_ordered, judged_file, judged_kinds, kinds_in, scale_of
+from ..protocols.judged_files import are_ordered, judged_file, judged_kinds, kinds_in, scale_in
 from .agree_labels import agree_annotators, agree_labels
 from .agree_scores import agree_scores
 
@@ -26,6 +26,7 @@ def agree(
     problems: Problems,
     where: Mapping[str, Sequence[str]] | None = None,
     kind: str | None = None,
+    cut: Sequence[str] = (),
     **draws: Unpack[Draws],
 ) -> dict[str, Any]:
     """Compare two files cell by cell on their ids, or the annotators of one with each other.
@@ -38,36 +39,57 @@ def agree(
         kind: what to compare of folders: nuggets, support, relevance, ratings, keypoints, items or
             scores.
             Of two folders it is otherwise the first of these judgements that both have.
+        cut: a label, or one for each file: all labels from it on count as positive, those below
+            it as negative.
         draws: of the intervals, which draw topics; 0 resamples: no intervals.
 
     Returns: for labels, the fields of `Agreement`, how many cells only one side has, `intervals`,
-        and `annotators`: None, or `among` (the fields of `Reliability`) and `judge` (its mean
-        kappa with each of them); weighted figures are None where the labels have no order
-        (`is_ordered`, see `are_ordered`). For scores, `measures` with the fields of `Taus`,
-        `intervals` and `run_scores` of each measure that both sides have; for one file,
-        `annotators`. Run names with and without a team prefix (`team.run`) are matched where
-        that is unambiguous, and `run_aliases` lists them.
-    Raises: InputError if nothing can be compared.
+        `cut`, `scale_note` (what to beware of where the files may have two scales, or None), and
+        `annotators`: None, or `among` (the fields of `Reliability`) and `judge`: its mean kappa
+        with each of them and, `pooled`, its precision, recall and F1 over every single label.
+        Weighted figures are None where the labels have no order (`is_ordered`, see
+        `are_ordered`). For scores, `measures` with the fields of `Taus`, `intervals` and
+        `run_scores` of each measure that both sides have; for one file, `annotators`. Run names
+        with and without a team prefix (`team.run`) are matched where that is unambiguous, and
+        `run_aliases` lists them.
+    Raises: InputError if nothing can be compared, or the labels are not of one scale.
     """
     if kind not in (None, *judged_kinds(), SCORES):
         raise InputError(f"--kind {kind}: wanted one of {', '.join((*judged_kinds(), SCORES))}")
     if judged is None:
         if human.is_dir():
             raise InputError(f"{human}: a folder, wanted a file of labels or a second folder")
-        labels = read_labels(human, problems, where)
+        cut_at, _ = _cuts(cut)
+        labels = read_labels(human, problems, where, cut=cut_at)
         problems.raise_errors()
-        return _by_order(agree_annotators(labels, human, draws), human)
+        return _by_order(agree_annotators(labels, human, draws) | {"cut": cut[:1] or None}, human)
     paths = (human, judged)
     if human.is_dir() or judged.is_dir():
         kind = kind or _kind_of_both(human, judged, where or {})
         human, judged = _in_folder(human, kind), _in_folder(judged, kind)
     if file_kind(human) == SCORES:
+        if cut:
+            raise InputError(f"--cut {','.join(cut)}: {human} has scores, wanted labels")
         return agree_scores(human, judged, problems, draws)
-    scale = scale_of(*paths, kind=kind)
-    truth = read_labels(human, problems, where, scale)
-    other = read_labels(judged, problems, scale=scale)
+    scale, cuts = scale_in(*paths, kind=kind), _cuts(cut)
+    if cut and scale is not None and not scale.is_ordered:
+        what = "has no order, so there is nothing to --cut"
+        raise InputError(f"the scale {', '.join(scale.labels)} {what}")
+    names = scale.labels if scale is not None else None
+    truth = read_labels(human, problems, where, names, cuts[0])
+    other = read_labels(judged, problems, scale=names, cut=cuts[1])
     problems.raise_errors()
-    return _by_order(agree_labels(truth, other, human, judged, draws), *paths)
+    found = agree_labels(truth, other, human, judged, draws)
+    if cut and not any(found["confusion"][1]) and not any(row[1] for row in found["confusion"]):
+        raise InputError(f"--cut {','.join(cut)}: no label of either file reaches it")
+    return _by_order(found | {"cut": cuts if cut else None}, *paths)
+
+
+def _cuts(cut: Sequence[str]) -> tuple[str | None, str | None]:
+    """Of both files. Raises: InputError for more than two."""
+    if len(cut) > 2:
+        raise InputError(f"--cut {','.join(cut)}: wanted a label, or HUMAN,JUDGED")
+    return (cut[0], cut[-1]) if cut else (None, None)
 
 
 def _by_order(found: dict[str, Any], *paths: Path) -> dict[str, Any]:
@@ -76,7 +98,8 @@ def _by_order(found: dict[str, Any], *paths: Path) -> dict[str, Any]:
     Labels and annotators may have the name of such a figure, so those are looked for only
     where they stand.
     """
-    found["is_ordered"] = are_ordered(found["kind"], found["scale"], *paths)
+    is_cut = found["cut"] is not None
+    found["is_ordered"] = is_cut or are_ordered(found["kind"], found["scale"], *paths)
     if found["is_ordered"]:
         return found
     blocks, by_kind = [found] if "intervals" in found else [], []

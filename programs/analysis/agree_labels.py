@@ -18,6 +18,7 @@ from ...metrics.bootstrap import Draws, Interval
 from ...records.labels.cells import Cell, LabelFile, check_labelled, check_same_things, known_scale
 from ...records.labels.run_names import cell_run_aliases, renamed
 from ...records.reading.problems import InputError
+from .scales import check_scales
 
 
 def agree_labels(
@@ -32,6 +33,7 @@ def agree_labels(
         check_labelled(truth, human)
         check_labelled(other, judged)
         raise InputError(f"{human} and {judged}: no cell in common{_why_none(truth, cells)}")
+    beware = check_scales(truth, other, human, judged)
     scale, topics = joint_scale(truth.scale, other.scale), topics_of(shared, truth.key_names)
     labels = [truth.cells[c] for c in shared], [cells[c] for c in shared]
     pairs = agreement(*labels, scale)
@@ -42,6 +44,7 @@ def agree_labels(
         "n_judged_only": len(cells) - len(shared),
         "n_human_unlabelled": truth.n_unlabelled,
         "n_judged_unlabelled": other.n_unlabelled,
+        "scale_note": beware,
         "run_aliases": aliases,
         "n_topics": len(set(topics or ())),
         "intervals": plain(agreement_intervals(pairs, *labels, topics, **draws)),
@@ -116,9 +119,31 @@ def _annotators(
         found["judge"] = {
             **asdict(with_each),
             "by_annotator": dict(zip(names, by_annotator, strict=True)),
+            "pooled": _pooled(verdicts, ratings, scale, topics, draws),
             "intervals": plain(pairwise_intervals(with_each, pairs, scale, topics, **draws)),
         }
     return found
+
+
+def _pooled(
+    verdicts: Sequence[str],
+    ratings: Sequence[Sequence[str | None]],
+    scale: Sequence[str],
+    topics: Sequence[str] | None,
+    draws: Draws,
+) -> dict[str, Any]:
+    """The judge against every single label: those of all annotators, each a pair of its own."""
+    at = [(i, given[i]) for given in ratings for i in range(len(verdicts))]
+    pairs = [(label, verdicts[i], topics and topics[i]) for i, label in at if label is not None]
+    labels, judged, of = (list(column) for column in zip(*pairs, strict=True))
+    found = agreement(labels, judged, scale)
+    names = ("precision", "recall", "f1")
+    intervals = agreement_intervals(found, labels, judged, topics and of, **draws)
+    known = found.as_dict()
+    return {
+        **{name: known[name] for name in ("n", "confusion", *names)},
+        "intervals": plain({name: intervals[name] for name in names}),
+    }
 
 
 def _why_none(truth: LabelFile, judged: Collection[Cell]) -> str:

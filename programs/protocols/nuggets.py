@@ -88,7 +88,7 @@ class Nuggets(Program):
         """See Program."""
         path = folder.need(ASSIGNMENTS)
         is_expected = False
-        for row in read_assignments(path, folder.problems):
+        for row in read_assignments(path, folder.problems, folder.where):
             is_expected |= has_probabilities(row)
             given = [assigned.label for assigned in row.nuggets]
             importances = [assigned.nugget.importance for assigned in row.nuggets]
@@ -97,7 +97,7 @@ class Nuggets(Program):
         measures: tuple[str, ...] = NUGGET_MEASURES
         if is_expected:
             measures = (*NUGGET_MEASURES, *EXPECTED_NUGGET_MEASURES)
-            for row in read_assignments(path, Problems()):
+            for row in read_assignments(path, Problems(), folder.where):
                 board.add(row.run_id, row.topic_id, expected_nugget_values(row))
         for run_id, topic_id, *n_words in folder.notes.get(WITHOUT_BANK, ()):
             board.add(run_id, topic_id, dict.fromkeys(measures, NOT_JUDGED))

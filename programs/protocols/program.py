@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...records.labels.cells import Cell
+from ...records.reading.choosing import Where
 from ...records.reading.problems import InputError, Problems
 from ..config.names import JudgeName
 from ..config.sections import Config
@@ -66,6 +67,7 @@ class Folder:
         path: the folder or file.
         notes: of its manifest: `config`, `data` and the notes of its programs; {} of a file.
         topics: those that every run must answer; None: those that any run answered.
+        where: of one file, the rows to read: fields, and the values of which a row must have one.
     """
 
     def __init__(
@@ -74,11 +76,13 @@ class Folder:
         problems: Problems,
         *,
         topics: list[str] | None = None,
+        where: Where | None = None,
         notes: Mapping[str, Any] | None = None,
         is_written: bool = True,
     ) -> None:
         self.path = path
         self.problems = problems
+        self.where = where or {}
         self._is_written = is_written
         if notes is None:
             notes = read_manifest(path) if path.is_dir() else {}

@@ -91,12 +91,12 @@ class Support(Program):
         path = folder.need(FILE)
         every = folder.setting("support", "citations") not in ("first", 1)
         is_expected = False
-        for row in read_support(path, folder.problems):
+        for row in read_support(path, folder.problems, folder.where):
             is_expected |= has_probabilities(row)
             given = [[c.label for c in s.citations] for s in row.sentences]
             board.add(row.run_id, row.topic_id, _asked(support_scores(given), every))
         board.leave_unmade((), list(_asked(support_scores([]), every)))
-        for row in read_support(path, Problems()) if is_expected else ():
+        for row in read_support(path, Problems(), folder.where) if is_expected else ():
             board.add(row.run_id, row.topic_id, _asked(expected_support_values(row), every))
 
     def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from ..reading.fields import Line, Where, as_id, as_int
+from ..reading.choosing import Choice, Where
+from ..reading.fields import Line, as_id, as_int
 from ..reading.lines import first_line, raw_lines
 from ..reading.problems import InputError, Problems
 from ..support import support_label
@@ -27,6 +28,7 @@ from .cells import (
     ends_of,
     known_scale,
 )
+from .cuts import BINARY, cut_annotations, sides
 
 # The ids that name an item, in the order of a cell's key, each with its other names.
 KEY_FIELDS: dict[str, tuple[str, ...]] = {
@@ -53,13 +55,15 @@ def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
     """The rows of a CSV file with a header, an empty field as None, chosen by `where`.
 
     Raises: InputError naming the line where the file stops being CSV, or what is wrong with
-        its header: another separator than a comma, a column without a name or there twice.
+        its header: another separator than a comma, a column without a name or there twice; at
+        the end, for a field or value of `where` that no row has.
     """
     header = first_line(path)
     for mark, name in {";": "';'", "\t": "tabs", "|": "'|'"}.items():
         if header.count(mark) > header.count(","):
             raise InputError(f"{path}:1: the columns are separated by {name}, wanted commas")
     reader = csv.DictReader((line for _, line in raw_lines(path)), restkey="", strict=True)
+    choice = Choice(where)
     try:
         if what := _wrong_header(list(reader.fieldnames or ())):
             raise InputError(f"{path}:{reader.line_num}: {what}")
@@ -68,8 +72,9 @@ def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
             if "" in row or None in row.values():
                 wanted = len(reader.fieldnames or ())
                 line.error("bad_csv", f"the row has more or fewer columns, wanted {wanted}")
-            elif all(row.get(name) in values for name, values in where.items()):
+            elif choice.takes(row):
                 yield replace(line, row={name: value or None for name, value in row.items()})
+        choice.check(path, problems)
     except csv.Error as error:
         raise InputError(f"{path}:{max(reader.reader.line_num, 1)}: not CSV ({error})") from None
 
@@ -89,7 +94,11 @@ def _wrong_header(names: list[str]) -> str | None:
 
 
 def labels_of_rows(
-    path: Path, lines: Iterable[Line], problems: Problems, scale: Sequence[str] | None = None
+    path: Path,
+    lines: Iterable[Line],
+    problems: Problems,
+    scale: Sequence[str] | None = None,
+    cut: str | None = None,
 ) -> LabelFile:
     """The labels of rows with ids (`KEY_FIELDS`), `label` and, optionally, `annotator`.
 
@@ -98,6 +107,7 @@ def labels_of_rows(
 
     Args:
         scale: the labels, worst to best, where they are known; any other one is an error.
+        cut: from which label on they are positive, see `read_labels`.
     """
     rows = list(lines)
     has = set().union(*(line.row for line in rows))
@@ -137,7 +147,7 @@ def labels_of_rows(
             annotations[cell][annotator] = label
     if scale is None:
         _check_spread(kind, first)
-    return _file(path, kind, key, cells, annotations, scale)
+    return _file(path, kind, key, cells, annotations, scale, cut)
 
 
 def _check_spread(kind: LabelKind, first: Mapping[str, Line]) -> None:
@@ -188,24 +198,32 @@ def _file(
     cells: Cells,
     annotations: dict[Cell, dict[str, str]],
     scale: Sequence[str] | None,
+    cut: str | None,
 ) -> LabelFile:
     problems = cells.problems
-    for cell, given in annotations.items():
-        if cell in cells.labels:
-            what = f"cell {' '.join(cell)} has labels with and without an annotator"
-            problems.error(path, 1, "duplicate_cell", f"{what}, wanted one kind")
-        cells.labels[cell] = _majority(path, cell, given, problems)
     given_labels = (label for given in annotations.values() for label in given.values())
     labels = {label for label in (*cells.labels.values(), *given_labels) if label is not None}
     if scale is None and kind == "ratings" and labels and labels <= set(ANSWERED_OR_NOT):
         scale = ANSWERED_OR_NOT
     known = tuple(scale) if scale is not None else known_scale(kind, labels)
+    if known is None and cut is not None:
+        what = f"labels {', '.join(sorted(labels)) or 'none'} have no order that is known"
+        raise InputError(f"{path}: {what}, so there is nothing to --cut")
     if known is None:
         what = f"labels {', '.join(sorted(labels)) or 'none'} are of no known scale"
         problems.keep(path, 1, "unknown_scale", f"{what}; ordered by name")
         known = tuple(sorted(labels))
-    file = cells.file(kind, known, key)
-    return replace(file, annotations=annotations)
+    if cut is not None:
+        side = sides(labels, known, cut, kind, path)
+        known, annotations = BINARY, cut_annotations(annotations, side)
+        cells.labels = {cell: label and side[label] for cell, label in cells.labels.items()}
+        cells.probabilities = {}
+    for cell, given in annotations.items():
+        if cell in cells.labels:
+            what = f"cell {' '.join(cell)} has labels with and without an annotator"
+            problems.error(path, 1, "duplicate_cell", f"{what}, wanted one kind")
+        cells.labels[cell] = _majority(path, cell, given, problems)
+    return replace(cells.file(kind, known, key), annotations=annotations)
 
 
 def _majority(path: Path, cell: Cell, given: dict[str, str], problems: Problems) -> str | None:

@@ -9,7 +9,8 @@ from ..assignments import assignments_with_lines
 from ..key_points import entailments_with_lines
 from ..qrels import read_qrels
 from ..ratings import ratings_with_lines
-from ..reading.fields import Line, Where, read_lines
+from ..reading.choosing import Where
+from ..reading.fields import Line, read_lines
 from ..reading.lines import is_json
 from ..reading.problems import InputError, Problems
 from ..relevance import relevance_with_lines
@@ -29,6 +30,7 @@ from .cells import (
     LabelFile,
     grade_scale,
 )
+from .cuts import cut_file
 from .kinds import file_kind
 from .label_rows import csv_lines, labels_of_rows
 
@@ -38,6 +40,7 @@ def read_labels(
     problems: Problems,
     where: Where | None = None,
     scale: Sequence[str] | None = None,
+    cut: str | None = None,
 ) -> LabelFile:
     """Read the labels of any file that has some, told by content.
 
@@ -53,8 +56,11 @@ def read_labels(
     Args:
         where: read only rows whose top-level fields have one of these values.
         scale: what the labels of a label file are, worst to best, if that is known.
+        cut: a label; all from it on become "positive", those below it "negative". Of several
+            annotators each label is cut before the majority is taken.
 
-    Raises: InputError if the file holds no labels, or `where` cannot be applied or leaves none.
+    Raises: InputError if the file holds no labels, or `where` or `cut` cannot be applied, or
+        nothing is left.
     Errors noted: an id or label missing, a cell with two labels, an annotator twice in a cell.
     """
     where = where or {}
@@ -65,7 +71,7 @@ def read_labels(
         found = _qrels(path, problems)
     elif kind == "labels":
         lines = read_lines if is_json(path) else csv_lines
-        found = labels_of_rows(path, lines(path, problems, where), problems, scale)
+        found = labels_of_rows(path, lines(path, problems, where), problems, scale, cut)
     elif kind in _READERS:
         found = _READERS[kind](read_lines(path, problems, where), problems)
     else:
@@ -74,7 +80,7 @@ def read_labels(
     if where and not found.cells and not found.n_unlabelled:
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no labels with {chosen}")
-    return found
+    return found if cut is None or kind == "labels" else cut_file(found, cut, path)
 
 
 def _qrels(path: Path, problems: Problems) -> LabelFile:

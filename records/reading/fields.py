@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,12 +11,11 @@ from typing import Any, TypeVar
 
 from ..evidence import is_evidence, read_evidence
 from ..judgements import NOT_MADE, Reason
+from .choosing import Choice, Where
 from .lines import json_records
 from .problems import Problems
 
 L = TypeVar("L", bound=str)
-
-Where = Mapping[str, Sequence[str]]  # field -> the values of which a row must have one
 
 ENVELOPE = "castorini.cli."  # `schema_version` of the tools that wrap their rows in `artifacts`
 HIGHEST_GRADE = 100  # tools make an array as long as the highest grade
@@ -197,11 +196,15 @@ def read_lines(path: Path, problems: Problems, where: Where | None = None) -> It
 
     Args:
         where: take only objects whose top-level fields have one of these values, as text.
+
+    Raises: InputError, at the end, for a field or value of `where` that no object has.
     """
+    choice = Choice(where or {})
     for number, row in json_records(path, problems):
         for line in _opened(Line(path, number, row, problems)):
-            if all(str(line.row.get(field)) in values for field, values in (where or {}).items()):
+            if choice.takes(line.row):
                 yield line
+    choice.check(path, problems)
 
 
 def is_envelope(row: Mapping[str, Any]) -> bool:

@@ -338,7 +338,7 @@ def test_a_file_that_holds_no_such_labels_is_refused(read, tmp_path, content, wh
 BAD_OPTIONS = {
     "a field no row has": ({"fields": {"sentence": "claim"}}, "no row .* has a field 'claim'"),
     "a field nobody asks for": ({"fields": {"claim": "sentence"}}, "claim=sentence: no field"),
-    "rows that are not there": ({"where": {"topic_id": ["t99", "u"]}}, "with topic_id=t99 or u"),
+    "rows that are not there": ({"where": {"topic_id": ["t99", "u"]}}, "no row with topic_id=t99"),
     "a scale of one label": ({"scale": {"none": "a", "full": "a"}}, "wanted 2 labels or more"),
     "a scale that turns back": (
         {"scale": {"none": "a", "partial": "b", "full": "a"}}, "a label stands on both sides"

@@ -87,7 +87,7 @@ def test_labels_of_other_items_are_left_out_by_a_flag_and_counted(judge, files):
 @pytest.mark.parametrize(
     "flag",
     [
-        ("--half-width", 0.05), ("--where", "a=b"), ("--against", "good"), ("--measure", "A"),
+        ("--half-width", 0.05), ("--against", "good"), ("--measure", "A"),
         ("--ignore-other-labels",),
     ],
 )  # fmt: skip

@@ -93,7 +93,7 @@ def test_rows_that_do_not_say_how_they_were_chosen_count_unless_others_do(judged
     assert used(judged, path, rows_of(judged, [None] * 9)) == (9, 0)
     assert used(judged, path, rows_of(judged, ["random"] * 9)) == (9, 0)
     assert used(judged, path, rows_of(judged, ["random"] * 6 + ["margin", None, None])) == (6, 1)
-    with pytest.raises(InputError, match="no labels with chosen_by=random"):
+    with pytest.raises(InputError, match="no row with chosen_by=random, wanted one of margin"):
         used(judged, path, rows_of(judged, ["margin"] * 9))
 
 

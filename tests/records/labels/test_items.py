@@ -41,8 +41,10 @@ def test_a_field_may_have_another_name(tmp_path):
 
 def test_where_goes_by_the_names_in_the_file(tmp_path):
     path = write(tmp_path / "items.jsonl")
-    (found,) = items_of(path, where={"split": ["b", "c"]}, fields={"sentence": "claim"})
+    (found,) = items_of(path, where={"split": ["b"]}, fields={"sentence": "claim"})
     assert found.ids["topic_id"] == "t2"
+    with pytest.raises(InputError, match="no row with split=c, wanted one of a, b"):
+        items_of(path, where={"split": ["b", "c"]})
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

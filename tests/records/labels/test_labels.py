@@ -215,7 +215,7 @@ def test_where_and_scale_work_on_ratings_as_on_other_labels(write, problems):
     row = {"id": "7", "docid": "a", "rating": [5], "judge": "x"}
     path = write(row, {**row, "docid": "b", "judge": "y"})
     assert list(read_labels(path, problems, {"judge": ["y"]}).cells) == [("7", "b", "0")]
-    with pytest.raises(InputError, match="no labels with judge=z"):
+    with pytest.raises(InputError, match="no row with judge=z, wanted one of x, y"):
         read_labels(path, problems, {"judge": ["z"]})
     rows = write({"qid": "7", "docid": "a", "question_idx": 0, "label": 1})
     assert read_labels(rows, problems, scale=("0", "1")).scale == ("0", "1")
@@ -264,7 +264,7 @@ def test_where_chooses_rows_and_says_when_there_are_none(write, problems):
     row = {"topic_id": "1", "passage_id": "p", "label": 1}
     path = write({**row, "half": 1}, {**row, "passage_id": "q", "half": 2})
     assert list(read_labels(path, problems, {"half": ["2"]}).cells) == [("1", "q")]
-    with pytest.raises(InputError, match="no labels with half=3"):
+    with pytest.raises(InputError, match="no row with half=3, wanted one of 1, 2"):
         read_labels(path, problems, {"half": ["3"]})
     with pytest.raises(InputError, match="qrels have no field 'half'"):
         read_labels(write("1 0 a 3", name="q.txt"), problems, {"half": ["1"]})

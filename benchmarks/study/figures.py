@@ -1,0 +1,209 @@
+"""How a judge's labels compare with those of people: the figures of one set and question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, zip_longest
+from pathlib import Path
+from typing import Any
+
+from nuggetjudge.metrics import agreement, pairwise_kappa, taus
+from nuggetjudge.metrics.agreement.intervals import agreement_intervals
+from nuggetjudge.metrics.bootstrap import Interval
+from nuggetjudge.metrics.order.taus import Scores
+from nuggetjudge.records.reading.problems import InputError
+
+from .sets import BINARY, Item, JudgedSet, Question, lines
+
+YES_NO = ("no", "yes")
+_DIGITS = 12
+Labels = Mapping[tuple[str, ...], str | None]  # by the cell of an item; None: not judged
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of one question; None where a figure is undefined or there is nothing to take it from.
+
+    Attributes:
+        question, n, n_unjudged: what was asked, items with both labels, and with people's alone.
+        kappa: Cohen's, of yes and no, in [-1, 1], with the interval over drawn topics.
+        lexical_kappa: of the lexical judge on all these items, unjudged ones too.
+        people_kappa, n_people: mean of Cohen's kappa over the pairs of people who labelled the same
+            items, and those items. kappa_with_each: of the judge with each of them, the like.
+        worst, worst_recall: people's worst label, and the share of its items that got the judge's
+            worst; "no" where people said yes or no.
+        tau_runs, tau_topics, n_runs: Kendall's tau-b of the runs' scores by people and the judge,
+            and its mean within topics.
+        yes, people_yes: shares of the n items.
+    """
+
+    question: str
+    n: int
+    n_unjudged: int
+    kappa: Interval | None
+    lexical_kappa: float | None
+    people_kappa: float | None
+    n_people: int
+    kappa_with_each: float | None
+    worst: str
+    worst_recall: float | None
+    measure: str
+    tau_runs: float | None
+    tau_topics: float | None
+    n_runs: int
+    yes: float | None
+    people_yes: float | None
+
+
+def read_labels(folder: Path, items: Sequence[Item]) -> Labels:
+    """The labels that a results folder has of these items.
+
+    Raises: InputError if it has others.
+    """
+    found: dict[tuple[str, ...], str | None] = {}
+    path = folder / "labels.jsonl"
+    rows = list(lines(path))
+    for number, (row, item) in enumerate(zip_longest(rows, items), 1):
+        if not (row and item) or any(row.get(name) != value for name, value in item.ids.items()):
+            raise InputError(
+                f"{path}:{number}: not the item that was judged there; remove {folder}"
+            )
+        found[item.cell] = row["label"]
+    return found
+
+
+def figures(
+    of: JudgedSet,
+    question: Question,
+    items: Sequence[Item],
+    judged: Labels,
+    lexical: Labels,
+    judge_scale: Sequence[str],
+    resamples: int = 1000,
+) -> Figures:
+    """The figures of one question; the measure of runs goes with the first one alone."""
+    yes = _Yes(of, question, judge_scale)
+    on = [item for item in items if judged[item.cell] is not None]
+    people = [yes.of_people(item.label) for item in on]
+    ours = [yes.of_judge(judged[item.cell]) for item in on]
+    topics = [item.ids["topic_id"] for item in on]
+    pairs = agreement(people, ours, YES_NO)
+    interval = None
+    if on:
+        drawn = agreement_intervals(pairs, people, ours, topics, resamples=resamples)
+        interval = drawn["cohen_kappa"]["unweighted"]
+    names = sorted({name for item in on for name in item.by})
+    by = [[_said(item, name, yes) for item in on] for name in names]
+    among = pairwise_kappa(list(combinations(by, 2)), YES_NO) if len(names) > 1 else None
+    with_each = pairwise_kappa([(ours, one) for one in by], YES_NO) if among else None
+    worst, worst_recall = _worst(of, on, judged, pairs.recall["no"], judge_scale)
+    tau = None
+    if of.measure and question == of.questions[0]:
+        tau = _taus(of, items, judged, yes)
+    return Figures(
+        question=question.text,
+        n=len(on),
+        n_unjudged=len(items) - len(on),
+        kappa=interval,
+        lexical_kappa=_kappa(items, lexical, yes),
+        people_kappa=among.unweighted if among else None,
+        n_people=sum(len(item.by) > 1 for item in on),
+        kappa_with_each=with_each.unweighted if with_each else None,
+        worst=worst,
+        worst_recall=worst_recall,
+        measure=of.measure if tau else "",
+        tau_runs=tau and tau.run_level,
+        tau_topics=tau and tau.topic_mean,
+        n_runs=tau.n_runs if tau else 0,
+        yes=_share(ours),
+        people_yes=_share(people),
+    )
+
+
+class _Yes:
+    """Yes or no of a label."""
+
+    def __init__(self, of: JudgedSet, question: Question, judge_scale: Sequence[str]) -> None:
+        self._people = set(of.scale[of.scale.index(question.people) :])
+        self._judge = set(judge_scale[judge_scale.index(question.judge) :])
+
+    def of_people(self, label: str) -> str:
+        return YES_NO[label in self._people]
+
+    def of_judge(self, label: str | None) -> str:
+        return YES_NO[label in self._judge]
+
+
+def _said(item: Item, name: str, yes: _Yes) -> str | None:
+    return yes.of_people(item.by[name]) if name in item.by else None
+
+
+def _kappa(items: Sequence[Item], labels: Labels, yes: _Yes) -> float | None:
+    people = [yes.of_people(item.label) for item in items]
+    judged = [yes.of_judge(labels[item.cell]) for item in items]
+    return agreement(people, judged, YES_NO).cohen_kappa["unweighted"]
+
+
+def _worst(
+    of: JudgedSet,
+    on: Sequence[Item],
+    judged: Labels,
+    recall_of_no: float | None,
+    judge_scale: Sequence[str],
+) -> tuple[str, float | None]:
+    if of.scale == BINARY:
+        return YES_NO[0], recall_of_no
+    worst = of.scale[0]
+    got = [judged[item.cell] == judge_scale[0] for item in on if item.label == worst]
+    return worst, sum(got) / len(got) if got else None
+
+
+def _taus(of: JudgedSet, items: Sequence[Item], judged: Labels, yes: _Yes) -> Any:
+    """Of scores by people over all items and by the judge over those that it judged."""
+    gains = of.gains
+    people, ours = _Scores(), _Scores()
+    for item in items:
+        label = judged[item.cell]
+        at = item.ids["run_id"], item.ids["topic_id"]
+        earned = gains[item.label] if gains else float(yes.of_people(item.label) == "yes")
+        people.add(at, item.weight, earned)
+        if label is not None:
+            earned = gains[label] if gains else float(yes.of_judge(label) == "yes")
+            ours.add(at, item.weight, earned)
+    cells = people.cells(), ours.cells()
+    runs = [_means(each, cells[0]) for each in cells]
+    return taus(*cells, truth_runs=runs[0], judged_runs=runs[1])
+
+
+class _Scores:
+    """Weighted means by run and topic."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, str], list[float]] = {}
+
+    def add(self, at: tuple[str, str], weight: float, earned: float) -> None:
+        of = self._sums.setdefault(at, [0.0, 0.0])
+        of[0] += weight * earned
+        of[1] += weight
+
+    def cells(self) -> Scores:
+        """Rounded, so that equal means are tied however they were added up."""
+        found = self._sums.items()
+        return {at: round(earned / weight, _DIGITS) for at, (earned, weight) in found if weight}
+
+
+def _means(cells: Scores, asked: Scores) -> dict[str, float]:
+    """A run's mean over all topics; 0 on those that it did not answer, out where not judged."""
+    topics = {topic for _, topic in asked}
+    found = {}
+    for run in sorted({run for run, _ in cells}):
+        mine = {topic: cells[run, topic] for topic in topics if (run, topic) in cells}
+        n_lost = sum((run, topic) in asked and topic not in mine for topic in topics)
+        total = sum(value or 0.0 for value in mine.values())
+        found[run] = round(total / (len(topics) - n_lost), _DIGITS)
+    return found
+
+
+def _share(labels: Sequence[str]) -> float | None:
+    return labels.count(YES_NO[1]) / len(labels) if labels else None

@@ -1,0 +1,264 @@
+"""Judged data as items: what a judge reads, and what people said of it.
+
+Each set is a folder of DATA, laid out as docs/lexical.md says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from nuggetjudge.records.labels.cells import NUGGET_SCALE, RATING_SCALE, SUPPORT_SCALE
+from nuggetjudge.records.support import SUPPORT_WEIGHTS
+
+ETA = "3"  # the grade from which a text answers a question, arXiv:2506.20051
+ANNOTATORS = ("a1", "a2", "a3")
+BINARY = ("0", "1")
+GRADES = ("0", "1", "2", "3")
+
+
+class Item(NamedTuple):
+    """One judgement of people.
+
+    Attributes:
+        ids: as label files have them; they name the item.
+        inputs: of its judge.
+        label: of people, on the scale of its set.
+        by: annotator -> label, where several labelled the set.
+        weight: of the item in the score of its run.
+    """
+
+    ids: dict[str, str]
+    inputs: dict[str, str]
+    label: str
+    by: Mapping[str, str] = {}
+    weight: float = 1.0
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        """The values of its ids."""
+        return tuple(self.ids.values())
+
+
+class Question(NamedTuple):
+    """What is asked of the labels: from which one on they say yes, of people and of the judge."""
+
+    text: str
+    people: str
+    judge: str
+
+
+@dataclass(frozen=True)
+class JudgedSet:
+    """Items of one folder, and the built-in judge that they are for.
+
+    Attributes:
+        name: the folder, and which part of it.
+        read: the folder -> its items.
+        scale: labels of people, worst to best.
+        questions: yes or no, each a row of a table.
+        measure, gains: of a run's score; label -> what it earns. No gains: the share that says
+            yes to the first question.
+        settings: of the judge, that belong to the set.
+    """
+
+    name: str
+    judge: str
+    read: Callable[[Path], Iterator[Item]]
+    scale: tuple[str, ...]
+    questions: tuple[Question, ...]
+    measure: str = ""
+    gains: Mapping[str, float] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Its name as that of a file."""
+        return "-".join([*self.name.split(), self.judge])
+
+    def is_in(self, data: Path) -> bool:
+        """Whether its folder is there."""
+        return (data / self.name.split()[0]).is_dir()
+
+    def items(self, data: Path) -> Iterator[Item]:
+        """The items, in the order of the file."""
+        return self.read(data / self.name.split()[0])
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a JSONL file."""
+    with path.open(encoding="utf-8") as rows:
+        yield from map(json.loads, rows)
+
+
+def _trec_nuggets(folder: Path) -> Iterator[Item]:
+    for row in lines(folder / "nugget_assignments.jsonl"):
+        for number, nugget in enumerate(row["nuggets"]):
+            yield Item(
+                {"topic_id": row["qid"], "run_id": row["run_id"], "nugget_id": str(number)},
+                {
+                    "question": row["query"],
+                    "answer": row["answer_text"],
+                    "nugget": nugget["text"],
+                },
+                nugget["assignment"],
+                weight=float(nugget["importance"] == "vital"),
+            )
+
+
+def _trec_support(folder: Path) -> Iterator[Item]:
+    passages = {row["docid"]: row["text"] for row in lines(folder / "passages.jsonl")}
+    for row in lines(folder / "pairs.jsonl"):
+        if row["condition"].startswith("from_scratch"):
+            yield Item(
+                {
+                    "topic_id": row["topic_id"],
+                    "run_id": row["run_id"],
+                    "sentence_id": str(row["sentence_idx"]),
+                    "passage_id": f"{row['docid']}:{row['citation_idx']}",
+                },
+                {"sentence": row["sentence"], "passage": passages[row["docid"]]},
+                SUPPORT_SCALE[row["label"]],
+                weight=float(row["citation_idx"] == 0),
+            )
+
+
+def _ikat(folder: Path, unit: str, held: str, *, by_name: bool = False) -> Iterator[Item]:
+    """`by_name`: only of runs that the data knows by their names, and does not infer."""
+    for row in lines(folder / "pairs.jsonl"):
+        if row["run_mapping"] == "by_name" or not by_name:
+            ids = {"topic_id": row["turn_id"], "run_id": row["run_code"]}
+            inputs = {unit: row["nugget"], held: row["response"]}
+            if unit == "nugget":
+                inputs["question"] = NO_QUESTION
+            ids[f"{unit}_id"] = row["nugget_id"]
+            yield Item(ids, inputs, str(row["matched"]))
+
+
+def _attribution(folder: Path) -> Iterator[Item]:
+    for row in lines(folder / "claims.jsonl"):
+        inputs = {"sentence": row["claim"], "passage": "\n".join(row["references"])}
+        ids = {"topic_id": _short(row["question"] or row["id"]), "passage_id": row["id"]}
+        yield Item(ids, inputs, str(row["label"]))
+
+
+def _expertqa(folder: Path) -> Iterator[Item]:
+    for row in lines(folder / "claims.jsonl"):
+        evidence = "\n".join(part["text"] for part in row["evidence"])
+        ids = {"topic_id": row["qid"], "sentence_id": str(row["claim_idx"])}
+        yield Item(ids, {"sentence": row["claim"], "passage": evidence}, str(row["full"]))
+
+
+def _graded(folder: Path) -> Iterator[Item]:
+    for row in lines(folder / "pairs.jsonl"):
+        ids = {"topic_id": row["qid"], "passage_id": row["docid"]}
+        inputs = {"question": row["query"], "passage": row["passage"]}
+        yield Item(ids, inputs, str(row["relevance"]))
+
+
+def _answered(folder: Path) -> Iterator[Item]:
+    """Which questions reports answer: by most of three annotators."""
+    reports = {row["report_id"]: row["text"] for row in lines(folder / "reports.jsonl")}
+    for row in lines(folder / "human_t1.jsonl"):
+        yield Item(
+            {
+                "topic_id": row["qid"],
+                "run_id": row["report_id"].rpartition("/")[2],
+                "passage_id": row["report_id"],
+                "question_id": str(row["question_idx"]),
+            },
+            {"question": row["question"], "context": reports[row["report_id"]]},
+            str(row["majority"]),
+            {name: str(row[name]) for name in ANNOTATORS},
+        )
+
+
+def _rated(folder: Path) -> Iterator[Item]:
+    """How well passages answer questions: yes where the mean of the annotators is at least ETA."""
+    texts = {row["docid"]: row["text"] for row in lines(folder / "passages.jsonl")}
+    for row in lines(folder / "human_t2.jsonl"):
+        if row["passage_available"]:
+            ids = {"topic_id": row["qid"], "passage_id": row["docid"]}
+            by = {name: row[name] for name in ANNOTATORS if row.get(name) is not None}
+            yield Item(
+                ids | {"question_id": str(row["question_idx"])},
+                {"question": row["question"], "context": texts[row["docid"]]},
+                BINARY[fmean(by.values()) >= int(ETA)],
+                {name: BINARY[rating >= int(ETA)] for name, rating in by.items()},
+            )
+
+
+def _rated_by_a_model(folder: Path) -> Iterator[Item]:
+    texts = {row["docid"]: row["text"] for row in lines(folder / "passages.jsonl")}
+    asked = {row["qid"]: row["sub_questions"] for row in lines(folder / "queries.jsonl")}
+    for row in lines(folder / "llm_ratings.jsonl"):
+        for question in asked[row["qid"]] if row["own_topic"] else ():
+            ids = {"topic_id": row["qid"], "passage_id": row["docid"]}
+            inputs = {"question": question["text"], "context": texts[row["docid"]]}
+            label = str(row["ratings"][question["idx"]])
+            yield Item(ids | {"question_id": str(question["idx"])}, inputs, label)
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+NO_QUESTION = "(not given)"  # of answers to a turn of a conversation that the data does not hold
+_FULL = Question("claim: attributable or not", "1", "full")
+_GRADES = tuple(Question(f"passage: grade >= {n}", n, n) for n in ("1", "2"))
+_KEY_POINT = Question("key point: stated or not", "1", "yes")
+
+TREC_NUGGETS = JudgedSet(
+    "rag24_nuggets", "assigner", _trec_nuggets, NUGGET_SCALE,
+    (Question("nugget: support or not", "support", "support"),),
+    "V_strict", {"support": 1.0, "partial_support": 0.0, "not_support": 0.0},
+)  # fmt: skip
+IKAT_NUGGETS = JudgedSet(
+    "ikat24_nugget_match", "assigner", partial(_ikat, unit="nugget", held="answer"), BINARY,
+    (Question("nugget: matched or not", "1", "support"),), "matched", settings={"grades": 2},
+)  # fmt: skip
+IKAT_POINTS = JudgedSet(
+    "ikat24_nugget_match", "entailment", partial(_ikat, unit="key_point", held="response"), BINARY,
+    (_KEY_POINT,), "stated",
+)  # fmt: skip
+IKAT_BY_NAME = JudgedSet(
+    "ikat24_nugget_match by name", "entailment",
+    partial(_ikat, unit="key_point", held="response", by_name=True), BINARY,
+    (_KEY_POINT._replace(text="the same"),), "stated",
+)  # fmt: skip
+TREC_SUPPORT = JudgedSet(
+    "rag24_support from scratch", "support", _trec_support, SUPPORT_SCALE,
+    (Question("citation: full or not", "full", "full"),),
+    "precision of first citations", {str(label): gain for label, gain in SUPPORT_WEIGHTS.items()},
+)  # fmt: skip
+ATTRIBUTION = JudgedSet("attributionbench", "support", _attribution, BINARY, (_FULL,))
+EXPERTQA = JudgedSet(
+    "expertqa_support", "support", _expertqa, BINARY,
+    (_FULL._replace(text="claim: complete or not"),),
+)  # fmt: skip
+TREC_RELEVANCE = JudgedSet("rag24_relevance", "relevance", _graded, GRADES, _GRADES)
+DL23 = JudgedSet("dl23_llmjudge", "relevance", _graded, GRADES, _GRADES)
+CRUX_REPORTS = JudgedSet(
+    "crux_duc task 1", "answerability", _answered, BINARY,
+    (Question("report: answers the question", "1", ETA),), "coverage",
+)  # fmt: skip
+CRUX_PASSAGES = JudgedSet(
+    "crux_duc task 2", "answerability", _rated, BINARY,
+    (Question("passage: grade >= 3", "1", ETA),),
+)  # fmt: skip
+CRUX_BY_MODEL = JudgedSet(
+    "crux_duc by a model", "answerability", _rated_by_a_model, RATING_SCALE,
+    (Question("passage: grade >= 3", ETA, ETA),),
+)  # fmt: skip
+# In the order of docs/lexical.md.
+ALL = (
+    TREC_NUGGETS, IKAT_NUGGETS, IKAT_POINTS, IKAT_BY_NAME, TREC_SUPPORT, ATTRIBUTION, EXPERTQA,
+    TREC_RELEVANCE, DL23, CRUX_REPORTS, CRUX_PASSAGES, CRUX_BY_MODEL,
+)  # fmt: skip
+OF_PEOPLE = tuple(one for one in ALL if one not in (IKAT_BY_NAME, CRUX_BY_MODEL))

@@ -1,0 +1,58 @@
+"""Labels of two sides of a cut: from a label on they are positive, below it negative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from ..reading.problems import InputError
+from ..support import support_label
+from .cells import LabelFile, LabelKind
+
+BINARY = ("negative", "positive")
+
+
+def sides(
+    labels: Iterable[str], scale: Sequence[str], cut: str, kind: LabelKind, path: Path
+) -> dict[str, str]:
+    """Each of these labels -> negative or positive.
+
+    Args:
+        labels: those that occur, all of them on the scale.
+        scale: worst to best, in their order. Whole numbers may be cut at any number above the
+            lowest, for a file need not have its best grade.
+        kind, path: of the file; of support labels any spelling does, the path is for messages.
+
+    Raises: InputError for a cut that is no label of the scale, or its worst.
+    """
+    at = cut.strip().lower()
+    if kind == "support" and at not in scale:
+        at = support_label(at)[0] or at
+    with suppress(ValueError):
+        numbers = {label: int(label) for label in {*labels, *scale}}
+        if int(at) > min(numbers.values()):
+            return {label: BINARY[n >= int(at)] for label, n in numbers.items()}
+    if at not in scale[1:]:
+        wanted = f"wanted one of its labels but the worst: {', '.join(scale[1:])}"
+        each = "; --cut HUMAN,JUDGED has one of each"
+        raise InputError(f"--cut {cut}: {path} has the labels {', '.join(scale)}, {wanted}{each}")
+    return {label: BINARY[place >= scale.index(at)] for place, label in enumerate(scale)}
+
+
+def cut_file(labels: LabelFile, cut: str, path: Path) -> LabelFile:
+    """The labels of a file whose labels have an order, as negative and positive.
+
+    Raises: InputError, see `sides`.
+    """
+    side = sides(labels.cells.values(), labels.scale, cut, labels.kind, path)
+    cells = {cell: side[label] for cell, label in labels.cells.items()}
+    return replace(labels, scale=BINARY, cells=cells, probabilities={})
+
+
+def cut_annotations(
+    given: Mapping[tuple[str, ...], Mapping[str, str]], side: Mapping[str, str]
+) -> dict[tuple[str, ...], dict[str, str]]:
+    """What each annotator said of each cell, as negative and positive."""
+    return {cell: {name: side[label] for name, label in by.items()} for cell, by in given.items()}

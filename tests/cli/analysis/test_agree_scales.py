@@ -1,0 +1,159 @@
+"""Labels of two scales: what is refused, what is said, and what a cut makes of them."""
+
+import json
+import re
+
+import pytest
+
+from nuggetjudge.metrics import agreement
+from nuggetjudge.programs.analysis.agree import agree
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+
+@pytest.fixture
+def write(tmp_path):
+    def labels(name, given, key="question_id", **more):
+        """Label rows of two topics, an item for each label."""
+        rows = [
+            {"topic_id": f"t{i % 2}", key: f"i{i}", "label": label, **more}
+            for i, label in enumerate(given)
+        ]
+        return rows_of(tmp_path / name, rows)
+
+    return labels
+
+
+def rows_of(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def compared(human, judged, *cut, **more):
+    return agree(human, judged, Problems(), cut=cut, resamples=0, **more)
+
+
+def test_labels_with_nothing_in_common_are_refused(write):
+    human, judged = write("h.jsonl", ["yes", "no"]), write("j.jsonl", ["full", "none"])
+    what = f"{human} has no, yes and {judged} has none, partial, full: no label in common; --cut"
+    with pytest.raises(InputError, match=re.escape(what)):
+        compared(human, judged)
+    assert compared(human, judged, "yes", "full")["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_answered_or_not_is_not_compared_with_how_well(tmp_path, ours_first):
+    ids = [{"topic_id": "t", "passage_id": "p", "question_id": str(i)} for i in range(6)]
+    labels = [{**row, "label": i % 2} for i, row in enumerate(ids)]
+    people = rows_of(tmp_path / "people.jsonl", labels)
+    row = {"id": "t", "docid": "p", "rating": [0, 4, 1, 3, 3, 1]}
+    ratings = rows_of(tmp_path / "ratings.jsonl", [row])
+    files, cut = ((people, ratings), "1,3") if ours_first else ((ratings, people), "3,1")
+    with pytest.raises(InputError, match=f"answered or not, and how well.*such as --cut {cut}"):
+        compared(*files)
+    found = compared(*files, *cut.split(","))
+    assert (found["n"], found["accuracy"], found["cut"]) == (6, 4 / 6, tuple(cut.split(",")))
+
+
+def test_a_longer_scale_on_the_other_side_is_said(write):
+    human, judged = write("h.jsonl", [0, 1, 2, 3]), write("j.jsonl", [0, 1, 2, 5])
+    found = compared(human, judged)
+    assert found["scale_note"].startswith(f"{human} has 0 to 3 and {judged} has 0 to 5: figures")
+    assert compared(human, human)["scale_note"] is None
+
+
+def test_two_labels_against_three_are_said_where_they_are_many(write):
+    pair, three = ["support", "not_support"], ["support", "not_support", "partial_support"]
+    judged = write("j.jsonl", (three * 8)[:22], "nugget_id")
+    few = compared(write("f.jsonl", (pair * 8)[:10], "nugget_id"), judged)
+    many = compared(human := write("h.jsonl", pair * 11, "nugget_id"), judged)
+    assert few["scale_note"] is None
+    assert f"{human} uses not_support and support alone, {judged} more" in many["scale_note"]
+
+
+def test_a_cut_gives_the_binary_figures_of_the_labels_above_and_below(write):
+    one, other = [0, 3, 4, 2, 3, 5, 1, 2], [0, 4, 2, 3, 3, 5, 0, 1]
+    found = compared(write("h.jsonl", one), write("j.jsonl", other), "3")
+    names = ["negative", "positive"]
+    wanted = agreement(*([names[n >= 3] for n in given] for given in (one, other)), names)
+    assert found["confusion"] == [[3, 1], [1, 3]]
+    assert {k: found[k] for k in wanted.as_dict()} == wanted.as_dict()
+    assert found["precision"]["positive"] == found["f1"]["positive"] == 0.75
+    assert found["is_ordered"]
+
+
+def test_annotators_are_cut_before_their_majority(write, tmp_path):
+    """5, 4 and 3 are three labels without a majority, and three times positive."""
+    rows = [
+        {"topic_id": f"t{i}", "question_id": "q", "annotator": name, "label": label}
+        for i, given in enumerate([(5, 4, 3), (0, 1, 4)])
+        for name, label in zip("abc", given, strict=True)
+    ]
+    human = rows_of(tmp_path / "h.jsonl", rows)
+    judged = rows_of(
+        tmp_path / "j.jsonl",
+        [
+            {"topic_id": f"t{i}", "question_id": "q", "label": label}
+            for i, label in enumerate([3, 0])
+        ],
+    )
+    problems = Problems()
+    found = agree(human, judged, problems, cut=["3"], resamples=0)
+    assert (found["n"], found["accuracy"], len(problems)) == (2, 1.0, 0)
+    pooled = found["annotators"]["judge"]["pooled"]
+    assert pooled["confusion"] == [[2, 0], [1, 3]]  # six labels, each a pair
+    assert pooled["recall"]["positive"] == 0.75
+    among = agree(human, None, Problems(), cut=["3"], resamples=0)["annotators"]["among"]
+    assert among["n_pairable"] == 2
+
+
+@pytest.mark.parametrize(
+    ("cut", "what"),
+    [
+        (["0"], "has the labels 0, 1, 2, 3, wanted one of its labels but the worst: 1, 2, 3"),
+        (["9"], "--cut 9: no label of either file reaches it"),
+        (["good"], "wanted one of its labels but the worst"),
+        (["1", "2", "3"], "--cut 1,2,3: wanted a label, or HUMAN,JUDGED"),
+    ],
+)
+def test_a_cut_that_cuts_nothing_is_refused(write, cut, what):
+    path = write("h.jsonl", [0, 1, 2, 3])
+    with pytest.raises(InputError, match=re.escape(what)):
+        compared(path, path, *cut)
+
+
+def test_words_without_order_cannot_be_cut(write):
+    path = write("h.jsonl", ["good", "bad", "average"])
+    with pytest.raises(InputError, match="have no order that is known, so there is nothing to"):
+        compared(path, path, "good")
+
+
+def test_support_labels_are_cut_in_any_spelling(write, tmp_path):
+    row = {"run_id": "r", "topic_id": "t", "sentence": 0, "rank": 0}
+    rows = [{**row, "sentence": i, "citation": "p", "label": label}
+            for i, label in enumerate(["full", "partial", "none"])]  # fmt: skip
+    path = rows_of(tmp_path / "s.jsonl", rows)
+    for cut in ("partial", "1", "partial_support"):
+        assert compared(path, path, cut)["truth_counts"] == {"negative": 1, "positive": 2}
+
+
+def test_crux_task_2_at_eta_3_comes_of_one_command(judge, shared_data, tmp_path):
+    """Against the ratings that stand beside the labels of people, counted by hand."""
+    folder, rows, pairs = shared_data / "crux_duc", [], []
+    for line in (folder / "human_t2.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        ids = {name: row[name] for name in ("qid", "docid", "question_idx")}
+        for name in ("a1", "a2", "a3"):
+            if row.get(name) is not None:
+                rows.append({**ids, "annotator": name, "label": row[name]})
+                if row["llm_rating_llama33_70b"] is not None and row["passage_available"]:
+                    pairs.append((row[name] >= 3, row["llm_rating_llama33_70b"] >= 3))
+    rows_of(tmp_path / "task2.jsonl", rows)
+    args = ("agree", "task2.jsonl", folder / "llm_ratings.jsonl", "--cut", 3, "--resamples", 0)
+    (found,) = judge(*args, "--json").rows
+    pooled = found["annotators"]["judge"]["pooled"]
+    right = pairs.count((True, True))
+    assert pooled["n"] == len(pairs) > 90
+    assert pooled["precision"]["positive"] == right / (right + pairs.count((False, True)))
+    assert pooled["recall"]["positive"] == right / (right + pairs.count((True, False)))
+    table = judge(*args).out
+    assert re.search(r"^recall of positive +0\.\d{3} +0\.308$", table, re.MULTILINE)

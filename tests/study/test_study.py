@@ -1,0 +1,302 @@
+"""A study: what its table says, and that it goes on where it was stopped."""
+
+import json
+import os
+import signal
+from collections import Counter
+
+import pytest
+from benchmarks.pages import lexical as page
+from benchmarks.study import sets
+from benchmarks.study.__main__ import main
+from benchmarks.study.figures import figures, read_labels
+from benchmarks.study.plan import VARIANTS, Choice, base_config, parts_of
+from mock_server import Status
+
+from nuggetjudge.judges import ItemJudge
+from nuggetjudge.records.reading.problems import InputError
+
+PRICE = {"input": 1000.0, "output": 1000.0}  # dollars for a million tokens
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Two judged sets of our own making: reports with three annotators, and claims."""
+    crux, claims = tmp_path / "data" / "crux_duc", tmp_path / "data" / "attributionbench"
+    said = {"oracle": (1, 1, 0), "bm25": (0, 1, 0)}
+    reports, labels = [], []
+    for topic in ("t1", "t2", "t3"):
+        for run, (a, b, c) in said.items():
+            name = f"{topic}/{run}"
+            reports.append({"report_id": name, "text": f"The {run} tide of {topic} turns at noon."})
+            for number in range(4):
+                given = {"a1": a, "a2": b, "a3": number % 2 or c}
+                labels.append(
+                    {"qid": topic, "report_id": name, "question_idx": number, **given,
+                     "question": f"When does the {run} tide {number} turn?",
+                     "majority": int(sum(given.values()) > 1)}
+                )  # fmt: skip
+    rows_to(crux / "reports.jsonl", reports)
+    rows_to(crux / "human_t1.jsonl", labels)
+    rows_to(crux / "passages.jsonl", [])
+    rows_to(crux / "human_t2.jsonl", [])
+    rows_to(
+        claims / "claims.jsonl",
+        [
+            {"id": f"c{i}", "question": f"q{i // 2}", "claim": f"Stone {i} is red.",
+             "references": [f"Stone {i} is {'red' if i % 3 else 'blue'}."], "label": int(i % 3 > 0)}
+            for i in range(8)
+        ],
+    )  # fmt: skip
+    return tmp_path / "data"
+
+
+def rows_to(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def study(data, tmp_path, model_server, monkeypatch):
+    """`study("--sets", ...)` -> exit code and study.json, asked of the mock server."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    config = tmp_path / "mock.yaml"
+    config.write_text(
+        "models:\n  default:\n    model: hosted_vllm/mock\n"
+        f"    api_base: {model_server.base_url}\n    retries: 0\n    max_tokens: 60\n"
+        f"    price: {json.dumps(PRICE)}\nrun: {{concurrency: 1}}\n",
+        encoding="utf-8",
+    )
+
+    def go(*arguments, out="study", plain=True):
+        folder = tmp_path / out
+        given = [data, "--config", config, "--out", folder, "-q", "--resamples", 20, *arguments]
+        given += ["--variants", "plain"] if plain else []
+        code = main(list(map(str, given)))
+        path = folder / "study.json"
+        return code, json.loads(path.read_bytes()) if path.is_file() else None
+
+    go.folder = tmp_path / "study"
+    return go
+
+
+CRUX, CLAIMS = "crux_duc-task-1-answerability", "attributionbench-support"
+TWO = ("--sets", f"{CRUX},{CLAIMS}")
+
+
+def test_the_table_has_each_judge_beside_people_and_the_lexical_judge(study, model_server, capsys):
+    code, found = study(*TWO)
+    assert code == 0, capsys.readouterr().err
+    claims, reports = sorted(found["parts"], key=lambda part: part["n_items"])
+    assert (claims["judge"], claims["n_items"], claims["calls"]) == ("support", 8, 8)
+    assert (reports["judge"], reports["n_items"], reports["calls"]) == ("answerability", 24, 24)
+    assert len(model_server.requests) == 32
+    (of,) = reports["questions"]
+    labels = rows_in(study.folder / "parts" / CRUX / "plain" / "labels.jsonl")
+    judged = [int(row["label"]) >= 3 for row in labels]
+    assert of["yes"] == sum(judged) / 24
+    people = [
+        int(row["majority"])
+        for row in rows_in(study.folder.parent / "data/crux_duc/human_t1.jsonl")
+    ]
+    both = Counter(zip(people, judged, strict=True))
+    by_chance = (sum(people) * sum(judged) + (24 - sum(people)) * (24 - sum(judged))) / 24**2
+    equal = (both[1, True] + both[0, False]) / 24
+    assert of["kappa"]["value"] == pytest.approx((equal - by_chance) / (1 - by_chance))
+    assert of["worst_recall"] == both[0, False] / (24 - sum(people))
+    assert (of["n_people"], of["n_runs"], of["measure"]) == (24, 2, "coverage")
+    assert reports["cost"] == pytest.approx(
+        (reports["prompt_tokens"] + reports["completion_tokens"]) * 1000 / 1e6
+    )
+    table = (study.folder / "study.md").read_text(encoding="utf-8")
+    assert table == capsys.readouterr().out
+    assert len(table.splitlines()) == 4
+    sent = table + json.dumps(found)
+    assert found["models"]["support"]["model"] == "hosted_vllm/mock"
+    for private in ("Stone", "noon", "When does", model_server.base_url, str(study.folder.parent)):
+        assert private not in sent
+
+
+def rows_in(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_study_that_is_interrupted_goes_on_and_asks_nothing_twice(study, model_server, capsys):
+    plain = model_server.brain
+
+    def interrupting(body):
+        if len(model_server.requests) == 12:
+            os.kill(os.getpid(), signal.SIGINT)
+        return plain(body)
+
+    _, whole = study(*TWO, out="whole")
+    model_server.clear()
+    model_server.brain = interrupting
+    code, found = study(*TWO)
+    assert code == 130
+    states = [part["state"] for part in found["parts"]]
+    assert sorted(states) == ["done", "not run"] or states == ["not run"] * 2
+    assert "the same command goes on" in capsys.readouterr().err
+    model_server.brain = plain
+    code, found = study(*TWO)
+    assert code == 0
+    asked = Counter(json.dumps(one.body["messages"]) for one in model_server.requests)
+    assert len(asked) == 32
+    assert asked.total() <= 33  # the one in flight
+    assert without_cost(found) == without_cost(whole)
+    n = len(model_server.requests)
+    assert study(*TWO)[1] == found
+    assert len(model_server.requests) == n
+
+
+def without_cost(found):
+    """The reply in flight may be known from the cache, without its tokens."""
+    names = ("calls", "prompt_tokens", "completion_tokens", "cost")
+    return [{k: v for k, v in part.items() if k not in names} for part in found["parts"]]
+
+
+def test_max_cost_holds_over_all_parts_and_starts(study, model_server, capsys):
+    _, whole = study(*TWO, out="whole")
+    most = whole["cost"] * 0.6
+    model_server.clear()
+    code, found = study(*TWO, "--max-cost", most)
+    assert code == 3
+    assert found["cost"] <= most
+    n = len(model_server.requests)
+    assert 0 < n < 32
+    assert {part["state"] for part in found["parts"]} & {"stopped", "not run"}
+    said = capsys.readouterr()
+    assert "A limit is reached: the same command with a larger one goes on." in said.err
+    shown = {line.split("|")[1].strip(): line for line in said.out.splitlines()[-2:]}
+    for part in found["parts"]:
+        is_done = part["state"] == "done"
+        assert bool(part["questions"]) == is_done
+        assert (f"| {part['state']} | - | - |" in shown[part["judge"]]) != is_done
+    code, found = study(*TWO, "--max-cost", most)  # nothing more is spent by starting it again
+    assert (code, found["cost"] <= most) == (3, True)
+    code, found = study(*TWO, "--max-cost", whole["cost"] * 3)
+    assert code == 0
+    assert len(model_server.requests) <= 33 + 1
+
+
+def test_a_judge_that_fails_has_no_figure(study, model_server, capsys):
+    model_server.brain = lambda body: "No idea."
+    code, found = study("--sets", CLAIMS)
+    assert code == 3
+    (part,) = found["parts"]
+    (of,) = part["questions"]
+    assert (of["n"], of["n_unjudged"], of["kappa"], of["yes"]) == (0, 8, None, None)
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "| support " in line]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[3:5] == ["0", "unjudged"]
+    assert cells[6:12] == ["-"] * 5 + ["8"]
+
+
+def test_an_endpoint_that_refuses_ends_the_study_with_the_parts_done(study, model_server, capsys):
+    model_server.faults = lambda index, body: Status(401) if index >= 24 else None
+    code, found = study(*TWO)
+    assert code == 2
+    assert Counter(part["state"] for part in found["parts"])["not run"] >= 1
+    assert "study: " in capsys.readouterr().err
+
+
+def test_a_dry_run_asks_nothing_and_counts_all_parts(study, model_server, capsys):
+    code, found = study(*TWO, "--dry-run")
+    assert (code, found, model_server.requests) == (0, None, [])
+    table = capsys.readouterr().out.splitlines()
+    assert [line.split()[:3] for line in table if line.startswith(CRUX)] == [
+        [f"{CRUX}/plain", "hosted_vllm/mock", "24"]
+    ]
+    assert table[3].split()[:2] == ["all", "32"]
+
+
+def test_windows_are_variants_of_judges_that_have_one(study, model_server):
+    code, found = study(*TWO, "--variants", "plain,window-1,window-5", plain=False)
+    assert code == 0
+    variants = [(part["judge"], part["variant"], part["window"]) for part in found["parts"]]
+    assert variants == [
+        ("support", "plain", None),
+        ("answerability", "plain", 1),
+        ("answerability", "window-5", 5),
+    ]
+    windowed = found["parts"][2]
+    assert windowed["calls"] == 6  # reports, each with 4 questions
+
+
+def test_all_variants_are_asked_for_through_the_config(data, tmp_path):
+    """Those that judges of this version do not have are said; with them the list is whole."""
+    base = base_config(None, [], "lexical", tmp_path, None)
+    of = sets.CRUX_REPORTS
+    found, not_had = parts_of(of, VARIANTS, base, tmp_path, list(of.items(data)))
+    had = {part.variant.name for part in found}
+    assert had >= {"plain", "window-5", "window-10"}
+    if hasattr(ItemJudge, "explaining"):
+        assert had >= {"evidence", "reasoning"}
+        assert not_had == []
+    else:
+        assert len(not_had) == 2
+
+
+def test_sets_that_are_absent_are_said_and_wrong_names_refused(study, data, tmp_path, capsys):
+    code, found = study("--sets", f"{CLAIMS},dl23_llmjudge-relevance")
+    assert (code, found["absent"]) == (0, ["dl23_llmjudge"])
+    assert f"dl23_llmjudge: not in {data}" in capsys.readouterr().err
+    assert study("--sets", "dl24")[0] == 2
+    assert "--sets dl24: wanted " in capsys.readouterr().err
+    assert main([str(tmp_path), "--model", "lexical", "--out", str(tmp_path / "x")]) == 2
+    assert "has no folder of rag24_nuggets" in capsys.readouterr().err
+    assert main([str(data)]) == 2
+    assert "no model: name one" in capsys.readouterr().err
+
+
+def test_a_sample_takes_whole_answers_over_all_topics(data):
+    items = list(sets.CRUX_REPORTS.items(data))
+    few = Choice(sample=8).of(items)
+    assert len(few) == 8
+    assert len({item.cell[:-1] for item in few}) == 2
+    assert len({item.ids["topic_id"] for item in few}) == 2
+    assert Choice(sample=8, seed=0).of(items) == few
+    assert {i.ids["topic_id"] for i in Choice(limit=1).of(items)} == {"t1"}
+    assert Choice(sample=100).of(items) == items
+    claims = Choice(sample=4).of(sets.ATTRIBUTION.items(data))  # of which each is asked alone
+    assert len({item.ids["topic_id"] for item in claims}) == len(claims) == 4
+
+
+def test_the_score_of_a_run_is_open_where_nothing_was_judged(data, tmp_path):
+    """A judge that lost all of one answer: its run's mean is over the other topics."""
+    items = list(sets.CRUX_REPORTS.items(data))
+    labels = {item.cell: "5" if item.label == "1" else "0" for item in items}
+    labels |= {item.cell: None for item in items if item.ids["passage_id"] == "t1/oracle"}
+    (question,) = sets.CRUX_REPORTS.questions
+    found = figures(sets.CRUX_REPORTS, question, items, labels, labels | {
+        item.cell: "0" for item in items}, tuple("012345"), resamples=0)  # fmt: skip
+    assert (found.n, found.n_unjudged, found.kappa.value) == (20, 4, 1.0)
+    assert found.tau_runs == 1.0
+    assert found.lexical_kappa == 0.0
+
+
+def test_the_lexical_column_is_that_of_the_page_on_lexical_judges(shared_data, tmp_path, capsys):
+    """Through `judge run items` as through the rules themselves, on the smaller of the sets."""
+    wanted = (sets.IKAT_NUGGETS, sets.IKAT_POINTS, sets.EXPERTQA, sets.CRUX_REPORTS,
+              sets.CRUX_PASSAGES, sets.TREC_RELEVANCE)  # fmt: skip
+    names = ",".join(of.key for of in wanted if of.is_in(shared_data))
+    given = ["--model", "lexical", "--out", str(tmp_path / "out"), "--resamples", "0", "-q"]
+    code = main([str(shared_data), *given, "--sets", names, "--variants", "plain"])
+    assert code == 0, capsys.readouterr().err
+    rows = {(row.name, row.question): row for row in page.ROWS}
+    n = 0
+    for part in json.loads((tmp_path / "out" / "study.json").read_bytes())["parts"]:
+        for of in part["questions"]:
+            known = page.measure(rows[part["data"], of["question"]], shared_data)
+            assert (of["n"], of["lexical_kappa"]) == (known.n, known.kappa)
+            assert of["kappa"]["value"] == known.kappa
+            n += 1
+    assert n == 7
+
+
+def test_labels_are_read_by_the_ids_of_their_items(tmp_path, data):
+    items = list(sets.ATTRIBUTION.items(data))
+    rows = [{**item.ids, "label": "full"} for item in items]
+    rows_to(tmp_path / "labels.jsonl", [rows[1], rows[0], *rows[2:]])
+    with pytest.raises(InputError, match=r"labels\.jsonl:1: not the item"):
+        read_labels(tmp_path, items)
