@@ -79,7 +79,7 @@ def test_what_it_makes_is_what_a_run_keeps(kind):
         ({"prompts": {"make": FittedPrompt(instructions="x")}}, "the judge asks update"),
         (
             {"prompts": {"update": FittedPrompt(instructions="x", demos=({"topic": "y"},))}},
-            "an example has 'topic', wanted question, limit",
+            "an example has 'topic', wanted question, passages",
         ),
         (
             {"correction": Correction(), "model": "lexical"},

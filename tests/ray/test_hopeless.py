@@ -5,6 +5,8 @@ from mock_server import MockServer, Status
 
 from nuggetjudge.backends.errors import EndpointUnusable
 
+pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
+
 
 def test_workers_that_get_nothing_end_the_run_and_one_that_goes_on_is_not_ended(demo):
     settings = {"run.concurrency": 4}

@@ -168,10 +168,11 @@ def test_a_judgement_that_repeats_the_key_counts_and_is_not_cached(
     how, locked, open_gateway, support, key_env, cache, monkeypatch
 ):
     said = KEY if how == "plain" else BY_CODE
-    monkeypatch.setattr(support, "parse", lambda text, inputs: {"verdict": text})
+    inputs = {"passage": "p", "sentence": "s"}
+    asked = support.of(inputs)
+    monkeypatch.setattr(asked, "parse", lambda text, inputs: {"verdict": text})
     locked.faults = [Says(said)]
     gateway = open_gateway(locked, api_key_env=key_env, cache=cache)
-    inputs = {"passage": "p", "sentence": "s"}
     assert run_sync(gateway.ask(support, inputs)).values == {"verdict": said}
     assert cache.counts() == {}
 

@@ -85,10 +85,11 @@ def test_a_key_does_not_depend_on_the_order_of_the_inputs_given():
 @given(inputs=st.fixed_dictionaries({"passage": st.text(), "sentence": st.text()}))
 def test_the_body_holds_the_compiled_messages(inputs):
     config = ModelConfig(**BASE, max_tokens=50, extra_body={"min_p": 0.1, "note": "\ue000"})
-    body = json.loads(Wire(config, SUPPORT, ()).body(user_of(SUPPORT, inputs)))
+    prompt = SUPPORT.of(inputs)
+    body = json.loads(Wire(config, prompt, ()).body(user_of(prompt, inputs)))
     assert body == {
         "model": "m",
-        "messages": SUPPORT.messages(inputs),
+        "messages": prompt.messages(inputs),
         "temperature": 0.0,
         "max_tokens": 50,
         "response_format": {
@@ -103,7 +104,7 @@ def test_the_body_holds_the_compiled_messages(inputs):
 @pytest.mark.parametrize("mark", ["\ue000", "\ue000probe\ue000"])
 def test_a_prompt_may_hold_any_character(mark):
     signature = SupportJudge(model="lexical").judge.signature.with_instructions(f"Say {mark}.")
-    prompt = Prompt(signature, [{"passage": mark, "sentence": mark, "verdict": "full"}])
+    prompt = Prompt(signature, [{"passage": mark, "sentence": mark, "verdict": "full"}]).of(INPUTS)
     body = json.loads(Wire(ModelConfig(**BASE), prompt, ()).body(user_of(prompt, INPUTS)))
     assert body["messages"] == prompt.messages(INPUTS)
 

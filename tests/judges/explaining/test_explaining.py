@@ -207,7 +207,8 @@ def test_fitted_reordered_and_weighed_labels_keep_their_reasons():
                     "sentence_quotes": [], "verdict": "full"},),
         )  # fmt: skip
         file = JudgeFile(
-            judge="support", version="1", scale=judge.scale, model=model.model, logprobs=True,
+            judge="support", version=judge.version, scale=judge.scale, model=model.model,
+            logprobs=True,
             prompts={"judge": prompt}, correction=Correction(cuts=(0.2, 0.55)),
         )  # fmt: skip
         judge = with_label_order(judge.fitted(file), ("full", "none", "partial"))

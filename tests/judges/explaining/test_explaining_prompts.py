@@ -29,7 +29,7 @@ LISTED = {"nuggets": {"1": "n"}, "key_points": {"1": "k"}}
 def test_the_prompt_of_a_judge_that_says_why_is_the_approved_one(name, kind, options):
     model = ModelConfig(model="openai/mock", api_base="http://127.0.0.1:1")
     judge = kind(model=model, **options).explaining(evidence=True, reasoning=True)
-    prompt = judge.prompt(judge.predictor)
+    prompt = judge.prompt(judge.predictor).of(TEXTS)
     inputs = {field: (TEXTS | LISTED)[field] for field in prompt.input_names}
     parts = [f"=== {m['role']}\n{m['content']}\n" for m in prompt.messages(inputs)]
     schema = json.dumps(prompt.schema(prompt.map_keys(inputs)), indent=1, ensure_ascii=False)
