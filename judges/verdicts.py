@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .lexical.quotes import is_quoted
 
-_LABEL_ALONE = (None,) * 5
+_LABEL_ALONE = (None,) * 6
 
 
 class Verdict(NamedTuple):
@@ -19,6 +19,7 @@ class Verdict(NamedTuple):
     `evidence`: the words that the judge quotes, "" if there are none to quote; `is_quoted`: whether
     they stand in the judged text, None without such words. None: the judge quotes nothing.
     `method`: how the score came about, of a judge that has several ways.
+    `votes`: of a jury, the label of each member, None where a member gave none. None: no jury.
     """
 
     label: str
@@ -27,6 +28,7 @@ class Verdict(NamedTuple):
     evidence: str | None = None
     is_quoted: bool | None = None
     method: str | None = None
+    votes: dict[str, str | None] | None = None
 
     def quoting(self, evidence: str, text: str) -> Verdict:
         """The same with words quoted from a text, which are looked for there."""

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, item_judges, kind_of
 from ...records.reading.config_paths import InputPath, InputPattern, beside
+from .juries import seats
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
 from .steps import AnyStep
@@ -63,6 +64,12 @@ def _as_share(value: Any) -> Any:
 
 def _own_judge(value: Any) -> Any:
     return value if not isinstance(value, str) or kind_of(value) else str(beside(value))
+
+
+def _as_members(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        return value
+    return [{"model": member} if isinstance(member, str) else member for member in value]
 
 
 class _Section(BaseModel):
@@ -128,6 +135,33 @@ class DataConfig(_Section):
     )
 
 
+class JuryConfig(_Section):
+    """Several judges in the place of one: what they say is combined (docs/juries.md)."""
+
+    members: Annotated[tuple[MemberConfig, ...], BeforeValidator(_as_members)] = Field(
+        min_length=1, description="models, or settings of a judge with its name and replicates"
+    )
+    how: Literal["vote", "median", "mean"] = Field(
+        default="median", description="what the members' labels become"
+    )
+    quorum: Whole | None = Field(
+        default=None, ge=1, description="members that must have judged; else more than half"
+    )
+    ties: Literal["between", "worst", "unjudged"] | None = Field(
+        default=None,
+        description="what a tie becomes; else between, of labels without order unjudged",
+    )
+    weights: dict[str, Annotated[float, Field(gt=0)]] | None = Field(
+        default=None, description="how much each member counts, by its name; else all the same"
+    )
+    adjudicator: str | None = Field(
+        default=None, description="a name under models:, who decides where members differ"
+    )
+    spread: Whole = Field(
+        default=1, ge=1, description="places between the votes from which the adjudicator decides"
+    )
+
+
 class JudgeConfig(_Section):
     """Which model answers for a judge, and what of the judge differs from its defaults."""
 
@@ -137,6 +171,35 @@ class JudgeConfig(_Section):
     state: InputPath | None = Field(
         default=None, description="judge file, as judge calibrate writes it"
     )
+
+    jury: JuryConfig | None = Field(
+        default=None, description="several judges in its place, and how they decide"
+    )
+
+
+class MemberConfig(JudgeConfig):
+    """A member of a jury: what of it differs from the judge's own settings."""
+
+    name: str | None = Field(
+        default=None, pattern=r"^[\w.-]+$", description="in votes and reports; else its model"
+    )
+    replicates: int = Field(
+        default=1, ge=1, le=100, description="how often it is asked, each a member of its own"
+    )
+    temperature: float | None = Field(
+        default=None, ge=0, description="of its requests; else that of its model"
+    )
+
+    @model_validator(mode="after")
+    def _is_no_jury(self) -> MemberConfig:
+        for name in ("jury", "window", "grades"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}: wanted of the judge, not of a member")
+        return self
+
+
+JuryConfig.model_rebuild()
+JudgeConfig.model_rebuild()
 
 
 class NuggetsConfig(_Section):
@@ -340,7 +403,32 @@ class Config(_Section):
             if judge.model != "default" and judge.model not in self.models:
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
+            if judge.jury is not None:
+                if not (kind.labels_items or name == "item"):
+                    known = ", ".join((*item_judges(), "item"))
+                    raise ValueError(f"judges.{name}.jury: only {known} can be a jury")
+                try:
+                    found = seats(judge)
+                except ValueError as error:
+                    raise ValueError(f"judges.{name}.jury: {error}") from None
+                for seat in found:
+                    if seat.settings.model not in ("default", *self.models):
+                        known = ", ".join(dict.fromkeys(["default", *self.models]))
+                        what = f"{seat.name}: no model {seat.settings.model!r}; there is {known}"
+                        raise ValueError(f"judges.{name}.jury: {what}")
         return self
+
+    def models_of(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:
+        """As `model_of`, of every member of a jury, and of its adjudicator."""
+        settings = self.judge(judge)
+        if settings.jury is None:
+            return [self.model_of(judge)]
+        aliases = dict.fromkeys(seat.settings.model for seat in seats(settings))
+        return [(alias, self.model(alias)) for alias in aliases]
+
+    def with_judge(self, name: JudgeName, settings: JudgeConfig) -> Config:
+        """The same with other settings of one judge, which are not checked."""
+        return self.model_copy(update={"judges": {**self.judges, name: settings}})
 
     def model_of(self, judge: JudgeName) -> tuple[str, ModelConfig]:
         """The alias and entry of the model that answers for a judge; lexical when none is named."""

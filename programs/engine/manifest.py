@@ -26,6 +26,7 @@ from ...backends.budget import Usage
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.yaml_text import Keys, NotYaml, line_of, plain_error, read_yaml
+from ..config.juries import seats
 from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
@@ -77,6 +78,7 @@ class _ReadBack(_Always, total=False):
     inputs: dict[str, StrictStr]
     judges: dict[str, Any]
     tokens: dict[str, StrictInt]
+    tokens_by: dict[str, dict[str, StrictInt]]
     this_time: dict[str, StrictFloat | None]
     # Notes of programs.
     cells_without_bank: list[tuple[StrictStr, StrictStr] | tuple[StrictStr, StrictStr, StrictInt]]
@@ -104,7 +106,8 @@ def input_files(config: Config) -> list[Path]:
              *data.ratings)  # fmt: skip
     named += (config.generate.instructions,)
     recordings = (model.recording for model in config.models.values())
-    states = (judge.state for judge in config.judges.values())
+    states = [judge.state for judge in config.judges.values()]
+    states += [seat.settings.state for j in config.judges.values() if j.jury for seat in seats(j)]
     found = [p for p in (*named, config.items.own, *recordings, *states) if p is not None]
     retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
     return found + expand_runs(data.runs) + retrieval
@@ -264,6 +267,7 @@ def manifest_of(
         "share_missing": results.share_missing,
         "limit_reached": budget.reached or None,
         "tokens": dict(results.tokens),
+        "tokens_by": {name: dict(found) for name, found in sorted(results.tokens_by.items())},
         "this_time": this_time(budget.usage, before, began),
     }
 

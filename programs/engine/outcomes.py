@@ -34,6 +34,7 @@ _LEANING = {  # what stands beside the label, see Verdict.as_row
     "evidence": NotRequired[StrictStr],
     "is_quoted": NotRequired[StrictBool],
     "method": NotRequired[StrictStr],
+    "votes": NotRequired[dict[str, StrictStr | None]],
 }
 
 

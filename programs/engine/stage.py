@@ -97,8 +97,8 @@ def labels(
     judge: ItemJudge = panel[judge_name]
 
     async def ask(item: Item) -> Judged:
-        verdicts, call = await judge.verdicts(asked_of(judge, item), topic_of(item))
-        return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, (call,))
+        verdicts, calls = await judge.judged(asked_of(judge, item), topic_of(item))
+        return Judged({"verdicts": [verdict.as_row() for verdict in verdicts]}, calls)
 
     fitted = judge.correction.labels if judge.correction is not None else None
     return Stage(

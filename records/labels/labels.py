@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..assignments import assignments_with_lines
@@ -32,12 +33,16 @@ from .cells import (
 from .kinds import file_kind
 from .label_rows import csv_lines, labels_of_rows
 
+VOTES = "votes"
+
 
 def read_labels(
     path: Path,
     problems: Problems,
     where: Where | None = None,
     scale: Sequence[str] | None = None,
+    *,
+    votes: str = VOTES,
 ) -> LabelFile:
     """Read the labels of any file that has some, told by content.
 
@@ -53,6 +58,7 @@ def read_labels(
     Args:
         where: read only rows whose top-level fields have one of these values.
         scale: what the labels of a label file are, worst to best, if that is known.
+        votes: the field that holds the labels of a jury's members, by their names.
 
     Raises: InputError if the file holds no labels, or `where` cannot be applied or leaves none.
     Errors noted: an id or label missing, a cell with two labels, an annotator twice in a cell.
@@ -65,9 +71,10 @@ def read_labels(
         found = _qrels(path, problems)
     elif kind == "labels":
         lines = read_lines if is_json(path) else csv_lines
-        found = labels_of_rows(path, lines(path, problems, where), problems, scale)
+        rows = _voted(lines(path, problems, where), votes)
+        found = labels_of_rows(path, rows, problems, scale)
     elif kind in _READERS:
-        found = _READERS[kind](read_lines(path, problems, where), problems)
+        found = _READERS[kind](_voted(read_lines(path, problems, where), votes), problems)
     else:
         wanted = "labels, assignments, support, ratings, entailments or qrels"
         raise InputError(f"{path}: it holds {kind}, wanted {wanted}")
@@ -75,6 +82,13 @@ def read_labels(
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no labels with {chosen}")
     return found
+
+
+def _voted(lines: Iterable[Line], field: str) -> Iterable[Line]:
+    """The lines, what stands under this field being the votes of a jury."""
+    if field == VOTES:
+        return lines
+    return (replace(line, row={**line.row, VOTES: line.row.get(field)}) for line in lines)
 
 
 def _qrels(path: Path, problems: Problems) -> LabelFile:

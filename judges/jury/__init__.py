@@ -1,0 +1,1 @@
+"""Several judges of one question as one, and who decides where they differ."""

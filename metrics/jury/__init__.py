@@ -1,0 +1,1 @@
+"""Labels of several judges of one item: combined, weighed, and how much they say together."""

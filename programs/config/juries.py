@@ -1,0 +1,58 @@
+"""Who sits on a jury: its members and adjudicator, each with the settings of a judge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .sections import JudgeConfig
+
+ADJUDICATOR = "adjudicator"
+
+
+class Seat(NamedTuple):
+    """A member: its name, what it is as a judge, which replicate, and its own temperature."""
+
+    name: str
+    settings: JudgeConfig
+    replicate: int = 0
+    temperature: float | None = None
+
+
+def seats(judge: JudgeConfig) -> list[Seat]:
+    """The members of a judge's jury, and then its adjudicator, if there is one.
+
+    A member has the settings of the judge where it says nothing else, but not its fit, which is
+    that of the whole jury. Replicates are members of their own, `NAME-1`, `NAME-2`.
+
+    Raises: ValueError for a jury of one, a name that is there twice, or weights of others.
+    """
+    jury = judge.jury
+    assert jury is not None
+    own = {"jury": None, "state": None}
+    found: list[Seat] = []
+    for member in jury.members:
+        said = member.model_fields_set - {"name", "replicates", "temperature"}
+        changes = own | {name: getattr(member, name) for name in said}
+        settings = judge.model_copy(update=changes)
+        name = member.name or settings.model
+        several = member.replicates > 1
+        found += [
+            Seat(f"{name}-{i + 1}" if several else name, settings, i, member.temperature)
+            for i in range(member.replicates)
+        ]
+    names = [seat.name for seat in found]
+    if len(found) < 2:
+        raise ValueError(f"wanted 2 or more members, got {', '.join(names) or 'none'}")
+    for name in names:
+        if names.count(name) > 1 or name == ADJUDICATOR:
+            what = "the adjudicator is" if name == ADJUDICATOR else "two members are"
+            raise ValueError(f"{what} called {name!r}; give the member a `name`")
+    if jury.weights is not None and sorted(jury.weights) != sorted(names):
+        raise ValueError(f"weights: wanted one of each of {', '.join(names)}")
+    if jury.quorum is not None and jury.quorum > len(found):
+        raise ValueError(f"quorum: it is {jury.quorum}, there are {len(found)} members")
+    if jury.adjudicator is not None:
+        settings = judge.model_copy(update=own | {"model": jury.adjudicator})
+        found.append(Seat(ADJUDICATOR, settings))
+    return found
