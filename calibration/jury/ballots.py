@@ -89,11 +89,13 @@ class Ballots:
 
     def means(self, members: Sequence[int] | None = None) -> NDArray[np.float64]:
         """(n,) mean place of these members' votes on the scale, in [0, 1]; nan without any."""
-        found = self.votes if members is None else self.votes[:, list(members)]
-        there = found != NONE
-        n = there.sum(1)
-        sums = np.where(there, found, 0).sum(1).astype(np.float64)
-        return np.divide(sums, n * (len(self.scale) - 1), out=np.full(len(n), np.nan), where=n > 0)
+        votes = self.votes if members is None else self.votes[:, list(members)]
+        there = votes != NONE
+        sums = np.where(there, votes, 0).sum(1)
+        found = np.full(len(sums), np.nan)
+        np.divide(sums, there.sum(1) * (len(self.scale) - 1), out=found, where=there.any(1))
+        np.minimum(found, 1.0, out=found)
+        return found
 
 
 def read_ballots(

@@ -1,10 +1,11 @@
-"""What a jury's votes could become, each way measured beside the single judge that one would take."""
+"""What a jury's votes could become, each way beside the single judge that one would choose."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,10 @@ from ..topic import add_topics, fit_topics
 from .ballots import NONE, Ballots, Codes
 
 Floats = NDArray[np.float64]
+Where = NDArray[np.bool_]  # items, by whether they are among them
+Members = Callable[[Where], list[int]]  # by what other topics tell
 MOST_FOLDS = 20  # more topics are left out in as many groups
-DRAWS = 20  # of the labels of a topic
+DRAWS = 50  # of the labels of a topic
 CHOSEN = "single, chosen on other topics"
 
 
@@ -30,7 +33,7 @@ class Way:
 
     Attributes:
         name: of the way. uses: what of people's labels it needs: none, those of other topics, or
-            `N a topic` beside them; `these` of hindsight, which nobody has.
+            `N labels of each topic` beside them; `these` of hindsight, which nobody has.
         n, n_unlabelled: items with a label of people that it labels, and that it does not; means
             over draws where labels of the topic are drawn.
         kappa: unweighted. value: the objective. less_chosen: its objective less that of the single
@@ -55,14 +58,14 @@ class Settings:
     Attributes:
         objective: what members are chosen by, cuts are fitted by and ways are compared by, see
             `threshold.fit_cuts`.
-        best: the mean of so many members is tried too: the best on other topics, each of another
-            family. family: of a member, from its name.
+        best: the means of so many members are tried too, the best on other topics. family: of a
+            member, from its name; the best of so many families are tried beside.
         topic_labels: of each topic, drawn `n_draws` times; 0: none.
     """
 
     objective: str = "quadratic"
-    best: int | None = None
-    family: Callable[[str], str] = str
+    best: Sequence[int] = ()
+    family: Callable[[str], str] | None = None
     topic_labels: int = 10
     n_draws: int = DRAWS
     seed: int = 0
@@ -78,6 +81,14 @@ def ways(ballots: Ballots, settings: Settings, draws: Draws) -> list[Way]:
     Raises: ValueError for ballots without those.
     """
     return _Ways(ballots, settings, draws).all()
+
+
+class _Part(NamedTuple):
+    """The mean place of all items, which of them are tested, and the fit to the others."""
+
+    place: Floats
+    test: Where
+    fit: Correction
 
 
 class _Ways:
@@ -122,58 +133,59 @@ class _Ways:
                 for how in ("median", "mean")
             ]
         found += list(self._dawid_skene())
-        weighted = self._by_fold(lambda train: partial(self._weighted, self._weights(train)))
         found.append(
-            self._way("vote, weights kappa squared", "other topics", self._counts(weighted))
+            self._way(
+                "vote, weights by agreement squared", "other topics", self._counts(self._weighted())
+            )
         )
         return found + (self._fitted(best) if ballots.is_ordered else [])
 
     def _fitted(self, best: int) -> list[Way]:
         """The ways that put cuts on a mean place, without and with labels of the topic itself."""
-        m, n, settings = len(self.members), self.settings.topic_labels, self.settings
-        means = {f"mean of {m}, cuts": lambda train: list(self.members)}
-        if settings.best is not None and settings.best < m:
-            means[f"mean of the best {settings.best}, cuts"] = self._best
-        found = [self._cut(name, members, 0) for name, members in means.items()]
-        if n:
-            singles = {
-                f"single, best of these ({self.ballots.members[best]}), cuts": lambda train: [best],
-                f"{CHOSEN}, cuts": lambda train: self._ranked(train)[:1],
-            }
-            found += [self._cut(name, of, n) for name, of in {**singles, **means}.items()]
-        return found
+        m, family = len(self.members), self.settings.family
+        name = f"single, best of these ({self.ballots.members[best]}), cuts"
+        singles: dict[str, Members] = {
+            name: lambda train: [best],
+            f"{CHOSEN}, cuts": partial(self._first, 1),
+        }
+        means: dict[str, Members] = {f"mean of {m}, cuts": lambda train: list(self.members)}
+        for n in self.settings.best:
+            if n < m:
+                means[f"mean of the best {n}, cuts"] = partial(self._first, n)
+            if family is not None and n <= len(set(map(family, self.ballots.members))):
+                named = f"mean of the best {n} of different families, cuts"
+                means[named] = partial(self._of_families, n)
+        without, with_labels = [], []
+        for name, members in {**singles, **means}.items():
+            found = self._cut(name, members)
+            without += found[:1] if name in means else []
+            with_labels += found[1:]
+        return [*without, *with_labels]
 
-    def _cut(self, name: str, members: Callable[[Codes], list[int]], n: int) -> Way:
-        uses = f"{n} a topic" if n else "other topics"
+    def _cut(self, name: str, members: Members) -> list[Way]:
+        """Cuts fitted to other topics; the same moved by labels of the topic."""
+        n, truth = self.settings.topic_labels, self.ballots.truth
         parts = []
         for test in self.folds:
             place = self.ballots.means(members(~test))
-            there = ~np.isnan(place)
-            train = ~test & there
+            train = ~test & ~np.isnan(place)
+            given = place[train], truth[train], self.topics[train].tolist()
             try:
-                fit = fit_topics(
-                    place[train],
-                    self.ballots.truth[train],
-                    self.topics[train].tolist(),
-                    self.k,
-                    objective=self.settings.objective,
-                )
+                fit = fit_topics(*given, self.k, objective=self.settings.objective)
             except ValueError as error:
-                return Way(name, uses, why_not=str(error))
-            parts.append((place, test, fit))
-        if not n:
-            given = np.full(len(self.topics), NONE)
-            for place, test, fit in parts:
-                given[test] = _labels(fit, place[test], None)
-            return self._way(name, uses, self._counts(given))
-        total = sum(
-            self._counts(*self._drawn_labels(parts, n, d)) for d in range(self.settings.n_draws)
-        )
-        return self._way(name, uses, np.asarray(total) / self.settings.n_draws)
+                return [Way(name, "other topics", why_not=str(error))]
+            parts.append(_Part(place, test, fit))
+        labels = np.full(len(self.topics), NONE)
+        for place, test, fit in parts:
+            labels[test] = _labels(fit, place[test], None)
+        found = [self._way(name, "other topics", self._counts(labels))]
+        if n:
+            n_draws = self.settings.n_draws
+            drawn = [self._counts(*self._drawn_labels(parts, n, d)) for d in range(n_draws)]
+            found.append(self._way(name, f"{n} labels of each topic", np.mean(drawn, axis=0)))
+        return found
 
-    def _drawn_labels(
-        self, parts: Sequence[tuple[Floats, Codes, Correction]], n: int, draw: int
-    ) -> tuple[Codes, Codes]:
+    def _drawn_labels(self, parts: Sequence[_Part], n: int, draw: int) -> tuple[Codes, Where]:
         """Labels after `n` of each topic were drawn, and which items are left to test on."""
         rng = np.random.default_rng([self.settings.seed, draw])
         given, left = np.full(len(self.topics), NONE), np.ones(len(self.topics), bool)
@@ -212,37 +224,40 @@ class _Ways:
             yield self._way(name, "none", self._counts(given[is_ours]))
 
     def _chosen(self) -> Codes:
-        return self._by_fold(lambda train: partial(self._of, self._ranked(train)[0]))
+        """What the best member on other topics says."""
+        return self._by_fold(lambda train, test: test.votes[:, self._ranked(train)[0]])
 
-    def _of(self, member: int) -> Codes:
-        return self.ballots.votes[:, member]
+    def _weighted(self) -> Codes:
+        """A vote weighted by the members' agreement on other topics, at least 0, squared."""
 
-    def _weighted(self, weights: Sequence[float]) -> Codes:
-        return self.ballots.decided("vote", weights=weights)
+        def vote(train: Where, test: Ballots) -> Codes:
+            weights = [max(self._value_on(j, train), 0.0) ** 2 for j in self.members]
+            return test.decided("vote", weights=weights if any(weights) else ())
 
-    def _weights(self, train: Codes) -> list[float]:
-        """Kappa squared, of no less than 0; all the same where nobody has any."""
-        found = [max(self._value_on(j, train), 0.0) ** 2 for j in self.members]
-        return found if any(found) else [1.0] * len(found)
+        return self._by_fold(vote)
 
-    def _by_fold(self, made: Callable[[Codes], Callable[[], Codes]]) -> Codes:
+    def _by_fold(self, made: Callable[[Where, Ballots], Codes]) -> Codes:
         """Labels of each fold by what the others told."""
         given = np.full(len(self.topics), NONE)
         for test in self.folds:
-            given[test] = made(~test)()[test]
+            given[test] = made(~test, self.ballots.at(test))
         return given
 
-    def _best(self, train: Codes) -> list[int]:
-        """The best members on these items, of each family one."""
+    def _first(self, n: int, train: Where) -> list[int]:
+        return self._ranked(train)[:n]
+
+    def _of_families(self, n: int, train: Where) -> list[int]:
+        """The best member of each of the best families on these items."""
+        assert self.settings.family is not None
         found: dict[str, int] = {}
         for j in self._ranked(train):
             found.setdefault(self.settings.family(self.ballots.members[j]), j)
-        return list(found.values())[: self.settings.best]
+        return list(found.values())[:n]
 
-    def _ranked(self, train: Codes) -> list[int]:
+    def _ranked(self, train: Where) -> list[int]:
         return sorted(self.members, key=lambda j: -self._value_on(j, train))
 
-    def _value_on(self, member: int, where: Codes) -> float:
+    def _value_on(self, member: int, where: Where) -> float:
         topics = np.unique(self.sample.topic_of[where])
         return self._value(self.of_member[member][topics])
 
@@ -252,7 +267,7 @@ class _Ways:
     def _value(self, counts: Floats) -> float:
         return float(np.nan_to_num(self.objective(counts[:, :, : self.k].sum(0)), nan=-1.0))
 
-    def _counts(self, given: Codes, where: Codes | None = None) -> Floats:
+    def _counts(self, given: Codes, where: Where | None = None) -> Floats:
         """(n_topics, k, k) of labels of people (rows) and given ones; the last column: none."""
         k, truth, topics = self.k, self.ballots.truth, self.sample.topic_of
         which = np.ones(len(given), bool) if where is None else where
