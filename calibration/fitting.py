@@ -108,6 +108,8 @@ def splits_of(judge: ItemJudge, examples: Examples, settings: Settings) -> list[
         raise InputError(f"options are for prompts, and {method} leaves them as they are")
     if settings.topic_labels < 0 or settings.seed < 0:
         raise ValueError("wanted topic_labels and seed of 0 or more")
+    if method in PROMPT_METHODS and not judge.predictor:
+        raise ValueError("a jury has no prompt of its own; fit its members, each by itself")
     is_known = examples.judge_labels is not None and set(examples.scale) <= set(judge.scale)
     if method in PROMPT_METHODS and not is_known:
         theirs, ours = (", ".join(labels) for labels in (examples.scale, judge.scale))

@@ -23,6 +23,28 @@ def test_one_step_is_what_a_hand_computes():
     assert not found.converged
 
 
+# crowd-kit 1.4.2, DawidSkene(n_iter=3, tol=0).fit_predict_proba, on these votes of four judges.
+TABLE = """
+    0001 0010 0000 0102 00-0 0000 1000 0020 0010 0-00 0100 0000 2001 0000 0010
+    1110 1121 0111 1110 1-11 1211 1110 1101 1111 1012 2221 2202 1222 222- 2122
+""".split()
+AFTER_3_STEPS = {
+    0: (0.985224992, 0.014295172, 0.000479836),
+    3: (0.836339051, 0.143833106, 0.019827843),
+    15: (0.021128226, 0.978871691, 0.000000083),
+    23: (0.001644654, 0.998071280, 0.000284066),
+    26: (0.000000271, 0.000156036, 0.999843693),
+    28: (0.000000110, 0.000227110, 0.999772780),
+}
+
+
+def test_the_probabilities_are_those_of_another_implementation():
+    votes = np.array([[-1 if c == "-" else int(c) for c in row] for row in TABLE])
+    found = dawid_skene(votes, 3, most_steps=3).probabilities
+    for item, wanted in AFTER_3_STEPS.items():
+        assert found[item] == pytest.approx(wanted, abs=1e-9)
+
+
 def test_more_steps_never_make_the_votes_less_likely():
     rng = np.random.default_rng(3)
     votes = rng.integers(-1, 3, (60, 4))
@@ -36,7 +58,10 @@ def test_skill_is_found_without_the_truth():
     truth = rng.integers(0, 3, 3000)
     skill = (0.9, 0.8, 0.7, 0.4, 0.34)
     votes = np.stack(
-        [np.where(rng.random(3000) < p, truth, (truth + rng.integers(1, 3, 3000)) % 3) for p in skill],
+        [
+            np.where(rng.random(3000) < p, truth, (truth + rng.integers(1, 3, 3000)) % 3)
+            for p in skill
+        ],
         axis=1,
     )
     found = dawid_skene(votes, 3)

@@ -17,8 +17,8 @@ def test_judges_whose_errors_do_not_correlate_are_worth_their_number():
     assert (found.value, found.correlation) == (pytest.approx(2), pytest.approx(0))
 
 
-# By hand: phi of one and two is (1 * 2 - 1 * 0) / sqrt(1 * 3 * 1 * 3) ... both err on one of four
-# items, the same one for the first two (1), another for the third (-1/3 with either).
+# By hand: each errs on one of four items, the first two on the same one (phi 1), the third on
+# another (phi (0 - 1/16) / (3/16) = -1/3 with either).
 def test_the_correlation_is_the_mean_over_pairs():
     errors = np.array([[1.0, 1, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]])
     found = effective_votes(errors)
