@@ -156,6 +156,8 @@ class _Ways:
                 named = f"mean of the best {n} of different families, cuts"
                 means[named] = partial(self._of_families, n)
         without, with_labels = [], []
+        if not self.settings.topic_labels:  # a single judge's labels need no cuts then
+            singles = {}
         for name, members in {**singles, **means}.items():
             found = self._cut(name, members)
             without += found[:1] if name in means else []

@@ -63,18 +63,19 @@ def dawid_skene(votes: Codes, k: int, *, most_steps: int = MOST_STEPS) -> DawidS
         raise ValueError(f"votes[{i}, {j}] is {votes[i, j]}, wanted -1 to {k - 1}")
     for i in np.flatnonzero((votes < 0).all(1)):
         raise ValueError(f"votes[{i}] is empty: nobody labelled the item")
-    said = (votes[:, :, None] == np.arange(k)).astype(np.float64)
-    chances = said.sum(1)
+    n, m = votes.shape
+    by_judge = (votes[:, :, None] == np.arange(k)).astype(np.float64)
+    said, chances = by_judge.reshape(n, m * k), by_judge.sum(1)
     chances /= chances.sum(1, keepdims=True)
     n_steps, change = 0, 1.0
     while n_steps < most_steps and change >= CHANGE:
         n_steps += 1
         shares = chances.mean(0)
-        counts = np.einsum("nc,nmk->mck", chances, said)
+        counts = (chances.T @ said).reshape(k, m, k).swapaxes(0, 1)
         sums = counts.sum(2, keepdims=True)
         confusions = np.divide(counts, sums, out=np.zeros_like(counts), where=sums > 0)
         logs = np.log(np.maximum(confusions, NEVER))
-        joint = np.log(np.maximum(shares, NEVER)) + np.einsum("nmk,mck->nc", said, logs)
+        joint = np.log(np.maximum(shares, NEVER)) + said @ logs.swapaxes(1, 2).reshape(m * k, k)
         highest = joint.max(1, keepdims=True)
         after = np.exp(joint - highest)
         likelihood = float((highest[:, 0] + np.log(after.sum(1))).sum())

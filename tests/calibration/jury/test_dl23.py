@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from nuggetjudge.calibration.jury.ballots import read_ballots
@@ -60,12 +61,10 @@ def test_the_votes_of_all_are_no_better_than_one_judge_chosen_on_other_topics(ba
 
 def test_ten_labels_a_topic_bring_more_than_any_panel(ballots):
     few = [j for j, row in enumerate(members_of(ballots, "quadratic")) if row.value >= 0.49]
-    best = replace(
-        ballots,
-        members=tuple(ballots.members[j] for j in few),
-        votes=ballots.votes[:, few],
-    )
-    found = ways(best, Settings(topic_labels=10, n_draws=10), {"resamples": 0})
+    members = tuple(ballots.members[j] for j in few)
+    some = np.isin(ballots.topics, sorted(set(ballots.topics))[:8])  # of 15, to be quick
+    best = replace(ballots, members=members, votes=ballots.votes[:, few]).at(some)
+    found = ways(best, Settings(topic_labels=10, n_draws=5), {"resamples": 0})
     value = {(way.name, way.uses): way.value.value for way in found}
     name = f"mean of {len(few)}, cuts"
     labelled = value[name, "10 labels of each topic"]

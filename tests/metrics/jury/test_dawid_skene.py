@@ -1,5 +1,7 @@
 """Dawid and Skene's model, by hand and by another implementation."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -24,10 +26,10 @@ def test_one_step_is_what_a_hand_computes():
 
 
 # crowd-kit 1.4.2, DawidSkene(n_iter=3, tol=0).fit_predict_proba, on these votes of four judges.
-TABLE = """
-    0001 0010 0000 0102 00-0 0000 1000 0020 0010 0-00 0100 0000 2001 0000 0010
-    1110 1121 0111 1110 1-11 1211 1110 1101 1111 1012 2221 2202 1222 222- 2122
-""".split()
+TABLE = (
+    "0001 0010 0000 0102 00-0 0000 1000 0020 0010 0-00 0100 0000 2001 0000 0010 "
+    "1110 1121 0111 1110 1-11 1211 1110 1101 1111 1012 2221 2202 1222 222- 2122"
+)
 AFTER_3_STEPS = {
     0: (0.985224992, 0.014295172, 0.000479836),
     3: (0.836339051, 0.143833106, 0.019827843),
@@ -39,7 +41,7 @@ AFTER_3_STEPS = {
 
 
 def test_the_probabilities_are_those_of_another_implementation():
-    votes = np.array([[-1 if c == "-" else int(c) for c in row] for row in TABLE])
+    votes = np.array([[-1 if c == "-" else int(c) for c in row] for row in TABLE.split()])
     found = dawid_skene(votes, 3, most_steps=3).probabilities
     for item, wanted in AFTER_3_STEPS.items():
         assert found[item] == pytest.approx(wanted, abs=1e-9)
@@ -50,7 +52,7 @@ def test_more_steps_never_make_the_votes_less_likely():
     votes = rng.integers(-1, 3, (60, 4))
     votes[:, 0] = np.where((votes < 0).all(1), 0, votes[:, 0])
     found = [dawid_skene(votes, 3, most_steps=n).log_likelihood for n in range(1, 20)]
-    assert all(after >= before - 1e-9 for before, after in zip(found, found[1:], strict=False))
+    assert all(after >= before - 1e-9 for before, after in pairwise(found))
 
 
 def test_skill_is_found_without_the_truth():

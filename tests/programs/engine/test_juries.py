@@ -228,5 +228,5 @@ def test_a_jury_that_cannot_sit_is_refused_where_it_is_said(config, jury, what):
 
 
 def test_only_judges_of_items_can_be_a_jury(config):
-    with pytest.raises(InputError, match="nuggetizer.jury: only assigner, support"):
+    with pytest.raises(InputError, match=r"nuggetizer\.jury: only assigner, support"):
         config(judge="nuggetizer")
