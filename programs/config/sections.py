@@ -5,32 +5,40 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, item_judges, kind_of
 from ...records.reading.config_paths import InputPath, InputPattern, beside
-from .juries import seats
+from .base import Flag, Whole
+from .base import Section as _Section
+from .juries import JuryConfig, check_jury, seats
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
+from .program_sections import CoverageConfig, GenerateConfig, Long2RagConfig
 from .steps import AnyStep
 
-MOST_PASSAGES = 10_000  # of a context
+__all__ = [
+    "NAME_BYTES",
+    "Config",
+    "CoverageConfig",
+    "DataConfig",
+    "Flag",
+    "GenerateConfig",
+    "ItemsConfig",
+    "JudgeConfig",
+    "JuryConfig",
+    "KeyPointsConfig",
+    "Long2RagConfig",
+    "MemberConfig",
+    "NuggetsConfig",
+    "RunSection",
+    "SupportConfig",
+]
+
 NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
-
-
-class Flag(NamedTuple):
-    """How the command line has a setting, where that does not follow from its place.
-
-    Attributes:
-        name: instead of `--` and the setting's own name.
-        panel: the heading of `--help` that it stands under, instead of its section's name.
-    """
-
-    name: str = ""
-    panel: str = ""
 
 
 _ITEM_JUDGES = ", ".join(name for name, kind in BUILT_IN.items() if kind.labels_items)
@@ -43,14 +51,6 @@ def _as_list(value: Any) -> Any:
 
 def _as_several(value: Any) -> Any:
     return [value] if isinstance(value, str | Path) else value
-
-
-def _size_of_context(value: Any) -> Any:
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value[:9])
-    if value != "required" and (type(value) is not int or not 1 <= value <= MOST_PASSAGES):
-        raise ValueError(f"wanted 1 to {MOST_PASSAGES:,}, or required")
-    return value
 
 
 def _as_share(value: Any) -> Any:
@@ -66,16 +66,6 @@ def _own_judge(value: Any) -> Any:
     return value if not isinstance(value, str) or kind_of(value) else str(beside(value))
 
 
-def _as_members(value: Any) -> Any:
-    if not isinstance(value, list | tuple):
-        return value
-    return [{"model": member} if isinstance(member, str) else member for member in value]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
-
-
 def _writable(path: Path) -> Path:
     """A path that a file system can hold, with room for the names of files in it."""
     if "\0" in str(path):
@@ -88,7 +78,6 @@ def _writable(path: Path) -> Path:
 
 
 Writable = Annotated[Path, AfterValidator(_writable)]
-Whole = Annotated[int, Field(lt=2**63)]  # what the manifest, JSON, can hold
 
 
 InputPaths = Annotated[tuple[InputPath, ...], BeforeValidator(_as_several)]
@@ -135,33 +124,6 @@ class DataConfig(_Section):
     )
 
 
-class JuryConfig(_Section):
-    """Several judges in the place of one: what they say is combined (docs/juries.md)."""
-
-    members: Annotated[tuple[MemberConfig, ...], BeforeValidator(_as_members)] = Field(
-        min_length=1, description="models, or settings of a judge with its name and replicates"
-    )
-    how: Literal["vote", "median", "mean"] = Field(
-        default="median", description="what the members' labels become"
-    )
-    quorum: Whole | None = Field(
-        default=None, ge=1, description="members that must have judged; else more than half"
-    )
-    ties: Literal["between", "worst", "unjudged"] | None = Field(
-        default=None,
-        description="what a tie becomes; else between, of labels without order unjudged",
-    )
-    weights: dict[str, Annotated[float, Field(gt=0)]] | None = Field(
-        default=None, description="how much each member counts, by its name; else all the same"
-    )
-    adjudicator: str | None = Field(
-        default=None, description="a name under models:, who decides where members differ"
-    )
-    spread: Whole = Field(
-        default=1, ge=1, description="places between the votes from which the adjudicator decides"
-    )
-
-
 class JudgeConfig(_Section):
     """Which model answers for a judge, and what of the judge differs from its defaults."""
 
@@ -198,8 +160,7 @@ class MemberConfig(JudgeConfig):
         return self
 
 
-JuryConfig.model_rebuild()
-JudgeConfig.model_rebuild()
+JuryConfig.model_rebuild(_types_namespace={"MemberConfig": MemberConfig})
 
 
 class NuggetsConfig(_Section):
@@ -218,37 +179,6 @@ class SupportConfig(_Section):
     )
 
 
-class CoverageConfig(_Section):
-    """The numbers of arXiv:2506.20051, and what of it differs where one says so."""
-
-    n: Annotated[Whole, Flag("--n-questions")] = Field(
-        default=15, ge=1, le=100, description="sub-questions made of a report or topic"
-    )
-    eta: int = Field(
-        default=3, ge=1, le=5, description="rating, 1-5, from which a text answers a question"
-    )
-    k: Annotated[Literal["required"] | Whole, BeforeValidator(_size_of_context)] = Field(
-        default=10, description="passages of a context; required: as many as the topic's Z* has"
-    )
-    alpha: float = Field(default=0.5, ge=0, le=1, description="of alpha-nDCG")
-    weight: float = Field(default=0.5, gt=0, description="exponent of the density")
-    tokenizer: str = Field(
-        default="words", description="what counts tokens: words, tiktoken:NAME or a .json file"
-    )
-    paper_zero: bool = Field(
-        default=False, description="count unreadable ratings as 0, as the paper does"
-    )
-    own_only: bool = Field(
-        default=False, description="passages of other topics answer nothing, and are not asked"
-    )
-    answerable: Literal["pool", "all"] = Field(
-        default="pool", description="which questions count: those that the pool answers, or all"
-    )
-    contexts: Literal["retrieval", "answers"] = Field(
-        default="retrieval", description="answers: what an answer names is its context"
-    )
-
-
 class KeyPointsConfig(_Section):
     """The numbers of arXiv:2410.23000, and what may differ."""
 
@@ -258,34 +188,6 @@ class KeyPointsConfig(_Section):
         default=5, ge=1, le=100, description="of the filter, without log-probabilities"
     )
     precision: bool = Field(default=True, description="judge the claims of answers, for KPP")
-
-
-class Long2RagConfig(_Section):
-    """What `judge build long2rag` makes questions of, and how many (arXiv:2410.23000)."""
-
-    least: int = Field(
-        default=3, ge=1, le=5, description="score, 1-5, a seed needs on each criterion"
-    )
-    evolve: int = Field(
-        default=0, ge=0, le=20, description="new questions of each seed, in depth and in width"
-    )
-
-
-class GenerateConfig(_Section):
-    """What `judge generate` writes answers from, and in which layout."""
-
-    k: int = Field(default=10, ge=1, le=100, description="passages of a context, at most")
-    words: Whole = Field(default=400, ge=1, le=100_000, description="of an answer, at most")
-    citations: Whole = Field(default=3, ge=1, description="of a sentence, at most")
-    layout: Literal["rag24", "rag25"] = Field(
-        default="rag24", description="of TREC RAG 2024 or 2025"
-    )
-    instructions: InputPath | None = Field(
-        default=None, description="a text that takes the place of the writer's own instructions"
-    )
-    run_id: str | None = Field(
-        default=None, min_length=1, description="of the answers; else that of the retrieval run"
-    )
 
 
 class ItemsConfig(_Section):
@@ -404,18 +306,8 @@ class Config(_Section):
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
             if judge.jury is not None:
-                if not (kind.labels_items or name == "item"):
-                    known = ", ".join((*item_judges(), "item"))
-                    raise ValueError(f"judges.{name}.jury: only {known} can be a jury")
-                try:
-                    found = seats(judge)
-                except ValueError as error:
-                    raise ValueError(f"judges.{name}.jury: {error}") from None
-                for seat in found:
-                    if seat.settings.model not in ("default", *self.models):
-                        known = ", ".join(dict.fromkeys(["default", *self.models]))
-                        what = f"{seat.name}: no model {seat.settings.model!r}; there is {known}"
-                        raise ValueError(f"judges.{name}.jury: {what}")
+                labels_items = kind.labels_items or name == "item"
+                check_jury(name, judge, self.models, labels_items=labels_items)
         return self
 
     def models_of(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:

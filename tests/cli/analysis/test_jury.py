@@ -12,7 +12,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "juries.md"
 
 @pytest.fixture
 def voted(tmp_path):
-    """120 items of 4 topics, labelled by people; c errs on every fifth, a and b on the same third."""
+    """120 items of 4 topics: c errs on every fifth, a and b together on every third."""
     path = tmp_path / "voted.jsonl"
     with path.open("w", encoding="utf-8") as file:
         for i in range(120):
