@@ -110,6 +110,8 @@ def splits_of(judge: ItemJudge, examples: Examples, settings: Settings) -> list[
         raise ValueError("wanted topic_labels and seed of 0 or more")
     if method in PROMPT_METHODS and judge.own_words == "prompt":
         raise InputError(f"the prompt of {judge.name} is a file's (prompt), which stays as it is")
+    if method in PROMPT_METHODS and not judge.predictor:
+        raise ValueError("a jury has no prompt of its own; fit its members, each by itself")
     is_known = examples.judge_labels is not None and set(examples.scale) <= set(judge.scale)
     if method in PROMPT_METHODS and not is_known:
         theirs, ours = (", ".join(labels) for labels in (examples.scale, judge.scale))

@@ -26,6 +26,7 @@ COMMANDS = {
     "score": ("score", "Score stored judgements again, and correct them with labels."),
     "agree": ("agree", "Compare labels or scores with people's, or annotators."),
     "calibrate": ("calibrate", "Fit a judge to human labels, and see whether it helped."),
+    "jury": ("analysis.jury", "Show what several judges are worth together, and each."),
     "compare": ("compare", "Test runs against each other, or two judges."),
     "drift": ("analysis.drift", "Tell whether the judge moved, or the systems."),
     "next": ("next", "Choose cells for people to label next."),

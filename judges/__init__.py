@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .fitted.files import JudgeFile, read_judge_file
     from .importance import NuggetImportance
     from .items import ItemJudge
+    from .jury.jury import Jury
     from .keypoint_filter import KeyPointFilter
     from .labels import (
         CitationSupport,
@@ -51,6 +52,7 @@ _HOMES = {  # of what is no judge by name
     "JudgeFile": "fitted.files",
     "read_judge_file": "fitted.files",
     "ItemJudge": "items",
+    "Jury": "jury.jury",
     "CitationSupport": "labels",
     "NuggetMatch": "labels",
     "NuggetSupport": "labels",
@@ -92,6 +94,7 @@ __all__ = [
     "FoundPoint",
     "ItemJudge",
     "JudgeFile",
+    "Jury",
     "KeyPointExtractor",
     "KeyPointFilter",
     "KeyPointMerger",

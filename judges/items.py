@@ -69,6 +69,13 @@ class ItemJudge(ExplainingJudge):
         found = [self._verdict(reply, key, item, topic_id) for key, item in both]
         return found, reply.provenance
 
+    async def judged(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
+        """As `verdicts`, with each call that was made; a jury makes several."""
+        found, call = await self.verdicts(items, topic_id)
+        return found, (call,)
+
     async def in_windows(self, items: Sequence[Mapping[str, str]]) -> list[Verdict]:
         """As `verdicts` for any number of items: one call a window, one after the other.
 

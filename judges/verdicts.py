@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ..records.evidence import Evidence, all_quoted
 
-_LABEL_ALONE = (None,) * 5
+_LABEL_ALONE = (None,) * 6
 
 
 class Verdict(NamedTuple):
@@ -19,6 +19,7 @@ class Verdict(NamedTuple):
     `evidence`: what the judge quotes from the judged texts, each looked up there; None: it was not
     asked to. `rationale`: its reason in a sentence; None: it was not asked for one.
     `method`: how the score came about, of a judge that has several ways.
+    `votes`: of a jury, the label of each member, None where a member gave none. None: no jury.
     """
 
     label: str
@@ -27,6 +28,7 @@ class Verdict(NamedTuple):
     evidence: tuple[Evidence, ...] | None = None
     rationale: str | None = None
     method: str | None = None
+    votes: dict[str, str | None] | None = None
 
     @property
     def is_quoted(self) -> bool | None:

@@ -17,6 +17,7 @@ class Reason(StrEnum):
     UNGROUNDED = "ungrounded"  # no quote that was wanted stands in the judged text
     ERROR = "error"  # no reply: network, server, deadline
     BUDGET = "budget"  # not asked: a limit on calls, tokens or money was reached
+    QUORUM = "quorum"  # too few members of a jury judged
     NO_PASSAGE = "no_passage"  # not asked: the text to judge against is not in the data
 
 

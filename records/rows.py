@@ -42,16 +42,20 @@ class Explained(Row):
 class Leaning(Explained):
     """How sure a judge was of a label, and why it gave it, where it said so.
 
-    `score` in [0, 1]: how far it leans to the best label; `probabilities`: of each label.
+    `score` in [0, 1]: how far it leans to the best label; `probabilities`: of each label; `votes`:
+    of a jury, the label of each member, None where it gave none; `method`: who gave the label of a
+    jury, where that is its adjudicator.
     """
 
     score: float | None = None
     probabilities: dict[str, float] | None = None
+    votes: dict[str, str | None] | None = None
+    method: str | None = None
 
     def sure(self) -> dict[str, Any]:
         """How sure the judge was, ready for JSON; empty where it did not say so."""
-        both = {"score": self.score, "probabilities": self.probabilities}
-        return {name: value for name, value in both.items() if value is not None}
+        said = {name: getattr(self, name) for name in ("score", "probabilities", "votes", "method")}
+        return {name: value for name, value in said.items() if value is not None}
 
     def known(self) -> dict[str, Any]:
         """What the judge said, ready for JSON; empty where it gave only a label."""

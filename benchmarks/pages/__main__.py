@@ -16,7 +16,18 @@ from pathlib import Path
 
 from nuggetjudge.records.reading.problems import InputError
 
-from . import agreement, bm25, calibration, corrected, crux, faults, lexical, retrieval, topic
+from . import (
+    agreement,
+    bm25,
+    calibration,
+    corrected,
+    crux,
+    faults,
+    juries,
+    lexical,
+    retrieval,
+    topic,
+)
 from .shown import with_commands, with_tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +40,7 @@ TABLES = {  # page: what prints its tables
     "corrected.md": (corrected.main,),
     "coverage.md": (crux.main,),
     "faults.md": (faults.main,),
+    "juries.md": (juries.main,),
     "lexical.md": (lexical.main,),
 }
 COMMANDS = {  # page: which of its commands print all that stands below them

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of, list_makers
 from ...records.reading.config_paths import InputPath, TextOrFile
-from .section import Section, Whole
+from .base import Section, Whole
+from .juries import JuryConfig
 
 
 class JudgeConfig(Section):
@@ -36,6 +37,9 @@ class JudgeConfig(Section):
     prompt: InputPath | None = Field(
         default=None, description="prompt file that takes the place of the judge's whole prompt"
     )
+    jury: JuryConfig | None = Field(
+        default=None, description="several judges in its place, and how they decide"
+    )
 
     def check(self, name: str) -> None:
         """Raise ValueError for settings that the judge of this name has not, or not together."""
@@ -62,3 +66,27 @@ class JudgeConfig(Section):
             raise ValueError(f"judges.{name}.prompt: it has instructions of its own; take one")
         if not kind.home and (self.prompt or self.instructions) is not None:
             raise ValueError(f"judges.{name}: it asks by prompts of its own; set the model")
+
+
+class MemberConfig(JudgeConfig):
+    """A member of a jury: what of it differs from the judge's own settings."""
+
+    name: str | None = Field(
+        default=None, pattern=r"^[\w.-]+$", description="in votes and reports; else its model"
+    )
+    replicates: int = Field(
+        default=1, ge=1, le=100, description="how often it is asked, each a member of its own"
+    )
+    temperature: float | None = Field(
+        default=None, ge=0, description="of its requests; else that of its model"
+    )
+
+    @model_validator(mode="after")
+    def _is_no_jury(self) -> MemberConfig:
+        for name in ("jury", "window", "grades"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}: wanted of the judge, not of a member")
+        return self
+
+
+JuryConfig.model_rebuild(_types_namespace={"MemberConfig": MemberConfig})

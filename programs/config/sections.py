@@ -5,33 +5,38 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, kind_of
 from ...records.reading.config_paths import InputPath, InputPattern, beside
+from .base import Flag, Section, Whole
 from .judge_section import JudgeConfig
+from .juries import check_jury, seats
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
-from .section import Section, Whole
+from .program_sections import CoverageConfig, GenerateConfig, Long2RagConfig
 from .steps import AnyStep
 
-MOST_PASSAGES = 10_000  # of a context
+__all__ = [
+    "NAME_BYTES",
+    "Config",
+    "CoverageConfig",
+    "DataConfig",
+    "Flag",
+    "GenerateConfig",
+    "ItemsConfig",
+    "JudgeConfig",
+    "KeyPointsConfig",
+    "Long2RagConfig",
+    "NuggetsConfig",
+    "RunSection",
+    "SupportConfig",
+]
+
 NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
-
-
-class Flag(NamedTuple):
-    """How the command line has a setting, where that does not follow from its place.
-
-    Attributes:
-        name: instead of `--` and the setting's own name.
-        panel: the heading of `--help` that it stands under, instead of its section's name.
-    """
-
-    name: str = ""
-    panel: str = ""
 
 
 _ITEM_JUDGES = ", ".join(name for name, kind in BUILT_IN.items() if kind.labels_items)
@@ -44,14 +49,6 @@ def _as_list(value: Any) -> Any:
 
 def _as_several(value: Any) -> Any:
     return [value] if isinstance(value, str | Path) else value
-
-
-def _size_of_context(value: Any) -> Any:
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value[:9])
-    if value != "required" and (type(value) is not int or not 1 <= value <= MOST_PASSAGES):
-        raise ValueError(f"wanted 1 to {MOST_PASSAGES:,}, or required")
-    return value
 
 
 def _as_share(value: Any) -> Any:
@@ -141,37 +138,6 @@ class SupportConfig(Section):
     )
 
 
-class CoverageConfig(Section):
-    """The numbers of arXiv:2506.20051, and what of it differs where one says so."""
-
-    n: Annotated[Whole, Flag("--n-questions")] = Field(
-        default=15, ge=1, le=100, description="sub-questions made of a report or topic"
-    )
-    eta: int = Field(
-        default=3, ge=1, le=5, description="rating, 1-5, from which a text answers a question"
-    )
-    k: Annotated[Literal["required"] | Whole, BeforeValidator(_size_of_context)] = Field(
-        default=10, description="passages of a context; required: as many as the topic's Z* has"
-    )
-    alpha: float = Field(default=0.5, ge=0, le=1, description="of alpha-nDCG")
-    weight: float = Field(default=0.5, gt=0, description="exponent of the density")
-    tokenizer: str = Field(
-        default="words", description="what counts tokens: words, tiktoken:NAME or a .json file"
-    )
-    paper_zero: bool = Field(
-        default=False, description="count unreadable ratings as 0, as the paper does"
-    )
-    own_only: bool = Field(
-        default=False, description="passages of other topics answer nothing, and are not asked"
-    )
-    answerable: Literal["pool", "all"] = Field(
-        default="pool", description="which questions count: those that the pool answers, or all"
-    )
-    contexts: Literal["retrieval", "answers"] = Field(
-        default="retrieval", description="answers: what an answer names is its context"
-    )
-
-
 class KeyPointsConfig(Section):
     """The numbers of arXiv:2410.23000, and what may differ."""
 
@@ -181,32 +147,6 @@ class KeyPointsConfig(Section):
         default=5, ge=1, le=100, description="of the filter, without log-probabilities"
     )
     precision: bool = Field(default=True, description="judge the claims of answers, for KPP")
-
-
-class Long2RagConfig(Section):
-    """What `judge build long2rag` makes questions of, and how many (arXiv:2410.23000)."""
-
-    least: int = Field(default=4, ge=0, le=5, description="points, 0-5, that a seed needs")
-    evolve: int = Field(
-        default=0, ge=0, le=20, description="new questions of each seed, in depth and in width"
-    )
-
-
-class GenerateConfig(Section):
-    """What `judge generate` writes answers from, and in which layout."""
-
-    k: int = Field(default=10, ge=1, le=100, description="passages of a context, at most")
-    words: Whole = Field(default=400, ge=1, le=100_000, description="of an answer, at most")
-    citations: Whole = Field(default=3, ge=1, description="of a sentence, at most")
-    layout: Literal["rag24", "rag25"] = Field(
-        default="rag24", description="of TREC RAG 2024 or 2025"
-    )
-    instructions: InputPath | None = Field(
-        default=None, description="a text that takes the place of the writer's own instructions"
-    )
-    run_id: str | None = Field(
-        default=None, min_length=1, description="of the answers; else that of the retrieval run"
-    )
 
 
 class ItemsConfig(Section):
@@ -320,7 +260,23 @@ class Config(Section):
             if judge.model != "default" and judge.model not in self.models:
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
+            if judge.jury is not None:
+                kind = kind_of(name) or BUILT_IN["item"]
+                labels_items = kind.labels_items or name == "item"
+                check_jury(name, judge, self.models, labels_items=labels_items)
         return self
+
+    def models_of(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:
+        """As `model_of`, of every member of a jury, and of its adjudicator."""
+        settings = self.judge(judge)
+        if settings.jury is None:
+            return [self.model_of(judge)]
+        aliases = dict.fromkeys(seat.settings.model for seat in seats(settings))
+        return [(alias, self.model(alias)) for alias in aliases]
+
+    def with_judge(self, name: JudgeName, settings: JudgeConfig) -> Config:
+        """The same with other settings of one judge, which are not checked."""
+        return self.model_copy(update={"judges": {**self.judges, name: settings}})
 
     def model_of(self, judge: JudgeName) -> tuple[str, ModelConfig]:
         """The alias and entry of the model that answers for a judge; lexical when none is named."""

@@ -18,7 +18,8 @@ from ...records.writing.appending import Appending
 from .outcomes import Values, wrong_in
 
 MOST_WAITING = 65_536  # bytes
-_NOT_ASKED = (Reason.ERROR, Reason.BUDGET)  # asked for again whenever a run goes on
+# Asked for again whenever a run goes on; of a jury only the members that gave no label.
+_NOT_ASKED = (Reason.ERROR, Reason.BUDGET, Reason.QUORUM)
 _MEND = "delete this line and run again: what it holds is asked again, the others are not"
 
 

@@ -28,6 +28,7 @@ from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.yaml_text import Keys, NotYaml, line_of, plain_error, read_yaml
 from ..config.judge_section import JudgeConfig
+from ..config.juries import seats
 from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
@@ -79,6 +80,7 @@ class _ReadBack(_Always, total=False):
     inputs: dict[str, StrictStr]
     judges: dict[str, Any]
     tokens: dict[str, StrictInt]
+    tokens_by: dict[str, dict[str, StrictInt]]
     this_time: dict[str, StrictFloat | None]
     # Notes of programs.
     cells_without_bank: list[tuple[StrictStr, StrictStr] | tuple[StrictStr, StrictStr, StrictInt]]
@@ -107,7 +109,11 @@ def input_files(config: Config) -> list[Path]:
              *data.ratings)  # fmt: skip
     named += (config.generate.instructions,)
     recordings = (model.recording for model in config.models.values())
-    of_judges = [path for judge in config.judges.values() for path in _files_of(judge)]
+    sections = list(config.judges.values())
+    sections += [
+        seat.settings for judge in config.judges.values() if judge.jury for seat in seats(judge)
+    ]
+    of_judges = [path for judge in sections for path in _files_of(judge)]
     found = [p for p in (*named, config.items.own, *recordings, *of_judges) if p is not None]
     retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
     return found + expand_runs(data.runs) + retrieval
@@ -278,6 +284,7 @@ def manifest_of(
         "share_missing": results.share_missing,
         "limit_reached": budget.reached or None,
         "tokens": dict(results.tokens),
+        "tokens_by": {name: dict(found) for name, found in sorted(results.tokens_by.items())},
         "this_time": this_time(budget.usage, before, began),
     }
 

@@ -37,6 +37,7 @@ _LEANING = {  # what stands beside the label, see Verdict.as_row
     "evidence": NotRequired[list[Evidence]],
     "rationale": NotRequired[StrictStr],
     "method": NotRequired[StrictStr],
+    "votes": NotRequired[dict[str, StrictStr | None]],
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,17 @@ from ...backends.cache import ReplyCache
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
 from ...backends.spending.price import price_of
-from ...judges import ItemJudge, read_judge_file
+from ...judges import ItemJudge, Jury
 from ...judges.base import Judge
 from ...judges.fitted.demonstrations import with_demonstrations
 from ...judges.table import item_judges, kind_of
 from ...metrics.tokens import token_counter
 from ...records.reading.problems import InputError
+from ..config.juries import Seat
 from ..config.names import JudgeName
-from ..config.sections import Config
+from ..config.sections import Config, JudgeConfig
 from ..inputs.hashes import hash_of
+from .juries import fitted, jury_identity, jury_of
 from .wording import in_own_words, text_of, window_of
 
 
@@ -34,7 +37,8 @@ def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> Rep
     Args:
         judges: those that will be asked; None: any model of the config may be.
     """
-    models = config.models.values() if judges is None else (config.model_of(j)[1] for j in judges)
+    named = None if judges is None else (m for j in judges for _, m in config.models_of(j))
+    models = config.models.values() if named is None else named
     if config.run.cache is False or {model.way for model in models} <= {"lexical", "recorded"}:
         return None
     return ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)
@@ -44,7 +48,7 @@ def check_prices(config: Config, judges: Iterable[JudgeName]) -> None:
     """Raise InputError if there is a limit in dollars and a price that is not known."""
     if config.run.max_cost is None:
         return
-    for alias, model in map(config.model_of, judges):
+    for alias, model in (found for judge in judges for found in config.models_of(judge)):
         if price_of(model) is None:
             what = f"set models.{alias}.price, or use max_tokens"
             raise InputError(f"max_cost: the price of model {model.model!r} is not known; {what}")
@@ -77,7 +81,7 @@ class Panel:
         self._asks = asks
         self._backends: dict[str, Backend] = {}
         self._judges: dict[JudgeName, Judge] = {}
-        self._about: dict[JudgeName, dict[str, Any]] = {}  # that a judge's identity has besides
+        self._about: dict[int, dict[str, Any]] = {}  # of an identity, by the id of its judge
         self._own = config.items.judge
         self.trusted: set[str] = set()
 
@@ -125,21 +129,26 @@ class Panel:
 
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""
-        found: dict[str, Any] = {}
-        for name, judge in self._judges.items():
-            _, model = self._config.model_of(name)
-            found[name] = {
-                "judge": type(judge).__name__,
-                "version": judge.version,
-                "prompts": {n: p.prompt_hash() for n, p in judge.prompts().items()},
-                "window": getattr(judge, "window", None),
-                "limit": getattr(judge, "limit", None),
-                "state": _hash(self._config.judge(name).state),
-                "model": {**model.identity(), "recording": _hash(model.recording)},
-                **self._about.get(name, {}),
-                **_why_of(judge),
-            }
-        return found
+        return {
+            name: jury_identity(judge, self._config.judge(name), partial(self._identity, name))
+            if isinstance(judge, Jury)
+            else self._identity(name, judge, self._config.judge(name))
+            for name, judge in self._judges.items()
+        }
+
+    def _identity(self, name: JudgeName, judge: Judge, settings: JudgeConfig) -> dict[str, Any]:
+        model = self._config.model(settings.model)
+        return {
+            "judge": type(judge).__name__,
+            "version": judge.version,
+            "prompts": {n: p.prompt_hash() for n, p in judge.prompts().items()},
+            "window": getattr(judge, "window", None),
+            "limit": getattr(judge, "limit", None),
+            "state": _hash(settings.state),
+            "model": {**model.identity(), "recording": _hash(model.recording)},
+            **self._about.get(id(judge), {}),
+            **_why_of(judge),
+        }
 
     def fingerprint(self, names: Sequence[JudgeName], settings: Any = None) -> str:
         """Short hash of these judges' identities, and of settings; names their journal."""
@@ -166,9 +175,25 @@ class Panel:
         )
 
     def _built(self, name: JudgeName) -> Judge:
-        kind, config = kind_of(name), self._config
+        if self._config.judge(name).jury is None:
+            return self._one(name, self._config)
+        jury = jury_of(name, self._config, self._seated)
+        if name == "answerability":
+            _check_eta(jury, self._config)
+        return jury
+
+    def _seated(self, name: JudgeName, seat: Seat) -> Judge:
+        """The member of a jury."""
+        judge = self._one(name, self._config.with_judge(name, seat.settings))
+        judge.replicate = seat.replicate
+        if seat.temperature is not None and judge.backend is not None:
+            judge.backend = judge.backend.varied(temperature=seat.temperature)
+        return judge
+
+    def _one(self, name: JudgeName, config: Config) -> Judge:
+        kind = kind_of(name)
         assert kind is not None  # the config names no other
-        options, self._about[name] = _setup(name, config, self._own)
+        options, about = _setup(name, config, self._own)
         if (window := window_of(name, config)) is not None:
             options["window"] = window
         judge: Judge = kind.load()(backend=self.backend(config.judge(name).model), **options)
@@ -177,11 +202,11 @@ class Panel:
         if isinstance(judge, ItemJudge):
             judge = _explaining(judge, name, config)
         judge, said = in_own_words(judge, name, config)
-        self._about[name] |= said
         if (state := config.judge(name).state) is not None:
-            judge = _fitted(judge, state)
+            judge = fitted(judge, state)
         if name == "answerability":
             _check_eta(judge, config)
+        self._about[id(judge)] = about | said
         return judge
 
 
@@ -255,19 +280,6 @@ def _check_eta(judge: Any, config: Config) -> None:
     if labels and int(labels[-1]) < eta:
         what = f"its best label is {labels[-1]}, so that nothing would reach eta {eta}"
         raise InputError(f"{config.judge('answerability').state}: {what}")
-
-
-def _fitted(judge: Judge, path: Path) -> Judge:
-    """The judge as a judge file has it. Raises: InputError if the file does not fit it."""
-    try:
-        fitted = judge.fitted(read_judge_file(path))
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
-    correction = fitted.correction if isinstance(fitted, ItemJudge) else None
-    if correction is not None and not set(correction.labels or ()) <= set(judge.scale):
-        got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)
-        raise InputError(f"{path}: it gives the labels {got}, a run wants {wanted}")
-    return fitted
 
 
 def _short(text: str | bytes) -> str:

@@ -15,9 +15,11 @@ from ...backends.gateway import Backend, Reply
 from ...backends.lexical import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
 from ...backends.reply import ReplyFormat
+from ...judges import Jury
 from ...judges.base import Judge
+from ..config.juries import Seat
 from ..config.names import JudgeName
-from ..config.sections import Config
+from ..config.sections import Config, JudgeConfig
 from ..config.steps import AnyStep, CutStep, RankLlmStep
 from .estimates import Asked, Estimate, estimated
 from .panel import Panel
@@ -32,12 +34,13 @@ ASSUMED = (
 class Rehearsal(Panel):
     """Judges set up as for their models, each asking the lexical judge; what they ask is measured.
 
-    `counts` has it by judge and part of the work.
+    `counts` has it by judge and part of the work; the members of a jury are parts of it.
     """
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, cache=None, budget=Budget())
         self.counts: dict[tuple[JudgeName, str], Asked] = {}
+        self.settings: dict[tuple[JudgeName, str], JudgeConfig] = {}  # of who was asked
 
     def _opened(self, alias: str, model: ModelConfig) -> Backend:
         if model.way == "recorded":
@@ -45,14 +48,29 @@ class Rehearsal(Panel):
         return LexicalBackend(model)
 
     def _built(self, name: JudgeName) -> Judge:
-        self.counts[name, ""] = Asked()
         judge = super()._built(name)
-
-        def asked() -> Asked:
-            return self.counts.setdefault((name, self.part), Asked())
-
-        judge.backend = _Measuring(self._config.model_of(name)[1], judge.at_most, asked)
+        if isinstance(judge, Jury):
+            judge.spread = 0  # its adjudicator may have to decide on each item
+            return judge
+        self.counts[name, ""] = Asked()
+        self._measure(name, judge, self._config.judge(name))
         return judge
+
+    def _seated(self, name: JudgeName, seat: Seat) -> Judge:
+        judge = super()._seated(name, seat)
+        self._measure(name, judge, seat.settings, seat.name)
+        return judge
+
+    def _measure(
+        self, name: JudgeName, judge: Judge, settings: JudgeConfig, member: str = ""
+    ) -> None:
+        def asked() -> Asked:
+            part = " ".join(filter(None, (self.part, member)))
+            self.settings[name, part] = settings
+            return self.counts.setdefault((name, part), Asked())
+
+        model = self._config.model(settings.model)
+        judge.backend = _Measuring(model, judge.at_most, asked)
 
 
 def rehearse(
@@ -79,7 +97,9 @@ def rehearse(
     in_parts = {name for name, part in panel.counts if part}
     return [
         estimated(
-            config.here() if name in here else config,
+            _asking(
+                config.here() if name in here else config, name, panel.settings.get((name, part))
+            ),
             name,
             asked,
             f"{panel[name].name} {part}" if part else name,
@@ -87,6 +107,11 @@ def rehearse(
         for (name, part), asked in panel.counts.items()
         if part or asked.calls or name not in in_parts
     ]
+
+
+def _asking(config: Config, name: JudgeName, settings: JudgeConfig | None) -> Config:
+    """The config with these settings of a judge: of the member of a jury that was asked."""
+    return config if settings is None else config.with_judge(name, settings)
 
 
 def _alone(config: Config, out: Path) -> Config:

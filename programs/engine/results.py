@@ -69,6 +69,7 @@ class Results:
         self.n_unjudged: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
+        self.tokens_by: dict[str, Counter[str]] = {}  # by who answered
         self.answered_by: set[str] = set()
         self.notes: dict[str, Any] = {}  # of programs, for the manifest
         self.missing: dict[str, tuple[str, Reason]] = {}  # by topic: the first that is not judged
@@ -110,6 +111,11 @@ class Results:
             self.tokens["cached"] += call.cached_tokens
             self.tokens["completion"] += call.completion_tokens
             self.answered_by.add(call.model)
+            self.tokens_by.setdefault(call.model, Counter()).update(
+                prompt=call.prompt_tokens,
+                cached=call.cached_tokens,
+                completion=call.completion_tokens,
+            )
         if not isinstance(outcome, Unjudged):
             self.n_judged[stage] += n
             return

@@ -81,7 +81,8 @@ class Session:
             path.unlink(missing_ok=True)
         journal = Journal(path, retry=self._retry, kept=stage.kept, values=stage.values)
         try:
-            aliases = {self.config.model_of(judge)[0] for judge in stage.judges}
+            asked = (self.config.models_of(judge) for judge in stage.judges)
+            aliases = {alias for models in asked for alias, _ in models}
             if journal.has_judged:
                 self.panel.trust(aliases)
             usage = self.budget.usage

@@ -105,11 +105,11 @@ def labels(
     judge: ItemJudge = panel[judge_name]
 
     async def ask(item: Item) -> Outcome:
-        found, call = await judge.verdicts(asked_of(judge, item), topic_of(item))
+        found, calls = await judge.judged(asked_of(judge, item), topic_of(item))
         lost = [each for each in found if isinstance(each, Unjudged)]
         if len(lost) == len(found):
-            return lost[0]._replace(provenance=(call,))
-        return Judged({"verdicts": [_verdict_row(each) for each in found]}, (call,))
+            return lost[0]._replace(provenance=calls)
+        return Judged({"verdicts": [_verdict_row(each) for each in found]}, calls)
 
     fitted = judge.correction.labels if judge.correction is not None else None
     return Stage(

@@ -16,6 +16,7 @@ from ..support import SUPPORT_WEIGHTS
 
 Cell = tuple[str, ...]
 LabelKind = Literal["nuggets", "support", "relevance", "ratings", "keypoints", "other"]
+ADJUDICATED = "adjudicated"  # `method` of a label that the adjudicator of a jury gave
 
 NUGGET_SCALE: tuple[str, ...] = tuple(reversed(ASSIGNMENT_LABELS))
 SUPPORT_SCALE: tuple[str, ...] = tuple(reversed(SUPPORT_WEIGHTS))
@@ -47,7 +48,9 @@ class LabelFile:
     without a majority. `annotations` holds each annotator's label where the file names them;
     the cell then has the label that more than half of its annotators gave. `scores` and
     `probabilities` are there for the cells of which a judge gave them; `rationales` and `lines`
-    (the first in the file) for messages and for people.
+    (the first in the file) for messages and for people. `votes` are there for the cells that a jury
+    labelled: by member the label, None where it gave none; `adjudicated` are those of them that its
+    adjudicator decided.
     """
 
     kind: LabelKind
@@ -60,6 +63,8 @@ class LabelFile:
     probabilities: dict[Cell, dict[str, float]] = field(default_factory=dict, repr=False)
     lines: dict[Cell, int] = field(default_factory=dict, repr=False, compare=False)
     rationales: dict[Cell, str] = field(default_factory=dict, repr=False, compare=False)
+    votes: dict[Cell, dict[str, str | None]] = field(default_factory=dict, repr=False)
+    adjudicated: set[Cell] = field(default_factory=set, repr=False)
 
 
 def check_labelled(labels: LabelFile, path: Path) -> None:
@@ -86,6 +91,8 @@ class Cells:
         self.probabilities: dict[Cell, dict[str, float]] = {}
         self.lines: dict[Cell, int] = {}
         self.rationales: dict[Cell, str] = {}
+        self.votes: dict[Cell, dict[str, str | None]] = {}
+        self.adjudicated: set[Cell] = set()
         self.problems = problems
 
     def add(
@@ -96,6 +103,8 @@ class Cells:
         label: str | None,
         score: float | None = None,
         probabilities: dict[str, float] | None = None,
+        votes: dict[str, str | None] | None = None,
+        method: str | None = None,
     ) -> None:
         """Add the label that stands in this line; None: the cell is there without one."""
         self.lines.setdefault(cell, number)
@@ -105,6 +114,10 @@ class Cells:
                 self.scores[cell] = score
             if probabilities is not None:
                 self.probabilities[cell] = probabilities
+            if votes is not None:
+                self.votes[cell] = votes
+            if method == ADJUDICATED:
+                self.adjudicated.add(cell)
         elif self.labels[cell] == label:
             what = f"cell {' '.join(cell)} occurs twice with label {show(label)}"
             self.problems.keep(path, number, "duplicate_cell", f"{what}; counted once")
@@ -125,6 +138,8 @@ class Cells:
             probabilities=self.probabilities,
             lines=self.lines,
             rationales=self.rationales,
+            votes=self.votes,
+            adjudicated=self.adjudicated,
         )
 
 

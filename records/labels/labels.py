@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..assignments import assignments_with_lines
@@ -34,6 +35,8 @@ from .cuts import cut_file
 from .kinds import file_kind
 from .label_rows import csv_lines, labels_of_rows
 
+VOTES = "votes"
+
 
 def read_labels(
     path: Path,
@@ -41,6 +44,8 @@ def read_labels(
     where: Where | None = None,
     scale: Sequence[str] | None = None,
     cut: str | None = None,
+    *,
+    votes: str = VOTES,
 ) -> LabelFile:
     """Read the labels of any file that has some, told by content.
 
@@ -58,6 +63,7 @@ def read_labels(
         scale: what the labels of a label file are, worst to best, if that is known.
         cut: a label; all from it on become "positive", those below it "negative". Of several
             annotators each label is cut before the majority is taken.
+        votes: the field that holds the labels of a jury's members, by their names.
 
     Raises: InputError if the file holds no labels, or `where` or `cut` cannot be applied, or
         nothing is left.
@@ -71,9 +77,10 @@ def read_labels(
         found = _qrels(path, problems)
     elif kind == "labels":
         lines = read_lines if is_json(path) else csv_lines
-        found = labels_of_rows(path, lines(path, problems, where), problems, scale, cut)
+        rows = _voted(lines(path, problems, where), votes)
+        found = labels_of_rows(path, rows, problems, scale, cut)
     elif kind in _READERS:
-        found = _READERS[kind](read_lines(path, problems, where), problems)
+        found = _READERS[kind](_voted(read_lines(path, problems, where), votes), problems)
     else:
         wanted = "labels, assignments, support, ratings, entailments or qrels"
         raise InputError(f"{path}: it holds {kind}, wanted {wanted}")
@@ -81,6 +88,13 @@ def read_labels(
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no labels with {chosen}")
     return found if cut is None or kind == "labels" else cut_file(found, cut, path)
+
+
+def _voted(lines: Iterable[Line], field: str) -> Iterable[Line]:
+    """The lines, what stands under this field being the votes of a jury."""
+    if field == VOTES:
+        return lines
+    return (replace(line, row={**line.row, VOTES: line.row.get(field)}) for line in lines)
 
 
 def _qrels(path: Path, problems: Problems) -> LabelFile:

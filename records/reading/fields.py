@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import NoneType
 from typing import Any, TypeVar
 
 from ..evidence import is_evidence, read_evidence
@@ -136,7 +137,7 @@ class Line:
     def leaning(self) -> dict[str, Any]:
         """What a judge said beside a label, if there; what is no such thing is not used.
 
-        `score`, `probabilities`, and what `why` finds.
+        `score`, `probabilities`, `votes`, `method`, and what `why` finds.
         """
         found: dict[str, Any] = {}
         score, chances = self.row.get("score"), self.row.get("probabilities")
@@ -151,6 +152,20 @@ class Line:
             wanted = "wanted label -> 0 to 1; not used"
             what = f"field {self.name('probabilities')!r} is {show(chances)}, {wanted}"
             self.keep("probabilities", what)
+        if (votes := self.row.get("votes")) is not None:
+            if isinstance(votes, dict) and {type(v) for v in votes.values()} <= {
+                str,
+                int,
+                NoneType,
+            }:
+                found["votes"] = {
+                    m: None if v is None else str(v).strip().lower() for m, v in votes.items()
+                }
+            else:
+                what = f"field {self.name('votes')!r} is {show(votes)}, wanted member -> label"
+                self.keep("votes", f"{what} or null; not used")
+        if "votes" in found and isinstance(method := self.row.get("method"), str):
+            found["method"] = method
         return found | self.why()
 
     def why(self) -> dict[str, Any]:

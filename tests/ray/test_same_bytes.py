@@ -29,7 +29,8 @@ MOST_BYTES = 4096  # of a stage's way to a worker: code and settings, the data d
 
 def questions_asked(server):
     """Each once, in any order."""
-    return sorted(json.dumps(request.body["messages"]) for request in server.requests)
+    bodies = (request.body for request in server.requests)
+    return sorted(json.dumps([body.get("temperature"), body["messages"]]) for body in bodies)
 
 
 @pytest.fixture
@@ -161,3 +162,20 @@ def test_a_finished_run_is_replayed_without_asking(demo, files_of):
             path.unlink()
         assert files_of(demo(server, "ray", "support").folder) == before  # from the reply cache
     assert len(server.requests) == n_asked > 0
+
+
+def test_a_jury(in_both_ways):
+    """Its members are built by each worker from the config, not shipped."""
+    folder = EXAMPLES / "collection"
+    data = {"data.topics": folder / "topics.tsv", "data.passages": [folder / "passages.jsonl"]}
+    data |= {"data.runs": [str(folder / "runs")]}
+    members = [{"model": "default", "name": name, "temperature": t} for name, t in _MEMBERS.items()]
+    jury = {"judges.support.jury": {"members": members, "how": "mean"}}
+    in_both_ways(nj.run, {"program": ["support"], **data, **jury}, _by_temperature)
+
+
+_MEMBERS = {"cold": 0.0, "warm": 0.5, "hot": 1.0}
+
+
+def _by_temperature(body):
+    return {"verdict": {0.0: "none", 0.5: "partial", 1.0: "full"}[body["temperature"]]}

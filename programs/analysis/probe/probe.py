@@ -156,6 +156,8 @@ def _asked(
 
     async def work(session: Session) -> _Asked:
         judge = session.panel.item_judge(str(config.items.judge))
+        if not judge.predictor:
+            raise InputError(f"{judge.name}: a jury, wanted one judge; probe its members")
         every = probe_items(source, judge, config, problems)
         items = sample_items(every, judge, options.limit, options.seed)
         kinds, repeats = options.kinds, options.repeats

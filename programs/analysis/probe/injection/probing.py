@@ -135,6 +135,8 @@ def _asked(
 
     async def work(session: Session) -> Injected:
         judge = session.panel.item_judge(str(config.items.judge))
+        if not judge.predictor:
+            raise InputError(f"{judge.name}: a jury, wanted one judge; probe its members")
         items = _drawn(source, judge, config, problems, options)
         asking = _Asking(session, budget, report)
         outcomes = {BASE: await asking.items(BASE, "as the judge is", judge, items)}

@@ -1,0 +1,65 @@
+"""What a jury of recorded judges is worth: the tables of docs/juries.md.
+
+    python -m benchmarks.pages.juries DATA
+
+DATA holds the folder dl23_llmjudge: pairs.jsonl, a line for each passage with qid, docid,
+relevance (of people) and llm (judge -> label). It is what `judge jury` prints of them.
+"""
+
+# ruff: noqa: T201  a script that prints
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nuggetjudge.calibration.jury.report import jury_report
+from nuggetjudge.calibration.jury.ways import Settings
+from nuggetjudge.records.reading.problems import Problems
+
+BEST = (5, 10)
+
+
+def family(name: str) -> str:
+    """The team of a judge."""
+    return name.partition("-")[0]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the tables as Markdown."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("data", type=Path, help="the folder that holds the folders of data")
+    path = parser.parse_args(arguments).data / "dl23_llmjudge" / "pairs.jsonl"
+    if not path.is_file():
+        print(f"dl23_llmjudge: not found at {path}", file=sys.stderr)
+        return
+    _, found = jury_report(
+        [path],
+        Problems(),
+        labels=path,
+        where=None,
+        kind=None,
+        votes="llm",
+        settings=Settings(best=BEST, family=family),
+        draws={},
+    )
+    print("| judges | effective votes | correlation of errors |\n|---|---:|---:|")
+    for name, of in (("all 33", found["worth"]), ("the best of 7 teams", found["families"])):
+        print(f"| {name} | {of['value']:.1f} | {of['correlation']:.2f} |")
+    print("\n| way | labels of people that it uses | kappa | quadratic | less the chosen judge |")
+    print("|---|---|---:|---:|---:|")
+    for way in found["ways"]:
+        less = way["less_chosen"]
+        cells = [way["name"], way["uses"], f"{way['kappa']:.3f}", _bounded(way["value"])]
+        print(f"| {' | '.join(cells)} | {_bounded(less, '+') if less else '–'} |")
+
+
+def _bounded(of: Mapping[str, Any], sign: str = "") -> str:
+    return f"{of['value']:{sign}.3f} [{of['low']:{sign}.3f}, {of['high']:{sign}.3f}]"
+
+
+if __name__ == "__main__":
+    main()

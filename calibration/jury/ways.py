@@ -1,0 +1,311 @@
+"""What a jury's votes could become, each way beside the single judge that one would choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...judges.fitted.correction import Correction
+from ...metrics.agreement.coefficients import cohen_kappa
+from ...metrics.bootstrap import Draws, Interval, Resampling, resampling
+from ...metrics.jury.dawid_skene import LEAST_ITEMS, LEAST_MEMBERS, dawid_skene
+from ..split import topic_folds
+from ..threshold import objective_named
+from ..topic import add_topics, fit_topics
+from .ballots import NONE, Ballots, Codes
+
+Floats = NDArray[np.float64]
+Where = NDArray[np.bool_]  # items, by whether they are among them
+Members = Callable[[Where], list[int]]  # by what other topics tell
+MOST_FOLDS = 20  # more topics are left out in as many groups
+DRAWS = 50  # of the labels of a topic
+CHOSEN = "single, chosen on other topics"
+
+
+@dataclass(frozen=True)
+class Way:
+    """How labels come about, and how they agree with people's.
+
+    Attributes:
+        name: of the way. uses: what of people's labels it needs: none, those of other topics, or
+            `N labels of each topic` beside them; `these` of hindsight, which nobody has.
+        n, n_unlabelled: items with a label of people that it labels, and that it does not; means
+            over draws where labels of the topic are drawn.
+        kappa: unweighted. value: the objective. less_chosen: its objective less that of the single
+            judge chosen on other topics, with the interval of the difference.
+        why_not: why there are no figures; "" where there are.
+    """
+
+    name: str
+    uses: str
+    n: float = 0
+    n_unlabelled: float = 0
+    kappa: float | None = None
+    value: Interval | None = None
+    less_chosen: Interval | None = None
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is tried.
+
+    Attributes:
+        objective: what members are chosen by, cuts are fitted by and ways are compared by, see
+            `threshold.fit_cuts`.
+        best: the means of so many members are tried too, the best on other topics. family: of a
+            member, from its name; the best of so many families are tried beside.
+        topic_labels: of each topic, drawn `n_draws` times; 0: none.
+    """
+
+    objective: str = "quadratic"
+    best: Sequence[int] = ()
+    family: Callable[[str], str] | None = None
+    topic_labels: int = 10
+    n_draws: int = DRAWS
+    seed: int = 0
+
+
+def ways(ballots: Ballots, settings: Settings, draws: Draws) -> list[Way]:
+    """Every way, each topic judged by what was chosen and fitted on others.
+
+    Args:
+        ballots: with labels of people, on 2 topics or more.
+        draws: of the intervals, which draw topics.
+
+    Raises: ValueError for ballots without those.
+    """
+    return _Ways(ballots, settings, draws).all()
+
+
+class _Part(NamedTuple):
+    """The mean place of all items, which of them are tested, and the fit to the others."""
+
+    place: Floats
+    test: Where
+    fit: Correction
+
+
+class _Ways:
+    def __init__(self, ballots: Ballots, settings: Settings, draws: Draws) -> None:
+        labelled = ballots.at((ballots.truth != NONE) & (ballots.votes != NONE).any(1))
+        if labelled.topics is None or len(set(labelled.topics)) < 2:
+            raise ValueError("wanted labels of people on 2 topics or more, to test on others")
+        self.all_items, self.ballots, self.settings = ballots, labelled, settings
+        self.k = len(labelled.scale)
+        self.sample: Resampling = resampling(labelled.topics, **draws)
+        self.topics = np.array(labelled.topics)
+        self.objective = objective_named(settings.objective, self.k)
+        n_folds = min(len(set(labelled.topics)), MOST_FOLDS)
+        self.folds = [
+            np.isin(self.topics, split.test)
+            for split in topic_folds(sorted(set(labelled.topics)), n_folds, seed=settings.seed)
+        ]
+        self.members = range(len(labelled.members))
+        self.of_member = [self._counts(labelled.votes[:, j]) for j in self.members]
+
+    def all(self) -> list[Way]:
+        """The ways, the single judges first."""
+        ballots, chosen = self.ballots, self._counts(self._chosen())
+        self.base: Floats = self._drawn(chosen)
+        best = int(np.argmax([self._value(counts) for counts in self.of_member]))
+        typical = self._by_rank(len(self.of_member) // 2)
+        found = [
+            self._way(
+                f"single, best of these ({ballots.members[best]})", "these", self.of_member[best]
+            ),
+            self._way(CHOSEN, "other topics", chosen),
+            self._way(
+                f"single, the middle one ({ballots.members[typical]})",
+                "none",
+                self.of_member[typical],
+            ),
+            self._way("vote", "none", self._counts(ballots.decided("vote", weights=()))),
+        ]
+        if ballots.is_ordered:
+            found += [
+                self._way(how, "none", self._counts(ballots.decided(how, weights=())))
+                for how in ("median", "mean")
+            ]
+        found += list(self._dawid_skene())
+        found.append(
+            self._way(
+                "vote, weights by agreement squared", "other topics", self._counts(self._weighted())
+            )
+        )
+        return found + (self._fitted(best) if ballots.is_ordered else [])
+
+    def _fitted(self, best: int) -> list[Way]:
+        """The ways that put cuts on a mean place, without and with labels of the topic itself."""
+        m, family = len(self.members), self.settings.family
+        name = f"single, best of these ({self.ballots.members[best]}), cuts"
+        singles: dict[str, Members] = {
+            name: lambda train: [best],
+            f"{CHOSEN}, cuts": partial(self._first, 1),
+        }
+        means: dict[str, Members] = {f"mean of {m}, cuts": lambda train: list(self.members)}
+        for n in self.settings.best:
+            if n < m:
+                means[f"mean of the best {n}, cuts"] = partial(self._first, n)
+            if family is not None and n <= len(set(map(family, self.ballots.members))):
+                named = f"mean of the best {n} of different families, cuts"
+                means[named] = partial(self._of_families, n)
+        without, with_labels = [], []
+        if not self.settings.topic_labels:  # a single judge's labels need no cuts then
+            singles = {}
+        for name, members in {**singles, **means}.items():
+            found = self._cut(name, members)
+            without += found[:1] if name in means else []
+            with_labels += found[1:]
+        return [*without, *with_labels]
+
+    def _cut(self, name: str, members: Members) -> list[Way]:
+        """Cuts fitted to other topics; the same moved by labels of the topic."""
+        n, truth = self.settings.topic_labels, self.ballots.truth
+        parts = []
+        for test in self.folds:
+            place = self.ballots.means(members(~test))
+            train = ~test & ~np.isnan(place)
+            given = place[train], truth[train], self.topics[train].tolist()
+            try:
+                fit = fit_topics(*given, self.k, objective=self.settings.objective)
+            except ValueError as error:
+                return [Way(name, "other topics", why_not=str(error))]
+            parts.append(_Part(place, test, fit))
+        labels = np.full(len(self.topics), NONE)
+        for place, test, fit in parts:
+            labels[test] = _labels(fit, place[test], None)
+        found = [self._way(name, "other topics", self._counts(labels))]
+        if n:
+            n_draws = self.settings.n_draws
+            drawn = [self._counts(*self._drawn_labels(parts, n, d)) for d in range(n_draws)]
+            found.append(self._way(name, f"{n} labels of each topic", np.mean(drawn, axis=0)))
+        return found
+
+    def _drawn_labels(self, parts: Sequence[_Part], n: int, draw: int) -> tuple[Codes, Where]:
+        """Labels after `n` of each topic were drawn, and which items are left to test on."""
+        rng = np.random.default_rng([self.settings.seed, draw])
+        given, left = np.full(len(self.topics), NONE), np.ones(len(self.topics), bool)
+        for place, test, fit in parts:
+            for topic in np.unique(self.topics[test]):
+                own = np.flatnonzero((self.topics == topic) & test)
+                known = own[~np.isnan(place[own])]
+                few = rng.permutation(known)[: min(n, len(known) // 2)]
+                left[few] = False
+                moved = fit
+                if len(few):
+                    truth = self.ballots.truth[few]
+                    moved = add_topics(fit, place[few], truth, [str(topic)] * len(few))
+                given[own] = _labels(moved, place[own], str(topic))
+        return given, left
+
+    def _dawid_skene(self) -> Iterator[Way]:
+        """On all items, those without labels of people too."""
+        ballots = self.all_items
+        keep = (ballots.votes != NONE).any(1)
+        votes, names = ballots.votes[keep], np.array(ballots.topics)[keep]
+        is_ours = ballots.truth[keep] != NONE
+        groups = {
+            "Dawid-Skene, each topic by itself": [names == topic for topic in np.unique(names)],
+            "Dawid-Skene, all together": [np.ones(len(votes), bool)],
+        }
+        for name, parts in groups.items():
+            least = min(int(part.sum()) for part in parts)
+            if least < LEAST_ITEMS or votes.shape[1] < LEAST_MEMBERS:
+                what = f"wanted {LEAST_ITEMS} items and {LEAST_MEMBERS} members"
+                yield Way(name, "none", why_not=f"{what}, got {least} and {votes.shape[1]}")
+                continue
+            given = np.full(len(votes), NONE)
+            for part in parts:
+                given[part] = dawid_skene(votes[part], self.k).codes
+            yield self._way(name, "none", self._counts(given[is_ours]))
+
+    def _chosen(self) -> Codes:
+        """What the best member on other topics says."""
+        return self._by_fold(lambda train, test: test.votes[:, self._ranked(train)[0]])
+
+    def _weighted(self) -> Codes:
+        """A vote weighted by the members' agreement on other topics, at least 0, squared."""
+
+        def vote(train: Where, test: Ballots) -> Codes:
+            weights = [max(self._value_on(j, train), 0.0) ** 2 for j in self.members]
+            return test.decided("vote", weights=weights if any(weights) else ())
+
+        return self._by_fold(vote)
+
+    def _by_fold(self, made: Callable[[Where, Ballots], Codes]) -> Codes:
+        """Labels of each fold by what the others told."""
+        given = np.full(len(self.topics), NONE)
+        for test in self.folds:
+            given[test] = made(~test, self.ballots.at(test))
+        return given
+
+    def _first(self, n: int, train: Where) -> list[int]:
+        return self._ranked(train)[:n]
+
+    def _of_families(self, n: int, train: Where) -> list[int]:
+        """The best member of each of the best families on these items."""
+        assert self.settings.family is not None
+        found: dict[str, int] = {}
+        for j in self._ranked(train):
+            found.setdefault(self.settings.family(self.ballots.members[j]), j)
+        return list(found.values())[:n]
+
+    def _ranked(self, train: Where) -> list[int]:
+        return sorted(self.members, key=lambda j: -self._value_on(j, train))
+
+    def _value_on(self, member: int, where: Where) -> float:
+        topics = np.unique(self.sample.topic_of[where])
+        return self._value(self.of_member[member][topics])
+
+    def _by_rank(self, rank: int) -> int:
+        return sorted(self.members, key=lambda j: -self._value(self.of_member[j]))[rank]
+
+    def _value(self, counts: Floats) -> float:
+        return float(np.nan_to_num(self.objective(counts[:, :, : self.k].sum(0)), nan=-1.0))
+
+    def _counts(self, given: Codes, where: Where | None = None) -> Floats:
+        """(n_topics, k, k) of labels of people (rows) and given ones; the last column: none."""
+        k, truth, topics = self.k, self.ballots.truth, self.sample.topic_of
+        which = np.ones(len(given), bool) if where is None else where
+        found = np.zeros((self.sample.draws.shape[1], k, k + 1))
+        np.add.at(found, (topics[which], truth[which], given[which]), 1)  # -1 is the last
+        return found
+
+    def _drawn(self, counts: Floats) -> Floats:
+        """(1 + resamples,) the objective on all topics, then on each drawn sample."""
+        labelled = counts[:, :, : self.k]
+        samples = np.tensordot(self.sample.draws.astype(np.float64), labelled, axes=1)
+        return np.asarray(self.objective(np.concatenate([labelled.sum(0)[None], samples])))
+
+    def _way(self, name: str, uses: str, counts: Floats) -> Way:
+        drawn, labelled = self._drawn(counts), counts[:, :, : self.k]
+        away = drawn - self.base
+
+        def of(values: Floats) -> Interval:
+            first = None if np.isnan(values[0]) else float(values[0])
+            return self.sample.interval(first, values[1:])
+
+        kappa = float(cohen_kappa(labelled.sum(0)))
+        return Way(
+            name,
+            uses,
+            n=float(labelled.sum()),
+            n_unlabelled=float(counts[:, :, self.k].sum()),
+            kappa=None if np.isnan(kappa) else kappa,
+            value=of(drawn),
+            less_chosen=None if name == CHOSEN else of(away),
+        )
+
+
+def _labels(fit: Correction, places: Floats, topic: str | None) -> Codes:
+    """The label of each place by the cuts of a fit; -1 where there is no place."""
+    assert fit.cuts is not None
+    at = np.array([fit.position(place, topic) if place == place else np.nan for place in places])
+    found = np.searchsorted(fit.cuts, at, side="right")
+    return np.where(np.isnan(at), NONE, found)

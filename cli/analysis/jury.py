@@ -1,0 +1,234 @@
+"""`judge jury`: what several judges are worth together, and each; at most 100 columns."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..options import AsJson, Kind, Level, Resamples, Seed, Where, where_of
+from ..stopping import list_problems
+from ..tables import aligned, cell, figure, interval, shown, write_objects
+
+MOST_TOGETHER = 0.3  # correlation of errors from which Dawid and Skene's model is said not to hold
+_NAME = 48
+
+
+def jury(
+    judged: Annotated[
+        list[Path],
+        typer.Argument(
+            exists=True, help="Results of a jury (or a file with votes), or of each judge."
+        ),
+    ],
+    labels: Annotated[
+        Path | None, typer.Option(exists=True, help="Labels of people, to measure each way by.")
+    ] = None,
+    where: Where = None,
+    kind: Kind = None,
+    votes: Annotated[
+        str, typer.Option(help="Field of one file's rows that holds member -> label.")
+    ] = "votes",
+    objective: Annotated[
+        str | None,
+        typer.Option(help="What members are chosen and cuts are fitted by, as of judge calibrate."),
+    ] = None,
+    best: Annotated[
+        list[int] | None,
+        typer.Option(min=2, help="Try the mean of so many, the best on other topics; repeatable."),
+    ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Members are of one family where this finds the same in their names.",
+        ),
+    ] = None,
+    topic_labels: Annotated[
+        int, typer.Option(min=0, help="Labels of each topic that a fit may use; 0: none.")
+    ] = 10,
+    draws: Annotated[int, typer.Option(min=1, help="How often those are drawn.")] = 50,
+    how: Annotated[
+        str | None,
+        typer.Option(
+            help="How --out combines: vote, median, mean, dawid-skene, or by topic: "
+            "dawid-skene-topics."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Label file to write the combined labels to.", rich_help_panel="Output"),
+    ] = None,
+    resamples: Resamples = 1000,
+    seed: Seed = 0,
+    level: Level = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Show what judges are worth together: effective votes, each one's effect, what they could be.
+
+    Examples: judge jury results/jury --labels human.csv
+    / judge jury results/gpt results/claude results/local --labels human.csv --best 2
+    """
+    from ...calibration.jury.report import jury_report, write_combined
+    from ...calibration.jury.ways import Settings
+    from ...records.reading.problems import InputError, Problems
+
+    problems = Problems()
+    if (how is None) is not (out is None):
+        raise InputError("--how and --out: wanted both, to write labels, or neither")
+    ballots, found = jury_report(
+        judged,
+        problems,
+        labels=labels,
+        where=where_of(where or ()),
+        kind=kind,
+        votes=votes,
+        settings=Settings(
+            objective=objective or "",
+            best=tuple(best or ()),
+            family=_family(family),
+            topic_labels=topic_labels,
+            n_draws=draws,
+            seed=seed,
+        ),
+        draws={"resamples": resamples, "seed": seed, "level": level},
+    )
+    if out is not None and how is not None:
+        write_combined(out, ballots, how)
+    if as_json:
+        write_objects([found])
+    else:
+        sys.stdout.write(shown(jury_text(found)))
+        if out is not None:
+            sys.stdout.write(shown(f"\nWritten: {out}\n"))
+    list_problems(problems)
+
+
+def jury_text(found: Mapping[str, Any]) -> str:
+    """The report in 100 columns."""
+    lines = list(_head(found))
+    if found["ways"]:
+        lines += ["", *_ways(found)]
+    lines += ["", *aligned(_members(found)).splitlines(), "", *_notes(found)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _head(found: Mapping[str, Any]) -> Sequence[str]:
+    worth, m = found["worth"], len(found["members"])
+    by = "errors" if found["by_people"] else "differences from the jury"
+    n_topics = f" of {found['n_topics']:,} topics" if found["n_topics"] else ""
+    lines = [
+        f"{m} members, {found['n_items']:,} items{n_topics}, labels of people for "
+        f"{found['n_labelled']:,}; how: {found['how']}"
+    ]
+    if worth["value"] is not None:
+        most = "" if found["by_people"] else "at most "
+        lines.append(
+            f"Worth {most}{worth['value']:.1f} votes of {m}: their {by} correlate "
+            f"{figure(worth['correlation'], 2)}, on average."
+        )
+    if (families := found["families"]) is not None and families["value"] is not None:
+        n = families["n_members"]
+        lines.append(
+            f"The best of each of {n} families: worth {families['value']:.1f} votes of {n}."
+        )
+    if found["n_adjudicated"]:
+        n, changed = found["n_adjudicated"], found["n_overturned"]
+        lines.append(
+            f"The adjudicator decided {n:,} items, {changed:,} ({changed / n:.1%}) of them "
+            "against the vote."
+        )
+    return lines
+
+
+def _ways(found: Mapping[str, Any]) -> Sequence[str]:
+    name = found["objective"]
+    head = f"{'':<{_NAME}}{'kappa':>6}  {name if name != 'kappa' else 'the same':<22}less chosen"
+    lines, uses = [head], None
+    for way in found["ways"]:
+        if way["uses"] != uses:
+            uses = way["uses"]
+            lines.append(_USES.get(uses, f"with labels of other topics, and {uses}:"))
+        if way["why_not"]:
+            lines.append(f"  {cell(way['name'], _NAME - 2)}: {cell(way['why_not'])}")
+            continue
+        value, less = way["value"], way["less_chosen"]
+        both = f"{figure(value['value'])} {interval(value['low'], value['high'])}"
+        row = f"  {cell(way['name'], _NAME - 3):<{_NAME - 2}}{figure(way['kappa']):>6}  {both:<22}"
+        if less is not None:
+            row += (
+                f"{figure(less['value'], sign='+')} {interval(less['low'], less['high'], sign='+')}"
+            )
+        if way["n_unlabelled"]:
+            row += f"  {way['n_unlabelled']:,.0f} without"
+        lines.append(row)
+    return lines
+
+
+_USES = {
+    "none": "without labels of people:",
+    "other topics": "with labels of other topics:",
+    "these": "in hindsight, with the labels that it is measured by:",
+}
+
+
+def _members(found: Mapping[str, Any]) -> list[list[str]]:
+    objective = found["objective"]
+    rows = [["member", "judged", "unjudged", "kappa", objective, "differs", "changes", "cost"]]
+    for member in found["members"]:
+        cost = member["cost"]
+        rows.append(
+            [
+                cell(member["member"], 40),
+                f"{member['n']:,}",
+                f"{member['n_unjudged']:,}",
+                figure(member["kappa"]),
+                figure(member["value"]),
+                _percent(member["differs"]),
+                _percent(member["changes"]),
+                "-" if cost is None else f"${cost:.4f}",
+            ]
+        )
+    if objective == "kappa":
+        rows = [row[:3] + row[4:] for row in rows]
+    return rows
+
+
+def _notes(found: Mapping[str, Any]) -> Sequence[str]:
+    lines = [
+        "differs: its labels that are not the jury's; changes: the jury's that would be others "
+        "without it."
+    ]
+    correlation = found["worth"]["correlation"]
+    if correlation is not None and correlation > MOST_TOGETHER:
+        lines.append(
+            "Members err together, which Dawid and Skene's model rules out: do not trust it here."
+        )
+    if found["n_off_scale"]:
+        lines.append(f"{found['n_off_scale']:,} votes are no label of the scale; not counted.")
+    return lines
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def _family(pattern: str | None) -> Callable[[str], str] | None:
+    from ...records.reading.problems import InputError
+
+    if pattern is None:
+        return None
+    try:
+        found = re.compile(pattern)
+    except re.error as error:
+        raise InputError(f"--family {pattern}: no regular expression ({error})") from None
+
+    def family(name: str) -> str:
+        match = found.search(name)
+        return name if match is None else match[0]
+
+    return family

@@ -1,0 +1,281 @@
+"""A jury: whole judges as members, whose labels are combined to one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import dspy
+
+from ...backends.errors import JudgeError
+from ...backends.loop import task_group
+from ...backends.prompt import Prompt
+from ...metrics.jury.votes import HOWS, TIES, How, Ties, combined
+from ...records.judgements import Provenance, Reason, Unjudged
+from ...records.labels.cells import ADJUDICATED
+from ..items import ItemJudge
+from ..verdicts import Verdict
+from .adjudicator import adjudicating, said_of
+
+VERSION = "1"  # raised when what is made of the members' labels changes
+_SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered", "window")
+
+
+class _Said(NamedTuple):
+    """What a member said of the items of a call, or why it said nothing."""
+
+    verdicts: list[Verdict | Unjudged] | None
+    calls: tuple[Provenance, ...]
+    error: JudgeError | None = None
+
+
+class Jury(ItemJudge):
+    """Judges of one question as one: `jury(sentence=, passage=)` has label, score, votes, spread.
+
+    Args:
+        members: judges of the same name, scale and window, by name or in a list (they are then
+            named by their models). They may differ in model, prompt, fit and replicate.
+        how: `vote`, `median` or `mean`, see `metrics.jury.votes.combined`.
+        quorum: how many members must have judged; None: more than half of them.
+        ties: what a tie becomes. None: `between`, or `unjudged` where labels have no order.
+        weights: how much each member's vote counts, by name; None: all the same.
+        adjudicator: a judge of the same kind, shown the item and the distinct labels with counts;
+            its label stands where members differ. None: nobody.
+        spread: places between the lowest and the highest vote from which the adjudicator is asked.
+
+    A member that did not judge is a vote that is not there; with fewer than the quorum the items
+    of the call are Unjudged(quorum). A member that met the limit of a budget ends the call as that
+    does: the same run with more to spend would have its vote. The score is the (weighted) mean
+    place of the votes on the scale, of a member with probabilities its expected place; it is what
+    `judge calibrate` fits. Verdicts keep the members' labels (`votes`).
+
+    Raises: ValueError for members that do not judge the same, or settings that do not fit.
+    """
+
+    predictor = ""  # it asks nothing itself
+
+    def __init__(
+        self,
+        members: Mapping[str, ItemJudge] | Sequence[ItemJudge],
+        how: How = "median",
+        *,
+        quorum: int | None = None,
+        ties: Ties | None = None,
+        weights: Mapping[str, float] | None = None,
+        adjudicator: ItemJudge | None = None,
+        spread: int = 1,
+    ) -> None:
+        super().__init__()
+        self.members = dict(members) if isinstance(members, Mapping) else _named(members)
+        if len(self.members) < 2:
+            raise ValueError(f"wanted 2 or more members, got {len(self.members)}")
+        first = next(iter(self.members.values()))
+        for name, judge in [*self.members.items(), ("the adjudicator", adjudicator or first)]:
+            for shared in _SHARED:
+                if getattr(judge, shared) != getattr(first, shared):
+                    got, wanted = getattr(judge, shared), getattr(first, shared)
+                    raise ValueError(f"{name}: {shared} is {got!r}, of the others {wanted!r}")
+        for shared in (*_SHARED, "gains"):
+            setattr(self, shared, getattr(first, shared))
+        self.definition = getattr(first, "definition", None)  # of a judge of one's own
+        self.version = f"{first.version}+jury{VERSION}"
+        self.how = how
+        self.quorum = len(self.members) // 2 + 1 if quorum is None else quorum
+        self.ties: Ties = ties or ("between" if self.is_ordered else "unjudged")
+        self.weights = None if weights is None else dict(weights)
+        self.adjudicator = None if adjudicator is None else adjudicating(adjudicator)
+        self.spread = spread
+        self._check()
+
+    def _check(self) -> None:
+        n = len(self.members)
+        if self.how not in HOWS or self.ties not in TIES:
+            wanted = f"how one of {', '.join(HOWS)}, ties one of {', '.join(TIES)}"
+            raise ValueError(f"wanted {wanted}, got {self.how} and {self.ties}")
+        if not 1 <= self.quorum <= n:
+            raise ValueError(f"wanted a quorum of 1 to {n}, the members, got {self.quorum}")
+        if self.spread < 1:
+            raise ValueError(f"wanted a spread of 1 or more, got {self.spread}")
+        if not self.is_ordered and (self.how, self.ties) != ("vote", "unjudged"):
+            what = "labels without an order can only be voted on (how: vote), ties left unjudged"
+            raise ValueError(f"{what}; got {self.how}, {self.ties}")
+        if self.ties == "unjudged" and self.window > 1 and self.adjudicator is None:
+            what = f"a tie on one of the {self.window} items of a call would leave all unjudged"
+            raise ValueError(f"{what}; wanted window 1, an adjudicator or other ties")
+        if self.weights is not None:
+            if self.weights.keys() != self.members.keys():
+                raise ValueError(f"wanted weights of {', '.join(self.members)}")
+            if not all(0 < weight < float("inf") for weight in self.weights.values()):
+                raise ValueError("wanted weights above 0; leave out who is to count for nothing")
+
+    async def judged(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
+        """See ItemJudge: the calls of all members, in their order, then the adjudicator's."""
+        if not 0 < len(items) <= self.window:
+            raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
+        async with task_group() as group:
+            tasks = {
+                name: group.create_task(_asked(name, judge, items, topic_id))
+                for name, judge in self.members.items()
+            }
+        said = {name: task.result() for name, task in tasks.items()}
+        self._check_quorum(said)
+        by_item = [
+            {
+                name: verdict
+                for name, of in said.items()
+                if of.verdicts is not None and isinstance(verdict := of.verdicts[i], Verdict)
+            }
+            for i in range(len(items))
+        ]
+        both = zip(items, by_item, strict=True)
+        found = await asyncio.gather(
+            *(self._combined(item, verdicts, topic_id) for item, verdicts in both)
+        )
+        calls = [call for of in said.values() for call in of.calls]
+        calls += [call for _, call in found if call is not None]
+        return [verdict for verdict, _ in found], tuple(calls)
+
+    async def verdicts(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict | Unjudged], Provenance]:
+        """See ItemJudge; the calls of all members as one."""
+        found, calls = await self.judged(items, topic_id)
+        total = Provenance(
+            model=self.model_name,
+            finish_reason=calls[0].finish_reason,
+            prompt_tokens=sum(call.prompt_tokens for call in calls),
+            cached_tokens=sum(call.cached_tokens for call in calls),
+            completion_tokens=sum(call.completion_tokens for call in calls),
+            attempts=sum(call.attempts for call in calls),
+            cache_hit=all(call.cache_hit for call in calls),
+        )
+        return found, total
+
+    async def decide(self, **inputs: Any) -> dspy.Prediction:
+        """Every member once. A judge that lists an input takes a list of it under its plural."""
+        several = f"{self.listed}s"
+        if self.listed is not None and several in inputs:
+            shared = {name: value for name, value in inputs.items() if name != several}
+            found = await self.in_windows(
+                [{**shared, self.listed: text} for text in inputs[several]]
+            )
+            return dspy.Prediction(
+                verdicts=[verdict.label for verdict in found],
+                scores=[verdict.score for verdict in found],
+                votes=[verdict.votes for verdict in found],
+            )
+        if inputs.keys() != set(self.inputs):
+            wanted, got = ", ".join(self.inputs), ", ".join(inputs) or "none"
+            raise ValueError(f"wanted the inputs {wanted}, got {got}")
+        only, _ = await self.verdict(**inputs)
+        codes = [self.scale.index(label) for label in (only.votes or {}).values() if label]
+        spread = max(codes) - min(codes) if self.is_ordered else len(set(codes)) - 1
+        return dspy.Prediction(label=only.label, score=only.score, votes=only.votes, spread=spread)
+
+    def prompts(self) -> dict[str, Prompt]:
+        """See Judge: those of all members, and of the adjudicator."""
+        judges = dict(self.members)
+        if self.adjudicator is not None:
+            judges["adjudicator"] = self.adjudicator
+        return {
+            f"{member}.{name}": prompt
+            for member, judge in judges.items()
+            for name, prompt in judge.prompts().items()
+        }
+
+    @property
+    def has_logprobs(self) -> bool:
+        """See ItemJudge: whether any member's scores do."""
+        return any(judge.has_logprobs for judge in self.members.values())
+
+    @property
+    def model_name(self) -> str:
+        """See ItemJudge: the members' models, with their weights."""
+        weights = self.weights or {}
+        names = (
+            judge.model_name + (f"*{weights[name]:g}" if weights else "")
+            for name, judge in self.members.items()
+        )
+        return f"jury({' + '.join(names)})"
+
+    def _check_quorum(self, said: Mapping[str, _Said]) -> None:
+        """Raise JudgeError where too few members judged."""
+        errors = {name: of.error for name, of in said.items() if of.error is not None}
+        for name, error in errors.items():
+            if error.reason is Reason.BUDGET:
+                raise JudgeError(error.reason, f"{name}: {error.detail}", error.raw)
+        n = len(said) - len(errors)
+        if n < self.quorum:
+            why = "; ".join(f"{name}: {e.reason}, {e.detail}" for name, e in errors.items())
+            raw = next(iter(errors.values())).raw
+            what = f"{n} of {len(said)} members judged, wanted {self.quorum}; {why}"
+            raise JudgeError(Reason.QUORUM, what, raw)
+
+    async def _combined(
+        self, item: Mapping[str, str], verdicts: Mapping[str, Verdict], topic_id: str | None
+    ) -> tuple[Verdict | Unjudged, Provenance | None]:
+        """The verdict on one item, and the call of the adjudicator if it was asked."""
+        if (n := len(verdicts)) < self.quorum:  # of a member that judged, a label may be ungrounded
+            what = f"{n} of {len(self.members)} members judged, wanted {self.quorum}"
+            return Unjudged(Reason.QUORUM, what), None
+        codes = [self.scale.index(verdict.label) for verdict in verdicts.values()]
+        weights = [self.weights[name] for name in verdicts] if self.weights else []
+        votes = {n: verdicts[n].label if n in verdicts else None for n in self.members}
+        score = self._score(verdicts, weights)
+        away = max(codes) - min(codes) if self.is_ordered else len(set(codes)) - 1
+        if self.adjudicator is not None and away >= self.spread:
+            shown = {**item, self.adjudicator.inputs[-1]: said_of(item, verdicts)}
+            try:
+                found, call = await self.adjudicator.verdict(topic_id, **shown)
+            except JudgeError as error:
+                what = f"adjudicator: {error.detail}"
+                raise JudgeError(error.reason, what, error.raw) from None
+            return Verdict(found.label, score, method=ADJUDICATED, votes=votes), call
+        ties = self.ties if self.correction is None else "worst"  # which its cuts leave none of
+        code = combined(codes, len(self.scale), self.how, ties, weights)
+        if code is None:
+            raise JudgeError(Reason.ABSTAINED, f"a tie: {', '.join(map(str, votes.values()))}")
+        found = Verdict(self.scale[code], score)
+        if self.correction is not None:
+            found = self.correction.verdict(found, self.scale, topic_id)
+        return found._replace(votes=votes), None
+
+    def _score(self, verdicts: Mapping[str, Verdict], weights: Sequence[float]) -> float | None:
+        if not self.is_ordered:
+            return None
+        best = len(self.scale) - 1
+        places = [
+            v.score
+            if v.probabilities is not None and v.score is not None
+            else self.scale.index(v.label) / best
+            for v in verdicts.values()
+        ]
+        counted = weights or [1.0] * len(places)
+        total = sum(p * w for p, w in zip(places, counted, strict=True))
+        return min(1.0, total / sum(counted))
+
+
+async def _asked(
+    name: str, judge: ItemJudge, items: Sequence[Mapping[str, str]], topic_id: str | None
+) -> _Said:
+    try:
+        verdicts, calls = await judge.judged(items, topic_id)
+    except JudgeError as error:
+        return _Said(None, (), error)
+    return _Said(verdicts, tuple(c._replace(model=f"{name}: {c.model}") for c in calls))
+
+
+def _named(members: Sequence[ItemJudge]) -> dict[str, ItemJudge]:
+    """The members by their models, numbered where several have one."""
+    found: dict[str, ItemJudge] = {}
+    for judge in members:
+        name = base = judge.model_name or "member"
+        n = 1
+        while name in found:
+            n += 1
+            name = f"{base} {n}"
+        found[name] = judge
+    return found

@@ -1,0 +1,27 @@
+"""What all sections of a config have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Whole = Annotated[int, Field(lt=2**63)]  # what the manifest, JSON, can hold
+
+
+class Flag(NamedTuple):
+    """How the command line has a setting, where that does not follow from its place.
+
+    Attributes:
+        name: instead of `--` and the setting's own name.
+        panel: the heading of `--help` that it stands under, instead of its section's name.
+    """
+
+    name: str = ""
+    panel: str = ""
+
+
+class Section(BaseModel):
+    """Settings that are checked once: an unknown one is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)

@@ -1,0 +1,83 @@
+"""The judges of a panel that are fitted or sit on juries, as the config has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ...judges import ItemJudge, Jury, read_judge_file
+from ...judges.base import Judge
+from ...records.reading.problems import InputError
+from ..config.juries import ADJUDICATOR, Seat, seats
+from ..config.names import JudgeName
+from ..config.sections import Config, JudgeConfig
+
+
+def fitted(judge: Judge, path: Path) -> Judge:
+    """The judge as a judge file has it. Raises: InputError if the file does not fit it."""
+    assert isinstance(judge, ItemJudge)  # the config allows no other
+    try:
+        found = judge.fitted(read_judge_file(path))
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    correction = found.correction
+    if correction is not None and not set(correction.labels or ()) <= set(judge.scale):
+        got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)
+        raise InputError(f"{path}: it gives the labels {got}, a run wants {wanted}")
+    return found
+
+
+def jury_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], Judge]) -> Judge:
+    """The jury in the place of a judge, its members built one by one.
+
+    Raises: InputError for settings that the judge's labels or window do not allow.
+    """
+    judge = config.judge(name)
+    settings = judge.jury
+    assert settings is not None
+    members: dict[str, ItemJudge] = {}
+    for seat in seats(judge):
+        member = built(name, seat)
+        assert isinstance(member, ItemJudge)  # the config allows no other
+        members[seat.name] = member
+    adjudicator = members.pop(ADJUDICATOR, None)
+    try:
+        jury = Jury(
+            members,
+            settings.how,
+            quorum=settings.quorum,
+            ties=settings.ties,
+            weights=settings.weights,
+            adjudicator=adjudicator,
+            spread=settings.spread,
+        )
+        if judge.state is not None and adjudicator is not None:
+            raise ValueError("a fit decides by the mean of the votes, an adjudicator beside it")
+    except ValueError as error:
+        raise InputError(f"judges.{name}.jury: {error}") from None
+    return jury if judge.state is None else fitted(jury, judge.state)
+
+
+def jury_identity(
+    jury: Jury, settings: JudgeConfig, of_judge: Callable[[Judge, JudgeConfig], dict[str, Any]]
+) -> dict[str, Any]:
+    """All that could change a judgement of a jury; `model` names those of its members."""
+    found = of_judge(jury, settings)
+    members = {}
+    for seat in seats(settings):
+        judge = jury.adjudicator if seat.name == ADJUDICATOR else jury.members[seat.name]
+        assert judge is not None
+        members[seat.name] = {
+            **of_judge(judge, seat.settings),
+            "replicate": seat.replicate,
+            "temperature": seat.temperature,
+        }
+    own = {
+        "how": jury.how,
+        "quorum": jury.quorum,
+        "ties": jury.ties,
+        "weights": jury.weights,
+        "spread": jury.spread if jury.adjudicator is not None else None,
+    }
+    return {**found, "model": {"model": jury.model_name}, "jury": own, "members": members}

@@ -1,0 +1,147 @@
+"""Votes from files: of a jury, or of one judge each; and what `judge jury` makes of them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from nuggetjudge.calibration.jury.ballots import NONE, read_ballots
+from nuggetjudge.calibration.jury.members import members_of, together
+from nuggetjudge.calibration.jury.report import write_combined
+from nuggetjudge.calibration.jury.ways import Settings, ways
+from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+SCALE = ("0", "1", "2", "3")
+N_TOPICS, N_EACH = 4, 30
+
+
+@pytest.fixture
+def write(tmp_path):
+    def to(name, rows):
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    return to
+
+
+@pytest.fixture
+def votes():
+    """(n, 3) codes: two good judges that err apart, and one that copies the first."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 4, N_TOPICS * N_EACH)
+    one, two = (np.clip(truth + rng.choice([-1, 0, 0, 0, 1], len(truth)), 0, 3) for _ in range(2))
+    return truth, np.stack([one, one, two], axis=1)
+
+
+@pytest.fixture
+def files(write, votes):
+    truth, given = votes
+    ids = [{"qid": f"t{i // N_EACH}", "docid": f"p{i}"} for i in range(len(truth))]
+    human = write(
+        "human.jsonl", [{**at, "relevance": int(x)} for at, x in zip(ids, truth, strict=True)]
+    )
+    each = [
+        write(
+            f"{name}.jsonl",
+            [{**at, "relevance": int(x)} for at, x in zip(ids, column, strict=True)],
+        )
+        for name, column in zip(("one", "copy", "two"), given.T, strict=True)
+    ]
+    names = ("one", "copy", "two")
+    both = write(
+        "both.jsonl",
+        [
+            {**at, "grade": None, "votes": dict(zip(names, map(int, row), strict=True))}
+            for at, row in zip(ids, given.tolist(), strict=True)
+        ],
+    )
+    return human, each, both
+
+
+def test_a_file_for_each_judge_says_what_one_with_all_votes_says(files, votes):
+    human, each, both = files
+    apart = read_ballots(each, Problems(), labels=human)
+    held = read_ballots([both], Problems(), labels=human)
+    assert apart.members == held.members == ("one", "copy", "two")
+    assert apart.cells == held.cells
+    assert (apart.votes == held.votes).all()
+    assert (apart.truth == held.truth).all()
+    assert (apart.truth != NONE).all()
+
+
+def test_a_copy_changes_the_labels_but_adds_no_vote(files):
+    human, _, both = files
+    found = read_ballots([both], Problems(), labels=human)
+    worth = together(found).worth.value
+    assert worth < 2.2
+    assert together(found.at(found.truth == found.votes[:, 0])).worth.correlation is None
+    rows = {row.member: row for row in members_of(found, "quadratic")}
+    assert rows["one"].value == rows["copy"].value
+    assert rows["one"].changes == rows["copy"].changes > 0
+    assert rows["two"].changes == 0  # the middle one of three is always the copied one
+
+
+def test_a_lost_vote_is_counted_and_is_no_label(write, files):
+    human, _, both = files
+    rows = [json.loads(line) for line in both.read_text(encoding="utf-8").splitlines()]
+    for row in rows[:7]:
+        row["votes"]["two"] = None
+    found = read_ballots([write("lost.jsonl", rows)], Problems(), labels=human)
+    [row] = [row for row in members_of(found, "quadratic") if row.member == "two"]
+    assert (row.n, row.n_unjudged) == (len(rows) - 7, 7)
+
+
+def test_no_label_of_a_topic_reaches_the_choice_for_it(files, write):
+    """The member chosen for each topic is the best one on the others, though not there."""
+    human, *_ = files
+    rows = [json.loads(line) for line in human.read_text(encoding="utf-8").splitlines()]
+    shown = []
+    for row in rows[::3]:
+        right, n = row["relevance"], int(row["qid"][1:])
+        wrong = 3 - right
+        shown.append(
+            {"qid": row["qid"], "docid": row["docid"], "grade": None,
+             "votes": {f"j{j}": right if n != j else wrong for j in range(N_TOPICS)}}
+        )  # fmt: skip
+    found = read_ballots([write("shown.jsonl", shown)], Problems(), labels=human)
+    table = ways(found, Settings(topic_labels=0), {"resamples": 0})
+    [chosen] = [way for way in table if way.name == "single, chosen on other topics"]
+    assert (
+        chosen.value.value < -0.9
+    )  # who was perfect on three topics is always wrong on the fourth
+
+
+@pytest.mark.parametrize("how", ["vote", "median", "mean", "dawid-skene"])
+def test_combined_labels_are_a_label_file(files, tmp_path, how):
+    human, _, both = files
+    found = read_ballots([both], Problems(), labels=human)
+    path = tmp_path / f"{how}.jsonl"
+    write_combined(path, found, how)
+    labels = read_labels(path, Problems())
+    assert labels.cells.keys() == set(found.cells)
+    assert labels.votes.keys() == set(found.cells)
+    if how == "median":
+        assert [labels.cells[cell] for cell in found.cells] == [
+            SCALE[code] for code in found.votes[:, 0]
+        ]
+    with pytest.raises(InputError, match="is there already"):
+        write_combined(path, found, how)
+
+
+def test_dawid_skene_of_too_little_is_refused(files, tmp_path):
+    found = read_ballots([files[2]], Problems())
+    with pytest.raises(InputError, match="wanted 100 items and 3 members of topic t0, got 30"):
+        write_combined(tmp_path / "x.jsonl", found, "dawid-skene-topics")
+
+
+def test_a_file_without_votes_is_refused(files):
+    with pytest.raises(InputError, match="no row has 'votes', the labels of 2 or more members"):
+        read_ballots([files[0]], Problems())
+
+
+def test_files_without_a_common_item_are_refused(files, write):
+    other = write("other.jsonl", [{"qid": "t9", "docid": "p", "relevance": 1}])
+    with pytest.raises(InputError, match="no item that all of them labelled"):
+        read_ballots([files[0], other], Problems())

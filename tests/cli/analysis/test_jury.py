@@ -1,0 +1,87 @@
+"""`judge jury` on the command line: what is printed, and what it refuses."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+NAMES = ("team1-a", "team1-b", "team2-c")
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "juries.md"
+
+
+@pytest.fixture
+def voted(tmp_path):
+    """120 items of 4 topics: c errs on every fifth, a and b together on every third."""
+    path = tmp_path / "voted.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for i in range(120):
+            truth = (i * 7) % 4
+            first = truth if i % 3 else (truth + 1) % 4
+            votes = dict(zip(NAMES, (first, first, truth if i % 5 else 0), strict=True))
+            row = {"qid": f"t{i % 4}", "docid": f"p{i}", "relevance": truth, "said": votes}
+            file.write(json.dumps(row) + "\n")
+    return path
+
+
+def test_everything_is_printed_in_100_columns(judge, voted):
+    more = ("--best", 2, "--family", "^[^-]+", "--draws", 2, "--resamples", 50)
+    ran = judge("jury", voted, "--votes", "said", "--labels", voted, *more)
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith("3 members, 120 items of 4 topics, labels of people for 120")
+    assert re.match(r"Worth 1\.\d votes of 3: their errors correlate", lines[1])
+    for way in ("single, chosen on other topics", "median", "mean of 3, cuts", "Dawid-Skene, all"):
+        assert any(line.startswith(f"  {way}") for line in lines), way
+    [member] = [line.split() for line in lines if line.startswith("team2-c")]
+    assert member[1:3] == ["120", "0"]
+
+
+def test_json_has_the_same_figures(judge, voted):
+    given = ("jury", voted, "--votes", "said", "--labels", voted, "--topic-labels", 0, "--json")
+    [found] = judge(*given).rows
+    assert [row["member"] for row in found["members"]] == list(NAMES)
+    assert found["members"][0]["differs"] == 0.0  # the middle one of three, two of whom agree
+    assert found["by_people"]
+    assert {way["uses"] for way in found["ways"]} == {"these", "none", "other topics"}
+
+
+def test_without_labels_the_worth_is_an_upper_bound(judge, voted):
+    ran = judge("jury", voted, "--votes", "said")
+    assert ran.code == 0, ran.err
+    assert "labels of people for 0" in ran.out
+    assert "single" not in ran.out
+
+
+def test_combined_labels_can_be_compared_with_people(judge, voted):
+    out = ("--how", "dawid-skene", "--out", "combined.jsonl")
+    ran = judge("jury", voted, "--votes", "said", *out)
+    assert ran.code == 0, ran.err
+    agreed = judge("agree", voted, "combined.jsonl", "--json")
+    assert agreed.code == 0, agreed.err
+    assert agreed.rows[0]["n"] == 120
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ((), "no row has 'votes'"),
+        (("--votes", "said", "--how", "vote"), "--how and --out: wanted both"),
+        (("--votes", "said", "--how", "best", "--out", "x"), "--how best: wanted one of vote"),
+        (("--votes", "said", "--objective", "f2"), "unknown objective 'f2'"),
+        (("--votes", "said", "--family", "("), "--family (: no regular expression"),
+    ],
+)
+def test_what_cannot_be_is_refused(judge, voted, options, what):
+    ran = judge("jury", voted, *options)
+    assert (ran.code, what in ran.err) == (2, True), ran.err
+
+
+def test_the_page_names_every_setting_of_a_jury():
+    from nuggetjudge.programs.config.sections import JuryConfig, MemberConfig
+
+    text = PAGE.read_text(encoding="utf-8")
+    for name in (*JuryConfig.model_fields, "name", "replicates", "temperature"):
+        assert name in MemberConfig.model_fields or f"`{name}`" in text
+        assert f"`{name}`" in text

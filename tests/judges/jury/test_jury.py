@@ -1,0 +1,247 @@
+"""A jury of judges: what its members say is combined, and a vote that is not there is no vote."""
+
+import json
+
+import pytest
+from mock_server import MockServer, input_of
+
+import nuggetjudge as nj
+from nuggetjudge.backends import open_backend
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.errors import JudgeError
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.judges import (
+    AnswerabilityGrader,
+    EntailmentJudge,
+    Jury,
+    NuggetAssigner,
+    OwnJudge,
+    OwnJudgeDefinition,
+    RelevanceJudge,
+    SupportJudge,
+)
+from nuggetjudge.judges.fitted.correction import Correction
+from nuggetjudge.records.judgements import Reason
+
+ASKED = {"sentence": "Tides follow the moon.", "passage": "The moon makes the tides."}
+MODELS = ("a", "b", "c", "d")
+
+
+@pytest.fixture
+def says():
+    """What each model says of anything, by its name."""
+    return dict.fromkeys(MODELS, "full")
+
+
+@pytest.fixture
+def server(says):
+    def brain(body):
+        said = says[body["model"]]
+        if said == "refused":
+            return {"verdict": "of no scale"}
+        return said if isinstance(said, dict) else {"verdict": said}
+
+    with MockServer(brain=brain, model_names=MODELS) as up:
+        yield up
+
+
+@pytest.fixture
+def member(server):
+    def made(name, kind=SupportJudge, **options):
+        config = ModelConfig(
+            model=f"hosted_vllm/{name}", api_base=server.base_url, reasks=0, retries=0
+        )
+        return kind(backend=open_backend(config), **options)
+
+    return made
+
+
+@pytest.fixture
+def jury(member):
+    def made(*args, names="abc", **options):
+        return Jury({name: member(name) for name in names}, *args, **options)
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("how", "votes", "label"),
+    [
+        ("median", ("full", "none", "partial"), "partial"),
+        ("vote", ("full", "none", "full"), "full"),
+        ("mean", ("full", "none", "none"), "partial"),
+    ],
+)
+def test_the_labels_of_the_members_become_one(jury, says, how, votes, label):
+    says.update(zip("abc", votes, strict=True))
+    found = jury(how)(**ASKED)
+    assert found.label == label
+    assert found.votes == dict(zip("abc", votes, strict=True))
+    assert found.score == pytest.approx(
+        sum({"none": 0, "partial": 0.5, "full": 1}[v] for v in votes) / 3
+    )
+    assert found.spread == 2
+
+
+def test_a_member_that_fails_is_a_vote_that_is_not_there(jury, says):
+    says["b"] = "refused"
+    found = jury()(**ASKED)
+    assert (found.label, found.score) == ("full", 1.0)
+    assert found.votes == {"a": "full", "b": None, "c": "full"}
+
+
+def test_too_few_votes_are_no_judgement_and_say_who_failed(jury, says):
+    says.update(a="refused", b="refused")
+    with pytest.raises(JudgeError) as error:
+        jury()(**ASKED)
+    assert error.value.reason is Reason.QUORUM
+    assert "1 of 3 members judged, wanted 2; a: unparseable" in error.value.detail
+    assert jury(quorum=1)(**ASKED).label == "full"
+
+
+def test_a_limit_that_one_member_met_is_that_of_the_item(member):
+    from nuggetjudge.backends.budget import Budget
+
+    spent = member("b")
+    config = spent.backend.config
+    spent.backend = open_backend(config, budget=Budget(max_calls=0))
+    with pytest.raises(JudgeError) as error:
+        Jury({"a": member("a"), "b": spent, "c": member("c")})(**ASKED)
+    assert error.value.reason is Reason.BUDGET
+
+
+def test_a_tie_may_be_left_unjudged(jury, says):
+    says.update(a="none", b="full")
+    with pytest.raises(JudgeError) as error:
+        jury("vote", names="ab", ties="unjudged")(**ASKED)
+    assert error.value.reason is Reason.ABSTAINED
+    assert jury("vote", names="ab", ties="worst")(**ASKED).label == "none"
+
+
+def test_weights_count(jury, says):
+    says.update(a="none", b="full", c="full")
+    weights = {"a": 3.0, "b": 1.0, "c": 1.0}
+    found = jury("vote", weights=weights)(**ASKED)
+    assert (found.label, found.score) == ("none", pytest.approx(0.4))
+
+
+def test_the_adjudicator_sees_labels_and_counts_and_decides_where_they_differ(
+    jury, says, member, server
+):
+    says.update(a="none", b="none", c="full", d="full")
+    held = jury("vote", adjudicator=member("d"))
+    verdict, _ = run_sync(held.verdict(**ASKED))
+    assert (verdict.label, verdict.method) == ("full", "adjudicated")
+    assert verdict.votes == {"a": "none", "b": "none", "c": "full"}
+    [asked] = [input_of(r.body) for r in server.requests if r.body["model"] == "d"]
+    assert set(asked) == {"other_judges", "sentence", "passage"}
+    assert sorted(asked["other_judges"].splitlines()) == ["full: 1 of 3", "none: 2 of 3"]
+    server.clear()
+    says.update(a="full", b="full")
+    assert held(**ASKED).label == "full"
+    assert {r.body["model"] for r in server.requests} == set("abc")
+    says.update(a="none")
+    assert jury("vote", adjudicator=member("d"), spread=3)(**ASKED).label == "full"
+
+
+def test_a_failed_adjudicator_leaves_no_label(jury, says, member):
+    says.update(a="none", d="refused")
+    with pytest.raises(JudgeError) as error:
+        jury("vote", adjudicator=member("d"))(**ASKED)
+    assert error.value.reason is Reason.UNPARSEABLE
+    assert error.value.detail.startswith("adjudicator: ")
+
+
+def test_every_call_of_every_member_is_counted(jury):
+    found, calls = run_sync(jury().judged([ASKED]))
+    assert [call.model.partition(":")[0] for call in calls] == ["a", "b", "c"]
+    verdicts, total = run_sync(jury().verdicts([ASKED]))
+    assert verdicts == found
+    assert total.prompt_tokens == sum(call.prompt_tokens for call in calls)
+
+
+def test_a_fit_puts_its_cuts_on_the_mean(jury, says):
+    says.update(a="none", b="partial", c="partial")
+    held = jury()
+    held.correction = Correction(cuts=(0.2, 0.3))
+    verdict, _ = run_sync(held.verdict(**ASKED))
+    assert (verdict.label, verdict.score) == ("full", pytest.approx(1 / 3))
+    assert verdict.votes == {"a": "none", "b": "partial", "c": "partial"}
+
+
+def test_replicates_of_one_model_are_asked_each_by_itself(member, server):
+    judges = [member("a") for _ in range(3)]
+    for i, judge in enumerate(judges):
+        judge.replicate = i
+    held = Jury(judges)
+    assert list(held.members) == ["hosted_vllm/a", "hosted_vllm/a 2", "hosted_vllm/a 3"]
+    assert held(**ASKED).label == "full"
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "asked"),
+    [
+        (RelevanceJudge, {}, {"question": "why tides", "passage": "The moon makes the tides."}),
+        (AnswerabilityGrader, {}, {"question": "why tides", "context": "The moon does."}),
+        (EntailmentJudge, {}, {"key_point": "the moon", "response": "It is the moon."}),
+        (NuggetAssigner, {}, {"question": "why", "answer": "the moon", "nuggets": ["the moon"]}),
+        (EntailmentJudge, {"window": 2}, {"response": "the moon", "key_points": ["the moon", "x"]}),
+    ],
+)
+def test_every_judge_of_items_can_sit_on_a_jury(kind, options, asked):
+    one = kind(model="lexical", **options)
+    found = Jury([kind(model="lexical", **options) for _ in range(3)], "vote")(**asked)
+    alone = one(**asked)
+    said = found.verdicts if "verdicts" in found else [found.label]
+    wanted = next(alone[name] for name in ("verdicts", "grade", "verdict") if name in alone)
+    assert said == (list(map(str, wanted)) if isinstance(wanted, list) else [str(wanted)])
+
+
+def test_labels_without_an_order_are_voted_on(member, says):
+    definition = OwnJudgeDefinition(
+        name="tone", question="Which?", inputs={"text": "a text"}, labels=["one", "two"],
+        ordered=False,
+    )  # fmt: skip
+    says.update(a={"label": "one"}, b={"label": "two"}, c={"label": "two"})
+    members = [member(name, OwnJudge, definition=definition) for name in "abc"]
+    found = Jury(members, "vote")(text="any")
+    assert (found.label, found.score, found.spread) == ("two", None, 1)
+    with pytest.raises(ValueError, match="without an order can only be voted on"):
+        Jury(members, "median")
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"how": "most"}, "how one of vote, median, mean"),
+        ({"quorum": 4}, "quorum of 1 to 3"),
+        ({"weights": {"a": 1.0}}, "weights of a, b, c"),
+        ({"weights": {"a": 1.0, "b": 0.0, "c": 1.0}}, "weights above 0"),
+        ({"spread": 0}, "spread of 1"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(jury, options, what):
+    with pytest.raises(ValueError, match=what):
+        jury(**options)
+
+
+def test_judges_of_different_things_are_no_jury(member):
+    with pytest.raises(ValueError, match="name is 'relevance', of the others 'support'"):
+        Jury([member("a"), member("b", RelevanceJudge)])
+    with pytest.raises(ValueError, match="2 or more members"):
+        Jury([member("a")])
+
+
+def test_a_tie_in_a_window_would_lose_the_others(member):
+    judges = [member(name, NuggetAssigner) for name in "ab"]
+    with pytest.raises(ValueError, match="a tie on one of the 10 items"):
+        Jury(judges, "vote", ties="unjudged")
+
+
+def test_its_prompts_are_those_of_its_members(jury, member):
+    found = jury(adjudicator=member("d")).prompts()
+    assert sorted(found) == ["a.judge", "adjudicator.judge", "b.judge", "c.judge"]
+    assert found["a.judge"].prompt_hash() == found["b.judge"].prompt_hash()
+    assert found["a.judge"].prompt_hash() != found["adjudicator.judge"].prompt_hash()
+    json.dumps(nj.judges.Verdict("full", votes={"a": None}).as_row())
