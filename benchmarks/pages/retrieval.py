@@ -138,7 +138,7 @@ def pipelines(of: Collection, topic: str, bm25: Ranked, dense: Ranked) -> dict[s
 def parts_of(of: Collection, topic: str) -> list[str]:
     """The request as questions, by the decomposer that has no model."""
     found = QuestionDecomposer("lexical")(question=of.duc.queries[topic]["request"])
-    return [part.text for part in found.subquestions]
+    return list(found.subquestions)
 
 
 def lexical(

@@ -16,12 +16,11 @@ from ..config.sections import Config, JudgeConfig
 
 def fitted(judge: Judge, path: Path) -> Judge:
     """The judge as a judge file has it. Raises: InputError if the file does not fit it."""
-    assert isinstance(judge, ItemJudge)  # the config allows no other
     try:
         found = judge.fitted(read_judge_file(path))
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
-    correction = found.correction
+    correction = found.correction if isinstance(found, ItemJudge) else None
     if correction is not None and not set(correction.labels or ()) <= set(judge.scale):
         got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)
         raise InputError(f"{path}: it gives the labels {got}, a run wants {wanted}")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from ..reading.choosing import Choice, Where
 from ..reading.fields import Line, as_id, as_int
@@ -29,6 +30,8 @@ from .cells import (
     known_scale,
 )
 from .cuts import BINARY, cut_annotations, sides
+
+_SURE = ("score", "probabilities", "votes", "method")  # what a judge says beside its label
 
 # The ids that name an item, in the order of a cell's key, each with its other names.
 KEY_FIELDS: dict[str, tuple[str, ...]] = {
@@ -137,9 +140,9 @@ def labels_of_rows(
             said = cells.rationales.get(cell)
             cells.rationales[cell] = f"{said}\n{remark}" if said else remark
         if annotator is None:
-            lean = line.leaning()
-            sure = lean.get("score"), lean.get("probabilities")
-            cells.add(path, line.number, cell, label, *sure)
+            known = line.leaning()
+            sure: dict[str, Any] = {name: known[name] for name in _SURE if name in known}
+            cells.add(path, line.number, cell, label, **sure)
         elif annotator in annotations.setdefault(cell, {}):
             what = f"annotator {annotator!r} labels cell {' '.join(cell)} again, wanted once"
             line.error("duplicate_annotation", what)

@@ -1,5 +1,6 @@
 """A jury in a config: a run as of any judge, with a vote of each member in its rows."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -114,14 +115,14 @@ def test_a_finished_run_that_is_started_again_asks_nothing(config, server):
 
 
 def test_too_few_votes_are_unjudged_and_asked_again_of_who_gave_none(config, server, says):
-    says["b"] = says["c"] = lambda asked: {"verdict": "no label"}
+    replies = itertools.chain(["full"] * 2, itertools.repeat("no label"))
+    says["b"] = says["c"] = lambda asked: {"verdict": next(replies)}  # one each can be read
     result = nj.run(config())
     assert not result.is_complete
     (reason,) = {row["reason"] for row in rows(result.folder, "unjudged.jsonl")}
     assert reason == "quorum"
-    assert {row["label"] for row in rows(result.folder, "support.jsonl") if row["citation"]} == {
-        None
-    }
+    cited = [row for row in rows(result.folder, "support.jsonl") if row["citation"]]
+    assert sum(row["label"] is not None for row in cited) <= 2
     server.clear()
     says["b"] = says["c"] = lambda asked: {"verdict": "full"}
     assert nj.run(config()).is_complete
