@@ -253,13 +253,6 @@ class OwnJudge(ItemJudge):
 
         return score
 
-    async def decide(self, **inputs: str) -> dspy.Prediction:
-        """One call. Raises: ValueError for inputs that are not those of the definition."""
-        if inputs.keys() != set(self.inputs):
-            raise ValueError(f"wanted the inputs {_all(self.inputs)}, got {_all(inputs)}")
-        found, _ = await self.verdict(**inputs)
-        return self.prediction(found)
-
     def _twin(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         rule = self.definition.lexical
         assert rule is not None

@@ -9,7 +9,7 @@ import dspy
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from ...backends.adapter import as_data
+from ...backends.adapter import as_data, without
 from ...backends.errors import JudgeOutputError
 from ...backends.reply import ReplyFormat, keyed_by
 
@@ -42,11 +42,8 @@ def _check(signature: type[dspy.Signature], demo: Mapping[str, Any]) -> None:
         source = keyed_by(signature.output_fields[name])
         if source is not None and demo.get(source) is None:
             raise ValueError(f"{name} has the keys of {source}, which is missing")
-    shown = signature
-    for name in signature.output_fields:
-        if name not in told:
-            shown = shown.delete(name)
-    form, text = ReplyFormat(shown), as_data(told, default=to_jsonable_python)
+    given = without(signature, [name for name in signature.output_fields if name not in told])
+    form, text = ReplyFormat(given), as_data(told, default=to_jsonable_python)
     form.check(form.parse(text, None), demo, text)
 
 

@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin
 import dspy
 from pydantic.fields import FieldInfo
 
+from ...backends.adapter import without
 from .definition import ALIASES, TOOL_GRADE, TOOL_LIST, TOOL_LISTS, ReplyForm
 from .files import Instrument
 from .replies import Labels, ReplyReader
@@ -32,12 +33,7 @@ def only_output(
     if output is None and len(names) > 1:
         what = f"the reply has {', '.join(names)}, wanted form json without field"
         raise instrument.wrong("reply.form", what)
-    name = signature.__name__
-    for other in names:
-        if output is not None and other != output:
-            signature = signature.delete(other)
-    signature.__name__ = name  # DSPy calls a new one StringSignature
-    return signature
+    return without(signature, [other for other in names if output not in (None, other)])
 
 
 def kind_of_one(annotation: Any) -> Any:
