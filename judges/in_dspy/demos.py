@@ -35,15 +35,15 @@ def _check(signature: type[dspy.Signature], demo: Mapping[str, Any]) -> None:
     for name, field in signature.input_fields.items():
         if (value := demo.get(name)) is not None:
             _check_type(name, field.annotation, value)
-    told = {n: demo[n] for n in signature.output_fields if demo.get(n) is not None}
-    if not told:
+    reply = {n: demo[n] for n in signature.output_fields if demo.get(n) is not None}
+    if not reply:
         return
-    for name in told:
+    for name in reply:
         source = keyed_by(signature.output_fields[name])
         if source is not None and demo.get(source) is None:
             raise ValueError(f"{name} has the keys of {source}, which is missing")
-    given = without(signature, [name for name in signature.output_fields if name not in told])
-    form, text = ReplyFormat(given), as_data(told, default=to_jsonable_python)
+    given = without(signature, [name for name in signature.output_fields if name not in reply])
+    form, text = ReplyFormat(given), as_data(reply, default=to_jsonable_python)
     form.check(form.parse(text, None), demo, text)
 
 

@@ -90,13 +90,13 @@ def style_of(instrument: Instrument, name: str) -> ListStyle:
 def fixed_messages(instrument: Instrument, inputs: Iterable[str]) -> Iterator[dict[str, str]]:
     """The messages before the last, the same in all calls."""
     given = instrument.definition
-    told = [("system", "system", given.system)] if given.system else []
+    texts = [("system", "system", given.system)] if given.system else []
     for i, shown in enumerate(given.demonstrations):
-        told += [
+        texts += [
             (f"demonstrations.{i}.user", "user", shown.user),
             (f"demonstrations.{i}.assistant", "assistant", shown.assistant),
         ]
-    for at, role, text in told:
+    for at, role, text in texts:
         assert text is not None
         for name in inputs:
             if f"{{{name}}}" in text:

@@ -91,9 +91,9 @@ class InstrumentPrompt(Prompt):
         """
         if self._replies is None:
             return super().parse(text, inputs)
-        found, told = self._replies.read(text)
+        found, statements = self._replies.read(text)
         if inputs is not None:
-            if told and all(self._is_copy(words, inputs) for words in told):
+            if statements and all(self._is_copy(words, inputs) for words in statements):
                 detail = "the reply stands word for word in the judged text"
                 raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
             found = self._by_key(found, inputs, text)
