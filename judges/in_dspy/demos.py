@@ -34,7 +34,7 @@ def check_demos(
 def _check(signature: type[dspy.Signature], demo: Mapping[str, Any]) -> None:
     for name, field in signature.input_fields.items():
         if (value := demo.get(name)) is not None:
-            _check_type(name, field.annotation, value)
+            check_type(name, field.annotation, value)
     reply = {n: demo[n] for n in signature.output_fields if demo.get(n) is not None}
     if not reply:
         return
@@ -47,9 +47,10 @@ def _check(signature: type[dspy.Signature], demo: Mapping[str, Any]) -> None:
     form.check(form.parse(text, None), demo, text)
 
 
-def _check_type(name: str, kind: Any, value: Any) -> None:
+def check_type(name: str, kind: Any, value: Any, *, strict: bool | None = None) -> None:
+    """Raise ValueError, with the name and what is wrong within it, for a value of another type."""
     try:
-        TypeAdapter(kind).validate_python(value)
+        TypeAdapter(kind).validate_python(value, strict=strict)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, (name, *first["loc"])))
