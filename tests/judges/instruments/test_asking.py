@@ -104,16 +104,6 @@ def model():
         yield server, config
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(text, name="prompt.yaml"):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_every_judge_is_asked_in_the_words_of_a_file(name, model, written):
     make, text, reply, asked, (field, expected) = CASES[name]
