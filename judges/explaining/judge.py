@@ -146,8 +146,8 @@ class ExplainingJudge(Judge):
         return verdict
 
     def _quotes(self, name: str, item: Mapping[str, str]) -> list[str]:
-        places = spans(self.looked_for(name, item), item[name])
-        return [item[name][start:end] for start, end in places]
+        found = spans(self.looked_for(name, item), item[name])
+        return [item[name][start:end] for start, end in found]
 
     def _reason(self, item: Mapping[str, str]) -> str:
         name = next(iter(self.quotes), None)
