@@ -55,6 +55,23 @@ def without(signature: type[dspy.Signature], names: Container[str]) -> type[dspy
     return found
 
 
+def reworded(signature: type[dspy.Signature], instructions: str) -> type[dspy.Signature]:
+    """The signature with other instructions."""
+    return _named_as(signature, signature.with_instructions(instructions))
+
+
+def with_first(
+    signature: type[dspy.Signature], name: str, field: FieldInfo, kind: Any
+) -> type[dspy.Signature]:
+    """The signature with one field more, before the other inputs or outputs."""
+    return _named_as(signature, signature.prepend(name, field, kind))
+
+
+def _named_as(signature: type[dspy.Signature], made: type[dspy.Signature]) -> type[dspy.Signature]:
+    made.__name__ = signature.__name__  # DSPy calls the new one StringSignature
+    return made
+
+
 class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
     """Formats any judge signature; used by the compiled path and by DSPy itself alike."""
 

@@ -26,7 +26,7 @@ class Wire:
         hole = uuid.uuid4().hex
         body: dict[str, Any] = {
             "model": config.wire_name,
-            "messages": _told([*prompt.fixed, {"role": "user", "content": hole}], config),
+            "messages": _with_roles([*prompt.fixed, {"role": "user", "content": hole}], config),
         }
         for name in ("temperature", "top_p", "max_tokens", "seed"):
             if (value := getattr(config, name)) is not None:
@@ -64,7 +64,7 @@ class Wire:
         return digest.digest()[:20]
 
 
-def _told(messages: list[dict[str, str]], config: ModelConfig) -> list[dict[str, str]]:
+def _with_roles(messages: list[dict[str, str]], config: ModelConfig) -> list[dict[str, str]]:
     """The messages with the instructions where the endpoint takes them."""
     first, *others = messages
     if config.system_role == "system" or first["role"] != "system":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -77,12 +78,18 @@ def fitted_and_tested(
     Raises: InputError if the method cannot be fitted to these labels; JudgeError (budget) where
         a prompt method could score no new prompt on all of dev.
     """
-    method = settings.method
-    try:
+    with refusals_of(settings.method):
         splits = splits_of(judge, examples, settings)
-        if method in FIT_METHODS:
+        if settings.method in FIT_METHODS:
             return _Fitting(judge, examples, settings, splits).result()
         return _with_prompts(judge, examples, settings, splits, prompt_model, log)
+
+
+@contextmanager
+def refusals_of(method: str) -> Iterator[None]:
+    """Raises what a method cannot be fitted to as InputError, and a spent budget as it is."""
+    try:
+        yield
     except (ValueError, JudgeError, ModuleNotFoundError) as error:
         if isinstance(error, JudgeError) and error.reason is Reason.BUDGET:
             raise

@@ -1,4 +1,4 @@
-"""`judge doctor`: one real call, and what it says about a model's endpoint."""
+"""`judge doctor`: a few real calls, and what they say about a model's endpoint."""
 
 from __future__ import annotations
 

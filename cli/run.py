@@ -13,7 +13,7 @@ from ..programs.config.names import program_names
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
 from .stopping import GATE_FAILED, report_end, unless_stopped
-from .tables import cell, shown
+from .tables import aligned, cell, shown
 
 QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
@@ -174,11 +174,9 @@ def _quotes(folder: Path) -> str:
         return ""
     table = [["program", "run", "topic", "item", "label", "quoted words"]]
     for each in found:
-        names = (cell(name or "-") for name in each[:5])
+        names = (name or "-" for name in each[:5])
         table.append([*names, cell(each.evidence[0].quote, QUOTE_CHARS)])
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in table)
-    return "\n" + "".join(f"{line}\n" for line in lines)
+    return "\n" + aligned(table, are_words=True)
 
 
 def _first_reason(folder: Path) -> str:

@@ -193,12 +193,13 @@ def _money(cost: float | None) -> str:
     return "unknown" if cost is None else f"${cost:.4f}"
 
 
-def aligned(table: Sequence[Sequence[str]]) -> str:
+def aligned(table: Sequence[Sequence[str]], *, are_words: bool = False) -> str:
+    """Columns, the first flush left, the others flush right unless they are words."""
     table = [[cell(text) for text in row] for row in table]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = [
         "  ".join(
-            text.ljust(width) if i == 0 else text.rjust(width)
+            text.ljust(width) if are_words or i == 0 else text.rjust(width)
             for i, (text, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in table

@@ -9,6 +9,7 @@ from typing import Any, Self
 import dspy
 
 from ..backends import open_backend
+from ..backends.adapter import reworded
 from ..backends.config import ModelConfig
 from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
@@ -292,7 +293,5 @@ def _without_keys(module: dspy.Module) -> dspy.Module:
 
 def set_prompt(predict: dspy.Predict, prompt: FittedPrompt) -> None:
     """Give a predictor other instructions and worked examples."""
-    asked = predict.signature.with_instructions(prompt.instructions)
-    asked.__name__ = predict.signature.__name__  # DSPy calls the new one StringSignature
-    predict.signature = asked
+    predict.signature = reworded(predict.signature, prompt.instructions)
     predict.demos = [dict(demo) for demo in prompt.demos]

@@ -107,6 +107,15 @@ class ItemJudge(ExplainingJudge):
         found, provenance = await self.verdicts([inputs], topic_id)
         return judged(found[0]), provenance
 
+    async def decide(self, **inputs: str) -> dspy.Prediction:
+        """One call for one item. Raises: ValueError for other inputs than those of the judge."""
+        known = {name: inputs.pop(name) for name in type(self).optional if name in inputs}
+        if inputs.keys() != set(self.inputs):
+            wanted, got = (", ".join(names) or "none" for names in (self.inputs, inputs))
+            raise ValueError(f"wanted the inputs {wanted}, got {got}")
+        found, _ = await self.verdict(**inputs, **self.known(known))
+        return self.prediction(found)
+
     def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """What a call of the judge returns.
 

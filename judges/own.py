@@ -17,7 +17,6 @@ from pydantic import (
     BeforeValidator,
     Field,
     StrictBool,
-    ValidationError,
     WithJsonSchema,
     field_validator,
     model_validator,
@@ -27,7 +26,7 @@ from ..backends.prompt import Scorer
 from ..metrics.gains import SHARE
 from ..records.labels.label_rows import KEY_FIELDS
 from ..records.reading.problems import InputError
-from ..records.reading.yaml_text import NotYaml, line_of, plain_error, read_yaml, unfit_values
+from ..records.reading.yaml_files import checked, settings_of
 from ..records.rows import Label, Row
 from .items import ItemJudge
 from .lexical.overlap import weighted_overlap
@@ -253,13 +252,6 @@ class OwnJudge(ItemJudge):
 
         return score
 
-    async def decide(self, **inputs: str) -> dspy.Prediction:
-        """One call. Raises: ValueError for inputs that are not those of the definition."""
-        if inputs.keys() != set(self.inputs):
-            raise ValueError(f"wanted the inputs {_all(self.inputs)}, got {_all(inputs)}")
-        found, _ = await self.verdict(**inputs)
-        return self.prediction(found)
-
     def _twin(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         rule = self.definition.lexical
         assert rule is not None
@@ -273,24 +265,14 @@ def read_own_judge(path: Path) -> OwnJudgeDefinition:
     `yes`, `no`, `on` and `off` are words there; only `true` and `false` are truth values.
     """
     try:
-        data, lines = read_yaml(path.read_text(encoding="utf-8"), words=True)
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         known = ", ".join(item_judges())
         raise InputError(f"{path}: no such file; wanted {known} or a judge's YAML file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
-    except NotYaml as error:
-        raise InputError(f"{path}:{error.line}: {error}") from None
-    if not isinstance(data, dict):
-        raise InputError(f"{path}:1: wanted settings such as name: and question:")
-    wrong = list(unfit_values(data))
-    if not wrong:
-        try:
-            return OwnJudgeDefinition.model_validate(data)
-        except ValidationError as error:
-            wrong = [plain_error(found) for found in error.errors(include_url=False)]
-    complaints = [f"{path}:{line_of(at, lines)}: {'.'.join(at)}: {what}" for at, what in wrong]
-    raise InputError("\n".join(dict.fromkeys(complaints)))
+    data, lines = settings_of(path, text, "name: and question:")
+    return checked(OwnJudgeDefinition, data, path, lines)
 
 
 def _signature(definition: OwnJudgeDefinition) -> type[dspy.Signature]:

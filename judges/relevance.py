@@ -75,11 +75,3 @@ class RelevanceJudge(ItemJudge):
         reply = super().at_most(inputs, reply)
         values = {**reply.values, "grade": int(self.scale[-1])}
         return reply._replace(values=values, scores={"grade": 1.0})
-
-    async def decide(  # type: ignore[override]
-        self, *, question: str, passage: str, title: str = ""
-    ) -> dspy.Prediction:
-        """One call."""
-        known = self.known({"title": title})
-        found, _ = await self.verdict(question=question, passage=passage, **known)
-        return self.prediction(found)

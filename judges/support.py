@@ -67,11 +67,3 @@ class SupportJudge(ItemJudge):
             return {"verdict": weighted_overlap(inputs["sentence"], inputs["passage"], words)}
 
         return score
-
-    async def decide(  # type: ignore[override]
-        self, *, sentence: str, passage: str, title: str = ""
-    ) -> dspy.Prediction:
-        """One call."""
-        known = self.known({"title": title})
-        found, _ = await self.verdict(sentence=sentence, passage=passage, **known)
-        return self.prediction(found)

@@ -42,16 +42,9 @@ class Kind(NamedTuple):
         return getattr(importlib.import_module(module), name)
 
 
-def _ours(
-    home: str,
-    *,
-    is_windowed: bool = False,
-    labels_items: bool = False,
-    makes_lists: bool = False,
-    says_why: bool | None = None,
-) -> Kind:
-    says_why = labels_items if says_why is None else says_why
-    return Kind(f"{__package__}.{home}", is_windowed, labels_items, makes_lists, says_why)
+def _ours(home: str, **what: bool) -> Kind:
+    says_why = what.pop("says_why", what.get("labels_items", False))
+    return Kind(f"{__package__}.{home}", says_why=says_why, **what)
 
 
 BUILT_IN = {

@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin
 import dspy
 
 from ..backends import open_backend
+from ..backends.adapter import with_first
 from ..backends.config import ModelConfig
 from .items import ItemJudge
 
@@ -72,8 +73,7 @@ def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
         raise ValueError(f"{name!r} is a field of the {judge.name} judge")
     twin: ItemJudge = judge.deepcopy()
     predict = twin.question(judge.predictor)
-    predict.signature = signature.prepend(name, dspy.InputField(desc=desc), str)
-    predict.signature.__name__ = signature.__name__  # DSPy calls the new one StringSignature
+    predict.signature = with_first(signature, name, dspy.InputField(desc=desc), str)
     twin.inputs = (*judge.inputs, name)
     return twin
 

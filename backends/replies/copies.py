@@ -35,6 +35,12 @@ def is_copy(written: Written, values: Iterable[Any]) -> bool:
     return any(plain in _plain(text) or _holds(text, written, kept) for text in texts)
 
 
+def holds(words: str, values: Iterable[Any]) -> bool:
+    """Whether one of a question's texts holds these words, however they are written there."""
+    plain = _plain(words)
+    return any(plain in _plain(text) for text in _texts(values))
+
+
 def _may_hold(text: str, is_alone: bool) -> bool:
     # One character is found much faster than two.
     if "{" in text or "｛" in text or ("\\" in text and "\\u" in text):

@@ -13,14 +13,12 @@ over the pairs of all topics that gave no label, its mean over the draws.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +29,8 @@ from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
 from nuggetjudge.judges.lexical.answers import answer_overlap
 from nuggetjudge.judges.lexical.overlap import weighted_overlap, word_weights
 from nuggetjudge.metrics.agreement.pairs import agreement
+
+from ..study.sets import CRUX_REPORTS, TREC_NUGGETS, TREC_SUPPORT, JudgedSet, lines
 
 DRAWS = 50
 LABELLED = (10, 40)  # labels of each judged topic
@@ -165,34 +165,24 @@ def _kappa(truth: Sequence[int] | np.ndarray, judged: Sequence[bool] | np.ndarra
     return kappa
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+def _pairs(of: JudgedSet, *, first_only: bool = False) -> Callable[[Path], Iterator[Pair]]:
+    """Of a judged set, the first of a judge's inputs being looked for in another.
 
+    `first_only`: first citations, which alone have a weight.
+    """
 
-def _support(folder: Path, *, first_only: bool = False) -> Iterator[Pair]:
-    passages = {row["docid"]: row["text"] for row in _lines(folder / "passages.jsonl")}
-    for row in _lines(folder / "pairs.jsonl"):
-        wanted = row["citation_idx"] == 0 or not first_only
-        if wanted and row["condition"].startswith("from_scratch"):
-            yield Pair(row["topic_id"], row["sentence"], passages[row["docid"]], row["label"] == 2)
+    def pairs(folder: Path) -> Iterator[Pair]:
+        needed, held = _INPUTS[of.judge]
+        for item in of.read(folder):
+            if item.weight or not first_only:
+                label = item.label == of.questions[0].people
+                yield Pair(item.ids["topic_id"], item.inputs[needed], item.inputs[held], label)
 
-
-def _nuggets(folder: Path) -> Iterator[Pair]:
-    for row in _lines(folder / "nugget_assignments.jsonl"):
-        for nugget in row["nuggets"]:
-            label = nugget["assignment"] == "support"
-            yield Pair(row["qid"], nugget["text"], row["answer_text"], label)
-
-
-def _answerable(folder: Path) -> Iterator[Pair]:
-    reports = {row["report_id"]: row["text"] for row in _lines(folder / "reports.jsonl")}
-    for row in _lines(folder / "human_t1.jsonl"):
-        yield Pair(row["qid"], row["question"], reports[row["report_id"]], row["majority"] == 1)
+    return pairs
 
 
 def _attributable(folder: Path) -> Iterator[Pair]:
-    for row in _lines(folder / "claims.jsonl"):
+    for row in lines(folder / "claims.jsonl"):
         yield Pair(row["source"], row["claim"], "\n".join(row["references"]), row["label"] == 1)
 
 
@@ -204,16 +194,22 @@ def _words(needed: str, held: str) -> float:
     return lexical.recall(lexical.content_words(needed), lexical.content_words(held))
 
 
+# What is looked for, and where, by judge.
+_INPUTS = {
+    "support": ("sentence", "passage"),
+    "assigner": ("nugget", "answer"),
+    "answerability": ("question", "context"),
+}
 ROWS = (
-    Row("rag24_support from scratch", "full or not", _support, lexical.carried),
+    Row("rag24_support from scratch", "full or not", _pairs(TREC_SUPPORT), lexical.carried),
     Row(
         "rag24_support first citation",
         "full or not",
-        partial(_support, first_only=True),
+        _pairs(TREC_SUPPORT, first_only=True),
         lexical.carried,
     ),
-    Row("rag24_nuggets", "support or not", _nuggets, _words),
-    Row("crux_duc task 1", "answered by the report or not", _answerable, _answers),
+    Row("rag24_nuggets", "support or not", _pairs(TREC_NUGGETS), _words),
+    Row("crux_duc task 1", "answered by the report or not", _pairs(CRUX_REPORTS), _answers),
     Row("attributionbench by source", "attributable or not", _attributable, lexical.carried),
 )
 

@@ -148,7 +148,7 @@ def _run(study: Study) -> int:
         signal.signal(signal.SIGTERM, before)
     rows = study.rows()
     text = table.markdown(rows)
-    told = {
+    found = {
         "nuggetjudge": nuggetjudge.__version__,
         "models": study.models(),
         "chosen": {name: getattr(study.given, name) for name in ("limit", "sample", "seed")},
@@ -157,7 +157,7 @@ def _run(study: Study) -> int:
         "cost": parts.spent(study.parts, study.out),
         "parts": rows,
     }
-    _write(study.out / "study.json", json.dumps(told, indent=1) + "\n")
+    _write(study.out / "study.json", json.dumps(found, indent=1) + "\n")
     _write(study.out / "study.md", text)
     sys.stdout.write(shown(text))
     if State.STOPPED in study.states.values() or State.NOT_RUN in study.states.values():

@@ -129,12 +129,12 @@ def _trec_support(folder: Path) -> Iterator[Item]:
             )
 
 
-def _ikat(folder: Path, unit: str, held: str, *, by_name: bool = False) -> Iterator[Item]:
+def _ikat(folder: Path, unit: str, text: str, *, by_name: bool = False) -> Iterator[Item]:
     """`by_name`: only of runs that the data knows by their names, and does not infer."""
     for row in lines(folder / "pairs.jsonl"):
         if row["run_mapping"] == "by_name" or not by_name:
             ids = {"topic_id": row["turn_id"], "run_id": row["run_code"]}
-            inputs = {unit: row["nugget"], held: row["response"]}
+            inputs = {unit: row["nugget"], text: row["response"]}
             if unit == "nugget":
                 inputs["question"] = NO_QUESTION
             ids[f"{unit}_id"] = row["nugget_id"]
@@ -220,16 +220,16 @@ TREC_NUGGETS = JudgedSet(
     "V_strict", {"support": 1.0, "partial_support": 0.0, "not_support": 0.0},
 )  # fmt: skip
 IKAT_NUGGETS = JudgedSet(
-    "ikat24_nugget_match", "assigner", partial(_ikat, unit="nugget", held="answer"), BINARY,
+    "ikat24_nugget_match", "assigner", partial(_ikat, unit="nugget", text="answer"), BINARY,
     (Question("nugget: matched or not", "1", "support"),), "matched", settings={"grades": 2},
 )  # fmt: skip
 IKAT_POINTS = JudgedSet(
-    "ikat24_nugget_match", "entailment", partial(_ikat, unit="key_point", held="response"), BINARY,
+    "ikat24_nugget_match", "entailment", partial(_ikat, unit="key_point", text="response"), BINARY,
     (_KEY_POINT,), "stated",
 )  # fmt: skip
 IKAT_BY_NAME = JudgedSet(
     "ikat24_nugget_match by name", "entailment",
-    partial(_ikat, unit="key_point", held="response", by_name=True), BINARY,
+    partial(_ikat, unit="key_point", text="response", by_name=True), BINARY,
     (_KEY_POINT._replace(text="the same"),), "stated",
 )  # fmt: skip
 TREC_SUPPORT = JudgedSet(

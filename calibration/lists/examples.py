@@ -117,16 +117,17 @@ def read_list_examples(
 
 
 def _nuggets(path: Path, config: Config, problems: Problems) -> Iterator[ListExample]:
-    held = _collection(config, problems, nuggets=path)
+    collection = _collection(config, problems, nuggets=path)
     least = config.nuggets.min_grade
-    for topic_id, bank in (held.banks or {}).items():
-        ranking, grades = held.candidates.get(topic_id), held.qrels.get(topic_id, {})
+    for topic_id, bank in (collection.banks or {}).items():
+        ranking, grades = collection.candidates.get(topic_id), collection.qrels.get(topic_id, {})
         passages = [
-            held.passages[name].text
+            collection.passages[name].text
             for name in (ranking.passage_ids if ranking is not None else ())
-            if name in held.passages and (not held.qrels or grades.get(name, -1) >= least)
+            if name in collection.passages
+            and (not collection.qrels or grades.get(name, -1) >= least)
         ]
-        made_from = {"question": _question(held, topic_id, bank.query), "passages": passages}
+        made_from = {"question": _question(collection, topic_id, bank.query), "passages": passages}
         wanted = _distinct(nugget.text for nugget in bank.nuggets)
         yield ListExample({"topic_id": topic_id}, made_from, wanted)
 
@@ -140,11 +141,11 @@ def _questions(path: Path, config: Config, problems: Problems) -> Iterator[ListE
 
 
 def _key_points(path: Path, config: Config, problems: Problems) -> Iterator[ListExample]:
-    held = _collection(config, problems, keypoints=path)
-    for topic_id, points in (held.key_points or {}).items():
-        documents = [passage.text for passage in held.documents.get(topic_id, {}).values()]
+    collection = _collection(config, problems, keypoints=path)
+    for topic_id, points in (collection.key_points or {}).items():
+        documents = [passage.text for passage in collection.documents.get(topic_id, {}).values()]
         texts = [text for text in documents if text.strip()]
-        made_from = {"question": _question(held, topic_id, points.query), "documents": texts}
+        made_from = {"question": _question(collection, topic_id, points.query), "documents": texts}
         wanted = _distinct(point.text for point in points.key_points)
         spans = {point.text: point.spans for point in points.key_points if point.spans}
         yield ListExample({"topic_id": topic_id}, made_from, wanted, spans)
@@ -175,13 +176,13 @@ _READERS: dict[ListKind, tuple[_Reader, str]] = {  # and the setting under `data
 def _collection(config: Config, problems: Problems, **lists: Path) -> Collection:
     """Topics and texts, with the lists in the place of those that a run would be given."""
     others = {"nuggets": None, "keypoints": None, "runs": (), "retrieval": (), "ratings": ()}
-    held = load_collection(config.data.model_copy(update=others | lists))
-    problems.rows += held.problems.rows
-    return held
+    collection = load_collection(config.data.model_copy(update=others | lists))
+    problems.rows += collection.problems.rows
+    return collection
 
 
-def _question(held: Collection, topic_id: str, query: str) -> str:
-    topic = held.topics.get(topic_id)
+def _question(collection: Collection, topic_id: str, query: str) -> str:
+    topic = collection.topics.get(topic_id)
     return topic.question if topic is not None else query
 
 

@@ -13,10 +13,9 @@ from ...backends.loop import run_sync, task_group
 from ...judges.makers.lists import ListMaker
 from ...metrics.bootstrap import resampling
 from ...metrics.lists import ListScores, list_scores
-from ...records.judgements import Reason
 from ...records.reading.problems import InputError
 from ..described import described, judge_file
-from ..fitting import Calibration
+from ..fitting import Calibration, refusals_of
 from ..settings import PROMPT_METHODS, Settings
 from ..split import Split, check_unseen, split_topics
 from .examples import ListExample, ListExamples
@@ -43,13 +42,9 @@ def lists_fitted_and_tested(
     Raises: InputError if the method cannot be fitted to these lists; JudgeError (budget) where no
         new prompt could be scored on all of dev.
     """
-    try:
+    with refusals_of(settings.method):
         split = list_split(judge, examples, settings)
         return _fitted(judge, examples, settings, split, matcher, prompt_model, log)
-    except (ValueError, JudgeError, ModuleNotFoundError) as error:
-        if isinstance(error, JudgeError) and error.reason is Reason.BUDGET:
-            raise
-        raise InputError(f"{settings.method}: {error}") from None
 
 
 def list_split(judge: ListMaker, examples: ListExamples, settings: Settings) -> Split:

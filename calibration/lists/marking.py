@@ -75,20 +75,8 @@ class ListMarks(Marks):
         gain = 0.0 if scores is None else scores.f1.value or 0.0
         return gain if trace is None else float(gain > 0 and gain >= self._least)
 
-    def metric_with_feedback(
-        self,
-        example: dspy.Example,
-        found: dspy.Prediction,
-        trace: Any = None,
-        name: str | None = None,
-        name_trace: Any = None,
-    ) -> dspy.Prediction:
-        """See Marks. Raises: Stopped."""
-        score = self.metric(example, found)
-        return dspy.Prediction(score=score, feedback=self.feedback(example, found))
-
     def feedback(self, example: dspy.Example, found: dspy.Prediction) -> str:
-        """What the list lacks, and what it has that people did not want, in words."""
+        """See Marks: what the list lacks, and what it has that people did not want."""
         if "failure" in found:
             return f"No list was made ({found.failure})."
         inputs = _inputs(example)

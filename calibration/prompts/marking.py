@@ -46,6 +46,12 @@ class Marks(Protocol):
         name_trace: Any = None,
     ) -> dspy.Prediction:
         """The same with words, for optimisers that reflect; GEPA names the predictor."""
+        return dspy.Prediction(
+            score=self.metric(example, found), feedback=self.feedback(example, found)
+        )
+
+    def feedback(self, example: dspy.Example, found: dspy.Prediction) -> str:
+        """What was right and wrong in one call, in words."""
         ...
 
 
@@ -85,24 +91,12 @@ class ItemMarks(Marks):
         return sum(self._gains.of(given.get(n), label) for n, label in right.items()) / len(right)
 
     def metric(self, example: dspy.Example, found: dspy.Prediction, trace: Any = None) -> float:
-        """What DSPy maximises; with a trace, whether this may become a worked example."""
+        """See Marks."""
         right, given = self.right(example), self.labels(found)
         return self.gain(right, given) if trace is None else float(given == right)
 
-    def metric_with_feedback(
-        self,
-        example: dspy.Example,
-        found: dspy.Prediction,
-        trace: Any = None,
-        name: str | None = None,
-        name_trace: Any = None,
-    ) -> dspy.Prediction:
-        """The same with words, for optimisers that reflect; GEPA names the predictor."""
-        score = self.gain(self.right(example), self.labels(found))
-        return dspy.Prediction(score=score, feedback=self.feedback(example, found))
-
     def feedback(self, example: dspy.Example, found: dspy.Prediction) -> str:
-        """What was right and wrong in one call, and why people labelled it so, in words."""
+        """See Marks; and why people labelled it so."""
         if "failure" in found:
             return f"The reply was no judgement ({found.failure})."
         given, reasons = self.labels(found), by_number(example.get(RATIONALE, {}))

@@ -13,6 +13,7 @@ import dspy
 
 from ...backends.gateway import Gateway
 from ...backends.prompt import Prompt
+from ...judges.base import set_prompt
 from ...judges.fitted.files import FittedPrompt
 from ...judges.items import ItemJudge
 from ...judges.makers.lists import ListMaker
@@ -119,8 +120,7 @@ class Trials:
     def predict(self, prompt: FittedPrompt) -> dspy.Predict:
         """The judge's predictor with another prompt."""
         predict = self.student.judge.deepcopy()
-        predict.signature = predict.signature.with_instructions(prompt.instructions)
-        predict.demos = [dict(demo) for demo in prompt.demos]
+        set_prompt(predict, prompt)
         return predict
 
     def scored(self) -> list[Candidate]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import dspy
 
+from ...backends.adapter import with_first
 from ...backends.reply import KeyedBy, keyed_by
 
 REASONING = "reasoning"  # the field of a reply that holds the reason
@@ -43,13 +44,6 @@ def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
     return signature
 
 
-def without_fields(signature: Any, names: Collection[str]) -> Any:
-    """The signature without these fields of its reply."""
-    fields = signature.fields.items()
-    kept = {name: (field.annotation, field) for name, field in fields if name not in names}
-    return dspy.Signature(kept, signature.instructions, signature.__name__)
-
-
 def _shape(signature: Any, output: str, kind: Any) -> tuple[str, Any]:
     """How a field speaks of the items of a call, and its type: as the field of the labels does."""
     listed = keyed_by(signature.output_fields[output])
@@ -61,6 +55,4 @@ def _shape(signature: Any, output: str, kind: Any) -> tuple[str, Any]:
 def _prepended(signature: Any, name: str, desc: str, kind: Any) -> Any:
     if name in signature.fields:
         raise ValueError(f"it has a field {name!r}, which its reply needs for something else")
-    found = signature.prepend(name, dspy.OutputField(desc=desc), kind)
-    found.__name__ = signature.__name__  # DSPy calls the new one StringSignature
-    return found
+    return with_first(signature, name, dspy.OutputField(desc=desc), kind)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal, Self
 
+from ...backends.adapter import without
 from ...backends.gateway import Reply
 from ...records.judgements import Unjudged
 from ..base import Judge
 from ..lexical.grounds import reason, spans
 from ..verdicts import Verdict
-from .asking import REASONING, quote_field, with_quotes, with_reason, without_fields
+from .asking import REASONING, quote_field, with_quotes, with_reason
 from .reading import by_rule, looked_up, ungrounded
 
 
@@ -145,8 +146,8 @@ class ExplainingJudge(Judge):
         return verdict
 
     def _quotes(self, name: str, item: Mapping[str, str]) -> list[str]:
-        places = spans(self.looked_for(name, item), item[name])
-        return [item[name][start:end] for start, end in places]
+        found = spans(self.looked_for(name, item), item[name])
+        return [item[name][start:end] for start, end in found]
 
     def _reason(self, item: Mapping[str, str]) -> str:
         name = next(iter(self.quotes), None)
@@ -164,7 +165,7 @@ class ExplainingJudge(Judge):
         predict = getattr(self, self.predictor)
         if not wanted:
             if self.evidence:
-                predict.signature = without_fields(predict.signature, self.evidence)
+                predict.signature = without(predict.signature, self.evidence)
             self.evidence, self.quotes_by_rule = {}, False
             return
         self._check_quotes()
@@ -178,7 +179,7 @@ class ExplainingJudge(Judge):
         predict = getattr(self, self.predictor)
         if not wanted:
             if self.rationale is not None:
-                predict.signature = without_fields(predict.signature, (self.rationale,))
+                predict.signature = without(predict.signature, (self.rationale,))
             self.rationale, self.reasons_by_rule = None, False
             return
         self._check_quotes()

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import dspy
-from pydantic import TypeAdapter, ValidationError
 
 from ...backends.adapter import defaults
 from ...backends.errors import JudgeOutputError
 from ...records.reading.fields import Line, read_lines
 from ...records.reading.problems import InputError, Problems
 from ..base import Judge
+from ..in_dspy.demos import check_type
 
 ASKS = "predictor"  # names the question of a judge that asks several
 J = TypeVar("J", bound=Judge)
@@ -30,7 +30,7 @@ def with_demonstrations(judge: J, path: Path) -> J:
     Raises: InputError with every line that is no example of this judge, and for an empty file.
     """
     twin: J = judge.deepcopy()
-    predictors = dict(twin.named_predictors())
+    predictors = twin.questions()
     problems = Problems()
     found: dict[str, list[dict[str, Any]]] = {}
     for line in read_lines(path, problems):
@@ -74,21 +74,16 @@ def _predictor(
 
 def _checked(line: Line, judge: Judge, name: str, row: Mapping[str, Any]) -> dict[str, Any] | None:
     """Inputs and reply as the question has them; None, noted, if one does not fit."""
-    predict: dspy.Predict = getattr(judge, name)
-    inputs: dict[str, Any] = {}
-    for field, about in predict.signature.input_fields.items():
-        if field in row:
-            kind: TypeAdapter[Any] = TypeAdapter(about.annotation)
-            try:
-                inputs[field] = kind.validate_python(row[field], strict=True)
-            except ValidationError as error:
-                what = error.errors(include_url=False)[0]["msg"]
-                line.error("example", f"field {field!r}: {what}")
-                return None
-    reply = {field: row[field] for field in predict.signature.output_fields}
+    signature = judge.question(name).signature
+    inputs = {field: row[field] for field in signature.input_fields if field in row}
+    reply = {field: row[field] for field in signature.output_fields}
     try:
-        read = judge.prompt(name).parse(json.dumps(reply), inputs)
+        for field, value in inputs.items():
+            kind = signature.input_fields[field].annotation
+            check_type(f"field {field!r}", kind, value, strict=True)
+        return inputs | judge.prompt(name).parse(json.dumps(reply), inputs)
     except JudgeOutputError as error:
         line.error("example", f"its reply is none: {error.detail}")
-        return None
-    return {**inputs, **read}
+    except ValueError as error:
+        line.error("example", str(error))
+    return None

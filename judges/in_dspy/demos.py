@@ -9,7 +9,7 @@ import dspy
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from ...backends.adapter import as_data
+from ...backends.adapter import as_data, without
 from ...backends.errors import JudgeOutputError
 from ...backends.reply import ReplyFormat, keyed_by
 
@@ -34,25 +34,23 @@ def check_demos(
 def _check(signature: type[dspy.Signature], demo: Mapping[str, Any]) -> None:
     for name, field in signature.input_fields.items():
         if (value := demo.get(name)) is not None:
-            _check_type(name, field.annotation, value)
-    told = {n: demo[n] for n in signature.output_fields if demo.get(n) is not None}
-    if not told:
+            check_type(name, field.annotation, value)
+    reply = {n: demo[n] for n in signature.output_fields if demo.get(n) is not None}
+    if not reply:
         return
-    for name in told:
+    for name in reply:
         source = keyed_by(signature.output_fields[name])
         if source is not None and demo.get(source) is None:
             raise ValueError(f"{name} has the keys of {source}, which is missing")
-    shown = signature
-    for name in signature.output_fields:
-        if name not in told:
-            shown = shown.delete(name)
-    form, text = ReplyFormat(shown), as_data(told, default=to_jsonable_python)
+    given = without(signature, [name for name in signature.output_fields if name not in reply])
+    form, text = ReplyFormat(given), as_data(reply, default=to_jsonable_python)
     form.check(form.parse(text, None), demo, text)
 
 
-def _check_type(name: str, kind: Any, value: Any) -> None:
+def check_type(name: str, kind: Any, value: Any, *, strict: bool | None = None) -> None:
+    """Raise ValueError, with the name and what is wrong within it, for a value of another type."""
     try:
-        TypeAdapter(kind).validate_python(value)
+        TypeAdapter(kind).validate_python(value, strict=strict)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, (name, *first["loc"])))

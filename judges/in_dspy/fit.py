@@ -10,7 +10,7 @@ from ..fitted.files import JudgeFile
 
 
 class Fitted(Protocol):
-    """A judge that can be fitted."""
+    """A judge of items; what fits a judge that makes lists is its prompt alone."""
 
     def fit(self) -> JudgeFile | None: ...
     def take_fit(self, state: JudgeFile | None) -> None: ...

@@ -36,5 +36,9 @@ def _of_judge(judge: Any) -> Signature:
     asked = inspect.signature(judge.decide)
     if all(parameter.kind not in _OPEN for parameter in asked.parameters.values()):
         return asked
-    inputs = (Parameter(name, Parameter.KEYWORD_ONLY, annotation="str") for name in judge.inputs)
-    return asked.replace(parameters=list(inputs))
+    inputs = [_input(name, Parameter.empty) for name in judge.inputs]
+    return asked.replace(parameters=inputs + [_input(name, "") for name in type(judge).optional])
+
+
+def _input(name: str, default: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation="str")

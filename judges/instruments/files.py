@@ -6,22 +6,13 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from ...records.reading.problems import InputError
-from ...records.reading.yaml_text import (
-    Keys,
-    NotYaml,
-    line_of,
-    plain_error,
-    read_yaml,
-    unfit_values,
-)
+from ...records.reading.yaml_files import checked, settings_of
+from ...records.reading.yaml_text import Keys, line_of
 from .definition import Definition, ToolTemplate, defined_by_tool
 
-Model = TypeVar("Model", bound=BaseModel)
 _TOOL_KEYS = {"user": "prefix_user", "system": "system_message"}
 
 
@@ -72,12 +63,13 @@ def read_instrument(path: Path) -> Instrument:
     """
     text = _text_of(path)
     if path.suffix == ".txt":
-        return Instrument(path, _untold(path, text), _hash(text), path)
-    data, lines = _yaml(path, text)
+        return Instrument(path, _bare_template(path, text), _hash(text), path)
+    data, lines = settings_of(path, text, "user: and reply:")
+    data = _with_named_labels(data)
     if "prefix_user" in data:
-        tool = _checked(ToolTemplate, data, path, lines)
+        tool = checked(ToolTemplate, data, path, lines)
         return Instrument(path, defined_by_tool(tool), _hash(text), path, tool_lines=lines)
-    found = _checked(Definition, data, path, lines)
+    found = checked(Definition, data, path, lines)
     if found.template is None:
         return Instrument(path, found, _hash(text), lines=lines)
     inner = read_instrument(path.parent / found.template)
@@ -85,39 +77,16 @@ def read_instrument(path: Path) -> Instrument:
         what = f"{inner.path} is a prompt file itself, wanted a file of nuggetizer or UMBRELA"
         raise InputError(f"{path}:{line_of(('template',), lines)}: template: {what}")
     system = inner.definition.system if found.system is None else found.system
-    told = found.model_copy(update={"user": inner.definition.user, "system": system})
+    whole = found.model_copy(update={"user": inner.definition.user, "system": system})
     both = _hash(f"{text}\0{inner.sha256}")
-    return Instrument(path, told, both, inner.path, lines, inner.tool_lines)
+    return Instrument(path, whole, both, inner.path, lines, inner.tool_lines)
 
 
-def _untold(path: Path, text: str) -> Definition:
+def _bare_template(path: Path, text: str) -> Definition:
     """A template that is text alone, without white space around it, as umbrela reads it."""
     if not text.strip():
         raise InputError(f"{path}: the file is empty, wanted a template")
     return defined_by_tool(ToolTemplate(prefix_user=text.strip()))
-
-
-def _yaml(path: Path, text: str) -> tuple[dict[str, Any], Mapping[Keys, int]]:
-    try:
-        data, lines = read_yaml(text, words=True)
-    except NotYaml as error:
-        raise InputError(f"{path}:{error.line}: {error}") from None
-    if not isinstance(data, dict):
-        raise InputError(f"{path}:1: wanted settings such as user: and reply:")
-    return data, lines
-
-
-def _checked(
-    model: type[Model], data: dict[str, Any], path: Path, lines: Mapping[Keys, int]
-) -> Model:
-    wrong = list(unfit_values(_with_named_labels(data)))
-    if not wrong:
-        try:
-            return model.model_validate(data)
-        except ValidationError as error:
-            wrong = [plain_error(found) for found in error.errors(include_url=False)]
-    complaints = [f"{path}:{line_of(at, lines)}: {'.'.join(at)}: {what}" for at, what in wrong]
-    raise InputError("\n".join(dict.fromkeys(complaints)))
 
 
 def _with_named_labels(data: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin
 import dspy
 from pydantic.fields import FieldInfo
 
+from ...backends.adapter import without
 from .definition import ALIASES, TOOL_GRADE, TOOL_LIST, TOOL_LISTS, ReplyForm
 from .files import Instrument
 from .replies import Labels, ReplyReader
@@ -32,12 +33,7 @@ def only_output(
     if output is None and len(names) > 1:
         what = f"the reply has {', '.join(names)}, wanted form json without field"
         raise instrument.wrong("reply.form", what)
-    name = signature.__name__
-    for other in names:
-        if output is not None and other != output:
-            signature = signature.delete(other)
-    signature.__name__ = name  # DSPy calls a new one StringSignature
-    return signature
+    return without(signature, [other for other in names if output not in (None, other)])
 
 
 def kind_of_one(annotation: Any) -> Any:
@@ -94,13 +90,13 @@ def style_of(instrument: Instrument, name: str) -> ListStyle:
 def fixed_messages(instrument: Instrument, inputs: Iterable[str]) -> Iterator[dict[str, str]]:
     """The messages before the last, the same in all calls."""
     given = instrument.definition
-    told = [("system", "system", given.system)] if given.system else []
+    texts = [("system", "system", given.system)] if given.system else []
     for i, shown in enumerate(given.demonstrations):
-        told += [
+        texts += [
             (f"demonstrations.{i}.user", "user", shown.user),
             (f"demonstrations.{i}.assistant", "assistant", shown.assistant),
         ]
-    for at, role, text in told:
+    for at, role, text in texts:
         assert text is not None
         for name in inputs:
             if f"{{{name}}}" in text:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import dspy
 
+from ...backends.adapter import reworded
 from ...backends.gateway import Reply
 from ...backends.prompt import Prompt, Scorer, Twin
 from ...records.judgements import Provenance
@@ -39,9 +40,7 @@ class OwnWords:
             raise ValueError("the instructions are blank")
         twin, name = self._to_be_reworded(question)
         predict: dspy.Predict = twin.question(name)  # type: ignore[attr-defined]  # of Judge
-        asked = predict.signature.with_instructions(text.strip())
-        asked.__name__ = predict.signature.__name__  # DSPy calls the new one StringSignature
-        predict.signature = asked
+        predict.signature = reworded(predict.signature, text.strip())
         twin.own_words = twin.own_words or "instructions"
         return twin
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import dspy
@@ -12,6 +13,8 @@ from pydantic import ValidationError
 
 from ...backends.errors import JudgeOutputError
 from ...backends.prompt import Prompt, Scorer, Twin
+from ...backends.replies.copies import holds, is_copy
+from ...backends.replies.objects import Written
 from ...backends.reply import ReplyFormat
 from ...records.judgements import Reason
 from .files import Instrument
@@ -88,9 +91,9 @@ class InstrumentPrompt(Prompt):
         """
         if self._replies is None:
             return super().parse(text, inputs)
-        found, told = self._replies.read(text)
+        found, statements = self._replies.read(text)
         if inputs is not None:
-            if told and all(_stands_in(words, inputs.values()) for words in told):
+            if statements and all(self._is_copy(words, inputs) for words in statements):
                 detail = "the reply stands word for word in the judged text"
                 raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
             found = self._by_key(found, inputs, text)
@@ -122,6 +125,11 @@ class InstrumentPrompt(Prompt):
             return as_text(inputs.get(name), self._styles[name])
         return str(len(inputs[name.removeprefix(COUNT)]))
 
+    def _is_copy(self, words: str, inputs: Mapping[str, Any]) -> bool:
+        if self._form.form == "json":
+            return is_copy(Written(words, json.loads(words), is_alone=True), inputs.values())
+        return holds(words, inputs.values())
+
     def _by_key(self, found: Any, inputs: Mapping[str, Any], text: str) -> Any:
         """What was said of the things asked about, by their keys."""
         if (source := self._keyed.get(self._output)) is None:
@@ -148,17 +156,3 @@ def _typed(found: Any, kind: Any) -> Any:
     if isinstance(found, dict):
         return {key: int(label) for key, label in found.items()}
     return [int(label) for label in found] if isinstance(found, list) else int(found)
-
-
-def _stands_in(words: str, values: Iterable[Any]) -> bool:
-    """Whether one of the texts of a question holds the words, white space and case aside."""
-    bare = "".join(words.split()).casefold()
-    return any(bare in "".join(text.split()).casefold() for text in _texts(values))
-
-
-def _texts(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list | tuple | Mapping):
-            yield from _texts(value.values() if isinstance(value, Mapping) else value)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...backends.errors import JudgeOutputError
+from ...backends.replies.objects import after_thoughts
 from ...records.judgements import Reason
 from .definition import ReplyForm
 
@@ -93,7 +94,7 @@ class ReplyReader:
 
         Raises: JudgeOutputError, incomplete for a missing field, else unparseable.
         """
-        body = text.rpartition("</think>")[2].strip()
+        body = after_thoughts(text)
         if (fenced := _FENCED.fullmatch(body)) is not None:
             body = fenced[1].strip()
         try:

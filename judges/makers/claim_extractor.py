@@ -13,7 +13,7 @@ from ...records.judgements import Provenance
 from ..lexical import keypoints as lexical_keypoints
 from ..lexical.filling import filled
 from ..lexical.segments import sentences
-from .lists import ListMaker
+from .lists import Inputs, ListMaker, Spans
 
 
 class ExtractClaims(dspy.Signature):  # type: ignore[misc]
@@ -58,12 +58,7 @@ class ClaimExtractor(ListMaker):
         """See ListMaker."""
         return (await self.extract(answer))[0]
 
-    def example(
-        self,
-        inputs: Mapping[str, Any],
-        texts: Sequence[str],
-        spans: Mapping[str, Sequence[str]],
-    ) -> dict[str, Any]:
+    def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
         """See ListMaker."""
         return {"answer": inputs["answer"], "claims": list(texts)}
 

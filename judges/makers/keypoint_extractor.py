@@ -19,7 +19,7 @@ from ..lexical.entailment import judge_point
 from ..lexical.filling import filled
 from ..lexical.quotes import find_quote
 from ..lexical.segments import n_words, segments
-from .lists import ListMaker
+from .lists import Inputs, ListMaker, Spans
 
 ROUNDS = 2  # calls about one window, at most
 POINTS, SPAN_CHARS = 8, 100  # of a window and of each, as a dry run assumes
@@ -123,12 +123,7 @@ class KeyPointExtractor(ListMaker):
         points = [point for found, _ in read for point in found if point.spans]
         return list(dict.fromkeys(point.text for point in points))
 
-    def example(
-        self,
-        inputs: Mapping[str, Any],
-        texts: Sequence[str],
-        spans: Mapping[str, Sequence[str]],
-    ) -> dict[str, Any]:
+    def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
         """See ListMaker: the window that states most of the points, with those.
 
         A point is stated where one of its spans stands; where it has none, in the sentence that

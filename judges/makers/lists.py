@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Literal
 from ..base import Judge
 
 ListKind = Literal["nuggets", "questions", "key_points", "claims"]
+Inputs = Mapping[str, Any]
+Spans = Mapping[str, Sequence[str]]
 
 
 class ListMaker(Judge):
@@ -28,12 +30,7 @@ class ListMaker(Judge):
         """The texts of the list, by as many calls as it takes. Raises: JudgeError."""
         raise TypeError(f"{type(self).__name__} must define made()")
 
-    def example(
-        self,
-        inputs: Mapping[str, Any],
-        texts: Sequence[str],
-        spans: Mapping[str, Sequence[str]],
-    ) -> dict[str, Any]:
+    def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
         """One call whose right reply is a list of people, ready for JSON: a worked example.
 
         Args:

@@ -12,7 +12,7 @@ from ...backends.prompt import Twin
 from ...records.judgements import Provenance
 from ..lexical import nuggets_and_citations as lexical
 from ..lexical.filling import filled
-from .lists import ListMaker
+from .lists import Inputs, ListMaker, Spans
 
 WINDOW = 10  # passages in one call
 MOST_NUGGETS = 30  # length of the list while it grows; both arXiv:2411.09607
@@ -71,12 +71,7 @@ class Nuggetizer(ListMaker):
         """See ListMaker."""
         return (await self.create(question, passages))[0]
 
-    def example(
-        self,
-        inputs: Mapping[str, Any],
-        texts: Sequence[str],
-        spans: Mapping[str, Sequence[str]],
-    ) -> dict[str, Any]:
+    def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
         """See ListMaker: all passages in one call, since all of them stand behind the list."""
         return {
             "question": inputs["question"],

@@ -13,7 +13,7 @@ from ...backends.prompt import Twin
 from ...records.judgements import Provenance, Reason
 from ..lexical import writing as lexical_writing
 from ..lexical.filling import filled
-from .lists import ListMaker
+from .lists import Inputs, ListMaker, Spans
 
 QUESTIONS = 15  # of one report; arXiv:2506.20051 has 15 for DUC'04 and 10 for Multi-News
 ROUNDS = 3  # most calls about one report
@@ -71,12 +71,7 @@ class SubQuestionGenerator(ListMaker):
         """See ListMaker."""
         return (await self.generate(report, n))[0]
 
-    def example(
-        self,
-        inputs: Mapping[str, Any],
-        texts: Sequence[str],
-        spans: Mapping[str, Sequence[str]],
-    ) -> dict[str, Any]:
+    def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
         """See ListMaker: all questions at once, as many as are wanted."""
         questions = list(texts)
         asked = {"report": inputs["report"], "known": [], "wanted": len(questions)}

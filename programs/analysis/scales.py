@@ -24,16 +24,16 @@ def check_scales(truth: LabelFile, other: LabelFile, human: Path, judged: Path) 
         not (0, 1) against how well (0 to 5).
     """
     scales = {human: truth.scale, judged: other.scale}
-    told = " and ".join(f"{path} has {_named(scale)}" for path, scale in scales.items())
+    both = " and ".join(f"{path} has {_named(scale)}" for path, scale in scales.items())
     if not set(truth.scale) & set(other.scale):
-        raise InputError(f"{told}: no label in common; {_CUT}")
+        raise InputError(f"{both}: no label in common; {_CUT}")
     if truth.kind == "ratings" and truth.scale != other.scale:
         graded = max(truth.scale, other.scale, key=len)
         if ANSWERED_OR_NOT in scales.values():
             how = f"such as --cut {'1,3' if graded == other.scale else '3,1'}"
-            raise InputError(f"{told}: answered or not, and how well; {_CUT}, {how}")
+            raise InputError(f"{both}: answered or not, and how well; {_CUT}, {how}")
     if set(truth.scale) != set(other.scale):
-        return f"{told}: figures are over all of these labels; if they are two scales, {_CUT}"
+        return f"{both}: figures are over all of these labels; if they are two scales, {_CUT}"
     for file, path, more, graded_path in (
         (truth, human, other, judged),
         (other, judged, truth, human),

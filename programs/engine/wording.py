@@ -21,14 +21,14 @@ def window_of(name: JudgeName, config: Config) -> int | None:
     if path is None:
         return given
     instrument = read_instrument(path)
-    told, kind = instrument.definition.window, kind_of(name)
-    if told is None:
+    of_file, kind = instrument.definition.window, kind_of(name)
+    if of_file is None:
         return given
-    if given not in (None, told):
-        raise instrument.wrong("window", f"{told}, and judges.{name}.window is {given}")
+    if given not in (None, of_file):
+        raise instrument.wrong("window", f"{of_file}, and judges.{name}.window is {given}")
     if kind is not None and not kind.is_windowed:
         raise instrument.wrong("window", f"the {name} judge takes one thing at a time")
-    return told
+    return of_file
 
 
 def in_own_words(judge: Judge, name: JudgeName, config: Config) -> tuple[Judge, dict[str, Any]]:

@@ -1,10 +1,13 @@
 """Judges of items: how many go into a call, and which inputs they share."""
 
 import asyncio
+import inspect
+from collections.abc import Mapping
 
+import dspy
 import pytest
 
-from nuggetjudge.judges import NuggetAssigner, SupportJudge
+from nuggetjudge.judges import ItemJudge, NuggetAssigner, SupportJudge
 
 FACTS = ["Tides turn turbines.", "Silt wears them down.", "Kelp bends."]
 ANSWER = "Tides turn turbines."
@@ -28,6 +31,44 @@ def test_a_judge_of_one_item_a_call_refuses_two():
     pair = {"sentence": ANSWER, "passage": ANSWER}
     with pytest.raises(ValueError, match="wanted 1 to 1 items in a call, got 2"):
         asyncio.run(SupportJudge(model="lexical").verdicts([pair, pair]))
+
+
+class IsShort(ItemJudge):
+    """As docs/extending.md has them: without a decide() of its own."""
+
+    name, kind, key = "short", "other", ("topic_id",)
+    inputs, optional, scale = ("question", "answer"), ("title",), ("no", "yes")
+    gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
+    predictor, output = "judge", "verdict"
+
+    def __init__(self, *args, listed=None, **options):
+        super().__init__(*args, **options)
+        said = "question, answer -> verdict: Literal['no', 'yes']"
+        if listed is not None:
+            self.listed, self.window = listed, 2
+            said = "question, answers: dict[str, str] -> verdict: dict[str, str]"
+        self.seen = []
+        title = dspy.InputField(desc="of the page", default="")
+        self.judge = dspy.Predict(dspy.Signature(said).prepend("title", title, str))
+        self.twins = {"judge": self.rule}
+
+    def rule(self, asked):
+        self.seen.append(sorted(asked))
+        return {"verdict": "yes" if self.listed is None else {"1": "yes"}}
+
+
+@pytest.mark.parametrize("listed", [None, "answer"])
+def test_a_judge_of_another_package_is_called_by_its_inputs(listed):
+    judge = IsShort("lexical", listed=listed)
+    assert judge(question="why", answer=ANSWER).label == "yes"
+    judge(question="why", answer=ANSWER, title="Tides")
+    judge(question="why", answer=ANSWER, title=" ")
+    answer = "answer" if listed is None else "answers"
+    plain = [answer, "question"]
+    assert judge.seen == [plain, [*plain, "title"], plain]
+    assert list(inspect.signature(judge).parameters) == ["question", "answer", "title"]
+    with pytest.raises(ValueError, match="wanted the inputs question, answer, got question, text"):
+        judge(question="why", text=ANSWER)
 
 
 def test_any_number_of_items_is_judged_window_by_window_in_order():

@@ -37,16 +37,6 @@ ASKED = {
 }
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(text, name="prompt.yaml"):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize(
     ("style", "expected"),
     [

@@ -30,6 +30,7 @@ def said(reading, text):
         ('```python\n["support"]\n```', ["support"]),
         ("```\n['partial support']\n```\n", ["partial_support"]),
         ('<think>["support"]? No.</think>\n["not_support"]', ["not_support"]),
+        ('<reasoning>["support"]?</reasoning>["not_support"]', ["not_support"]),
         ('Labels: ["support"]', "unparseable"),
         ('["support"] ["not_support"]', "unparseable"),
         ('["support" "not_support"]', "unparseable"),
@@ -91,6 +92,7 @@ GRADES = {str(i): str(i) for i in range(4)}
         ("semifinal score: 3", "unparseable"),
         ("3", "unparseable"),
         ("the final score", "unparseable"),
+        ("<think>The reply may end in\nfinal score: 3", "unparseable"),
     ],
 )
 def test_a_label_stands_after_its_marker_and_all_markers_must_agree(text, expected):
