@@ -59,6 +59,7 @@ def test_the_votes_of_all_are_no_better_than_one_judge_chosen_on_other_topics(ba
     assert all(way.n + way.n_unlabelled == 2762 for way in found.values())
 
 
+@pytest.mark.slow
 def test_ten_labels_a_topic_bring_more_than_any_panel(ballots):
     few = [j for j, row in enumerate(members_of(ballots, "quadratic")) if row.value >= 0.49]
     members = tuple(ballots.members[j] for j in few)
