@@ -48,6 +48,8 @@ class ReplyFormat:
         self._keyed = {
             name: source for name, f in self._outputs.items() if (source := keyed_by(f)) is not None
         }
+        labels = [name for name, f in self._outputs.items() if not _is_free_text(f.annotation)]
+        self._deciding = frozenset(labels or self._outputs)
         fields: dict[str, Any] = {name: _annotated(field) for name, field in self._outputs.items()}
         self._reader: TypeAdapter[dict[str, Any]] = TypeAdapter(
             TypedDict(self.name, fields)  # type: ignore[operator]
@@ -84,6 +86,7 @@ class ReplyFormat:
         and labels that differ from the wanted ones in case, spaces, hyphens, quotation marks and a
         full stop only. With `inputs`, maps must have exactly the asked keys, and the object must
         not stand in one of their texts: it would be the judged text's own as well as the model's.
+        The reasons and quotes beside its labels do not make it another.
 
         Raises: JudgeOutputError with reason incomplete (a field or key is missing) or
             unparseable (everything else).
@@ -142,7 +145,7 @@ class ReplyFormat:
         if written is None:
             body = orjson.dumps(dict(row), default=str).decode()
             written = Written(body, orjson.loads(body), is_alone=False)
-        if is_copy(written, inputs.values()):
+        if is_copy(written, inputs.values(), self._deciding):
             detail = "the reply stands word for word in the judged text"
             # Asked again, a model that meant it could only give another label.
             raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
@@ -182,6 +185,15 @@ def _strict(kind: Any) -> Any:
     if (origin := get_origin(kind)) in (list, dict):
         return origin[parts]
     return typing.Union[parts] if origin in (types.UnionType, typing.Union) else kind  # noqa: UP007
+
+
+def _is_free_text(kind: Any) -> bool:
+    """Whether a field holds texts alone: why, and not which label."""
+    if (origin := get_origin(kind)) in (list, dict):
+        return _is_free_text(get_args(kind)[-1])
+    if origin in (types.UnionType, typing.Union):
+        return all(_is_free_text(part) for part in get_args(kind))
+    return kind in (str, type(None))
 
 
 def _annotated(field: FieldInfo) -> Any:

@@ -169,7 +169,11 @@ def _judges_text(found: dict[str, Any], flips: Path | None) -> str:
     for row in found["flips"][:SHOWN_FLIPS]:
         lines += [
             "",
-            *(f"  {name}: {cell(str(value), _FLIP_CHARS)}" for name, value in row.items()),
+            *(
+                f"  {name}: {cell(str(value), _FLIP_CHARS)}"
+                for name, value in row.items()
+                if value is not None
+            ),
         ]
     if found["n_flips"] > SHOWN_FLIPS:
         where = f"all in {flips}" if flips else "--flips FILE writes all"

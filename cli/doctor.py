@@ -9,7 +9,7 @@ import typer
 
 from .flags import Given, settings
 from .options import AsJson
-from .stopping import INCOMPLETE
+from .stopping import INCOMPLETE, INPUT
 from .tables import shown, write_objects
 
 
@@ -36,5 +36,7 @@ def doctor(
     else:
         for report in reports:
             sys.stdout.write(shown(report.as_text()))
+    if any(report.unusable for report in reports):
+        raise typer.Exit(INPUT)
     if not all(report.is_ready for report in reports):
         raise typer.Exit(INCOMPLETE)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..backends import open_backend
 from ..backends.config import ModelConfig
-from ..backends.errors import EndpointRefused, EndpointUnusable, JudgeError
+from ..backends.errors import EndpointFailed, EndpointRefused, EndpointUnusable, JudgeError
 from ..backends.loop import run_sync
 from ..judges import SupportJudge, Verdict
 from ..judges.labels import CitationSupport
@@ -26,12 +26,16 @@ PASSAGE = "After nine years of work the bridge was opened to traffic in March 19
 
 @dataclass
 class Report:
-    """What was found. `settings` of the model's entry would make it usable."""
+    """What was found. `settings` of the model's entry would make it usable.
+
+    `unusable`: it gave no reply, whatever the settings.
+    """
 
     alias: str
     model: str
     endpoint: str
     answers: bool = False
+    unusable: bool = False
     label: str | None = None
     schema: str = ""
     logprobs: bool | None = None  # None: the config does not ask for them
@@ -99,6 +103,7 @@ def examine(alias: str, model: ModelConfig) -> Report:
     try:
         changes = _settings_taken(model, report)
     except JudgeError as error:
+        report.unusable = isinstance(error, EndpointFailed)
         report.trouble.append(str(error))
         return report
     report.schema = changes.get("reply_schema", model.reply_schema)

@@ -22,7 +22,7 @@ from .engine.manifest import (
     is_finished,
     manifest_of,
 )
-from .engine.panel import Panel, budget_of
+from .engine.panel import Panel, budget_of, check_judges
 from .engine.rehearsal import rehearse
 from .engine.results import Results
 from .engine.session import Session, run_session
@@ -89,8 +89,11 @@ def judge_collection(config: Config, *, quiet: bool = True, panel: Panel | None 
         panel: judges that are open already; None: those of the config.
     """
     programs = programs_of(config)
+    judges = [name for program in programs for name in program.judges_of(config)]
     budget = budget_of(config)
     if is_closed_loop(config):
+        if panel is None:
+            check_judges(config, judges)
         load_data(config)  # raises what is wrong with the files before anything is spent
         check_folder(config, program_files())
         config = closed_loop(config, budget, quiet=quiet, panel=panel)
@@ -101,7 +104,6 @@ def judge_collection(config: Config, *, quiet: bool = True, panel: Panel | None 
     check_folder(config, program_files())
     # A finished run that is started again asks for what is missing; a killed one goes on.
     retry = is_finished(config.run.out, fingerprint_of(config, inputs))
-    judges = [name for program in programs for name in program.judges_of(config)]
 
     async def judge(session: Session) -> None:
         await _judge(session, programs, inputs, collection)

@@ -6,7 +6,7 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from .objects import Written
@@ -20,19 +20,24 @@ _AS_JSON = str.maketrans(dict.fromkeys("'“”„‘’", '"'))
 _DECODER = json.JSONDecoder(strict=False)
 
 
-def is_copy(written: Written, values: Iterable[Any]) -> bool:
+def is_copy(written: Written, values: Iterable[Any], deciding: Set[str] | None = None) -> bool:
     """Whether one of a question's texts holds the object of a reply.
 
     In other white space, quotation marks, case or escapes, or with its keys in another order, it
     is the same; without its braces too, where the reply holds more than the object.
+
+    Args:
+        deciding: the fields of the reply that decide, such as its labels: an object of its fields
+            that says the same in these is a copy, whatever it says in the others. None: all.
     """
     texts = [text for text in _texts(values) if _may_hold(text, written.is_alone)]
     if not texts:  # as good as always
         return False
-    plain, kept = _plain(written.body), _kept(written.row)
+    plain, said = _plain(written.body), _kept(written.row)
+    asked = said.keys() if deciding is None else {*map(_plain, deciding)}
     if not written.is_alone:
         plain = plain.strip("{}")
-    return any(plain in _plain(text) or _holds(text, written, kept) for text in texts)
+    return any(plain in _plain(text) or _holds(text, written, said, asked) for text in texts)
 
 
 def holds(words: str, values: Iterable[Any]) -> bool:
@@ -48,8 +53,9 @@ def _may_hold(text: str, is_alone: bool) -> bool:
     return ("&" in text and "&#" in text) or (not is_alone and (":" in text or "：" in text))
 
 
-def _holds(text: str, written: Written, kept: Any) -> bool:
-    """Whether an object of the text says the same."""
+def _holds(text: str, written: Written, said: Mapping[str, Any], asked: Set[str]) -> bool:
+    """Whether an object of the text says the same in what is asked, and has no other fields."""
+    wanted = {key: said[key] for key in said if key in asked}
     longest = 12 * len(written.body) + 200  # escapes take six characters, white space is gone
     for read in (_unescaped(text).translate(_AS_JSON), text):
         dense = "".join(read.split())
@@ -59,15 +65,16 @@ def _holds(text: str, written: Written, kept: Any) -> bool:
                 row, _ = _DECODER.raw_decode(dense[at : at + longest])
             except (ValueError, RecursionError):
                 continue
-            if _kept(row) == kept:
+            kept = _kept(row)
+            if kept.keys() <= said.keys() and wanted == {k: kept[k] for k in kept if k in asked}:
                 return True
     return False
 
 
 def _kept(value: Any) -> Any:
-    """A value as it is compared: keys in order, texts in plain form."""
+    """A value as it is compared: keys and texts in plain form."""
     if isinstance(value, dict):
-        return sorted((_plain(key), repr(_kept(part))) for key, part in value.items())
+        return {_plain(key): _kept(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_kept(part) for part in value]
     return _plain(str(value))

@@ -17,6 +17,7 @@ from nuggetjudge.programs.config.sections import Config, DataConfig, ItemsConfig
 
 from .sets import Item, JudgedSet
 
+QUOTE_ANYWAY = ("entailment",)  # asked for a quote by its plain prompt
 _LISTED = ("nugget_id", "key_point_id", "question_id")  # of what judges take a window of
 
 
@@ -135,7 +136,7 @@ def parts_of(
 ) -> tuple[list[Part], list[str]]:
     """The parts of a set, and which variants it has not, with why.
 
-    A window that the judge has anyway is no variant.
+    What the judge has or does anyway, a window or quotes, is no variant.
     """
     found: list[Part] = []
     not_had: list[str] = []
@@ -143,6 +144,8 @@ def parts_of(
     for variant in variants:
         window = variant.settings.get("window")
         if window is not None and (default is None or window == default):
+            continue
+        if variant.settings.get("evidence") and of.judge in QUOTE_ANYWAY:
             continue
         try:
             found.append(part_of(of, variant, base, out, chosen))

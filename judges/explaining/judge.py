@@ -69,8 +69,13 @@ class ExplainingJudge(Judge):
                 `needs_evidence`.
             reasoning: for a short reason.
 
-        Raises: ValueError if the judge has nothing to quote, or an input of such a name.
+        Raises: ValueError if the judge has nothing to quote, an input of such a name, or a prompt
+            file that does not ask for it; for other values than these.
         """
+        if not (evidence is None or isinstance(evidence, bool) or evidence == "required"):
+            raise ValueError(f"evidence: wanted True, False or 'required', got {evidence!r}")
+        if not (reasoning is None or isinstance(reasoning, bool)):
+            raise ValueError(f"reasoning: wanted True or False, got {reasoning!r}")
         twin: Self = self.deepcopy()
         if evidence is not None and bool(evidence) != bool(twin.evidence or twin.quotes_by_rule):
             twin._ask_for_quotes(bool(evidence))
@@ -80,6 +85,11 @@ class ExplainingJudge(Judge):
             twin.reasons_by_rule or twin.rationale is not None
         ):
             twin._ask_for_a_reason(reasoning)
+        if twin.instruments:
+            told = twin.prompt(twin.predictor).output_names
+            lacking = [f for f in (*twin.evidence, twin.rationale) if f and f not in told]
+            if lacking:
+                raise ValueError(f"the reply to its prompt file has no field {lacking[0]!r}")
         return twin
 
     @property

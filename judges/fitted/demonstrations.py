@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 
 import dspy
 
-from ...backends.adapter import defaults
+from ...backends.adapter import defaults, without
 from ...backends.errors import JudgeOutputError
+from ...backends.reply import ReplyFormat
 from ...records.reading.fields import Line, read_lines
 from ...records.reading.problems import InputError, Problems
 from ..base import Judge
+from ..explaining.asking import quote_field
 from ..in_dspy.demos import check_type
 
 ASKS = "predictor"  # names the question of a judge that asks several
@@ -25,7 +27,8 @@ def with_demonstrations(judge: J, path: Path) -> J:
 
     A line has the inputs and the reply of one question, by the names of its fields; of a judge
     that asks several with the same fields, `predictor` says which. They take the place of examples
-    that the judge has by itself, and are part of its prompts' hashes.
+    that the judge has by itself, and are part of its prompts' hashes. A judge that says why takes
+    examples with and without reasons and quotes.
 
     Raises: InputError with every line that is no example of this judge, and for an empty file.
     """
@@ -35,7 +38,7 @@ def with_demonstrations(judge: J, path: Path) -> J:
     found: dict[str, list[dict[str, Any]]] = {}
     for line in read_lines(path, problems):
         row = dict(line.row)
-        name = _predictor(line, row.pop(ASKS, None), row, predictors)
+        name = _predictor(line, row.pop(ASKS, None), row, predictors, _reasons_of(judge))
         if name is not None and (example := _checked(line, twin, name, row)) is not None:
             found.setdefault(name, []).append(example)
     problems.raise_errors()
@@ -47,9 +50,17 @@ def with_demonstrations(judge: J, path: Path) -> J:
 
 
 def _predictor(
-    line: Line, named: object, row: Mapping[str, Any], predictors: Mapping[str, dspy.Predict]
+    line: Line,
+    named: object,
+    row: Mapping[str, Any],
+    predictors: Mapping[str, dspy.Predict],
+    optional: frozenset[str],
 ) -> str | None:
-    """Which question the row is an example of; None, noted, if it is none or that is open."""
+    """Which question the row is an example of; None, noted, if it is none or that is open.
+
+    Args:
+        optional: fields of the reply that an example may lack.
+    """
     if named is not None and named not in [*predictors]:
         line.error("predictor", f"no question {named!r}, wanted one of {', '.join(predictors)}")
         return None
@@ -57,7 +68,7 @@ def _predictor(
     for name, predict in predictors.items():
         if named in (None, name):
             fields, empty = predict.signature.fields, defaults(predict.signature)
-            missing = [f for f in fields if f not in row and f not in empty]
+            missing = [f for f in fields if f not in row and f not in {*empty, *optional}]
             extra = [f for f in row if f not in fields]
             wrong[name] = (
                 f"field {missing[0]!r} is missing" if missing
@@ -76,14 +87,24 @@ def _checked(line: Line, judge: Judge, name: str, row: Mapping[str, Any]) -> dic
     """Inputs and reply as the question has them; None, noted, if one does not fit."""
     signature = judge.question(name).signature
     inputs = {field: row[field] for field in signature.input_fields if field in row}
-    reply = {field: row[field] for field in signature.output_fields}
+    outputs = signature.output_fields
+    reply = {field: row[field] for field in outputs if field in row}
+    form = ReplyFormat(without(signature, outputs.keys() - reply.keys()))
     try:
         for field, value in inputs.items():
             kind = signature.input_fields[field].annotation
             check_type(f"field {field!r}", kind, value, strict=True)
-        return inputs | judge.prompt(name).parse(json.dumps(reply), inputs)
+        return inputs | form.parse(json.dumps(reply), inputs)
     except JudgeOutputError as error:
         line.error("example", f"its reply is none: {error.detail}")
     except ValueError as error:
         line.error("example", str(error))
     return None
+
+
+def _reasons_of(judge: Judge) -> frozenset[str]:
+    """The fields of a reply in which the judge says why because it was asked to."""
+    quotes = getattr(judge, "evidence", {}).items()
+    reason = getattr(judge, "rationale", None)
+    found = [field for field, name in quotes if field == quote_field(name)]
+    return frozenset(found if reason is None else (reason, *found))

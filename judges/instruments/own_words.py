@@ -70,7 +70,7 @@ class OwnWords:
         prompt.check_window(getattr(judge, "window", 1))
         asked = set(prompt.output_names)
         if not set(getattr(judge, "evidence", ())) <= asked:
-            judge.evidence = {}
+            judge.evidence, judge.requires_evidence = {}, False
         if getattr(judge, "rationale", None) not in asked:
             judge.rationale = None
         return twin

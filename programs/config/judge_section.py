@@ -41,6 +41,12 @@ class JudgeConfig(Section):
         default=None, description="several judges in its place, and how they decide"
     )
 
+    @property
+    def has_files(self) -> bool:
+        """Whether files say what the judge is asked, or how its scores are read."""
+        files = (self.demonstrations, self.state, self.instructions, self.prompt)
+        return any(each is not None for each in files)
+
     def check(self, name: str) -> None:
         """Raise ValueError for settings that the judge of this name has not, or not together."""
         kind = kind_of(name) or BUILT_IN["item"]

@@ -307,10 +307,13 @@ class Config(Section):
         return self.model_copy(update={"retrieve": change(self.retrieve), "pipelines": of_name})
 
     def judge(self, name: JudgeName) -> JudgeConfig:
-        """A judge's section, or its defaults; with `run.explain` judges of items say why."""
+        """A judge's section, or its defaults; with `run.explain` judges of items say why.
+
+        A prompt file has words of its own for what its judge is asked.
+        """
         found = self.judges.get(name, JudgeConfig())
         kind = kind_of(name) if self.run.explain else None
-        if kind is None or not kind.says_why:
+        if kind is None or not kind.says_why or found.prompt is not None:
             return found
         asked = {"evidence": found.evidence, "reasoning": found.reasoning}
         return found.model_copy(update={n: True for n, given in asked.items() if given is None})

@@ -44,6 +44,17 @@ def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> Rep
     return ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)
 
 
+def check_judges(config: Config, judges: Iterable[JudgeName]) -> None:
+    """Raise InputError if what a config says of these judges is wrong, before anything is spent.
+
+    Neither keys nor endpoints are needed, and nothing is asked.
+    """
+    panel = Panel(config, cache=None, budget=budget_of(config), asks=False)
+    for name in judges:
+        if config.judge(name).has_files:
+            panel[name]
+
+
 def check_prices(config: Config, judges: Iterable[JudgeName]) -> None:
     """Raise InputError if there is a limit in dollars and a price that is not known."""
     if config.run.max_cost is None:
@@ -197,10 +208,10 @@ class Panel:
         if (window := window_of(name, config)) is not None:
             options["window"] = window
         judge: Judge = kind.load()(backend=self.backend(config.judge(name).model), **options)
-        if (examples := config.judge(name).demonstrations) is not None:
-            judge = with_demonstrations(judge, examples)
         if isinstance(judge, ItemJudge):
             judge = _explaining(judge, name, config)
+        if (examples := config.judge(name).demonstrations) is not None:
+            judge = with_demonstrations(judge, examples)
         judge, said = in_own_words(judge, name, config)
         if (state := config.judge(name).state) is not None:
             judge = fitted(judge, state)

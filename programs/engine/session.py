@@ -14,7 +14,7 @@ from ...records.judgements import Judged, Outcome, Reason, Unjudged
 from ..config.names import JudgeName
 from ..config.sections import Config
 from .journal import Journal
-from .panel import Panel, budget_of, check_prices, open_cache
+from .panel import Panel, budget_of, check_judges, check_prices, open_cache
 from .progress import ProgressBar
 from .results import Results
 from .stage import Executor, Item, Stage, Tally, Work, run_here, unjudged_in
@@ -140,6 +140,7 @@ def run_session(
         budget = budget_of(config)
     if panel is None:
         check_prices(config, names)
+        check_judges(config, names)
         cache = open_cache(config, names)
     try:
         asks = config.run.executor != "ray"

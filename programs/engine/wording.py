@@ -42,11 +42,13 @@ def in_own_words(judge: Judge, name: JudgeName, config: Config) -> tuple[Judge, 
             return judge.with_instructions(_instructions(name, config)), {}
         if given.prompt is None:
             return judge, {}
-        for what in _OF_ITS_OWN_PROMPT:
+        instrument = read_instrument(given.prompt)
+        reply = instrument.definition.reply
+        is_own_json = reply is not None and reply.form == "json" and not reply.field
+        for what in ("demonstrations",) if is_own_json else _OF_ITS_OWN_PROMPT:
             if getattr(given, what, None):
                 why = f"goes with the judge's own prompt, which {given.prompt} replaces"
                 raise InputError(f"judges.{name}.{what}: {why}")
-        instrument = read_instrument(given.prompt)
         said = {"prompt_file": {"sha256": instrument.sha256, "fenced": False}}
         return judge.with_prompt(instrument), said
     except ValueError as error:

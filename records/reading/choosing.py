@@ -23,14 +23,17 @@ class Choice:
         self._missing = {(name, value) for name, values in where.items() for value in values}
 
     def takes(self, row: Mapping[str, Any]) -> bool:
-        """Whether the row has one of the values wanted of each field."""
+        """Whether the row has one of the values wanted of each field.
+
+        Lists and objects are no values to choose by.
+        """
         if not self._where:
             return True
         takes = True
         if len(self._fields) <= _SHOWN:
-            self._fields |= dict.fromkeys(map(str, row))
+            self._fields |= {str(name): None for name in row if not _is_many(row[name])}
         for name, wanted in self._where.items():
-            if name not in row:
+            if name not in row or _is_many(row[name]):
                 takes = False
                 continue
             value = str(row[name])
@@ -55,6 +58,10 @@ class Choice:
                 if (name, value) in self._missing and seen:
                     what = f"no row with {name}={value}"
                     raise InputError(f"{path}: {what}, wanted one of {_listed(seen)}")
+
+
+def _is_many(value: Any) -> bool:
+    return isinstance(value, list | dict)
 
 
 def _listed(names: Mapping[str, None]) -> str:

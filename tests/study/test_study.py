@@ -300,3 +300,11 @@ def test_labels_are_read_by_the_ids_of_their_items(tmp_path, data):
     rows_to(tmp_path / "labels.jsonl", [rows[1], rows[0], *rows[2:]])
     with pytest.raises(InputError, match=r"labels\.jsonl:1: not the item"):
         read_labels(tmp_path, items)
+
+
+def test_quotes_are_no_variant_of_a_judge_that_always_quotes(tmp_path):
+    base = base_config(None, (), "lexical", tmp_path, None)
+    quoted = ["plain", "evidence"]
+    for of, expected in ((sets.IKAT_POINTS, ["plain"]), (sets.ATTRIBUTION, quoted)):
+        parts, not_had = parts_of(of, VARIANTS[:2], base, tmp_path, [])
+        assert ([part.variant.name for part in parts], not_had) == (expected, [])

@@ -67,7 +67,7 @@ def test_a_field_or_value_that_is_not_there_names_those_that_are(judged, judge):
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == "judge: judged.jsonl: no row with part=z, wanted one of x, y\n"
     ran = judge("score", "judged.jsonl", "--where", "parts=x")
-    fields = "run_id, topic_id, part, sentences"
+    fields = "run_id, topic_id, part"
     assert ran.err.endswith(f"no row has a field 'parts' to choose by, wanted one of {fields}\n")
     with pytest.raises(InputError, match="no row with part=z"):  # though another value fits
         score_path(judged, Problems(), where={"part": ["x", "z"]})
@@ -140,3 +140,14 @@ def test_runs_judged_from_scratch_score_as_another_implementation_has_them(share
         if mean.n_topics == n_topics:  # none is left out, without any judged citation
             assert mean.value == pytest.approx(sum(values) / n_topics, abs=1e-6)
     assert means["IITD-IRL.ag_rag_gpt35_expansion_rrf_20"].n_topics == n_topics
+
+
+def test_lists_and_objects_are_no_values_to_choose_by(judge, tmp_path):
+    """Evidence is a list of objects: nobody can name one, and they would fill the screen."""
+    said = [{"of": "passage", "quote": "It rained."}]
+    row = {"run_id": "r", "topic_id": "t", "sentence": 0, "citation": "p", "rank": 0}
+    row |= {"label": "full", "weight": 1.0, "evidence": said}
+    (tmp_path / "support.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    ran = judge("score", "support.jsonl", "--where", "evidence=x")
+    assert (ran.code, "'evidence' to choose by, wanted one of run_id" in ran.err) == (2, True)
+    assert "It rained" not in ran.err

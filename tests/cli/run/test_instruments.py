@@ -224,3 +224,40 @@ def test_no_prompt_is_searched_for_in_the_place_of_a_files(judge, files):
     ran = judge("calibrate", "demo/labels/support.jsonl", "--config", "demo/judge.yaml", *how)
     assert ran.code == 2
     assert "the prompt of support is a file's (prompt), which stays as it is" in ran.err
+
+
+def test_explain_leaves_a_judge_with_a_prompt_of_its_own_as_it_is(
+    run_tiny, server, files, tmp_path
+):
+    more = ("--set", f"judges.support.prompt={files / 'support.yaml'}", "--explain")
+    ran = run_tiny(server, "support", *more)
+    assert ran.code == 0, ran.err
+    assert "reasoning" not in manifest(tmp_path / "out")["judges"]["support"]
+    ran = run_tiny(server, "support", *more, "--set", "judges.support.reasoning=true")
+    assert (ran.code, "judges.support.reasoning: goes with" in ran.err) == (2, True)
+
+
+def test_a_prompt_that_asks_for_the_judges_own_json_may_ask_for_quotes(
+    run_tiny, server, files, tmp_path, rows_of
+):
+    reply = {"passage_quotes": ["tide"], "sentence_quotes": [], "verdict": "none"}
+    server.brain = lambda body: reply
+    path = files / "own.yaml"
+    path.write_text("user: '{sentence} {passage}'\nreply: {form: json}\n", encoding="utf-8")
+    asked = f"judges.support={{prompt: '{path}', evidence: true}}"
+    ran = run_tiny(server, "support", "--set", asked)
+    assert ran.code == 0, ran.err
+    cited = [row for row in rows_of(tmp_path / "out" / "support.jsonl") if row["citation"]]
+    assert cited
+    assert all("evidence" in row for row in cited)
+
+
+@pytest.mark.parametrize("setting", ["prompt", "instructions", "demonstrations", "state"])
+def test_a_broken_file_of_a_later_judge_is_told_before_anything_is_asked(
+    setting, run_tiny, server, files
+):
+    path = files / "broken.txt"
+    path.write_text("\n", encoding="utf-8")
+    ran = run_tiny(server, "nuggets,support", "--set", f"judges.support.{setting}={path}")
+    assert (ran.code, "broken.txt" in ran.err) == (2, True), ran.err
+    assert not server.requests

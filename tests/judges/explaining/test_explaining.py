@@ -349,3 +349,9 @@ def test_inputs_are_not_quoted_from_one_item_to_the_next():
         judge = ClaimJudge(model_at(server)).explaining(evidence=True)
         found = judge(key_points="1. a", claims=["Tides turn.", "Silt wears."])
     assert found.are_quoted == [True, False]
+
+
+@pytest.mark.parametrize("wrong", [{"evidence": "requird"}, {"evidence": 1}, {"reasoning": "no"}])
+def test_a_misspelt_wish_is_no_other_wish(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))}: wanted True"):
+        SupportJudge("lexical").explaining(**wrong)

@@ -136,3 +136,15 @@ def test_examples_beside_those_of_a_judge_file_are_refused(tmp_path):
     }
     with pytest.raises(InputError, match=r"judges.support.demonstrations: state has its own"):
         load_config(None, given)
+
+
+def test_a_judge_that_says_why_takes_examples_with_and_without_reasons(shown):
+    """With them its example would else teach it to leave them out."""
+    judge = SupportJudge().explaining(evidence=True, reasoning=True)
+    why = {"reasoning": "rain wets", "passage_quotes": ["It rained."], "sentence_quotes": []}
+    with_why, bare = shown(judge, CITED | why, CITED).judge.demos
+    assert (with_why["passage_quotes"], "reasoning" in bare) == (["It rained."], False)
+    with pytest.raises(InputError, match=r"jsonl:1: .*passage_quotes: Input should be a"):
+        shown(judge, CITED | why | {"passage_quotes": "It rained."})
+    with pytest.raises(InputError, match="'reasoning' is not one of"):
+        shown(SupportJudge(), CITED | why)

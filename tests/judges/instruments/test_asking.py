@@ -279,3 +279,17 @@ def test_a_refused_or_broken_reply_is_asked_again_and_then_counted(model, writte
     judge = SupportJudge(again).with_prompt(written(CASES["support"][1]))
     assert judge(sentence="s", passage="p").verdict == "full"
     assert len(server.requests) == 2
+
+
+def test_a_judge_asked_by_a_file_cannot_be_told_to_quote_what_that_does_not_ask_for(model, written):
+    """Or each of its labels would end for want of a quote that nobody asked for."""
+    server, config = model
+    server.brain = lambda body: "so: holds"
+    asked = {"sentence": "It rained.", "passage": "It rained all day."}
+    path = written(CASES["support"][1])
+    with pytest.raises(ValueError, match="its prompt file has no field 'passage_quotes'"):
+        SupportJudge(config).with_prompt(path).explaining(evidence="required")
+    judge = SupportJudge(config).explaining(evidence="required", reasoning=True).with_prompt(path)
+    assert (judge(**asked).verdict, judge(**asked).evidence) == ("full", None)
+    lexical = SupportJudge("lexical").with_prompt(path).explaining(evidence="required")
+    assert lexical(**asked).is_quoted
