@@ -1,15 +1,47 @@
-"""The section of a judge in a config, and which judges may have which of its settings."""
+"""The section of a judge in a config, its jury, and which judges may have which settings."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of, list_makers
 from ...records.reading.config_paths import InputPath, TextOrFile
 from .base import Section, Whole
-from .juries import JuryConfig
+
+
+def _as_members(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        return value
+    return [{"model": member} if isinstance(member, str) else member for member in value]
+
+
+class JuryConfig(Section):
+    """Several judges in the place of one: what they say is combined (docs/juries.md)."""
+
+    members: Annotated[tuple[MemberConfig, ...], BeforeValidator(_as_members)] = Field(
+        min_length=1, description="models, or settings of a judge with its name and replicates"
+    )
+    how: Literal["vote", "median", "mean"] = Field(
+        default="median", description="what the members' labels become"
+    )
+    quorum: Whole | None = Field(
+        default=None, ge=1, description="members that must have judged; else more than half"
+    )
+    ties: Literal["between", "worst", "unjudged"] | None = Field(
+        default=None,
+        description="what a tie becomes; else between, of labels without order unjudged",
+    )
+    weights: dict[str, Annotated[float, Field(gt=0)]] | None = Field(
+        default=None, description="how much each member counts, by its name; else all the same"
+    )
+    adjudicator: str | None = Field(
+        default=None, description="a name under models:, who decides where members differ"
+    )
+    spread: Whole = Field(
+        default=1, ge=1, description="places between the votes from which the adjudicator decides"
+    )
 
 
 class JudgeConfig(Section):
@@ -95,4 +127,4 @@ class MemberConfig(JudgeConfig):
         return self
 
 
-JuryConfig.model_rebuild(_types_namespace={"MemberConfig": MemberConfig})
+JuryConfig.model_rebuild()

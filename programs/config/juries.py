@@ -3,50 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
-
-from pydantic import BeforeValidator, Field
+from typing import NamedTuple
 
 from ...judges.table import item_judges
-from .base import Section, Whole
-
-if TYPE_CHECKING:
-    from .judge_section import JudgeConfig, MemberConfig
+from .judge_section import JudgeConfig
 
 ADJUDICATOR = "adjudicator"
-
-
-def _as_members(value: Any) -> Any:
-    if not isinstance(value, list | tuple):
-        return value
-    return [{"model": member} if isinstance(member, str) else member for member in value]
-
-
-class JuryConfig(Section):
-    """Several judges in the place of one: what they say is combined (docs/juries.md)."""
-
-    members: Annotated[tuple[MemberConfig, ...], BeforeValidator(_as_members)] = Field(
-        min_length=1, description="models, or settings of a judge with its name and replicates"
-    )
-    how: Literal["vote", "median", "mean"] = Field(
-        default="median", description="what the members' labels become"
-    )
-    quorum: Whole | None = Field(
-        default=None, ge=1, description="members that must have judged; else more than half"
-    )
-    ties: Literal["between", "worst", "unjudged"] | None = Field(
-        default=None,
-        description="what a tie becomes; else between, of labels without order unjudged",
-    )
-    weights: dict[str, Annotated[float, Field(gt=0)]] | None = Field(
-        default=None, description="how much each member counts, by its name; else all the same"
-    )
-    adjudicator: str | None = Field(
-        default=None, description="a name under models:, who decides where members differ"
-    )
-    spread: Whole = Field(
-        default=1, ge=1, description="places between the votes from which the adjudicator decides"
-    )
 
 
 class Seat(NamedTuple):
