@@ -11,7 +11,7 @@ from typing import Any
 
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
-from ..judges import ItemJudge, JudgeFile
+from ..judges import ItemJudge, JudgeFile, Verified
 from ..judges.fitted.files import FORMAT
 from ..judges.makers.lists import ListMaker
 from ..judges.table import item_judges, list_makers
@@ -247,6 +247,9 @@ def _items(
     """The judge with its backend, and the labelled items, all checked."""
     _check_judge(judge)
     fitted = panel.item_judge(judge)
+    if isinstance(fitted, Verified):
+        what = "a fit is of the first labels: leave verify out, fit, and verify what is fitted"
+        raise InputError(f"judges.{fitted.name}.verify: {what}")
     if fitted.model_name == "lexical" and not fitted.twins:
         raise InputError(f"{judge}: without a `lexical:` section it needs a model (--model)")
     check_prices(config, [ItemsConfig(judge=judge).name])

@@ -44,6 +44,32 @@ class JuryConfig(Section):
     )
 
 
+class UnsureConfig(Section):
+    """When a label is not sure: where any of these holds."""
+
+    score: tuple[float, float] | None = Field(
+        default=None, description="its score is from the first to the second of these"
+    )
+    labels: tuple[str, ...] = Field(default=(), description="it is one of these")
+    spread: Whole | None = Field(
+        default=None, ge=1, description="votes of a jury are so many places apart"
+    )
+
+
+class VerifyConfig(Section):
+    """A second look at labels that are not sure (docs/agents.md)."""
+
+    model: str = Field(default="default", description="a name under models:, who looks again")
+    when: UnsureConfig = Field(description="labels that are verified: score, labels, spread")
+
+    def check(self, is_jury: bool) -> None:
+        """Raise ValueError where nothing, or nothing that there can be, is to be verified."""
+        if self.when.score is None and not self.when.labels and self.when.spread is None:
+            raise ValueError("when: wanted score, labels or spread")
+        if self.when.spread is not None and not is_jury:
+            raise ValueError("when.spread: wanted of a judge that is a jury")
+
+
 class JudgeConfig(Section):
     """Which model answers for a judge, and what of the judge differs from its defaults."""
 
@@ -71,6 +97,9 @@ class JudgeConfig(Section):
     )
     jury: JuryConfig | None = Field(
         default=None, description="several judges in its place, and how they decide"
+    )
+    verify: VerifyConfig | None = Field(
+        default=None, description="which of its labels are judged once more, and by whom"
     )
 
     @property
@@ -102,6 +131,15 @@ class JudgeConfig(Section):
             raise ValueError(f"judges.{name}.{at}: {what}")
         if self.prompt is not None and self.instructions is not None:
             raise ValueError(f"judges.{name}.prompt: it has instructions of its own; take one")
+        if self.verify is not None:
+            if not (kind.labels_items or name == "item") or not kind.says_why:
+                can = [each for each in item_judges() if each in explaining_judges()]
+                what = f"only {', '.join((*can, 'item'))} can be verified"
+                raise ValueError(f"judges.{name}.verify: {what}")
+            try:
+                self.verify.check(self.jury is not None)
+            except ValueError as error:
+                raise ValueError(f"judges.{name}.verify.{error}") from None
         if not kind.home and (self.prompt or self.instructions) is not None:
             raise ValueError(f"judges.{name}: it asks by prompts of its own; set the model")
 
@@ -121,7 +159,7 @@ class MemberConfig(JudgeConfig):
 
     @model_validator(mode="after")
     def _is_no_jury(self) -> MemberConfig:
-        for name in ("jury", "window", "grades"):
+        for name in ("jury", "verify", "window", "grades"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}: wanted of the judge, not of a member")
         return self

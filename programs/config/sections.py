@@ -14,7 +14,7 @@ from ...judges.table import BUILT_IN, kind_of
 from ...records.reading.config_paths import InputPath, InputPattern, beside
 from .base import Flag, Section, Whole
 from .judge_section import JudgeConfig
-from .juries import check_jury, seats
+from .juries import check_jury, seats, verifier_of
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
 from .program_sections import CoverageConfig, GenerateConfig, Long2RagConfig
@@ -260,6 +260,10 @@ class Config(Section):
             if judge.model != "default" and judge.model not in self.models:
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
+            if judge.verify is not None and judge.verify.model not in ("default", *self.models):
+                known = ", ".join(dict.fromkeys(["default", *self.models]))
+                what = f"no model {judge.verify.model!r}; there is {known}"
+                raise ValueError(f"judges.{name}.verify.model: {what}")
             if judge.jury is not None:
                 kind = kind_of(name) or BUILT_IN["item"]
                 labels_items = kind.labels_items or name == "item"
@@ -267,11 +271,12 @@ class Config(Section):
         return self
 
     def models_of(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:
-        """As `model_of`, of every member of a jury, and of its adjudicator."""
+        """As `model_of`, of every member of a jury, of its adjudicator, and of a verifier."""
         settings = self.judge(judge)
-        if settings.jury is None:
-            return [self.model_of(judge)]
-        aliases = dict.fromkeys(seat.settings.model for seat in seats(settings))
+        found = seats(settings) if settings.jury is not None else []
+        aliases = dict.fromkeys([seat.settings.model for seat in found] or [settings.model])
+        if settings.verify is not None:
+            aliases[verifier_of(settings).model] = None
         return [(alias, self.model(alias)) for alias in aliases]
 
     def with_judge(self, name: JudgeName, settings: JudgeConfig) -> Config:

@@ -17,17 +17,17 @@ from ...backends.cache import ReplyCache
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
 from ...backends.spending.price import price_of
-from ...judges import ItemJudge, Jury
+from ...judges import ItemJudge
 from ...judges.base import Judge
 from ...judges.fitted.demonstrations import with_demonstrations
 from ...judges.table import item_judges, kind_of
 from ...metrics.tokens import token_counter
 from ...records.reading.problems import InputError
-from ..config.juries import Seat
+from ..config.juries import Seat, verifier_of
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 from ..inputs.hashes import hash_of
-from .juries import fitted, jury_identity, jury_of
+from .juries import fitted, identity_of, jury_of, verified_of
 from .wording import in_own_words, text_of, window_of
 
 
@@ -51,7 +51,7 @@ def check_judges(config: Config, judges: Iterable[JudgeName]) -> None:
     """
     panel = Panel(config, cache=None, budget=budget_of(config), asks=False)
     for name in judges:
-        if config.judge(name).has_files:
+        if config.judge(name).has_files or config.judge(name).verify is not None:
             panel[name]
 
 
@@ -141,9 +141,7 @@ class Panel:
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""
         return {
-            name: jury_identity(judge, self._config.judge(name), partial(self._identity, name))
-            if isinstance(judge, Jury)
-            else self._identity(name, judge, self._config.judge(name))
+            name: identity_of(judge, self._config.judge(name), partial(self._identity, name))
             for name, judge in self._judges.items()
         }
 
@@ -186,12 +184,25 @@ class Panel:
         )
 
     def _built(self, name: JudgeName) -> Judge:
-        if self._config.judge(name).jury is None:
-            return self._one(name, self._config)
-        jury = jury_of(name, self._config, self._seated)
-        if name == "answerability":
-            _check_eta(jury, self._config)
-        return jury
+        settings = self._config.judge(name)
+        if settings.jury is None:
+            judge = self._first(name)
+        else:
+            judge = jury_of(name, self._config, self._seated)
+            if name == "answerability":
+                _check_eta(judge, self._config)
+        if settings.verify is None:
+            return judge
+        return verified_of(name, self._config, judge, self._verifier(name))
+
+    def _first(self, name: JudgeName) -> Judge:
+        """The one judge of this name, as it is asked first."""
+        return self._one(name, self._config)
+
+    def _verifier(self, name: JudgeName) -> Judge:
+        """The judge that looks again at its labels."""
+        settings = verifier_of(self._config.judge(name))
+        return self._one(name, self._config.with_judge(name, settings))
 
     def _seated(self, name: JudgeName, seat: Seat) -> Judge:
         """The member of a jury."""

@@ -15,9 +15,10 @@ from ...backends.gateway import Backend, Reply
 from ...backends.lexical import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
 from ...backends.reply import ReplyFormat
-from ...judges import Jury
+from ...judges import Jury, Verified
 from ...judges.base import Judge
-from ..config.juries import Seat
+from ...records.labels.cells import VERIFIER
+from ..config.juries import Seat, verifier_of
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 from ..config.steps import AnyStep, CutStep, RankLlmStep
@@ -49,11 +50,22 @@ class Rehearsal(Panel):
 
     def _built(self, name: JudgeName) -> Judge:
         judge = super()._built(name)
-        if isinstance(judge, Jury):
-            judge.spread = 0  # its adjudicator may have to decide on each item
-            return judge
+        if isinstance(judge, Verified):
+            judge.labels = judge.scale  # any label may have to be verified,
+        asked_first = judge.first if isinstance(judge, Verified) else judge
+        if isinstance(asked_first, Jury):
+            asked_first.spread = 0  # and the adjudicator decide on each item
+        return judge
+
+    def _first(self, name: JudgeName) -> Judge:
+        judge = super()._first(name)
         self.counts[name, ""] = Asked()
         self._measure(name, judge, self._config.judge(name))
+        return judge
+
+    def _verifier(self, name: JudgeName) -> Judge:
+        judge = super()._verifier(name)
+        self._measure(name, judge, verifier_of(self._config.judge(name)), VERIFIER)
         return judge
 
     def _seated(self, name: JudgeName, seat: Seat) -> Judge:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...backends.budget import Budget
 from ...backends.errors import EndpointUnusable
 from ...backends.loop import run_sync
 from ...records.evidence import wrong_quotes
 from ...records.judgements import Judged, Outcome, Reason, Unjudged
+from ...records.labels.cells import FIRST, VERIFIED
 from ..config.names import JudgeName
 from ..config.sections import Config
 from .journal import Journal
@@ -50,10 +51,18 @@ class Outcomes:
         if outcome.steps:
             self._results.trace(self._stage.name, self._identity, item.ids, outcome.steps)
         if isinstance(outcome, Judged):
-            n_wrong = sum(map(wrong_quotes, outcome.values.get("verdicts", ())))
-            if n_wrong:
-                self._results.count("quotes that do not stand in the judged text", n_wrong)
+            self._count(outcome.values.get("verdicts", ()))
         return outcome
+
+    def _count(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
+        """Count what a reader should know of verdicts."""
+        if n_wrong := sum(map(wrong_quotes, verdicts)):
+            self._results.count("quotes that do not stand in the judged text", n_wrong)
+        verified = [row for row in verdicts if row.get("method") == VERIFIED]
+        if verified:
+            self._results.count("labels that were verified", len(verified))
+            n_changed = sum(row["label"] != row["votes"].get(FIRST) for row in verified)
+            self._results.count("labels that the verifier changed", n_changed)
 
 
 class Session:
