@@ -178,6 +178,11 @@ class Jury(ItemJudge):
         }
 
     @property
+    def most_calls(self) -> int:
+        """See ItemJudge."""
+        return len(self.members) + (self.adjudicator is not None)
+
+    @property
     def has_logprobs(self) -> bool:
         """See ItemJudge: whether any member's scores do."""
         return any(judge.has_logprobs for judge in self.members.values())

@@ -154,6 +154,11 @@ class Verified(ItemJudge):
         }
 
     @property
+    def most_calls(self) -> int:
+        """See ItemJudge."""
+        return self.first.most_calls + 1
+
+    @property
     def has_logprobs(self) -> bool:
         """See ItemJudge: whether the first judge's scores do."""
         return self.first.has_logprobs

@@ -14,6 +14,7 @@ from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Reply
 from ...backends.lexical import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
+from ...backends.replies.noted import note_of, noted_replies
 from ...backends.reply import ReplyFormat
 from ...judges import Jury, Verified
 from ...judges.base import Judge
@@ -23,7 +24,9 @@ from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 from ..config.steps import AnyStep, CutStep, RankLlmStep
 from .estimates import Asked, Estimate, estimated
+from .forecast import Forecast
 from .panel import Panel
+from .results import MANIFEST
 
 ASSUMED = (
     "Assumed, since it is known only later: models make as much as they may (8 key points of a "
@@ -102,12 +105,21 @@ def rehearse(
     Returns: one for each judge, or each part of the work that asked it (`Panel.part`).
     Raises: what the work raises.
     """
+    return list(forecast_of(config, work, here).judges)
+
+
+def forecast_of(
+    config: Config, work: Callable[[Config, Panel], Any], here: Collection[JudgeName] = ()
+) -> Forecast:
+    """As `rehearse`, and what the agents of a run did in it."""
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as folder:
         alone = _alone(config, Path(folder) / "out")
         panel = Rehearsal(alone)
         work(alone, panel)
+        manifest = alone.run.out / MANIFEST
+        made = json.loads(manifest.read_bytes()) if manifest.is_file() else {}
     in_parts = {name for name, part in panel.counts if part}
-    return [
+    judges = [
         estimated(
             _asking(
                 config.here() if name in here else config, name, panel.settings.get((name, part))
@@ -119,6 +131,7 @@ def rehearse(
         for (name, part), asked in panel.counts.items()
         if part or asked.calls or name not in in_parts
     ]
+    return Forecast(judges, made.get("agents", {}))
 
 
 def _asking(config: Config, name: JudgeName, settings: JudgeConfig | None) -> Config:
@@ -160,10 +173,11 @@ class _Measuring(LexicalBackend):
             values = ReplyFormat.parse(prompt, json.dumps(least), inputs)  # whatever form it wants
             reply = Reply(values, WHERE)
         else:
-            reply = await super().ask(prompt, inputs, replicate)
+            with noted_replies():  # whose size is not known there
+                reply = await super().ask(prompt, inputs, replicate)
         if self.config.way not in ("lexical", "recorded"):
             reply = self._at_most(inputs, reply)
-        self._asked().add(prompt, inputs, reply.values)
+        note_of(prompt, inputs, replicate, WHERE, self._asked().add(prompt, inputs, reply.values))
         return reply
 
 

@@ -26,7 +26,15 @@ T = TypeVar("T")
 class Outcomes:
     """What became of the items of a stage; called with each of them, in the stage's order."""
 
-    def __init__(self, stage: Stage, journal: Journal, results: Results, identity: str) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        journal: Journal,
+        results: Results,
+        identity: str,
+        reply_limit: int = 0,
+    ) -> None:
+        self._reply_limit = reply_limit
         self._stage, self._journal, self._results = stage, journal, results
         self._identity = identity
         self._number = 0
@@ -50,6 +58,8 @@ class Outcomes:
             self._results.judged(self._stage.name, item.ids_at(place), why)
         if outcome.steps:
             self._results.trace(self._stage.name, self._identity, item.ids, outcome.steps)
+            if (limits := self._stage.limits) is not None:
+                self._results.worked(self._stage.name, limits, self._reply_limit, outcome.steps)
         if isinstance(outcome, Judged):
             self._count(outcome.values.get("verdicts", ()))
         return outcome
@@ -109,7 +119,8 @@ class Session:
                 self.panel.trust(aliases)
             elif not (run.offline or run.executor == "batch" or aliases <= self.panel.trusted):
                 _check_hope(stage.name, work.tally)
-            yield Outcomes(stage, journal, results, identity)
+            limits = [self.config.model(alias).max_tokens or 0 for alias in aliases]
+            yield Outcomes(stage, journal, results, identity, max(limits, default=0))
         finally:
             journal.close()
 

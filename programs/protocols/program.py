@@ -168,6 +168,10 @@ class Program(ABC):
         """The judges that a run with this config may ask."""
         return self.judges
 
+    def has_agents(self, config: Config) -> bool:
+        """Whether agents work in a run with this config, whose cost is forecast beforehand."""
+        return False
+
     def load(self, config: Config) -> Collection:
         """The data that is judged. Raises: InputError with all that is wrong with it."""
         coverage = config.coverage if "coverage" in config.program else None
