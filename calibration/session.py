@@ -115,10 +115,10 @@ def calibrate_file(
         where a prompt method could try no new prompt, and nothing is written then.
     """
     problems = problems if problems is not None else Problems()
-    _check_out(out)
+    check_out(out)
     log = log_of(out) if settings.method in PROMPT_METHODS else None
     part = part_of(log) if log is not None else None
-    with _opened(config) as panel:
+    with opened(config) as panel:
         writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
         if judge in list_makers():
             _check_lists(fields, where, scale)
@@ -156,12 +156,12 @@ def plan_file(
 ) -> list[Estimate]:
     """What `calibrate_file` would ask, for `--dry-run`; asks nothing and writes nothing."""
     problems = problems if problems is not None else Problems()
-    _check_out(out)
+    check_out(out)
     often = 1.0  # how often what was asked for a search is asked
 
     def ask(alone: Config, panel: Panel) -> None:
         nonlocal often
-        with _opened(alone, panel):
+        with opened(alone, panel):
             if judge in list_makers():
                 _check_lists(fields, where, scale)
                 lists = _lists(panel, labels, judge, alone, settings, limit, problems)
@@ -177,7 +177,7 @@ def plan_file(
 
 
 @contextmanager
-def _opened(config: Config, panel: Panel | None = None) -> Iterator[Panel]:
+def opened(config: Config, panel: Panel | None = None) -> Iterator[Panel]:
     """The judges of a config, or those that are open already; closed in the end."""
     cache = None
     if panel is None:
@@ -283,7 +283,7 @@ def log_of(out: Path | None) -> Path | None:
     return out.with_name(f"{out.name.removesuffix('.json')}.log.jsonl") if out else None
 
 
-def _check_out(out: Path | None) -> None:
+def check_out(out: Path | None) -> None:
     """Refuse, before anything is asked, what cannot be written, and to replace other files."""
     if out is None:
         return

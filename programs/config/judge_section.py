@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of, list_makers
+from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of
 from ...records.reading.config_paths import InputPath, TextOrFile
 from .base import Section, Whole
 
@@ -121,9 +121,8 @@ class JudgeConfig(Section):
             raise ValueError(f"judges.{name}.demonstrations: state has its own; take one")
         if not self.titles and name not in ("support", "relevance"):
             raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
-        if self.state is not None and not (kind.can_be_fitted or name == "item"):
-            known = ", ".join((*item_judges(), "item", *list_makers()))
-            raise ValueError(f"judges.{name}.state: only {known} can be fitted")
+        if self.state is not None and not kind.can_be_fitted:
+            raise ValueError(f"judges.{name}.state: it asks by prompts of its own")
         says_why = self.evidence is not None or self.reasoning is not None
         if says_why and not kind.says_why:
             what = f"only {', '.join(explaining_judges())} say why"

@@ -219,6 +219,7 @@ class Panel:
         if (window := window_of(name, config)) is not None:
             options["window"] = window
         judge: Judge = kind.load()(backend=self.backend(config.judge(name).model), **options)
+        judge.name = judge.name or name  # in judge files
         if isinstance(judge, ItemJudge):
             judge = _explaining(judge, name, config)
         if (examples := config.judge(name).demonstrations) is not None:
