@@ -155,9 +155,9 @@ def calibrate(
     config = given.config()
     problems = Problems()
     if judge is None and agent is None:
-        raise InputError("wanted --judge, or --agent to fit those of an agent")
+        raise InputError("Missing option '--judge', or --agent to fit those of an agent")
     if method is None and agent is None:
-        raise InputError("wanted --method, such as threshold")
+        raise InputError("Missing option '--method', such as threshold")
     how = Settings(
         method=method or "gepa",
         call_price=call_price,

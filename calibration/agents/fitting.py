@@ -131,8 +131,8 @@ def _fitted(
         )
         if not found_of:  # the first: nothing at all was tried
             found.check_tried(kept_back)
-        kept = {key: value for key, value in asdict(found).items() if key != "prompts"}
-        found_of[names[name]] = {"n_train": len(learnt), **kept}
+        about = {key: value for key, value in asdict(found).items() if key != "prompts"}
+        found_of[names[name]] = {"n_train": len(learnt), **about}
         if any(p != prompt_of(judge.question(n)) for n, p in found.prompts.items()):
             files[names[name]] = judge_file(judge, prompts=found.prompts)
             fitted = with_judge(fitted, name, judge.fitted(files[names[name]]))
@@ -142,7 +142,12 @@ def _fitted(
     after = before if fitted is agent else _tested(fitted, test)
     report = _report(agent, examples, settings, split, test, before, after) | {"judges": found_of}
     by_name = {names[attribute]: judge for attribute, judge in judges.items()}
-    told = {key: described(file, report, by_name[key], settings) for key, file in files.items()}
+    lasting = {
+        key: {n: v for n, v in of.items() if n != "calls"}  # fewer where a search goes on
+        for key, of in found_of.items()
+    }
+    kept = report | {"judges": lasting}
+    told = {key: described(file, kept, by_name[key], settings) for key, file in files.items()}
     return AgentCalibration(told, report, "".join(diffs))
 
 

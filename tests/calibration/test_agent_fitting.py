@@ -19,6 +19,7 @@ from nuggetjudge.cli.app import app
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.protocols.table import program
+from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.rows import Passage
 
@@ -99,6 +100,20 @@ def config(server, labels, tmp_path):
     return made
 
 
+def answers(folder):
+    """All sentences as the answers of a run."""
+    topics, runs = folder / "topics.tsv", folder / "runs.jsonl"
+    names = [f"t{i}" for i in range(N_TOPICS)]
+    topics.write_text("".join(f"{name}\tWhat holds?\n" for name in names), encoding="utf-8")
+    with runs.open("w", encoding="utf-8") as file:
+        for i, name in enumerate(names):
+            texts = [f"Claim {N_EACH * i + j} holds." for j in range(N_EACH)]
+            sentences = [{"text": text, "citations": []} for text in texts]
+            row = {"run_id": "r", "topic_id": name, "references": [], "answer": sentences}
+            file.write(json.dumps(row) + "\n")
+    return {"data.topics": topics, "data.runs": [runs]}
+
+
 def test_the_query_writer_gets_better_on_held_out_topics_and_a_run_loads_it(
     config, labels, server, tmp_path
 ):
@@ -118,28 +133,39 @@ def test_the_query_writer_gets_better_on_held_out_topics_and_a_run_loads_it(
     assert any("A zebra" in text for text in told)  # the passage that no search found
 
     state = {"judges.question_decomposer.state": out / "question_decomposer.json"}
-    panel = Panel(config(**state), cache=None, budget=Budget())
-    assert RULE in panel["question_decomposer"].split.signature.instructions
+    answered = answers(tmp_path)
+    outcomes = []
+    for name, more in (("default", {}), ("fitted", state)):
+        result = judge_collection(config(**answered, **more, **{"run.out": tmp_path / name}))
+        steps = [json.loads(line) for line in (result.folder / "trace.jsonl").open("rb")]
+        outcomes.append(sum(step["name"] == "found" for step in steps if step["kind"] == "end"))
+    assert outcomes == [0, 25]
     with pytest.raises(InputError, match="would be tested on"):  # another split of its topics
         calibrate_agent(
             labels, "finding", config(**state), Settings(method="gepa", seed=3, resamples=0)
         )
     server.clear()
-    assert calibrate_agent(labels, "finding", config(), GEPA).report == found.report
+    again = calibrate_agent(labels, "finding", config(), GEPA)
+    assert again.files == found.files
+    assert again.report["figures"] == found.report["figures"]
     assert server.requests == []  # all of it is in the cache
     planned = sum(row.calls for row in plan_agent(labels, "finding", config(), GEPA))
-    took = sum(of["calls"] for of in found.report["judges"].values())
+    took = sum(of.get("calls", 0) for of in found.report["judges"].values())
     assert took < planned
 
 
 def test_what_has_no_outcome_is_left_out_and_counted_and_not_scored_0(config, labels, broken):
     topics = calibrate_agent(labels, "finding", config(), GEPA, judges=["support"]).report["topics"]
     broken.update(N_EACH * int(topics[0]["test"][0][1:]) + i for i in range(2))
+    broken.add(N_EACH * int(topics[0]["dev"][0][1:]))
     clean = config(**{"run.cache": False})
     found = calibrate_agent(labels, "finding", clean, GEPA, judges=["question_decomposer"]).report
     assert found["figures"]["accuracy"]["after"]["value"] == 1
     assert found["unjudged"] == {"before": {"unparseable": 2}, "after": {"unparseable": 2}}
     assert found["n_test"] == N_EACH * len(topics[0]["test"]) - 2
+    writer = found["judges"]["question_decomposer"]
+    assert (writer["n_failed_before"], writer["n_failed_after"]) == (1, 1)
+    assert writer["dev_gain_after"] > 0.95  # as if the item that failed were not there
 
 
 def test_the_command_prints_whether_it_helped_and_needs_to_know_whom_to_fit(
@@ -159,16 +185,16 @@ def test_the_command_prints_whether_it_helped_and_needs_to_know_whom_to_fit(
     assert planned.exit_code == 0, planned.output
     assert "search, at most" in planned.stdout
     for wrong, what in (
-        (["calibrate", str(labels), "--method", "gepa"], "wanted --judge, or --agent"),
-        (["calibrate", str(labels), "--judge", "support"], "wanted --method"),
+        (["calibrate", str(labels), "--method", "gepa"], "'--judge', or --agent"),
+        (["calibrate", str(labels), "--judge", "support"], "'--method'"),
         ([*command, "--judge", "nobody"], "nobody"),
         (["calibrate", str(labels), "--agent", "support"], "no agent works in support"),
         ([*command[:4], "--method", "mipro", *command[6:]], "an agent is fitted by gepa"),
         ([*command, "--call-price", "0.2"], "9 calls, the limit of finder"),
     ):
         refused = CliRunner().invoke(app, wrong)
-        assert refused.exit_code == 2, refused.output
-        assert what in str(refused.exception) + refused.output
+        assert isinstance(refused.exception, InputError), refused.output
+        assert what in str(refused.exception)
 
 
 def test_an_example_says_what_is_wrong_with_its_line(config, labels, tmp_path):
