@@ -130,7 +130,7 @@ def worked_lines(manifest: Mapping[str, Any]) -> list[str]:
     lines = []
     for stage, of in manifest.get("agents", {}).items():
         parts = []
-        for what in _TAKEN:
+        for what in _TAKEN if of["tokens"] else ("calls",):  # the lexical judge's are not counted
             foreseen = f"expected {expected[stage][what]:,}, " if stage in expected else ""
             parts.append(f"{of[what]:,} {what} ({foreseen}at most {of['most'][what]:,})")
         lines.append(f"{cell(stage)}: {', '.join(parts)} for {of['items']:,} items")
