@@ -44,17 +44,21 @@ class Leaning(Explained):
 
     `score` in [0, 1]: how far it leans to the best label; `probabilities`: of each label; `votes`:
     of a jury, the label of each member, None where it gave none; `method`: who gave the label of a
-    jury, where that is its adjudicator.
+    jury or cascade, where that is its adjudicator or a later stage; `confidence`: of a cascade,
+    how sure its first stage was; `superseded`: what that said, where a later stage decided.
     """
 
     score: float | None = None
     probabilities: dict[str, float] | None = None
     votes: dict[str, str | None] | None = None
     method: str | None = None
+    confidence: float | None = None
+    superseded: str | None = None
 
     def sure(self) -> dict[str, Any]:
         """How sure the judge was, ready for JSON; empty where it did not say so."""
-        said = {name: getattr(self, name) for name in ("score", "probabilities", "votes", "method")}
+        names = ("score", "probabilities", "votes", "method", "confidence", "superseded")
+        said = {name: getattr(self, name) for name in names}
         return {name: value for name, value in said.items() if value is not None}
 
     def known(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..verdicts import Verdict
 from .adjudicator import adjudicating, said_of
 
 VERSION = "1"  # raised when what is made of the members' labels changes
-_SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered", "window")
+SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered", "window")
 
 
 class _Said(NamedTuple):
@@ -72,11 +72,11 @@ class Jury(ItemJudge):
             raise ValueError(f"wanted 2 or more members, got {len(self.members)}")
         first = next(iter(self.members.values()))
         for name, judge in [*self.members.items(), ("the adjudicator", adjudicator or first)]:
-            for shared in _SHARED:
+            for shared in SHARED:
                 if getattr(judge, shared) != getattr(first, shared):
                     got, wanted = getattr(judge, shared), getattr(first, shared)
                     raise ValueError(f"{name}: {shared} is {got!r}, of the others {wanted!r}")
-        for shared in (*_SHARED, "gains"):
+        for shared in (*SHARED, "gains"):
             setattr(self, shared, getattr(first, shared))
         self.definition = getattr(first, "definition", None)  # of a judge of one's own
         self.version = f"{first.version}+jury{VERSION}"
