@@ -81,13 +81,13 @@ class Cascade(ItemJudge):
     def _check(self) -> None:
         first, state = self.stages[0], self.state
         members = tuple(first.members) if isinstance(first, Jury) else ()
-        if self.confidence == "agreement" and not members:
-            raise ValueError("confidence agreement: the first stage is no jury, it has no votes")
-        if self.confidence == "margin" and not first.has_logprobs:
-            raise ValueError("confidence margin: the first stage gives no probabilities")
         if state is None:
             if self.confidence == "calibrated":
                 raise ValueError("confidence calibrated: wanted a state of judge cascade fit")
+            if self.confidence == "agreement" and not members:
+                raise ValueError("confidence agreement: the first stage is no jury, without votes")
+            if self.confidence == "margin" and not first.has_logprobs:
+                raise ValueError("confidence margin: the first stage gives no probabilities")
             return
         if state.judge != self.name or state.scale != self.scale:
             got = f"{state.judge} with {', '.join(state.scale)}"

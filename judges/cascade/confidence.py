@@ -16,6 +16,7 @@ ConfidenceKind = Literal["agreement", "margin", "calibrated"]
 KINDS: tuple[ConfidenceKind, ...] = get_args(ConfidenceKind)
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 LEXICAL, LENGTH = "lexical score", "log length"
+DIGITS = 9  # of a confidence
 
 
 @dataclass(frozen=True)
@@ -94,24 +95,18 @@ def margin(seen: Seen, scale: Scale) -> float | None:
 def features(seen: Seen, scale: Scale) -> dict[str, float]:
     """What calibrated confidence is computed from, by name; those that are known.
 
-    The label (one of its kind, so that the middle of a scale may be less sure than its ends), each
-    vote as its place (without order: whether it is the label; a vote that is not there: the mean),
-    the votes' spread and agreement, the score, the margin of probabilities, the lexical score and
-    the log of the text's length.
+    The label (each by itself, so that the middle of a scale may be less sure than its ends), the
+    votes' spread and agreement, the score and how far it is from the cut, the margin of
+    probabilities, the lexical score and the log of the text's length.
     """
     found = {f"label {name}": 0.0 for name in scale.labels[1:]}
     if seen.label:
         found[f"label {scale.labels[seen.label]}"] = 1.0
     votes = [vote for vote in seen.votes.values() if vote is not None]
-    for name, vote in seen.votes.items() if votes else ():
-        if not scale.is_ordered:
-            found[f"vote {name}"] = float(vote == seen.label)
-        elif vote is None:
-            found[f"vote {name}"] = sum(map(scale.place, votes)) / len(votes)
-        else:
-            found[f"vote {name}"] = scale.place(vote)
     if votes and scale.is_ordered:
         found["spread"] = scale.place(max(votes) - min(votes))
+    if seen.score is not None and scale.cut is not None:
+        found["from the cut"] = abs(seen.score - (scale.cut - 0.5) / (len(scale.labels) - 1))
     known = {
         "agreement": agreement(seen, scale) if seen.votes else None,
         "score": seen.score if scale.is_ordered else None,
@@ -151,7 +146,12 @@ class Chance(Row):
 def confidence_of(
     kind: ConfidenceKind, seen: Seen, scale: Scale, chance: Chance | None
 ) -> float | None:
-    """How sure a label is, in [0, 1] or of a margin [-1, 1]; None: there is no telling."""
+    """How sure a label is, in [0, 1] or of a margin [-1, 1]; None: there is no telling.
+
+    It is rounded, so that votes in another order, summed to another last bit, are as sure.
+    """
     if kind == "calibrated":
-        return None if chance is None else chance.of(features(seen, scale))
-    return agreement(seen, scale) if kind == "agreement" else margin(seen, scale)
+        found = None if chance is None else chance.of(features(seen, scale))
+    else:
+        found = agreement(seen, scale) if kind == "agreement" else margin(seen, scale)
+    return None if found is None else round(found, DIGITS)

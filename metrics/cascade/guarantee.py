@@ -179,6 +179,6 @@ def violations(
             continue
         others = found.of(~chosen)
         n, wrong = others.kept[place].sum(), others.wrong[place].sum()
-        kept += n / others.items.sum()
+        kept += float(n / others.items.sum())
         n_broken += bool(n and 1 - wrong / n < agree)
     return Violations(n_broken / splits, kept / splits, splits, half)
