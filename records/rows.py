@@ -57,13 +57,15 @@ class Leaning(Explained):
 
     def sure(self) -> dict[str, Any]:
         """How sure the judge was, ready for JSON; empty where it did not say so."""
-        names = ("score", "probabilities", "votes", "method", "confidence", "superseded")
-        said = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in said.items() if value is not None}
+        return self._said("score", "probabilities", "votes", "method")
 
     def known(self) -> dict[str, Any]:
         """What the judge said, ready for JSON; empty where it gave only a label."""
-        return self.sure() | self.why()
+        return self.sure() | self._said("confidence", "superseded") | self.why()
+
+    def _said(self, *names: str) -> dict[str, Any]:
+        said = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 class Topic(Row):

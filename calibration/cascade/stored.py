@@ -111,7 +111,15 @@ def read_stored(
 
     Raises: InputError for results that do not fit, or no topics.
     """
-    found = read_ballots(results, problems, labels=labels, where=where, kind=kind, votes=votes)
+    found = read_ballots(
+        results,
+        problems,
+        labels=labels,
+        where=where,
+        kind=kind,
+        votes=votes,
+        may_be_one=to_people,
+    )
     of_people = read_labels(labels, Problems(), where)
     if found.topics is None:
         raise InputError(f"{labels}: its items have no topic_id, and cascades are fitted by topic")
@@ -124,7 +132,7 @@ def read_stored(
     if not len(found.cells):
         raise InputError(f"{labels}: no label of an item of {results[0]}; do their ids agree?")
     scale = Scale(found.scale, found.is_ordered, _code_of(cut, found))
-    file = _file_of(found, results, cheap, of_people.kind, votes)
+    file = _file_of(found, results, cheap, of_people.kind, votes, is_alone=len(found.members) == 1)
     stage = _Stage.of(found, cheap, file, how, len(results) == 1 and not members)
     built = _judge_of(judge, of_people.kind, results)
     texts = _texts(built, of_people.kind, found.cells, (*results, labels)) if built else {}
@@ -197,10 +205,16 @@ def _code_of(cut: str | None, found: Ballots) -> int | None:
 
 
 def _file_of(
-    found: Ballots, results: Sequence[Path], cheap: Sequence[int], kind: str, votes: str
+    found: Ballots,
+    results: Sequence[Path],
+    cheap: Sequence[int],
+    kind: str,
+    votes: str,
+    *,
+    is_alone: bool,
 ) -> LabelFile | None:
     """The judgements of a single cheap judge, with its scores; None where there are several."""
-    if len(cheap) > 1 or len(results) == 1:
+    if len(cheap) > 1 or (len(results) == 1 and not is_alone):
         return None
     path = judged_file(results[cheap[0]], kind)
     return read_labels(path, Problems(), scale=found.scale, votes=votes)
@@ -290,7 +304,7 @@ def _models(
     results: Sequence[Path], stage: _Stage, found: Ballots, cheap: Sequence[int]
 ) -> dict[str, str]:
     """Who answered for each member, "" for a single judge, as far as manifests say it."""
-    if len(results) == 1 or (len(cheap) == 1 and stage.members):
+    if len(results) < len(cheap) or (len(cheap) == 1 and stage.members):
         return {}
     names = {found.members[j]: results[j] for j in cheap}
     models = {}
@@ -316,7 +330,7 @@ def _panel(stage: _Stage, found: Ballots) -> Codes:
 def _costs(
     results: Sequence[Path], places: Sequence[int], *, to_people: bool
 ) -> tuple[float | None, float | None]:
-    if len(results) == 1:
+    if len(results) < len(places):  # one file with the votes of several
         return None, None
     each = [dollars(results[j]) for j in places]
     cheap = each if to_people else each[:-1]

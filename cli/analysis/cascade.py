@@ -170,6 +170,41 @@ def curve(
     list_problems(problems)
 
 
+@cascade.command(cls=Command)
+def people(
+    results: Annotated[Path, typer.Argument(exists=True, help="Results that people complete.")],
+    out: Annotated[
+        Path, typer.Option(help="File to fill in: .csv or .jsonl.", rich_help_panel="Output")
+    ],
+    kind: Kind = None,
+    n: Annotated[
+        int | None, typer.Option("--n", min=1, help="Take so many without a label; else all.")
+    ] = None,
+    kept: Annotated[
+        int, typer.Option(min=0, help="Kept ones to label too, at random, for corrected scores.")
+    ] = 100,
+    seed: Seed = 0,
+) -> None:
+    """Write what a run left to people as a label file to fill in, with some of what it kept.
+
+    Filled in, it corrects the scores: judge score RESULTS --labels people.csv
+
+    Example: judge cascade people results/demo --out people.csv
+    """
+    from ...programs.analysis.people_sheet import people_sheet
+    from ...programs.engine.label_sheet import write_sheet
+    from ...records.reading.problems import Problems
+
+    problems = Problems()
+    sheet = people_sheet(results, problems, kind=kind, n=n, n_kept=kept, seed=seed)
+    write_sheet(out, sheet.rows, problems)
+    lines = [f"{count:>8,}  {name}" for name, count in sheet.n_by.items()]
+    lines.append(f"{len(sheet.rows):>8,}  of {sheet.n_cells:,} items of {sheet.kind}")
+    lines.append(f"Labels: {', '.join(map(cell, sheet.scale))}. Written: {out}")
+    sys.stdout.write(shown("\n".join(lines) + "\n"))
+    list_problems(problems)
+
+
 def _head(found: Mapping[str, Any]) -> Sequence[str]:
     first = found["first"]
     several = f"{found['how']} of {len(first)}: " if len(first) > 1 else ""
@@ -208,12 +243,12 @@ def _fitted(found: Mapping[str, Any]) -> Sequence[str]:
     agree, level, unit = given["agree"], given["with"], given["unit"]
     lines += [
         f"Guarantee: kept labels agree with people in >= {agree:.0%}, in {level:.0%} of fits;",
-        f"rests on {given['n_topics']} topics, by {unit}: at least {given['at_least']:.1%} of them do",
+        f"rests on {given['n_topics']} topics, by {unit}: at least {given['at_least']:.1%} do",
     ]
     if unit == "item" and given["design_effect"] is not None:
         lines.append(
-            "Warning: items of one topic err together, which this bound does not see; design effect "
-            f"{given['design_effect']:.1f}."
+            "Warning: items of one topic err together, which this bound does not see: design "
+            f"effect {given['design_effect']:.1f}."
         )
     for name, tried in given["tried"].items():
         lines.append(

@@ -19,7 +19,7 @@ class Guarantee(Row):
     """Kept labels are right in a share `agree`, in a share `with` of fits to such topics."""
 
     agree: Annotated[float, Field(gt=0, lt=1)]
-    confidence: Annotated[float, Field(gt=0.5, lt=1, alias="with")]
+    confidence: Annotated[float, Field(gt=0.5, lt=1, alias="with")] = 0.9
     unit: Literal["topic", "item"] = "topic"
 
 
