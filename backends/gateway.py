@@ -30,6 +30,7 @@ from .prompt import Prompt
 from .replies.completion import Completion as Completion  # others take both from here
 from .replies.completion import Reply as Reply
 from .replies.completion import line_of, turns_after, values_of
+from .replies.noted import note
 from .secrecy import secrets_of
 from .spending.price import price_of
 from .spending.sizes import CAUTION, CHARS_PER_TOKEN, REPLY_TOKENS, Caution, Kind, reply_limit
@@ -136,7 +137,7 @@ class Gateway:
             return kept
         while (flying := self._flying.get(key)) is not None:
             try:
-                return await asyncio.shield(flying)
+                return _noted(key, await asyncio.shield(flying))
             except asyncio.CancelledError:
                 task = asyncio.current_task()
                 if not flying.cancelled() or (task is not None and task.cancelling()):
@@ -145,7 +146,7 @@ class Gateway:
                     return kept
         if self._transport is None:
             raise EndpointLost(Reason.ERROR, "offline, and the reply is not in the cache")
-        return await self._lead(self._transport, key, wire.body(user), prompt, inputs)
+        return _noted(key, await self._lead(self._transport, key, wire.body(user), prompt, inputs))
 
     def trust(self) -> None:
         """The model gave judgements before, elsewhere: its first ones here decide nothing."""
@@ -353,6 +354,7 @@ class Gateway:
             return None  # not one of ours: ask instead
         self.budget.usage.cache_hits += 1
         where = Provenance(completion.model, completion.finish_reason, cache_hit=True)
+        note(key, completion.prompt_tokens, completion.completion_tokens, where)
         return Reply(values, where, {}, chances)
 
     def _weighed(
@@ -382,6 +384,12 @@ class Gateway:
                 self._wires.clear()
             wire = self._wires[name] = Wire(self.config, prompt, name[1])
         return wire
+
+
+def _noted(key: bytes, reply: Reply) -> Reply:
+    where = reply.provenance
+    note(key, where.prompt_tokens, where.completion_tokens, where)
+    return reply
 
 
 async def _send_again(transport: Transport, job: _Job) -> Completion:

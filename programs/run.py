@@ -30,6 +30,7 @@ from .inputs.collection import Collection
 from .pipelines.closed_loop import closed_loop, is_closed_loop
 from .pipelines.retrieve import judges_of as rerankers_of
 from .pipelines.retrieve import pipelines_of
+from .pipelines.searching import PipelineCorpus
 from .protocols.program import Folder, Program, Run
 from .protocols.scoreboard import Scoreboard
 from .protocols.table import chosen, empty_notes, program_files
@@ -147,7 +148,7 @@ async def _judge(
     """All programs; the results folder is complete when this returns."""
     began, config = time.monotonic(), session.config
     with Results(config.run.out, program_files()) as results:
-        run = Run(session, collection, results)
+        run = Run(session, collection, results, corpus=lambda steps: PipelineCorpus(config, steps))
         _count_not_made(collection, results)
         for program in programs:
             await program.judge(run)

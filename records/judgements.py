@@ -18,6 +18,8 @@ class Reason(StrEnum):
     ERROR = "error"  # no reply: network, server, deadline
     BUDGET = "budget"  # not asked: a limit on calls, tokens or money was reached
     QUORUM = "quorum"  # too few members of a jury judged
+    STEPS = "steps"  # an agent used up its steps, calls or reading before it was done
+    TOOL = "tool"  # a tool of an agent failed, so that nothing can rest on what it would have found
     NO_PASSAGE = "no_passage"  # not asked: the text to judge against is not in the data
 
 
@@ -38,19 +40,24 @@ class Provenance(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A judgement that arrived: the judge's output fields by name, JSON-ready."""
+    """A judgement that arrived: the judge's output fields by name, JSON-ready.
+
+    `steps`: what an agent did to come to it, as trace.jsonl has it.
+    """
 
     values: dict[str, Any]
     provenance: tuple[Provenance, ...] = ()
+    steps: tuple[dict[str, Any], ...] = ()
 
 
 class Unjudged(NamedTuple):
-    """A judgement that did not arrive; never counted as any label."""
+    """A judgement that did not arrive; never counted as any label. `steps`: see Judged."""
 
     reason: Reason
     detail: str
     raw: str = ""
     provenance: tuple[Provenance, ...] = ()
+    steps: tuple[dict[str, Any], ...] = ()
 
 
 Outcome = Judged | Unjudged

@@ -8,7 +8,21 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from .steps import AnyStep, CutStep, FirstStage, RerankStep, RrfStep, SearchStep, Step, WeightedStep
+from .steps import (
+    AnyStep,
+    CoverageStep,
+    CutStep,
+    FirstStage,
+    ListwiseStep,
+    RankLlmStep,
+    RerankStep,
+    RrfStep,
+    RunStep,
+    SearchStep,
+    SetwiseStep,
+    Step,
+    WeightedStep,
+)
 
 
 def as_step(value: Any) -> Any:
@@ -50,7 +64,23 @@ def _in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return steps
 
 
+def _searches(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Raise ValueError unless any query can be searched with these steps, always alike.
+
+    A step that asks a model keeps the order where a call fails: "not found" could rest on that.
+    """
+    if not steps:
+        raise ValueError("no steps; wanted such as [bm25 50, mmr 10]")
+    for number, step in enumerate(steps, 1):
+        if isinstance(step, ListwiseStep | SetwiseStep | RankLlmStep | CoverageStep):
+            raise ValueError(f"step {number}, {step.step}: asks a model, which no search here may")
+        if isinstance(step, RunStep) or (isinstance(step, CutStep) and step.required):
+            raise ValueError(f"step {number}, {step.step}: knows the topics alone, and no query")
+    return steps
+
+
 Pipeline = Annotated[tuple[AnyStep, ...], BeforeValidator(_as_steps), AfterValidator(_in_order)]
+SearchPipeline = Annotated[Pipeline, AfterValidator(_searches)]  # of agents
 
 
 def name_of(steps: Sequence[Step]) -> str:

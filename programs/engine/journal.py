@@ -18,8 +18,9 @@ from ...records.writing.appending import Appending
 from .outcomes import Values, wrong_in
 
 MOST_WAITING = 65_536  # bytes
-# Asked for again whenever a run goes on; of a jury only the members that gave no label.
-_NOT_ASKED = (Reason.ERROR, Reason.BUDGET, Reason.QUORUM)
+# Asked for again whenever a run goes on; of a jury only the members that gave no label, of an agent
+# what failed: all else is in the reply cache.
+_NOT_ASKED = (Reason.ERROR, Reason.BUDGET, Reason.QUORUM, Reason.TOOL)
 _MEND = "delete this line and run again: what it holds is asked again, the others are not"
 
 
@@ -161,16 +162,20 @@ def _wrong(path: Path, number: int, what: str) -> InputError:
 
 
 def _to_json(digest: int, outcome: Outcome) -> dict[str, Any]:
-    calls = [tuple(call) for call in outcome.provenance]
+    row: dict[str, Any] = {"d": f"{digest:016x}"}
     if isinstance(outcome, Judged):
-        return {"d": f"{digest:016x}", "v": outcome.values, "p": calls}
-    why = (outcome.reason, outcome.detail, outcome.raw)
-    return {"d": f"{digest:016x}", "u": why, "p": calls}
+        row["v"] = outcome.values
+    else:
+        row["u"] = (outcome.reason, outcome.detail, outcome.raw)
+    row["p"] = [tuple(call) for call in outcome.provenance]
+    if outcome.steps:
+        row["s"] = outcome.steps
+    return row
 
 
 def _from_json(row: dict[str, Any]) -> Outcome:
-    calls = tuple(starmap(Provenance, row["p"]))
+    calls, steps = tuple(starmap(Provenance, row["p"])), tuple(row.get("s", ()))
     if "v" in row:
-        return Judged(row["v"], calls)
+        return Judged(row["v"], calls, steps)
     reason, detail, raw = row["u"]
-    return Unjudged(Reason(reason), detail, raw, calls)
+    return Unjudged(Reason(reason), detail, raw, calls, steps)

@@ -63,6 +63,7 @@ _LINE: Values = TypeAdapter(
             ],  # Provenance
             "v": NotRequired[dict[str, Any]],
             "u": NotRequired[tuple[Reason, StrictStr, StrictStr]],
+            "s": NotRequired[list[dict[str, Any]]],
         }
     )
 )

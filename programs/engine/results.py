@@ -24,7 +24,7 @@ from ...records.writing.files import (
     writing,
 )
 
-MANIFEST = "manifest.json"
+MANIFEST, TRACE = "manifest.json", "trace.jsonl"
 ALWAYS = ("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST)
 
 
@@ -60,8 +60,8 @@ class Results:
 
     def __init__(self, folder: Path, names: Collection[str]) -> None:
         self.folder = folder
-        self._all = names
-        _check_ours(folder, (*names, *ALWAYS))
+        self._all = (*names, TRACE)
+        _check_ours(folder, (*self._all, *ALWAYS))
         self._lock = _locked(folder)
         self._names: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -75,6 +75,7 @@ class Results:
         self.missing: dict[str, tuple[str, Reason]] = {}  # by topic: the first that is not judged
         self._share_not_made = 0.0
         self._unjudged = NewFile(self.part("unjudged.jsonl"))
+        self._trace: NewFile | None = None
 
     def part(self, name: str) -> Path:
         """Where to write a file until it gets this name."""
@@ -97,6 +98,8 @@ class Results:
         """Give all files their names; those of an earlier run that this one lacks go."""
         write_file(self.part(MANIFEST), pretty(manifest))
         self._unjudged.close()
+        if self._trace is not None:
+            self._trace.close()
         for name in (MANIFEST, *(name for name in self._all if name not in self._names)):
             remove(self.folder / name)
         while self._names:
@@ -126,6 +129,22 @@ class Results:
         why = {"reason": outcome.reason, "detail": outcome.detail, "raw": outcome.raw}
         row = {"stage": stage, **ids, "n": n, **why}
         self._unjudged.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+
+    def trace(
+        self, stage: str, agent: str, ids: Mapping[str, Any], steps: Iterable[Mapping[str, Any]]
+    ) -> None:
+        """Write the steps of one item to trace.jsonl.
+
+        Args:
+            agent: names what decides its steps: the fingerprint of its stage.
+        """
+        if self._trace is None:
+            self._trace = NewFile(self.part(TRACE))
+        for step in steps:
+            where: dict[str, Any] = {"stage": stage, "item": dict(ids)}
+            if step["path"] == "0":
+                where["agent"] = agent
+            self._trace.write(orjson.dumps({**where, **step}, option=orjson.OPT_APPEND_NEWLINE))
 
     def not_made(
         self, what: str, lost: Sequence[tuple[Mapping[str, str], Reason]], n_made: int
@@ -172,6 +191,8 @@ class Results:
     def __exit__(self, *ended: object) -> None:
         try:
             self._unjudged.close()
+            if self._trace is not None:
+                self._trace.close()
         finally:
             for name in self._names:  # none is left after publish()
                 (self.folder / f"{name}.part").unlink(missing_ok=True)

@@ -25,8 +25,9 @@ T = TypeVar("T")
 class Outcomes:
     """What became of the items of a stage; called with each of them, in the stage's order."""
 
-    def __init__(self, stage: Stage, journal: Journal, results: Results) -> None:
+    def __init__(self, stage: Stage, journal: Journal, results: Results, identity: str) -> None:
         self._stage, self._journal, self._results = stage, journal, results
+        self._identity = identity
         self._number = 0
 
     def __call__(self, item: Item) -> Outcome:
@@ -46,6 +47,8 @@ class Outcomes:
         self._results.judged(self._stage.name, item.ids, outcome, n=item.n - len(lost))
         for place, why in lost.items():
             self._results.judged(self._stage.name, item.ids_at(place), why)
+        if outcome.steps:
+            self._results.trace(self._stage.name, self._identity, item.ids, outcome.steps)
         if isinstance(outcome, Judged):
             n_wrong = sum(map(wrong_quotes, outcome.values.get("verdicts", ())))
             if n_wrong:
@@ -75,7 +78,8 @@ class Session:
     async def judged(self, stage: Stage, results: Results) -> AsyncIterator[Outcomes]:
         """Judge what is missing of a stage; then its outcomes, in the order of its items."""
         run = self.config.run
-        name = "offline" if run.offline else self.panel.fingerprint(stage.judges, stage.settings)
+        identity = self.panel.fingerprint(stage.judges, stage.settings)
+        name = "offline" if run.offline else identity
         path = run.out / "journal" / f"{stage.name}-{name}.jsonl"
         if run.offline:  # replays the cache alone, not an earlier journal
             path.unlink(missing_ok=True)
@@ -96,7 +100,7 @@ class Session:
                 self.panel.trust(aliases)
             elif not (run.offline or run.executor == "batch" or aliases <= self.panel.trusted):
                 _check_hope(stage.name, work.tally)
-            yield Outcomes(stage, journal, results)
+            yield Outcomes(stage, journal, results, identity)
         finally:
             journal.close()
 

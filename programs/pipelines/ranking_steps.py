@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from ...backends.budget import Usage
 from ...backends.errors import JudgeError
@@ -43,6 +44,14 @@ from .judged_steps import JudgedStep, JudgedSteps
 Rankings = dict[str, Ranked]  # by topic
 
 
+class Texts(Protocol):
+    """Gives the passages that a step reads."""
+
+    def of(self, ids: set[str]) -> Mapping[str, Passage]:
+        """These passages, and perhaps others. Raises: InputError if one of them has no text."""
+        ...
+
+
 class PassageTexts:
     """The passages that a step reads: from the files, when they are needed."""
 
@@ -72,7 +81,9 @@ class RankingSteps:
     """Runs pipelines step by step over all topics; what two of them share is done once.
 
     Args:
+        judged: None where no step asks a judge.
         required: the size of Z* of each topic; None: missing ratings leave it open.
+        texts: gives the passages; None: the files of the config do.
     """
 
     def __init__(
@@ -80,18 +91,19 @@ class RankingSteps:
         config: Config,
         topics: Mapping[str, Topic],
         indexes: Indexes,
-        judged: JudgedSteps,
+        judged: JudgedSteps | None,
         required: Mapping[str, int | None],
         usage: Usage,
         problems: Problems,
         *,
         quiet: bool,
+        texts: Texts | None = None,
     ) -> None:
         self._config = config
         self._topics = topics
         self._indexes = indexes
-        self._texts = PassageTexts(config.data.passages, problems)
-        self._judged = judged
+        self._texts = texts or PassageTexts(config.data.passages, problems)
+        self._judging = judged
         self._required = required
         self._usage = usage
         self._problems = problems
@@ -125,6 +137,11 @@ class RankingSteps:
             for topic in self._topics
             if not ends[-1][topic] and any(end[topic] for end in ends)
         ]
+
+    @property
+    def _judged(self) -> JudgedSteps:
+        assert self._judging is not None  # a SearchPipeline has no step that asks
+        return self._judging
 
     async def _timed(self, step: Step, rankings: list[Rankings]) -> list[Rankings]:
         began = asyncio.get_running_loop().time()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +23,17 @@ from .judged_items import JudgedItems
 from .scoreboard import Scoreboard
 
 if TYPE_CHECKING:
+    from ...agents import Corpus
+    from ..config.steps import AnyStep
     from ..engine.panel import Panel
     from ..engine.session import Session
 
 Texts = dict[str, str]
 CellTexts = Iterator[tuple[Cell, Texts]]
+
+
+def _no_passages(steps: Sequence[AnyStep]) -> Corpus:
+    raise InputError("there are no passages here for an agent to search")
 
 
 @dataclass
@@ -37,12 +43,15 @@ class Run:
     Attributes:
         grades: of the candidates, by topic and passage, once a judge has given them; None in
             them: not judged.
+        corpus: opens the passages of the run for agents, to be searched by these steps. Raises:
+            InputError where there are none.
     """
 
     session: Session
     collection: Collection
     results: Results
     grades: Mapping[str, Mapping[str, int | None]] | None = None
+    corpus: Callable[[Sequence[AnyStep]], Corpus] = _no_passages
 
     @property
     def config(self) -> Config:

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import calibration, judges, metrics, records
+    from . import agents, calibration, judges, metrics, records
     from .calibration.session import calibrate
     from .programs.run import run
     from .programs.scoring.result import Result
@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Result",
     "__version__",
+    "agents",
     "calibrate",
     "calibration",
     "judges",
@@ -33,6 +34,7 @@ _HOMES = {
     "run": ".programs.run",
 }
 _FOLDERS = (
+    "agents",
     "calibration",
     "judges",
     "metrics",

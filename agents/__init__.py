@@ -1,0 +1,48 @@
+"""Judges that take several steps: they search, read, ask other judges, and keep a trace of it.
+
+Each is a DSPy module over ordinary judges. Imports `judges`, `retrieval`, `backends`, `records`;
+programs import this.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .agent import Agent
+    from .corpus import Corpus, PassageCorpus
+    from .limits import Limits
+    from .tools import Tools
+    from .trace import Step, Trace
+
+_HOMES = {
+    "Agent": "agent",
+    "Corpus": "corpus",
+    "Limits": "limits",
+    "PassageCorpus": "corpus",
+    "Step": "trace",
+    "Tools": "tools",
+    "Trace": "trace",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+__all__ = [
+    "Agent",
+    "Corpus",
+    "Limits",
+    "PassageCorpus",
+    "Step",
+    "Tools",
+    "Trace",
+]

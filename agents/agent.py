@@ -1,0 +1,94 @@
+"""What every agent shares: a DSPy module that works on one item with tools, and keeps its trace."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import dspy
+
+from ..backends.errors import JudgeError
+from ..backends.loop import run_async, run_sync
+from ..records.judgements import Judged, Outcome, Unjudged
+from .corpus import Corpus
+from .limits import Limits
+from .tools import Tools
+
+
+class Agent(dspy.Module):  # type: ignore[misc]
+    """A judge of several steps. Its judges are attributes, so DSPy finds their predictors.
+
+    Args:
+        corpus: what it searches; None: nothing.
+        limits: what it may do for one item; None: those of its class.
+
+    Call it (`agent(...)`, `await agent.acall(...)`) as a judge: the prediction has what was made,
+    and `trace`, the steps. Raises: JudgeError where it came to no judgement.
+
+    A subclass has `name`, `inputs` and `act`:
+
+    Attributes:
+        name: in traces and configs. version: raised when what it does changes.
+        inputs: the names of what it is given, in the order of an item's payload. Of these,
+            `topic_id` says whose strictness fitted judges take into account, and `references`
+            lists passages that may be read without a search.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[str] = "1"
+    inputs: ClassVar[tuple[str, ...]]
+    default_limits: ClassVar[Limits] = Limits()
+
+    def __init__(self, corpus: Corpus | None = None, limits: Limits | None = None) -> None:
+        super().__init__()
+        self.corpus = corpus
+        self.limits = limits or self.default_limits
+
+    async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
+        """What it makes of an item, ready for JSON. It acts through `tools` alone.
+
+        Raises: JudgeError where there is no judgement.
+        """
+        raise TypeError(f"{type(self).__name__} must define act()")
+
+    async def outcome(self, **item: Any) -> Outcome:
+        """What became of one item, with its steps; `made` among the values is what `act` gave.
+
+        Raises: EndpointUnusable when no request can succeed.
+        """
+        known = item.get("references", ())
+        tools = Tools(self.corpus, self.limits, topic_id=item.get("topic_id"), known=list(known))
+        try:
+            made = await self.act(tools, **item)
+        except JudgeError as error:
+            tools.trace.add("end", "unjudged", reason=error.reason)
+            steps = self._steps(tools)
+            return Unjudged(error.reason, error.detail, error.raw, tools.calls(), steps)
+        if not tools.trace.has_ended:
+            tools.end("done")
+        return Judged({"made": made}, tools.calls(), self._steps(tools))
+
+    def identity(self) -> list[Any]:
+        """All that decides what it makes of an item, but for its judges."""
+        corpus = self.corpus.fingerprint if self.corpus is not None else None
+        return [self.name, self.version, list(self.limits), corpus]
+
+    def forward(self, **item: Any) -> dspy.Prediction:
+        """See the class; `agent(...)` calls this."""
+        return run_sync(self._predicted(item))
+
+    async def aforward(self, **item: Any) -> dspy.Prediction:
+        """See the class; `await agent.acall(...)` calls this."""
+        return await run_async(self._predicted(item))
+
+    async def _predicted(self, item: dict[str, Any]) -> dspy.Prediction:
+        if unknown := item.keys() - set(self.inputs):
+            wanted = ", ".join(self.inputs)
+            raise ValueError(f"{', '.join(sorted(unknown))}: wanted the inputs {wanted}")
+        found = await self.outcome(**item)
+        if isinstance(found, Unjudged):
+            raise JudgeError(found.reason, found.detail, found.raw)
+        return dspy.Prediction(**found.values["made"], trace=list(found.steps))
+
+    def _steps(self, tools: Tools) -> tuple[dict[str, Any], ...]:
+        first = {"path": "0", "kind": "agent", "name": self.name, "version": self.version}
+        return (first, *tools.trace.steps())

@@ -1,0 +1,70 @@
+"""What an agent searches: passages under ids, and a fingerprint that says which and how."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Protocol
+
+import orjson
+
+from ..records.rows import Passage
+from ..retrieval.bm25 import Bm25
+from ..retrieval.scored import Ranked
+
+
+class Corpus(Protocol):
+    """Passages that can be searched and read. The same query gives the same ranking, always.
+
+    Attributes:
+        fingerprint: of the passages, the index and all settings of the search; it is part of what
+            an agent is, so that another corpus is asked anew. 12 hex digits.
+    """
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    async def search(self, query: str) -> Ranked:
+        """The passages for a query, best first; [] where nothing matches.
+
+        Raises: anything; it ends the item as `Unjudged(tool)`.
+        """
+        ...
+
+    def passage(self, passage_id: str) -> Passage | None:
+        """A passage by its id; None: there is none."""
+        ...
+
+
+class PassageCorpus:
+    """Passages in memory, searched by BM25 (see `retrieval.bm25.Bm25`).
+
+    Args:
+        passages: each with an id of its own.
+        hits: of a search, at most.
+
+    Raises: ValueError for no passages, or two texts under one id.
+
+    >>> corpus = PassageCorpus([Passage(id="a", text="A ship in harbour.")])
+    >>> corpus.passage("a").text
+    'A ship in harbour.'
+    """
+
+    def __init__(self, passages: Iterable[Passage], *, hits: int = 20) -> None:
+        self._passages: dict[str, Passage] = {}
+        for passage in passages:
+            if self._passages.setdefault(passage.id, passage).text != passage.text:
+                raise ValueError(f"passage {passage.id!r} has two texts")
+        self._bm25 = Bm25.build(self._passages.values())
+        self._hits = hits
+        rows = [[each.id, each.title, each.text] for each in self._passages.values()]
+        about = orjson.dumps([rows, self._bm25.k1, self._bm25.b, hits])
+        self.fingerprint = hashlib.sha256(about).hexdigest()[:12]
+
+    async def search(self, query: str) -> Ranked:
+        """See Corpus. A blank query finds nothing."""
+        return self._bm25.search([query], self._hits)[0] if query.strip() else []
+
+    def passage(self, passage_id: str) -> Passage | None:
+        """See Corpus."""
+        return self._passages.get(passage_id)

@@ -1,0 +1,56 @@
+"""What an agent did for one item: steps that follow from inputs, replies and index alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Step = dict[str, Any]  # path, kind, name and what belongs to its kind; see docs/formats.md
+
+
+class Trace:
+    """The steps of one item, each with its path: `0` the agent, `0.2` its third step, `0.2.0` ...
+
+    Steps that run side by side each get a part of their own before they start, so that paths do
+    not depend on which ends first. Nothing here knows a clock, a cache or a number of attempts.
+
+    Args:
+        path: of the step whose parts these are.
+    """
+
+    def __init__(self, path: str = "0") -> None:
+        self.path = path
+        self._made: list[tuple[Step, Trace | None]] = []
+
+    def add(self, kind: str, name: str, **about: Any) -> str:
+        """One more step, after those that are there; its path."""
+        path = f"{self.path}.{len(self._made)}"
+        self._made.append(({"path": path, "kind": kind, "name": name, **about}, None))
+        return path
+
+    def part(self, kind: str, name: str, **about: Any) -> Trace:
+        """One more step that has steps of its own."""
+        path = f"{self.path}.{len(self._made)}"
+        part = Trace(path)
+        self._made.append(({"path": path, "kind": kind, "name": name, **about}, part))
+        return part
+
+    def reserve(self) -> tuple[str, Step]:
+        """One more step whose content is filled in when it is known: its path, and itself."""
+        path = f"{self.path}.{len(self._made)}"
+        step: Step = {"path": path}
+        self._made.append((step, None))
+        return path, step
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its last step is the end."""
+        return bool(self._made) and self._made[-1][0].get("kind") == "end"
+
+    def steps(self) -> list[Step]:
+        """All steps in the order of their paths."""
+        found = []
+        for step, part in self._made:
+            found.append(step)
+            if part is not None:
+                found += part.steps()
+        return found

@@ -1,0 +1,125 @@
+"""What agents search in a run: its passages, by a pipeline of retrieval steps."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...backends.budget import Usage
+from ...records.passages import ID_FIELDS, passage_of
+from ...records.reading.fields import read_lines
+from ...records.reading.line_index import LineIndex
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import Passage, Topic
+from ...retrieval.english import ANALYSIS
+from ...retrieval.scored import Ranked
+from ..config.pipeline import deep_enough
+from ..config.sections import Config
+from ..config.steps import AnyStep
+from ..inputs.hashes import hash_of
+from .encoders import Encoders
+from .indexing import Indexes
+from .ranking_steps import RankingSteps
+
+_QUERY = "query"  # the one topic of a search
+
+
+class IndexedPassages:
+    """Passages of files, each read again from its place when it is wanted; none is held.
+
+    Args:
+        paths: passage files. Raises: InputError with all that is wrong in them.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._lines = LineIndex()
+        problems = Problems()
+        for path in paths:
+            for line in read_lines(path, problems):
+                if (name := line.id(*ID_FIELDS)) is not None and passage_of(line, name):
+                    self._lines.note(line, name)
+        problems.raise_errors()
+
+    def get(self, passage_id: str) -> Passage | None:
+        """A passage; None: there is none, or it has no text."""
+        line = next(self._lines.lines(passage_id), None)
+        return None if line is None else passage_of(line, passage_id)
+
+    def of(self, ids: set[str]) -> Mapping[str, Passage]:
+        """See PassageTexts. Raises: InputError if one is not there."""
+        found = {name: passage for name in ids if (passage := self.get(name)) is not None}
+        if lost := sorted(ids - found.keys()):
+            raise InputError(f"no text of {lost[0]!r} ({len(lost):,} of {len(ids):,} passages)")
+        return found
+
+
+class PipelineCorpus:
+    """A Corpus of agents: the passages of a config, searched by steps that ask no model.
+
+    Indexes are opened, or made, with the first search. A copy in another process (a worker's)
+    opens its own.
+
+    Args:
+        config: `data.passages`, `data.index` and `run.cache` are used.
+        steps: of a `SearchPipeline`.
+
+    Raises: InputError where there are no passages.
+    """
+
+    def __init__(self, config: Config, steps: Sequence[AnyStep]) -> None:
+        if not config.data.passages:
+            what = "an agent searches passages: name files of them"
+            raise InputError(f"{what} (data.passages, --passages)")
+        self._config = config
+        self._steps = deep_enough(steps)
+        made_of = [
+            [hash_of(path) for path in config.data.passages],
+            [step.model_dump(mode="json") for step in self._steps],
+            ANALYSIS,
+        ]
+        self.fingerprint = hashlib.sha256(orjson.dumps(made_of)).hexdigest()[:12]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._config, self._steps)
+
+    async def search(self, query: str) -> Ranked:
+        """See agents.Corpus. A blank query finds nothing."""
+        if not query.strip():
+            return []
+        config, problems = self._config, Problems()
+        steps = RankingSteps(
+            config,
+            {_QUERY: Topic(id=_QUERY, text=query)},
+            self._indexes,
+            None,
+            {},
+            Usage(),
+            problems,
+            texts=self._passages,
+            quiet=True,
+        )
+        return (await steps.run(self._steps))[_QUERY]
+
+    def passage(self, passage_id: str) -> Passage | None:
+        """See agents.Corpus."""
+        return self._passages.get(passage_id)
+
+    @cached_property
+    def _passages(self) -> IndexedPassages:
+        return IndexedPassages(self._config.data.passages)
+
+    @cached_property
+    def _work(self) -> tempfile.TemporaryDirectory[str]:
+        return tempfile.TemporaryDirectory(prefix="nuggetjudge-")
+
+    @cached_property
+    def _indexes(self) -> Indexes:
+        data, work = self._config.data, Path(self._work.name)
+        encoders = Encoders(self._config.run.cache)
+        return Indexes(data.passages, data.index, work, Problems(), encoders, quiet=True)

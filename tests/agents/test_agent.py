@@ -1,0 +1,176 @@
+"""An agent acts by its tools alone: what it did stands in its trace, the same each time."""
+
+import asyncio
+from typing import Any
+
+import dspy
+import pytest
+
+from nuggetjudge.agents import Agent, Limits, PassageCorpus, Tools
+from nuggetjudge.agents.tools import Question
+from nuggetjudge.backends.errors import JudgeError
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.judges import QuestionDecomposer, SupportJudge
+from nuggetjudge.records.judgements import Judged, Reason, Unjudged
+from nuggetjudge.records.rows import Passage
+
+PASSAGES = [
+    Passage(id="deck", text="Gusts of wind move the decks of long bridges."),
+    Passage(id="ship", text="A ship lies in the harbour."),
+    Passage(id="rain", text="Rain fell on the harbour for a week."),
+]
+SENTENCE = "Gusts of wind move the decks of long bridges."
+
+
+class Finder(Agent):
+    """Looks for a passage that carries a sentence."""
+
+    name = "finder"
+    inputs = ("sentence", "hits")
+
+    def __init__(self, corpus: Any, limits: Limits | None = None) -> None:
+        super().__init__(corpus, limits)
+        self.support = SupportJudge("lexical")
+
+    async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
+        found = await tools.search(item["sentence"], item["hits"])
+        asked = [
+            Question(
+                {"sentence": item["sentence"], "passage": tools.passage(name).text},
+                {"passage": name},
+            )
+            for name, _ in found
+        ]
+        judged = await tools.judge_each(self.support, asked)
+        for (name, _), (verdict, path) in zip(found, judged, strict=True):
+            if not isinstance(verdict, Unjudged) and verdict.label == "full":
+                tools.end("found", [path])
+                return {"outcome": "found", "passage": name}
+        tools.end("not_found", [path for _, path in judged])
+        return {"outcome": "not_found", "passage": None}
+
+
+def outcome_of(agent: Agent, **item: Any) -> Judged | Unjudged:
+    return run_sync(agent.outcome(**item))
+
+
+def test_the_trace_says_what_was_searched_judged_and_decided_by_which_step() -> None:
+    corpus = PassageCorpus(PASSAGES)
+    found = outcome_of(Finder(corpus), sentence=SENTENCE, hits=2)
+    assert isinstance(found, Judged)
+    assert found.values["made"] == {"outcome": "found", "passage": "deck"}
+    agent, search, call, end = found.steps
+    assert (agent["path"], agent["kind"], agent["name"]) == ("0", "agent", "finder")
+    assert search["args"] == {"query": SENTENCE, "hits": 2}
+    assert search["index"] == corpus.fingerprint
+    assert [name for name, _ in search["out"]] == ["deck"]
+    assert (call["name"], call["in"], call["out"]["label"]) == (
+        "support",
+        {"passage": "deck"},
+        "full",
+    )
+    assert len(call["replies"]) == 1
+    assert call["tokens"] == [0, 0]
+    assert (end["kind"], end["name"], end["because"]) == ("end", "found", [call["path"]])
+    assert len(found.provenance) == 1  # one call was made
+
+
+def test_the_same_item_leaves_the_same_trace_and_another_corpus_is_another_agent() -> None:
+    one, same = Finder(PassageCorpus(PASSAGES)), Finder(PassageCorpus(PASSAGES))
+    item = {"sentence": "The harbour had rain and a ship.", "hits": 3}
+    assert outcome_of(one, **item) == outcome_of(same, **item)
+    assert one.identity() == same.identity()
+    changed = [*PASSAGES[:2], Passage(id="rain", text="Rain fell.")]
+    assert Finder(PassageCorpus(changed)).identity() != one.identity()
+    assert Finder(PassageCorpus(PASSAGES), Limits(calls=1)).identity() != one.identity()
+
+
+def test_a_limit_ends_the_item_without_an_outcome_before_anything_is_asked() -> None:
+    agent = Finder(PassageCorpus(PASSAGES), Limits(calls=1))
+    found = outcome_of(agent, sentence="The harbour had rain and a ship.", hits=3)
+    assert isinstance(found, Unjudged)
+    assert found.reason is Reason.STEPS
+    assert [step["kind"] for step in found.steps] == ["agent", "tool", "end"]
+    assert found.steps[-1]["reason"] == "steps"
+    assert not found.provenance
+
+
+class Broken(PassageCorpus):
+    async def search(self, query: str) -> Any:
+        raise OSError("the index is gone")
+
+
+def test_a_search_that_fails_is_no_empty_ranking() -> None:
+    found = outcome_of(Finder(Broken(PASSAGES)), sentence=SENTENCE, hits=2)
+    assert isinstance(found, Unjudged)
+    assert found.reason is Reason.TOOL
+    assert "the index is gone" in found.detail
+    nowhere = outcome_of(Finder(PassageCorpus(PASSAGES)), sentence="Zebra", hits=2)
+    assert isinstance(nowhere, Judged)
+    assert nowhere.steps[1]["out"] == []
+
+
+def test_only_what_was_found_or_is_known_can_be_read_and_only_so_much() -> None:
+    async def read() -> None:
+        tools = Tools(PassageCorpus(PASSAGES), Limits(read=30), known=["ship"])
+        assert tools.read("ship", 2, 4) == "ship"
+        with pytest.raises(JudgeError) as refused:
+            tools.read("deck")
+        assert refused.value.reason is Reason.UNPARSEABLE
+        await tools.search("decks")
+        with pytest.raises(JudgeError) as refused:
+            tools.read("deck")
+        assert refused.value.reason is Reason.STEPS
+        last = tools.trace.steps()[-1]
+        assert last["args"]["passage"] == "deck"
+        assert last["out"] == {"unjudged": "steps"}
+
+    asyncio.run(read())
+
+
+def test_parts_that_run_side_by_side_have_paths_that_do_not_depend_on_which_ends_first() -> None:
+    async def paths(delays: list[float]) -> list[str]:
+        tools = Tools(PassageCorpus(PASSAGES), Limits())
+        parts = [tools.part("plan", f"claim {i}") for i in range(2)]
+
+        async def work(part: Tools, delay: float) -> None:
+            await asyncio.sleep(delay)
+            await part.search("harbour")
+
+        await asyncio.gather(*(work(*each) for each in zip(parts, delays, strict=True)))
+        tools.end("done")
+        return [step["path"] for step in tools.trace.steps()]
+
+    forth, back = asyncio.run(paths([0, 0.01])), asyncio.run(paths([0.01, 0]))
+    assert forth == back == ["0.0", "0.0.0", "0.1", "0.1.0", "0.2"]
+
+
+def test_a_judge_that_writes_is_a_step_and_its_failure_too() -> None:
+    async def refuse() -> list[str]:
+        raise JudgeError(Reason.REFUSED, "no")
+
+    async def work() -> Tools:
+        tools, writer = Tools(None, Limits(calls=1)), QuestionDecomposer("lexical")
+        with pytest.raises(JudgeError) as failed:
+            await tools.ask("writer", refuse(), {"topic": "t"}, list)
+        assert failed.value.reason is Reason.REFUSED
+        with pytest.raises(JudgeError) as over:
+            await tools.ask("question_decomposer", writer.decompose("Why?"), {}, list)
+        assert over.value.reason is Reason.STEPS
+        return tools
+
+    steps = run_sync(work()).trace.steps()
+    assert [(step["name"], step["out"]) for step in steps] == [("writer", {"unjudged": "refused"})]
+
+
+def test_an_agent_is_a_module_that_is_called_and_whose_predictors_dspy_finds() -> None:
+    agent = Finder(PassageCorpus(PASSAGES))
+    found = agent(sentence=SENTENCE, hits=1)
+    assert isinstance(found, dspy.Prediction)
+    assert found.outcome == "found"
+    assert found.trace[0]["name"] == "finder"
+    assert [name for name, _ in agent.named_predictors()] == ["support.judge"]
+    with pytest.raises(ValueError, match="question"):
+        agent(question="Why?")
+    with pytest.raises(JudgeError):
+        Finder(None)(sentence=SENTENCE, hits=1)
