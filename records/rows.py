@@ -59,9 +59,13 @@ class Leaning(Explained):
         """How sure the judge was, ready for JSON; empty where it did not say so."""
         return self._said("score", "probabilities", "votes", "method")
 
+    def staged(self) -> dict[str, Any]:
+        """What a cascade says of its first stage, ready for JSON; empty where it is none."""
+        return self._said("confidence", "superseded")
+
     def known(self) -> dict[str, Any]:
         """What the judge said, ready for JSON; empty where it gave only a label."""
-        return self.sure() | self._said("confidence", "superseded") | self.why()
+        return self.sure() | self.staged() | self.why()
 
     def _said(self, *names: str) -> dict[str, Any]:
         said = {name: getattr(self, name) for name in names}
