@@ -29,7 +29,7 @@ def test_what_the_lexical_judge_is_not_sure_of_is_left_to_people(tmp_path):
     assert found["kept_right"] > found["right"] + 0.1
     (folder / "cascade.json").write_text(state.text(), encoding="utf-8")
 
-    result = nj.run(load_config(folder / "cascade.yaml"))
+    result = nj.run(load_config(folder / "cascade.yaml", {}))
     lines = (result.folder / "unjudged.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["reason"] for line in lines} == {"abstained"}
     assert 20 <= len(lines) <= 35

@@ -131,6 +131,17 @@ def test_a_limit_that_is_met_leaves_no_label_of_an_earlier_stage(config):
     assert nj.run(config()).is_complete
 
 
+def test_what_a_limit_stopped_is_not_left_to_people(config):
+    stages = {"stages": [FIRST, "people"], "threshold": 1.0}
+    result = nj.run(config(stages, **{"run.max_calls": 8}))
+    reasons = [row["reason"] for row in rows(result.folder, "unjudged.jsonl")]
+    nj.run(config(stages))
+    left = [row["reason"] for row in rows(result.folder, "unjudged.jsonl")]
+    assert "budget" in reasons
+    assert {*left} == {"abstained"}
+    assert reasons.count("abstained") < len(left)
+
+
 @pytest.mark.parametrize(
     "change",
     [
