@@ -73,6 +73,7 @@ def test_a_promise_by_topic_holds_where_one_by_item_does_not(pairs):
     assert found["kept_right"] >= 0.8
 
 
+@pytest.mark.slow
 def test_a_promise_that_other_topics_break_is_refused(pairs):
     seven = stored(pairs, SEVEN, cut="2", to_people=True)
     wanted = Wanted(guarantee=Guarantee.model_validate({"agree": 0.85}))
