@@ -116,7 +116,9 @@ class Journal:
 
     def _remember(self, item: int, offset: int) -> None:
         n_new = item + 1 - len(self._offsets)
-        if n_new > 0:
+        if n_new == 1:
+            self._offsets.append(0)
+        elif n_new > 1:
             self._offsets.frombytes(bytes(n_new * self._offsets.itemsize))
         try:
             self._offsets[item] = offset + 1
