@@ -129,7 +129,7 @@ class Gateway:
         """See Backend.ask. A question that is already on its way is not sent a second time."""
         prompt = prompt.of(inputs)
         wire = self._wire(prompt, inputs)
-        user = orjson.dumps(prompt.user(inputs))[1:-1]
+        user = prompt.escaped(inputs)
         key = wire.key(user, replicate)
         kept = self._kept(key, prompt, inputs)
         if kept is not None:
