@@ -278,7 +278,8 @@ class Gateway:
             completion: Completion | None = None
             billed: int | None = 0  # what is cancelled may be paid for
             try:
-                await self.budget.room(job.need)
+                if self.budget.is_limited:
+                    await self.budget.room(job.need)
                 if job.requests and time.monotonic() > job.deadline:
                     raise EndpointError("not sent again", retryable=True)
                 self.budget.reserve(job.need)

@@ -70,10 +70,11 @@ class Prompt(ReplyFormat):
         lacking = tuple([name for name, empty in kinds if inputs.get(name, empty) == empty])
         if not lacking:
             return self
-        if lacking not in self._lacking:
+        if (known := self._lacking.get(lacking)) is None:
             signature = without(self._signature, lacking)
-            self._lacking[lacking] = Prompt(signature, self._demos, self.twin, self.scorer)
-        return self._lacking[lacking]
+            known = Prompt(signature, self._demos, self.twin, self.scorer)
+            self._lacking[lacking] = known
+        return known
 
     def user(self, inputs: Mapping[str, Any]) -> str:
         """The last message: the inputs as fenced JSON, in the signature's order."""
@@ -81,9 +82,13 @@ class Prompt(ReplyFormat):
         return f"{OPEN}{as_data({name: inputs[name] for name in names})}{CLOSE}"
 
     def escaped(self, inputs: Mapping[str, Any]) -> bytes:
-        """The last message as it stands in the JSON string of a request, without its quotes."""
-        names = self.of(inputs).input_names
-        line = data_line({name: inputs[name] for name in names})
+        """The last message as it stands in the JSON string of a request, without its quotes.
+
+        Of the prompt for these inputs, see `of`.
+        """
+        if type(self).user is not Prompt.user:  # a message of another form
+            return orjson.dumps(self.user(inputs))[1:-1]
+        line = data_line({name: inputs[name] for name in self.input_names})
         # It is JSON, so there is nothing else in it to escape.
         return _OPENING + line.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + _CLOSING
 

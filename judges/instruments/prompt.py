@@ -83,10 +83,6 @@ class InstrumentPrompt(Prompt):
             return text.encode("utf-8", "replace").decode()
         return text
 
-    def escaped(self, inputs: Mapping[str, Any]) -> bytes:
-        """See Prompt."""
-        return orjson.dumps(self.user(inputs))[1:-1]
-
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
         """Read a reply into the judge's output; see ReplyFormat.parse for what may raise.
 

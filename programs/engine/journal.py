@@ -83,7 +83,8 @@ class Journal:
         self._remember(item, self._end)
         self._end += len(line)
         calls = outcome.provenance
-        if len(self._waiting) > MOST_WAITING or not (calls and all(c.cache_hit for c in calls)):
+        is_new = not calls or False in [call.cache_hit for call in calls]
+        if is_new or len(self._waiting) > MOST_WAITING:
             self._flush()
 
     def outcome(self, item: int) -> Outcome:

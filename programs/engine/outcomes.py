@@ -98,8 +98,8 @@ def verdicts_on(scale: Collection[str]) -> Values:
 
     of_scale = Annotated[str, GetPydanticSchema(lambda kind, handler: label)]
     verdict = object_of({"label": of_scale, **_LEANING})
-    checked = Annotated[list_of(verdict), WrapValidator(but_for_unjudged)]
-    return TypeAdapter(object_of({"verdicts": checked}))
+    rows = {"verdicts": Annotated[list_of(verdict), WrapValidator(but_for_unjudged)]}
+    return TypeAdapter(object_of(rows))
 
 
 def _is_unjudged(row: Any) -> bool:
