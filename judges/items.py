@@ -61,12 +61,12 @@ class ItemJudge(ExplainingJudge):
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
         reply = await self.ask(self.predictor, **self.asked(items))
         is_alone = not (reply.scores or reply.probabilities or self.correction or self.says_why)
-        labels = reply.values[self.output]
         if self.listed is None:
             if is_alone:  # as in most large runs
-                return [label_alone(str(labels))], reply.provenance
+                return [label_alone(str(reply.values[self.output]))], reply.provenance
             return [self._verdict(reply, None, items[0], topic_id)], reply.provenance
         if is_alone:
+            labels = reply.values[self.output]
             return [label_alone(str(labels[key])) for key in keys_of(items)], reply.provenance
         both = zip(keys_of(items), items, strict=True)
         found = [self._verdict(reply, key, item, topic_id) for key, item in both]

@@ -171,10 +171,11 @@ def _other_number(item: Item, values: Any) -> str:
 
 def asked_of(judge: ItemJudge, item: Item) -> list[dict[str, Any]]:
     """The inputs of each of the items that one payload of `labels` holds."""
-    # Of the optional ones those that are known stand first, so a payload may be the shorter.
-    given = dict(zip(judge.inputs + judge.optional, item.payload or (), strict=False))
+    payload = item.payload or ()
+    names = judge.inputs + judge.optional[: max(0, len(payload) - len(judge.inputs))]
+    given = dict(zip(names, payload, strict=True))
     for name, texts in given.items():
-        if texts.__class__ is list:
+        if isinstance(texts, list):
             return [{**given, name: text} for text in texts]
     return [given]
 
