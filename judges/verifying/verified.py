@@ -12,6 +12,7 @@ from ...backends.errors import JudgeError
 from ...backends.prompt import Prompt
 from ...records.judgements import Provenance, Unjudged
 from ...records.labels.cells import FIRST, VERIFIED, VERIFIER
+from ..cascade.cascade import Cascade
 from ..items import ItemJudge
 from ..jury.jury import Jury, as_one
 from ..lexical.grounds import spans
@@ -66,7 +67,7 @@ class Verified(ItemJudge):
         spread: int | None = None,
     ) -> None:
         super().__init__()
-        if isinstance(first, Verified) or isinstance(verifier, Verified | Jury):
+        if isinstance(first, Verified | Cascade) or isinstance(verifier, Verified | Cascade | Jury):
             raise ValueError("a label is verified once, by one judge")
         for shared in _OF_BOTH:
             got, wanted = getattr(verifier, shared), getattr(first, shared)
@@ -183,7 +184,8 @@ class Verified(ItemJudge):
             raise JudgeError(error.reason, what, error.raw) from None
         votes = {**(found.votes or {}), FIRST: found.label, VERIFIER: second.label}
         stands = second if second.label != found.label and self._is_grounded(second) else found
-        return stands._replace(votes=votes, method=VERIFIED), call
+        before = None if stands is found else found.label
+        return stands._replace(votes=votes, method=VERIFIED, superseded=before), call
 
     def _is_grounded(self, verdict: Verdict) -> bool:
         """Whether it quotes what it goes by: of a label that needs it, from the source."""

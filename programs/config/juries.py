@@ -67,7 +67,7 @@ def without_verifier(judge: JudgeConfig) -> JudgeConfig:
 def verifier_of(judge: JudgeConfig) -> JudgeConfig:
     """The judge that verifies: as the first, but for its model, without its fit."""
     assert judge.verify is not None
-    own = {"jury": None, "verify": None, "state": None, "evidence": True}
+    own = {"jury": None, "cascade": None, "verify": None, "state": None, "evidence": True}
     return judge.model_copy(update=own | {"model": judge.verify.model})
 
 

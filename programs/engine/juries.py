@@ -9,7 +9,7 @@ from typing import Any
 from ...judges import ItemJudge, Jury, Verified, read_judge_file
 from ...judges.base import Judge
 from ...records.reading.problems import InputError
-from ..config.juries import ADJUDICATOR, Seat, seats, verifier_of, without_verifier
+from ..config.juries import ADJUDICATOR, Seat, seats, verifier_of
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 
@@ -73,19 +73,15 @@ def verified_of(name: JudgeName, config: Config, first: Judge, verifier: Judge) 
         raise InputError(f"judges.{name}.verify: {error}") from None
 
 
-def identity_of(
-    judge: Judge, settings: JudgeConfig, of_judge: Callable[[Judge, JudgeConfig], dict[str, Any]]
+def verified_identity(
+    judge: Verified,
+    settings: JudgeConfig,
+    of_judge: Callable[[Judge, JudgeConfig], dict[str, Any]],
 ) -> dict[str, Any]:
-    """All that could change a judgement of a judge of the panel."""
-    if isinstance(judge, Verified):
-        first = identity_of(judge.first, without_verifier(settings), of_judge)
-        verifier = of_judge(judge.verifier, verifier_of(settings))
-        when = [judge.score, judge.labels, judge.spread]
-        own = {"version": judge.version, "when": when, "verifier": verifier}
-        return {**first, "verify": own}
-    if isinstance(judge, Jury):
-        return jury_identity(judge, settings, of_judge)
-    return of_judge(judge, settings)
+    """What verifying adds to the identity of the judge that is asked first."""
+    verifier = of_judge(judge.verifier, verifier_of(settings))
+    when = [judge.score, judge.labels, judge.spread]
+    return {"verify": {"version": judge.version, "when": when, "verifier": verifier}}
 
 
 def jury_identity(

@@ -17,17 +17,18 @@ from ...backends.cache import ReplyCache
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
 from ...backends.spending.price import price_of
-from ...judges import ItemJudge
+from ...judges import Cascade, ItemJudge, Jury, Verified
 from ...judges.base import Judge
 from ...judges.fitted.demonstrations import with_demonstrations
 from ...judges.table import item_judges, kind_of
 from ...metrics.tokens import token_counter
 from ...records.reading.problems import InputError
-from ..config.juries import Seat, verifier_of
+from ..config.juries import Seat, verifier_of, without_verifier
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 from ..inputs.hashes import hash_of
-from .juries import fitted, identity_of, jury_of, verified_of
+from .cascades import cascade_identity, cascade_of
+from .juries import fitted, jury_identity, jury_of, verified_identity, verified_of
 from .wording import in_own_words, text_of, window_of
 
 
@@ -141,9 +142,22 @@ class Panel:
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""
         return {
-            name: identity_of(judge, self._config.judge(name), partial(self._identity, name))
+            name: self._whole_identity(name, judge, self._config.judge(name))
             for name, judge in self._judges.items()
         }
+
+    def _whole_identity(
+        self, name: JudgeName, judge: Judge, settings: JudgeConfig
+    ) -> dict[str, Any]:
+        of_judge = partial(self._identity, name)
+        if isinstance(judge, Verified):
+            first = self._whole_identity(name, judge.first, without_verifier(settings))
+            return first | verified_identity(judge, settings, of_judge)
+        if isinstance(judge, Cascade):
+            return cascade_identity(judge, settings, of_judge)
+        if isinstance(judge, Jury):
+            return jury_identity(judge, settings, of_judge)
+        return of_judge(judge, settings)
 
     def _identity(self, name: JudgeName, judge: Judge, settings: JudgeConfig) -> dict[str, Any]:
         model = self._config.model(settings.model)
@@ -185,6 +199,8 @@ class Panel:
 
     def _built(self, name: JudgeName) -> Judge:
         settings = self._config.judge(name)
+        if settings.cascade is not None:
+            return cascade_of(name, self._config, self._seated)
         if settings.jury is None:
             judge = self._first(name)
         else:
@@ -205,7 +221,7 @@ class Panel:
         return self._one(name, self._config.with_judge(name, settings))
 
     def _seated(self, name: JudgeName, seat: Seat) -> Judge:
-        """The member of a jury."""
+        """The member of a jury, or a stage of a cascade."""
         judge = self._one(name, self._config.with_judge(name, seat.settings))
         judge.replicate = seat.replicate
         if seat.temperature is not None and judge.backend is not None:

@@ -16,7 +16,7 @@ from ...backends.lexical import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
 from ...backends.replies.noted import note_of, noted_replies
 from ...backends.reply import ReplyFormat
-from ...judges import Jury, Verified
+from ...judges import Cascade, Jury, Verified
 from ...judges.base import Judge
 from ...records.labels.cells import VERIFIER
 from ..config.juries import Seat, verifier_of
@@ -38,7 +38,7 @@ ASSUMED = (
 class Rehearsal(Panel):
     """Judges set up as for their models, each asking the lexical judge; what they ask is measured.
 
-    `counts` has it by judge and part of the work; the members of a jury are parts of it.
+    `counts` has it by judge and part of the work; members of juries and stages are parts of it.
     """
 
     def __init__(self, config: Config) -> None:
@@ -54,10 +54,13 @@ class Rehearsal(Panel):
     def _built(self, name: JudgeName) -> Judge:
         judge = super()._built(name)
         if isinstance(judge, Verified):
-            judge.labels = judge.scale  # any label may have to be verified,
-        asked_first = judge.first if isinstance(judge, Verified) else judge
-        if isinstance(asked_first, Jury):
-            asked_first.spread = 0  # and the adjudicator decide on each item
+            judge.labels = judge.scale  # any label may have to be verified
+        asked = judge.stages if isinstance(judge, Cascade) else [judge]
+        for jury in (one.first if isinstance(one, Verified) else one for one in asked):
+            if isinstance(jury, Jury):
+                jury.spread = 0  # its adjudicator may have to decide on each item
+        if isinstance(judge, Cascade):
+            judge.keeps = False  # each stage may have to judge each item
         return judge
 
     def _first(self, name: JudgeName) -> Judge:

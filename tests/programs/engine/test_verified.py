@@ -71,6 +71,7 @@ def test_rows_have_the_label_before_and_the_run_says_how_many_changed(config, se
     changed = [row for row in cited if row["label"] == "full"]
     assert changed
     assert all(row["votes"] == {"first": "partial", "verifier": "full"} for row in changed)
+    assert {(row["method"], row["superseded"]) for row in changed} == {("verified", "partial")}
     counts = result.manifest["counts"]
     assert counts["labels that were verified"] == counts["labels that the verifier changed"]
     n_asked = dict.fromkeys(("weak", "strong"), 0)
@@ -125,6 +126,12 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(config, server, veri
     with pytest.raises(InputError, match=what):
         nj.run(config(verify))
     assert server.requests == []
+
+
+def test_a_cascade_is_not_verified(config):
+    cascade = {"stages": ["weak", "strong"], "threshold": 0.5}
+    with pytest.raises(InputError, match="not with a cascade"):
+        config(**{"judges.support.cascade": cascade})
 
 
 def test_a_judge_that_quotes_nothing_cannot_be_verified(config):
