@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..programs.config.sections import Config
-    from ..programs.engine.forecast import Forecast
+    from ..programs.engine.forecasting.forecast import Forecast
     from ..records.rows import ScoreRow
 
 

@@ -14,7 +14,7 @@ from .config.names import program_names
 from .config.reading import load_config
 from .config.sections import Config
 from .engine.estimates import Estimate
-from .engine.forecast import Forecast
+from .engine.forecasting.forecast import Forecast
 from .engine.manifest import (
     check_folder,
     data_of,

@@ -24,7 +24,7 @@ from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 from ..config.steps import AnyStep, CutStep, RankLlmStep
 from .estimates import Asked, Estimate, estimated
-from .forecast import Forecast
+from .forecasting.forecast import Forecast
 from .panel import Panel
 from .results import MANIFEST
 

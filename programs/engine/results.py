@@ -23,7 +23,7 @@ from ...records.writing.files import (
     write_file,
     writing,
 )
-from .forecast import AgentWork
+from .forecasting.agent_work import AgentWork
 
 if TYPE_CHECKING:
     from ...agents import Limits

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from nuggetjudge.agents import Limits
 from nuggetjudge.cli.app import app
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.forecast import AgentWork
+from nuggetjudge.programs.engine.forecasting.agent_work import AgentWork
 from nuggetjudge.programs.run import forecast, forecast_if_limited, judge_collection
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
