@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .setwise import SetwiseRanker
     from .support import SupportJudge
     from .verdicts import Verdict
+    from .verifying.verified import Verified
 
 _HOMES = {  # of what is no judge by name
     "JudgeFile": "fitted.files",
@@ -71,6 +72,7 @@ _HOMES = {  # of what is no judge by name
     "OwnJudgeDefinition": "own",
     "read_own_judge": "own",
     "Verdict": "verdicts",
+    "Verified": "verifying.verified",
 }
 
 
@@ -127,6 +129,7 @@ __all__ = [
     "SubQuestionGenerator",
     "SupportJudge",
     "Verdict",
+    "Verified",
     "YesNo",
     "read_cascade_file",
     "read_judge_file",

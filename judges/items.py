@@ -90,6 +90,11 @@ class ItemJudge(ExplainingJudge):
             found += (judged(each, f"item {start + i}: ") for i, each in enumerate(given, 1))
         return found
 
+    @property
+    def most_calls(self) -> int:
+        """How many calls one item may take, at most; a jury asks its members."""
+        return 1
+
     def asked(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         """The inputs of the call for these items: what they share, the listed ones numbered."""
         asked: dict[str, Any] = dict(items[0])

@@ -182,6 +182,11 @@ class Cascade(ItemJudge):
             raise ValueError("a cascade is fitted by judge cascade fit, its stages by themselves")
 
     @property
+    def most_calls(self) -> int:
+        """See ItemJudge."""
+        return sum(judge.most_calls for judge in self.stages)
+
+    @property
     def has_logprobs(self) -> bool:
         """See ItemJudge: whether any stage's scores do."""
         return any(judge.has_logprobs for judge in self.stages)

@@ -145,16 +145,7 @@ class Jury(ItemJudge):
     ) -> tuple[list[Verdict | Unjudged], Provenance]:
         """See ItemJudge; the calls of all members as one."""
         found, calls = await self.judged(items, topic_id)
-        total = Provenance(
-            model=self.model_name,
-            finish_reason=calls[0].finish_reason,
-            prompt_tokens=sum(call.prompt_tokens for call in calls),
-            cached_tokens=sum(call.cached_tokens for call in calls),
-            completion_tokens=sum(call.completion_tokens for call in calls),
-            attempts=sum(call.attempts for call in calls),
-            cache_hit=all(call.cache_hit for call in calls),
-        )
-        return found, total
+        return found, as_one(self.model_name, calls)
 
     async def decide(self, **inputs: Any) -> dspy.Prediction:
         """Every member once. A judge that lists an input takes a list of it under its plural."""
@@ -187,6 +178,11 @@ class Jury(ItemJudge):
             for member, judge in judges.items()
             for name, prompt in judge.prompts().items()
         }
+
+    @property
+    def most_calls(self) -> int:
+        """See ItemJudge."""
+        return len(self.members) + (self.adjudicator is not None)
 
     @property
     def has_logprobs(self) -> bool:
@@ -259,6 +255,19 @@ class Jury(ItemJudge):
         counted = weights or [1.0] * len(places)
         total = sum(p * w for p, w in zip(places, counted, strict=True))
         return min(1.0, total / sum(counted))
+
+
+def as_one(model: str, calls: Sequence[Provenance]) -> Provenance:
+    """Several calls as if they were one of this model."""
+    return Provenance(
+        model=model,
+        finish_reason=calls[0].finish_reason,
+        prompt_tokens=sum(call.prompt_tokens for call in calls),
+        cached_tokens=sum(call.cached_tokens for call in calls),
+        completion_tokens=sum(call.completion_tokens for call in calls),
+        attempts=sum(call.attempts for call in calls),
+        cache_hit=all(call.cache_hit for call in calls),
+    )
 
 
 def _quoted(verdicts: Mapping[str, Verdict], label: str) -> tuple[Evidence, ...] | None:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from ...judges.table import item_judges
 from .judge_section import PEOPLE, JudgeConfig
-from .juries import check_jury, seats
+from .juries import check_jury, seats, verifier_of
 
 
 def stages(judge: JudgeConfig) -> list[JudgeConfig]:
@@ -16,7 +16,7 @@ def stages(judge: JudgeConfig) -> list[JudgeConfig]:
     """
     cascade = judge.cascade
     assert cascade is not None
-    own = {"jury": None, "state": None, "cascade": None}
+    own = {"jury": None, "state": None, "cascade": None, "verify": None}
     found = []
     for stage in cascade.stages:
         if stage != PEOPLE:
@@ -29,11 +29,11 @@ def stages(judge: JudgeConfig) -> list[JudgeConfig]:
 
 
 def answering(judge: JudgeConfig) -> list[JudgeConfig]:
-    """The settings of all who are asked: of each stage, and of each seat of a jury."""
+    """The settings of all who are asked: of each stage, each seat of a jury, and a verifier."""
     found = []
     for one in [judge] if judge.cascade is None else stages(judge):
         found += [one] if one.jury is None else [seat.settings for seat in seats(one)]
-    return found
+    return found if judge.verify is None else [*found, verifier_of(judge)]
 
 
 def check_cascade(
@@ -53,6 +53,8 @@ def check_cascade(
     for setting in ("jury", "state"):
         if getattr(judge, setting) is not None:
             raise ValueError(f"judges.{name}.{setting}: wanted of a stage of the cascade, not here")
+    if judge.verify is not None or any(stage.verify is not None for stage in stages(judge)):
+        raise ValueError(f"judges.{name}.verify: not with a cascade, which asks again by itself")
     known = list(dict.fromkeys(["default", *models]))
     for number, settings in enumerate(stages(judge), 1):
         if settings.jury is not None:

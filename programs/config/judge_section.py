@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of, list_makers
+from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of
 from ...records.reading.config_paths import InputPath, TextOrFile
 from .base import Section, Whole
 
@@ -110,6 +110,32 @@ class CascadeConfig(Section):
         return self
 
 
+class UnsureConfig(Section):
+    """When a label is not sure: where any of these holds."""
+
+    score: tuple[float, float] | None = Field(
+        default=None, description="its score is from the first to the second of these"
+    )
+    labels: tuple[str, ...] = Field(default=(), description="it is one of these")
+    spread: Whole | None = Field(
+        default=None, ge=1, description="votes of a jury are so many places apart"
+    )
+
+
+class VerifyConfig(Section):
+    """A second look at labels that are not sure (docs/agents.md)."""
+
+    model: str = Field(default="default", description="a name under models:, who looks again")
+    when: UnsureConfig = Field(description="labels that are verified: score, labels, spread")
+
+    def check(self, is_jury: bool) -> None:
+        """Raise ValueError where nothing, or nothing that there can be, is to be verified."""
+        if self.when.score is None and not self.when.labels and self.when.spread is None:
+            raise ValueError("when: wanted score, labels or spread")
+        if self.when.spread is not None and not is_jury:
+            raise ValueError("when.spread: wanted of a judge that is a jury")
+
+
 class JudgeConfig(Section):
     """Which model answers for a judge, and what of the judge differs from its defaults."""
 
@@ -141,6 +167,9 @@ class JudgeConfig(Section):
     cascade: CascadeConfig | None = Field(
         default=None, description="judges in its place, the next asked where one is not sure"
     )
+    verify: VerifyConfig | None = Field(
+        default=None, description="which of its labels are judged once more, and by whom"
+    )
 
     @property
     def has_files(self) -> bool:
@@ -162,9 +191,8 @@ class JudgeConfig(Section):
             raise ValueError(f"judges.{name}.demonstrations: state has its own; take one")
         if not self.titles and name not in ("support", "relevance"):
             raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
-        if self.state is not None and not (kind.can_be_fitted or name == "item"):
-            known = ", ".join((*item_judges(), "item", *list_makers()))
-            raise ValueError(f"judges.{name}.state: only {known} can be fitted")
+        if self.state is not None and not kind.can_be_fitted:
+            raise ValueError(f"judges.{name}.state: it asks by prompts of its own")
         says_why = self.evidence is not None or self.reasoning is not None
         if says_why and not kind.says_why:
             what = f"only {', '.join(explaining_judges())} say why"
@@ -172,6 +200,15 @@ class JudgeConfig(Section):
             raise ValueError(f"judges.{name}.{at}: {what}")
         if self.prompt is not None and self.instructions is not None:
             raise ValueError(f"judges.{name}.prompt: it has instructions of its own; take one")
+        if self.verify is not None:
+            if not (kind.labels_items or name == "item") or not kind.says_why:
+                can = [each for each in item_judges() if each in explaining_judges()]
+                what = f"only {', '.join((*can, 'item'))} can be verified"
+                raise ValueError(f"judges.{name}.verify: {what}")
+            try:
+                self.verify.check(self.jury is not None)
+            except ValueError as error:
+                raise ValueError(f"judges.{name}.verify.{error}") from None
         if not kind.home and (self.prompt or self.instructions) is not None:
             raise ValueError(f"judges.{name}: it asks by prompts of its own; set the model")
 
@@ -191,7 +228,7 @@ class MemberConfig(JudgeConfig):
 
     @model_validator(mode="after")
     def _is_no_jury(self) -> MemberConfig:
-        for name in ("jury", "cascade", "window", "grades"):
+        for name in ("jury", "cascade", "verify", "window", "grades"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}: wanted of the judge, not of a member")
         return self

@@ -261,6 +261,10 @@ class Config(Section):
             if judge.model != "default" and judge.model not in self.models:
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
+            if judge.verify is not None and judge.verify.model not in ("default", *self.models):
+                known = ", ".join(dict.fromkeys(["default", *self.models]))
+                what = f"no model {judge.verify.model!r}; there is {known}"
+                raise ValueError(f"judges.{name}.verify.model: {what}")
             kind = kind_of(name) or BUILT_IN["item"]
             labels_items = kind.labels_items or name == "item"
             if judge.cascade is not None:
@@ -270,7 +274,7 @@ class Config(Section):
         return self
 
     def models_of(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:
-        """As `model_of`, of every stage of a cascade, member of a jury, and its adjudicator."""
+        """As `model_of`, of every stage of a cascade, member of a jury, adjudicator, verifier."""
         aliases = dict.fromkeys(settings.model for settings in answering(self.judge(judge)))
         return [(alias, self.model(alias)) for alias in aliases]
 

@@ -82,6 +82,7 @@ class _ReadBack(_Always, total=False):
     tokens: dict[str, StrictInt]
     tokens_by: dict[str, dict[str, StrictInt]]
     this_time: dict[str, StrictFloat | None]
+    agents: dict[str, dict[str, StrictInt | dict[str, StrictInt]]]
     # Notes of programs.
     cells_without_bank: list[tuple[StrictStr, StrictStr] | tuple[StrictStr, StrictStr, StrictInt]]
     cells_without_key_points: list[tuple[StrictStr, StrictStr]]
@@ -264,6 +265,7 @@ def manifest_of(
     results.list_problems(problems)
     config, budget = session.config, session.budget
     check_unchanged(config, inputs)
+    agents = {name: of.as_dict() for name, of in results.agents.items()}
     return {
         "fingerprint": fingerprint_of(config, inputs),
         "versions": _versions(),
@@ -274,6 +276,7 @@ def manifest_of(
         "data": data,
         **notes,
         **results.notes,
+        **({"agents": agents} if agents else {}),
         "problems": problems.counts(),
         "counts": dict(sorted(results.counts.items())),
         "judged": dict(results.n_judged),
