@@ -30,7 +30,7 @@ from .prompt import Prompt
 from .replies.completion import Completion as Completion  # others take both from here
 from .replies.completion import Reply as Reply
 from .replies.completion import line_of, turns_after, values_of
-from .replies.noted import note
+from .replies.noted import note, noted
 from .secrecy import secrets_of
 from .spending.price import price_of
 from .spending.sizes import CAUTION, CHARS_PER_TOKEN, REPLY_TOKENS, Caution, Kind, reply_limit
@@ -137,7 +137,7 @@ class Gateway:
             return kept
         while (flying := self._flying.get(key)) is not None:
             try:
-                return _noted(key, await asyncio.shield(flying))
+                return noted(key, await asyncio.shield(flying))
             except asyncio.CancelledError:
                 task = asyncio.current_task()
                 if not flying.cancelled() or (task is not None and task.cancelling()):
@@ -146,7 +146,7 @@ class Gateway:
                     return kept
         if self._transport is None:
             raise EndpointLost(Reason.ERROR, "offline, and the reply is not in the cache")
-        return _noted(key, await self._lead(self._transport, key, wire.body(user), prompt, inputs))
+        return noted(key, await self._lead(self._transport, key, wire.body(user), prompt, inputs))
 
     def trust(self) -> None:
         """The model gave judgements before, elsewhere: its first ones here decide nothing."""
@@ -385,12 +385,6 @@ class Gateway:
                 self._wires.clear()
             wire = self._wires[name] = Wire(self.config, prompt, name[1])
         return wire
-
-
-def _noted(key: bytes, reply: Reply) -> Reply:
-    where = reply.provenance
-    note(key, where.prompt_tokens, where.completion_tokens, where)
-    return reply
 
 
 async def _send_again(transport: Transport, job: _Job) -> Completion:

@@ -14,6 +14,7 @@ from ...records.judgements import Provenance
 
 if TYPE_CHECKING:
     from ..prompt import Prompt
+    from .completion import Reply
 
 _KEY_DIGITS = 16
 
@@ -48,6 +49,13 @@ def note(key: bytes, prompt_tokens: int, completion_tokens: int, where: Provenan
     """A reply arrived; to be called by what asks a model, once for each question."""
     if (noted := _NOTED.get()) is not None:
         noted.append(NotedReply(key.hex()[:_KEY_DIGITS], prompt_tokens, completion_tokens, where))
+
+
+def noted(key: bytes, reply: Reply) -> Reply:
+    """The reply, which has arrived; its tokens are those that it was just sent with."""
+    where = reply.provenance
+    note(key, where.prompt_tokens, where.completion_tokens, where)
+    return reply
 
 
 def note_of(
