@@ -1,0 +1,1 @@
+"""The evidence program: what carries the sentences whose citations do not."""
