@@ -206,7 +206,8 @@ class _Sought:
         full, partial = self.best(FULL), self.best(PARTIAL)
         if full is None:
             self._need_all()
-        held = [self._cited()] if is_cited else []
+        cited = self._text(self._item["cited"]) if is_cited else None
+        held = [cited] if cited is not None else []
         held += [f.passage for f in self._by_worth() if f.verdict.label != FULL]
         against = await self._contradicting(held)
         because = [found.path for found in (full or partial,) if found is not None]

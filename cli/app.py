@@ -28,6 +28,8 @@ COMMANDS = {
     "calibrate": ("calibrate", "Fit a judge to human labels, and see whether it helped."),
     "jury": ("analysis.jury", "Show what several judges are worth together, and each."),
     "compare": ("compare", "Test runs against each other, or two judges."),
+    "evidence": ("evidence.trust", "Show how far suggested citations can be trusted."),
+    "export": ("evidence.export", "Write answers with suggested citations."),
     "drift": ("analysis.drift", "Tell whether the judge moved, or the systems."),
     "next": ("next", "Choose cells for people to label next."),
     "probe": ("probe", "Change one thing about a judge and show what moves."),

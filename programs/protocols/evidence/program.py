@@ -29,10 +29,13 @@ from ..support import Support
 from .scores import MEASURES, REPAIRED, evidence_values
 
 if TYPE_CHECKING:
-    from ....agents import EvidenceAgent
+    from ....agents import Corpus, EvidenceAgent
+    from ...engine.panel import Panel
 
 FILE = "evidence.jsonl"
-LEXICAL_LEAST = 0.6  # score of a suggestion of the lexical judge that is used; docs/agents.md
+# Of the lexical judge's suggestions those are used that reach this score, for sentences of so many
+# words: on 100 that were read (docs/agents.md) shorter ones were headings and marks.
+LEXICAL_LEAST, LEXICAL_WORDS = 0.6, 4
 SUPPORT, RECHECK, UNCITED = "support", "recheck", "uncited"
 _MADE = object_of(
     {
@@ -44,6 +47,8 @@ _MADE = object_of(
         "queries": list[str],
     }
 )
+
+_TEXT = 2  # of a payload: where the sentence stands, see `EvidenceAgent.inputs`
 
 Labels = Mapping[tuple[str, str], Mapping[int, Mapping[str, Any]]]  # by run and topic, sentence
 
@@ -87,15 +92,15 @@ class EvidenceSearch(Program):
         }
         problems.raise_errors()
         work = _Sentences(run, labels)
-        agent = _agent(run)
+        agent = evidence_agent(config, run.panel, run.corpus(config.evidence.pipeline))
         asked = self.judges_of(config)
         stage = acts(self.name, asked, agent, work.items, made=_MADE)
-        least = _least(config)
         async with run.session.judged(stage, run.results) as outcome:
             with run.results.open(FILE) as rows:
                 for found, item in work.all(count=True):
                     if item is not None:
-                        found = _found(found, outcome(item), least)
+                        text = item.payload[_TEXT] if item.payload is not None else ""
+                        found = _found(found, outcome(item), text, config)
                     rows.write(found.as_row())
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
@@ -170,35 +175,15 @@ class _Sentences:
         return Item(ids, (*first, names, documents))
 
 
-def _found(before: SentenceEvidence, outcome: Outcome, least: float) -> SentenceEvidence:
-    calls = len(outcome.provenance)
-    if not isinstance(outcome, Judged):
-        return before.model_copy(update={"outcome": None, "calls": calls})
-    made = dict(outcome.values["made"])
-    given = made.pop("suggestion")
-    suggestion = None if given is None else Suggestion.model_validate(given)
-    shown = suggestion is not None and suggestion.label == "full"
-    if shown and suggestion is not None and suggestion.score is not None:
-        shown = suggestion.score >= least
-    known = before.model_dump(exclude={*made, "suggestion", "shown", "calls"})
-    return SentenceEvidence(**known, **made, suggestion=suggestion, shown=shown, calls=calls)
-
-
-def _least(config: Config) -> float:
-    given = config.evidence.least
-    if given is not None:
-        return given
-    return LEXICAL_LEAST if config.model_of(SUPPORT)[1].way == "lexical" else 0.0
-
-
-def _agent(run: Run) -> EvidenceAgent:
+def evidence_agent(config: Config, panel: Panel, corpus: Corpus) -> EvidenceAgent:
+    """The agent of a config, with the judges of a panel."""
     from ....agents.evidence import EvidenceAgent, Plan
 
-    settings, panel = run.config.evidence, run.panel
+    settings = config.evidence
     return EvidenceAgent(
-        run.corpus(settings.pipeline),
+        corpus,
         support=panel[SUPPORT],
-        recheck=panel[RECHECK] if RECHECK in run.config.judges else None,
+        recheck=panel[RECHECK] if RECHECK in config.judges else None,
         query_writer=panel["query_writer"],
         contradiction=panel["contradiction"],
         claim_extractor=panel["claim_extractor"],
@@ -211,3 +196,27 @@ def _agent(run: Run) -> EvidenceAgent:
         ),
         calls=settings.calls,
     )
+
+
+def _found(
+    before: SentenceEvidence, outcome: Outcome, text: str, config: Config
+) -> SentenceEvidence:
+    calls = len(outcome.provenance)
+    if not isinstance(outcome, Judged):
+        return before.model_copy(update={"outcome": None, "calls": calls})
+    made = dict(outcome.values["made"])
+    given = made.pop("suggestion")
+    suggestion = None if given is None else Suggestion.model_validate(given)
+    shown = suggestion is not None and _is_shown(suggestion, text, config)
+    known = before.model_dump(exclude={*made, "suggestion", "shown", "calls"})
+    return SentenceEvidence(**known, **made, suggestion=suggestion, shown=shown, calls=calls)
+
+
+def _is_shown(suggestion: Suggestion, text: str, config: Config) -> bool:
+    is_lexical = config.model_of(SUPPORT)[1].way == "lexical"
+    least = config.evidence.least
+    if least is None:
+        least = LEXICAL_LEAST if is_lexical else 0.0
+    if suggestion.label != "full" or (is_lexical and len(text.split()) < LEXICAL_WORDS):
+        return False
+    return suggestion.score is None or suggestion.score >= least

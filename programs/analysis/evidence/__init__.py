@@ -1,0 +1,1 @@
+"""How far the evidence program can be trusted, by labels of people."""
