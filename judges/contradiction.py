@@ -11,6 +11,7 @@ from ..backends.gateway import Reply
 from ..backends.prompt import Twin
 from ..records.judgements import Unjudged
 from ..records.labels.cells import SUPPORT_KEY
+from .explaining.asking import quote_field, with_quotes
 from .explaining.reading import ungrounded
 from .items import ItemJudge
 from .labels import Contradiction
@@ -22,11 +23,11 @@ class FindContradiction(dspy.Signature):  # type: ignore[misc]
     """Decide whether the passage contradicts the sentence.
 
     contradicts: a claim of the sentence cannot be true if the passage is: it denies it, or has
-    another number, date, name or order for the very same thing. neither: anything else. A passage
+    another number, date, name or order for the very same thing. neither: all else. A passage
     that is silent, less exact, or about another case or time contradicts nothing.
     """
 
-    passage: str = dspy.InputField(desc="what the sentence is held against")
+    passage: str = dspy.InputField(desc="what it is held against")
     sentence: str = dspy.InputField(desc="a sentence of an answer")
     verdict: Contradiction = dspy.OutputField(desc="whether the passage contradicts the sentence")
 
@@ -52,12 +53,13 @@ class ContradictionJudge(ItemJudge):
     scale = tuple(label.value for label in Contradiction)
     gains: Mapping[str, float] = {"neither": 0.0, "contradicts": 1.0}
     twins: Mapping[str, Twin] = {"judge": judge_contradiction}
+    evidence: Mapping[str, str] = {quote_field(name): name for name in ("passage", "sentence")}
     requires_evidence = True
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.judge = dspy.Predict(FindContradiction)
-        self._ask_for_quotes(True)
+        quoted = list(self.evidence.values())
+        self.judge = dspy.Predict(with_quotes(FindContradiction, self.output, quoted))
 
     def explaining(
         self,

@@ -31,10 +31,14 @@ def write_queries(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judge_contradiction(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Whether a sentence of the passage says the same but for a "not" or a number."""
+    """Whether a sentence of the passage says the same but for a "not" or a number; it is quoted."""
     said = inputs["sentence"]
-    is_so = any(_is_opposite(said, part) for part in sentences(inputs["passage"]))
-    return {"verdict": Contradiction.CONTRADICTS if is_so else Contradiction.NEITHER}
+    found = [part for part in sentences(inputs["passage"]) if _is_opposite(said, part)][:1]
+    return {
+        "passage_quotes": found,
+        "sentence_quotes": [said] if found else [],
+        "verdict": Contradiction.CONTRADICTS if found else Contradiction.NEITHER,
+    }
 
 
 def _is_opposite(said: str, part: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...metrics import Value, mean_over_topics
 from ...metrics.alpha_ndcg import MOST
 from ...metrics.value import SHARE, Range, not_made
-from ...records.suggestions import OUTCOMES
+from ...records.labels.suggestions import OUTCOMES
 
 LENGTH = "length"  # words
 # Means over the topics that a run answered: an answer that is not there is not short and claims

@@ -12,8 +12,8 @@ import numpy as np
 from ....metrics.bootstrap import Interval, resampling
 from ....metrics.ratio import ratio
 from ....records.labels.cells import Cell
+from ....records.labels.suggestions import read_sentence_evidence
 from ....records.reading.problems import Problems
-from ....records.suggestions import read_sentence_evidence
 
 CUTS = (0.5, 0.6, 0.7, 0.8)
 

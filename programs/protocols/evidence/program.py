@@ -7,14 +7,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ....records.judgements import Judged, Outcome
-from ....records.reading.problems import InputError, Problems
-from ....records.rows import Answer, Passage, Sentence
-from ....records.suggestions import (
+from ....records.labels.suggestions import (
     NOT_SOUGHT,
     SentenceEvidence,
     Suggestion,
     read_sentence_evidence,
 )
+from ....records.reading.problems import InputError, Problems
+from ....records.rows import Answer, Passage, Sentence
 from ....records.support import read_support
 from ...config.names import JudgeName
 from ...config.sections import Config

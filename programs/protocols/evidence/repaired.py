@@ -11,9 +11,9 @@ import orjson
 
 from ....records.answers import answers_with_lines
 from ....records.citations import read_references
+from ....records.labels.suggestions import read_sentence_evidence
 from ....records.reading.fields import Line, read_lines
 from ....records.reading.problems import InputError, Problems
-from ....records.suggestions import read_sentence_evidence
 from ....records.writing.files import NewFile, own_folder
 from ...engine.manifest import config_of, input_hashes, read_manifest
 from ...inputs.collection import expand_runs

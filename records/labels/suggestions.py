@@ -8,12 +8,12 @@ from typing import Any, Literal, get_args
 
 from pydantic import ConfigDict, ValidationError
 
-from .reading.choosing import Where
-from .reading.fields import read_lines
-from .reading.problems import Problems
-from .reading.yaml_text import plain_error
-from .rows import Leaning, Row
-from .support import SupportLabel
+from ..reading.choosing import Where
+from ..reading.fields import read_lines
+from ..reading.problems import Problems
+from ..reading.yaml_text import plain_error
+from ..rows import Leaning, Row
+from ..support import SupportLabel
 
 FoundOutcome = Literal[
     "cited_ok",
