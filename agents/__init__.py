@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .agent import Agent
     from .corpus import Corpus, PassageCorpus
+    from .evidence import EvidenceAgent
     from .limits import Limits
     from .tools import Tools
     from .trace import Step, Trace
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Agent": "agent",
     "Corpus": "corpus",
+    "EvidenceAgent": "evidence",
     "Limits": "limits",
     "PassageCorpus": "corpus",
     "Step": "trace",
@@ -40,6 +42,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "Agent",
     "Corpus",
+    "EvidenceAgent",
     "Limits",
     "PassageCorpus",
     "Step",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .cascade.cascade import Cascade
     from .cascade.files import CascadeFile, read_cascade_file
     from .claim import ClaimJudge
+    from .contradiction import ContradictionJudge
     from .entailment import EntailmentJudge
     from .fitted.files import JudgeFile, read_judge_file
     from .importance import NuggetImportance
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .keypoint_filter import KeyPointFilter
     from .labels import (
         CitationSupport,
+        Contradiction,
         NuggetMatch,
         NuggetSupport,
         PointEntailment,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from .makers.keypoint_merger import KeyPointMerger, MergedPoint
     from .makers.lists import ListMaker
     from .makers.nuggetizer import Nuggetizer
+    from .makers.query_writer import QueryWriter
     from .makers.question_decomposer import QuestionDecomposer
     from .makers.question_evolver import QuestionEvolver
     from .makers.question_scorer import QuestionScorer
@@ -60,6 +63,7 @@ _HOMES = {  # of what is no judge by name
     "ItemJudge": "items",
     "Jury": "jury.jury",
     "CitationSupport": "labels",
+    "Contradiction": "labels",
     "NuggetMatch": "labels",
     "NuggetSupport": "labels",
     "PointEntailment": "labels",
@@ -98,6 +102,8 @@ __all__ = [
     "CitationSupport",
     "ClaimExtractor",
     "ClaimJudge",
+    "Contradiction",
+    "ContradictionJudge",
     "Decontextualizer",
     "EntailmentJudge",
     "FoundPoint",
@@ -119,6 +125,7 @@ __all__ = [
     "OwnJudge",
     "OwnJudgeDefinition",
     "PointEntailment",
+    "QueryWriter",
     "QuestionDecomposer",
     "QuestionEvolver",
     "QuestionScorer",

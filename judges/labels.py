@@ -56,6 +56,13 @@ class PointEntailment(Label):
     YES = "yes"
 
 
+class Contradiction(Label):
+    """Whether a passage says that a sentence is wrong."""
+
+    NEITHER = "neither"
+    CONTRADICTS = "contradicts"
+
+
 class YesNo(Label):
     """Whether it is so."""
 

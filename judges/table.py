@@ -75,6 +75,9 @@ BUILT_IN = {
     "setwise": _ours("setwise:SetwiseRanker"),
     "rankllm": Kind(""),
     "answer_writer": _ours("makers.answer_writer:AnswerWriter"),
+    "recheck": _ours("support:SupportJudge", says_why=True),
+    "query_writer": _ours("makers.query_writer:QueryWriter"),
+    "contradiction": _ours("contradiction:ContradictionJudge", says_why=True),
 }
 
 

@@ -22,6 +22,7 @@ from . import (
     calibration,
     corrected,
     crux,
+    evidence,
     faults,
     juries,
     lexical,
@@ -33,6 +34,7 @@ from .shown import with_commands, with_tables
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 TABLES = {  # page: what prints its tables
+    "agents.md": (evidence.main,),
     "agreement.md": (agreement.main,),
     "bm25.md": (bm25.main,),
     "calibration.md": (calibration.main, topic.main),

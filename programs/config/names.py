@@ -19,6 +19,7 @@ BUILT_IN = {
     "relevance": f"{_HOME}.relevance:Relevance",
     "nuggets": f"{_HOME}.nuggets:Nuggets",
     "support": f"{_HOME}.support:Support",
+    "evidence": f"{_HOME}.evidence.program:EvidenceSearch",
     "coverage": f"{_HOME}.coverage.program:Coverage",
     "keypoints": f"{_HOME}.keypoints.program:KeyPoints",
     "items": f"{_HOME}.items:Items",

@@ -8,8 +8,14 @@ from pydantic import BeforeValidator, Field
 
 from ...records.reading.config_paths import InputPath
 from .base import Flag, Section, Whole
+from .pipeline import SearchPipeline
+from .steps import Bm25Step
 
 MOST_PASSAGES = 10_000  # of a context
+
+
+def _as_names(value: Any) -> Any:
+    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
 
 
 def _size_of_context(value: Any) -> Any:
@@ -48,6 +54,53 @@ class CoverageConfig(Section):
     )
     contexts: Literal["retrieval", "answers"] = Field(
         default="retrieval", description="answers: what an answer names is its context"
+    )
+
+
+class EvidenceConfig(Section):
+    """For which sentences evidence is looked for, where, and how far (docs/agents.md)."""
+
+    of: Annotated[
+        tuple[Literal["none", "partial", "uncited", "full"], ...], BeforeValidator(_as_names)
+    ] = Field(
+        default=("none", "uncited"),
+        min_length=1,
+        description="sentences by the label of their first citation; uncited: without one",
+    )
+    labels: InputPath | None = Field(
+        default=None, description="support labels of the runs; else the support judge gives them"
+    )
+    pipeline: SearchPipeline = Field(
+        default=(Bm25Step(step="bm25", hits=20),),
+        description="retrieval steps that search the passages",
+    )
+    judged: int = Field(
+        default=10, ge=1, le=100, description="passages of each search that are judged"
+    )
+    queries: int = Field(
+        default=3, ge=0, le=10, description="written where the sentence itself finds nothing"
+    )
+    contradictions: int = Field(
+        default=3, ge=0, le=20, description="passages that are asked if they contradict it"
+    )
+    claims: Literal["auto", "never"] = Field(
+        default="auto", description="auto: split a sentence that is carried in part alone"
+    )
+    scope: Annotated[tuple[Literal["self", "reply", "corpus"], ...], BeforeValidator(_as_names)] = (
+        Field(
+            default=("self", "reply", "corpus"),
+            min_length=1,
+            description="looks at the cited passage again, the answer's own, all passages",
+        )
+    )
+    calls: Whole = Field(
+        default=80, ge=1, le=1000, description="of judges for one sentence, at most"
+    )
+    least: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="score of a suggestion that is used; else the lexical judge's cut-off, or 0",
     )
 
 

@@ -18,7 +18,7 @@ from .judge_section import JudgeConfig
 from .juries import check_jury
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
-from .program_sections import CoverageConfig, GenerateConfig, Long2RagConfig
+from .program_sections import CoverageConfig, EvidenceConfig, GenerateConfig, Long2RagConfig
 from .steps import AnyStep
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Config",
     "CoverageConfig",
     "DataConfig",
+    "EvidenceConfig",
     "Flag",
     "GenerateConfig",
     "ItemsConfig",
@@ -40,6 +41,7 @@ __all__ = [
 NAME_BYTES, PATH_BYTES = 255, 4096 - 200  # of Linux; 200 for the files in a results folder
 
 
+_QUOTING = ("support", "recheck")  # in the evidence program
 _ITEM_JUDGES = ", ".join(name for name, kind in BUILT_IN.items() if kind.labels_items)
 _SPENDING, _OUTPUT, _WORKERS = Flag(panel="Spending"), Flag(panel="Output"), Flag(panel="Workers")
 
@@ -241,6 +243,7 @@ class Config(Section):
     )
     nuggets: NuggetsConfig = NuggetsConfig()
     support: SupportConfig = SupportConfig()
+    evidence: EvidenceConfig = EvidenceConfig()
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
     long2rag: Long2RagConfig = Long2RagConfig()
@@ -313,9 +316,14 @@ class Config(Section):
     def judge(self, name: JudgeName) -> JudgeConfig:
         """A judge's section, or its defaults; with `run.explain` judges of items say why.
 
+        Those whose labels become suggestions of passages always quote.
+
         A prompt file has words of its own for what its judge is asked.
         """
         found = self.judges.get(name, JudgeConfig())
+        if name in _QUOTING and "evidence" in self.program and found.prompt is None:
+            quotes = True if found.evidence is None else found.evidence
+            found = found.model_copy(update={"evidence": quotes})
         kind = kind_of(name) if self.run.explain else None
         if kind is None or not kind.says_why or found.prompt is not None:
             return found

@@ -108,7 +108,7 @@ def input_files(config: Config) -> list[Path]:
     named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages,
              data.questions, data.reference, data.pool, data.keypoints, data.documents,
              *data.ratings)  # fmt: skip
-    named += (config.generate.instructions,)
+    named += (config.generate.instructions, config.evidence.labels)
     recordings = (model.recording for model in config.models.values())
     sections = [one for judge in config.judges.values() for one in (judge, *answering(judge))]
     of_judges = [path for judge in sections for path in _files_of(judge)]

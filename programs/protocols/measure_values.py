@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from ...metrics import Value, mean_over_topics
 from ...metrics.alpha_ndcg import MOST
 from ...metrics.value import SHARE, Range, not_made
+from ...records.labels.suggestions import OUTCOMES
 
 LENGTH = "length"  # words
 # Means over the topics that a run answered: an answer that is not there is not short and claims
 # nothing wrong, nor is a context that is not there without repetition.
-OF_ANSWERED = (LENGTH, "redundancy", "KPP")
+OF_ANSWERED = (LENGTH, "redundancy", "KPP", *OUTCOMES)
 # What those measures can be that are no shares, without their @k.
 _RANGES: Mapping[str, Range] = {
     "alpha_ndcg": (0.0, MOST),

@@ -13,6 +13,7 @@ from nuggetjudge.judges import (
     AnswerabilityGrader,
     ClaimExtractor,
     ClaimJudge,
+    ContradictionJudge,
     Decontextualizer,
     EntailmentJudge,
     KeyPointExtractor,
@@ -22,6 +23,7 @@ from nuggetjudge.judges import (
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
+    QueryWriter,
     QuestionDecomposer,
     QuestionEvolver,
     QuestionScorer,
@@ -35,6 +37,7 @@ from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.claim import numbered
 from nuggetjudge.judges.lexical import answer_writing as lexical_answer_writing
 from nuggetjudge.judges.lexical import answers as lexical_answers
+from nuggetjudge.judges.lexical import contradiction as lexical_contradiction
 from nuggetjudge.judges.lexical import entailment as lexical_entailment
 from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
@@ -227,6 +230,20 @@ CASES = (
         "width",
     ),
     Case(
+        "query_writer",
+        QueryWriter,
+        {"question": QUESTION, "sentence": SENTENCE, "wanted": 2},
+        "queries",
+        "write",
+    ),
+    Case(
+        "contradiction_judge",
+        ContradictionJudge,
+        {"sentence": SENTENCE, "passage": PASSAGES[1]},
+        "verdict",
+        "judge",
+    ),
+    Case(
         "question_decomposer", QuestionDecomposer, {"question": QUESTION}, "subquestions", "split"
     ),
 )
@@ -259,6 +276,10 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_questions.score_question(asked)
     if '"subquestions"' in system:
         return lexical_questions.split_question(asked)
+    if '"queries"' in system:
+        return lexical_contradiction.write_queries(asked)
+    if "contradicts" in system:
+        return lexical_contradiction.judge_contradiction(asked)
     if '"order"' in system:
         return lexical_ranking.order_passages(asked)
     if '"best"' in system:

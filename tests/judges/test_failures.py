@@ -56,6 +56,7 @@ def test_every_judge_names_the_reason(case, model_server, fault, reason):
 
 WRITERS = (
     "nuggetizer",
+    "query_writer",
     "subquestion_generator",
     "request_writer",
     "decontextualizer",

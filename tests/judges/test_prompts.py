@@ -107,6 +107,8 @@ def test_there_is_no_approved_file_without_a_judge():
         "question_evolver.depth.txt",
         "question_evolver.width.txt",
         "question_decomposer.split.txt",
+        "query_writer.write.txt",
+        "contradiction_judge.judge.txt",
         "answer_writer.compose.txt",
         "listwise_ranker.rank.txt",
         "setwise_ranker.pick.txt",

@@ -1,0 +1,328 @@
+"""Looks for what carries a sentence: what it cites, the answer's own references, then a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..backends.errors import JudgeError
+from ..judges.contradiction import ContradictionJudge
+from ..judges.items import ItemJudge
+from ..judges.lexical.nuggets_and_citations import carried
+from ..judges.makers.claim_extractor import ClaimExtractor
+from ..judges.makers.query_writer import QueryWriter
+from ..judges.verdicts import Verdict
+from ..records.judgements import Reason, Unjudged
+from ..records.rows import Passage
+from .agent import Agent
+from .corpus import Corpus
+from .limits import Limits
+from .tools import Question, Tools
+
+FULL, PARTIAL, CONTRADICTS = "full", "partial", "contradicts"
+SCOPES = ("self", "reply", "corpus")
+MOST_SHOWN = 3  # passages of `best`, and of those that a claim is held against
+
+
+class Plan(NamedTuple):
+    """What is done for a sentence.
+
+    Attributes:
+        scopes: where it looks: `self` the cited passage, by the second judge; `reply` what else the
+            answer refers to; `corpus` all passages.
+        judged: passages of the answer, and of each search, that are judged.
+        queries: that are written where the sentence itself found nothing.
+        contradictions: passages that are asked whether they contradict it.
+        claims: whether a sentence that is carried in part is split into its claims.
+    """
+
+    scopes: tuple[str, ...] = SCOPES
+    judged: int = 10
+    queries: int = 3
+    contradictions: int = 3
+    claims: bool = True
+
+
+class Found(NamedTuple):
+    """A passage that was judged, or could not be: where it came from, and the step."""
+
+    passage: Passage
+    scope: str
+    rank: int
+    query: str | None
+    verdict: Verdict
+    path: str
+
+    def as_row(self) -> dict[str, Any]:
+        """As a suggestion, ready for JSON. `query` None: the sentence itself."""
+        at = {"passage_id": self.passage.id, "scope": self.scope, "rank": self.rank}
+        return {**at, "query": self.query, **self.verdict.as_row()}
+
+
+class EvidenceAgent(Agent):
+    """Says of a sentence what carries it: `agent(sentence=..., cited="p1", label="none", ...)`.
+
+    Args:
+        support, recheck: judge a passage; the second one looks at the cited passage once more.
+            None: it would be the same judge.
+        query_writer, contradiction, claim_extractor: see Plan.
+        calls: of judges for one sentence, at most.
+
+    Inputs: `topic_id`; `question`; `sentence`; `cited`, its passage id, None: it cites nothing;
+        `label`, of that citation; `references`, ids of passages that the answer names;
+        `documents`, texts (title, text) by id that stand in the answer's own file.
+
+    Returns from a call: `outcome`; `suggestion`, the passage that carries it, or some of it;
+        `best`, the ids of the best that were judged; `contradiction`; `claims`; `queries`.
+
+    The outcome follows from labels, by code. It is none (JudgeError) where a judgement or search
+    that could change it is missing: `not_found` means that everything was looked at.
+    """
+
+    name = "evidence"
+    inputs = ("topic_id", "question", "sentence", "cited", "label", "references", "documents")
+
+    def __init__(
+        self,
+        corpus: Corpus | None,
+        *,
+        support: ItemJudge,
+        recheck: ItemJudge | None = None,
+        query_writer: QueryWriter,
+        contradiction: ContradictionJudge,
+        claim_extractor: ClaimExtractor,
+        plan: Plan | None = None,
+        calls: int = 80,
+    ) -> None:
+        super().__init__(corpus, Limits(calls=calls))
+        self.support, self.recheck = support, recheck
+        self.query_writer, self.contradiction = query_writer, contradiction
+        self.claim_extractor = claim_extractor
+        self.plan = plan or Plan()
+
+    def identity(self) -> list[Any]:
+        """See Agent."""
+        return [*super().identity(), list(self.plan)]
+
+    async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
+        """See Agent."""
+        sought = _Sought(self, tools, item)
+        cited, label, scopes = item.get("cited"), item.get("label"), self.plan.scopes
+        if cited is not None and self.recheck is not None and "self" in scopes:
+            label, path = await sought.rechecked(self.recheck)
+            if label == FULL and item.get("label") != FULL:
+                return sought.ended("cited_ok", [path])
+        if label == FULL and cited is not None:
+            return await sought.doubted()
+        if "reply" in scopes:
+            await sought.judge(sought.references(), "reply", None)
+        if sought.best(FULL) is None and "corpus" in scopes:
+            await sought.search(item["sentence"], None)
+            await sought.search_by_queries()
+        return await sought.decided(cited is not None, label == PARTIAL)
+
+
+class _Sought:
+    """One sentence, and what was found for it so far."""
+
+    def __init__(self, agent: EvidenceAgent, tools: Tools, item: Mapping[str, Any]) -> None:
+        self._agent, self._tools, self._item = agent, tools, item
+        self._sentence: str = item["sentence"]
+        self._documents: Mapping[str, Sequence[str]] = item.get("documents") or {}
+        self._found: dict[str, Found] = {}  # by passage
+        self._missing: list[Unjudged] = []
+        self._queries: list[str] = []
+
+    def references(self) -> list[Passage]:
+        """What else the answer names and has a text, that which shares most words first."""
+        names = dict.fromkeys(self._item.get("references") or ())
+        known = (self._text(name) for name in names if name != self._item.get("cited"))
+        texts = [passage for passage in known if passage is not None]
+        texts.sort(key=lambda passage: -carried(self._sentence, passage.text))
+        return texts[: self._agent.plan.judged]
+
+    async def rechecked(self, judge: ItemJudge) -> tuple[str, str]:
+        """What the second judge says of the cited passage. Raises: JudgeError."""
+        part = self._tools.part("plan", "recheck")
+        question = self._question(judge, self._cited(), self._sentence)
+        verdict, path = await part.judge(judge, question.inputs, question.about)
+        return verdict.label, path
+
+    async def search(self, query: str, written: str | None) -> None:
+        """Search the corpus and judge what was not judged before."""
+        hits = await self._tools.search(query, self._agent.plan.judged)
+        names = [name for name, _ in hits if name != self._item.get("cited")]
+        await self.judge([self._known(name) for name in names], "corpus", written)
+
+    async def search_by_queries(self) -> None:
+        """Search by written queries, one after the other, until a passage carries the sentence."""
+        agent, wanted = self._agent, self._agent.plan.queries
+        if not wanted or self.best(FULL) is not None:
+            return
+        question = self._item.get("question") or ""
+        asked = agent.query_writer.queries(question, self._sentence, wanted)
+        about = {"wanted": wanted}
+        (queries, _), _ = await self._tools.ask(
+            "query_writer", asked, about, lambda found: {"queries": found[0]}
+        )
+        for query in queries:
+            self._queries.append(query)
+            await self.search(query, query)
+            if self.best(FULL) is not None:
+                return
+
+    async def judge(self, passages: Sequence[Passage], scope: str, query: str | None) -> None:
+        """Judge those that were not judged before, all at once."""
+        judge = self._agent.support
+        ranked = [(p, n) for n, p in enumerate(passages, 1) if p.id not in self._found]
+        asked = [self._question(judge, passage, self._sentence) for passage, _ in ranked]
+        for (passage, rank), (verdict, path) in zip(
+            ranked, await self._tools.judge_each(judge, asked) if asked else (), strict=True
+        ):
+            if isinstance(verdict, Unjudged):
+                self._missing.append(verdict)
+            elif verdict.label == FULL and verdict.evidence is not None and not _quoted(verdict):
+                what = f"{passage.id} carries the sentence, but no words of it are quoted"
+                self._missing.append(Unjudged(Reason.UNGROUNDED, what))
+            else:
+                self._found[passage.id] = Found(passage, scope, rank, query, verdict, path)
+
+    def best(self, label: str) -> Found | None:
+        """Of the passages with this label the one with the highest score, else the first."""
+        return next((found for found in self._by_worth() if found.verdict.label == label), None)
+
+    async def doubted(self) -> dict[str, Any]:
+        """Whether a passage contradicts a sentence whose citation carries it."""
+        if "corpus" not in self._agent.plan.scopes:
+            return self.ended("cited_ok")
+        hits = await self._tools.search(self._sentence, self._agent.plan.judged)
+        names = [name for name, _ in hits if name != self._item["cited"]]
+        against = await self._contradicting(self._known(name) for name in names)
+        outcome = "cited_ok" if against is None else "conflict"
+        return self.ended(outcome, contradiction=against)
+
+    async def decided(self, is_cited: bool, is_partial: bool) -> dict[str, Any]:
+        """The outcome, from all labels. Raises: JudgeError where it could be another."""
+        full, partial = self.best(FULL), self.best(PARTIAL)
+        if full is None:
+            self._need_all()
+        cited = self._text(self._item["cited"]) if is_cited else None
+        held = [cited] if cited is not None else []
+        held += [f.passage for f in self._by_worth() if f.verdict.label != FULL]
+        against = await self._contradicting(held)
+        because = [found.path for found in (full or partial,) if found is not None]
+        if against is not None:
+            outcome = "contradicted" if full is None else "conflict"
+            return self.ended(outcome, because, full, contradiction=against)
+        if full is not None:
+            outcome = "wrong_citation" if is_cited else "uncited_supported"
+            return self.ended(outcome, because, full)
+        if partial is not None or is_partial:
+            return self.ended("partly_supported", because, partial, claims=await self._claims())
+        return self.ended("not_found", [found.path for found in self._found.values()])
+
+    def ended(
+        self,
+        outcome: str,
+        because: Sequence[str] = (),
+        suggestion: Found | None = None,
+        contradiction: dict[str, Any] | None = None,
+        claims: Sequence[dict[str, Any]] = (),
+    ) -> dict[str, Any]:
+        """What the agent gives; the trace ends with it."""
+        path = [contradiction.pop("path")] if contradiction else []
+        self._tools.end(outcome, [*because, *path])
+        return {
+            "outcome": outcome,
+            "suggestion": suggestion.as_row() if suggestion else None,
+            "best": [found.passage.id for found in self._by_worth()[:MOST_SHOWN]],
+            "contradiction": contradiction,
+            "claims": list(claims),
+            "queries": self._queries,
+        }
+
+    async def _contradicting(self, passages: Iterable[Passage]) -> dict[str, Any] | None:
+        """The first of the best passages that contradicts the sentence."""
+        judge, most = self._agent.contradiction, self._agent.plan.contradictions
+        asked = [self._question(judge, passage, self._sentence) for passage in passages][:most]
+        found = await self._tools.judge_each(judge, asked) if asked else []
+        for question, (verdict, path) in zip(asked, found, strict=True):
+            if not isinstance(verdict, Unjudged) and verdict.label == CONTRADICTS:
+                at = {"passage_id": question.about["passage"], "path": path}
+                return {**at, **verdict.as_row()}
+        self._missing = [verdict for verdict, _ in found if isinstance(verdict, Unjudged)]
+        self._need_all()
+        return None
+
+    async def _claims(self) -> list[dict[str, Any]]:
+        """Each claim of the sentence with the passage that carries it; [] where there is one."""
+        agent = self._agent
+        if not agent.plan.claims:
+            return []
+        asked = agent.claim_extractor.extract(self._sentence)
+        (claims, _), _ = await self._tools.ask(
+            "claim_extractor", asked, {}, lambda found: {"claims": found[0]}
+        )
+        held = [f.passage for f in self._by_worth() if f.verdict.label == PARTIAL][:MOST_SHOWN]
+        if self._item.get("label") == PARTIAL and self._item.get("cited") is not None:
+            held.insert(0, self._cited())
+        rows = []
+        for number, claim in enumerate(claims if len(claims) > 1 else ()):
+            part = self._tools.part("plan", f"claim {number}")
+            questions = [self._question(agent.support, p, claim, claim=number) for p in held]
+            found = await part.judge_each(agent.support, questions)
+            self._missing = [verdict for verdict, _ in found if isinstance(verdict, Unjudged)]
+            carries = [
+                p.id
+                for p, (verdict, _) in zip(held, found, strict=True)
+                if not isinstance(verdict, Unjudged) and verdict.label == FULL
+            ]
+            if not carries:
+                self._need_all()
+            rows.append({"claim": claim, "passage_id": carries[0] if carries else None})
+        return rows
+
+    def _by_worth(self) -> list[Found]:
+        """The judged passages, the best first; equal ones in the order in which they were found."""
+        places = {label: n for n, label in enumerate(self._agent.support.scale)}
+        return sorted(
+            self._found.values(),
+            key=lambda f: (-places[f.verdict.label], -(f.verdict.score or 0.0)),
+        )
+
+    def _need_all(self) -> None:
+        if self._missing:
+            first = self._missing[0]
+            n = len(self._missing)
+            raise JudgeError(first.reason, f"{n} not judged, the first: {first.detail}", first.raw)
+
+    def _question(
+        self, judge: ItemJudge, passage: Passage, sentence: str, **about: Any
+    ) -> Question:
+        inputs = {"sentence": sentence, "passage": passage.text}
+        return Question(
+            {**inputs, **judge.known({"title": passage.title})}, {"passage": passage.id, **about}
+        )
+
+    def _cited(self) -> Passage:
+        return self._known(self._item["cited"])
+
+    def _known(self, name: str) -> Passage:
+        """Raises: JudgeError(no_passage)."""
+        return self._own(name) or self._tools.passage(name)
+
+    def _text(self, name: str) -> Passage | None:
+        try:
+            return self._known(name)
+        except JudgeError:  # not in the data, so that nobody can look at it
+            return None
+
+    def _own(self, name: str) -> Passage | None:
+        if (given := self._documents.get(name)) is None:
+            return None
+        title, text = given
+        return Passage(id=name, title=title, text=text)
+
+
+def _quoted(verdict: Verdict) -> bool:
+    return any(each.is_quoted and each.of == "passage" for each in verdict.evidence or ())

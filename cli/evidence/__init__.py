@@ -1,0 +1,2 @@
+"""The commands about evidence for sentences. Imports programs; only the list of commands may
+import it."""

@@ -1,0 +1,93 @@
+"""`judge evidence`: how far the suggestions of a results folder can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..options import AsJson, Quiet, Resamples, Seed
+from ..stopping import list_problems
+from ..tables import aligned, figure, interval, shown, write_objects
+
+
+def evidence(
+    results: Annotated[
+        Path, typer.Argument(exists=True, help="A results folder of judge run evidence.")
+    ],
+    labels: Annotated[
+        list[Path],
+        typer.Option(exists=True, help="Support labels of people, or of read suggestions."),
+    ],
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="Confirmed citations to look for, at most; else all."),
+    ] = None,
+    resamples: Resamples = 1000,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how often suggestions carry their sentence, and what people confirmed is found.
+
+    Of labelled suggestions: the share that carries the sentence, by score. Of citations that
+    people labelled full: whether the search finds them again, and whether a swap planted for
+    them is mended. The judges of the folder are asked for the latter.
+
+    Example: judge evidence results/evidence --labels human.jsonl
+    """
+    from ...programs.analysis.evidence.precision import labelled_suggestions, precision_rows
+    from ...programs.analysis.evidence.refinding import refound
+    from ...programs.protocols.evidence.program import FILE
+    from ...records.labels.cells import SUPPORT_KEY
+    from ...records.labels.labels import read_labels
+    from ...records.reading.problems import InputError, Problems
+
+    problems = Problems()
+    known: dict[Any, str] = {}
+    for path in labels:
+        found = read_labels(path, problems)
+        if found.kind != "support" or found.key_names != SUPPORT_KEY:
+            raise InputError(f"{path}: labels of {found.kind}, wanted those of citations")
+        known |= found.cells
+    problems.raise_errors()
+    list_problems(problems)
+    if not (results / FILE).is_file():
+        raise InputError(f"{results}: has no {FILE}; run `judge run evidence` first")
+    read = labelled_suggestions(results / FILE, known)
+    precision = precision_rows(read, resamples=resamples, seed=seed) if read else []
+    again = refound(results, known, sample=sample, resamples=resamples, seed=seed, quiet=quiet)
+    is_known = any(row["n"] for row in again.search)
+    if not (precision or is_known):
+        raise InputError("none of the labels is of a suggestion, or of a citation of these runs")
+    if as_json:
+        write_objects([*precision, *(again.search + again.swaps if is_known else [])])
+        return
+    typer.echo(_text(precision, again, is_known), nl=False)
+
+
+def _text(precision: Sequence[Mapping[str, Any]], again: Any, is_known: bool) -> str:
+    parts = []
+    if precision:
+        table = [["suggestions", "n", "full", "interval", "full or partial", "interval"]]
+        for row in precision:
+            cells = [row["chosen"], f"{row['n']:,}"]
+            table.append([*cells, *_share(row["full"]), *_share(row["partly"])])
+        parts.append(aligned(table))
+    for title, rows in (
+        ("confirmed citations", again.search),
+        ("planted swaps", again.swaps),
+    ):
+        if is_known:
+            table = [[title, "n", "share", "interval", "unjudged"]]
+            for row in rows:
+                lost = str(row.get("n_unjudged", 0))
+                table.append([row["what"], f"{row['n']:,}", *_share(row), lost])
+            parts.append(aligned(table))
+    return shown("\n".join(parts))
+
+
+def _share(row: Mapping[str, Any]) -> list[str]:
+    return [figure(row["value"]), interval(row["low"], row["high"])]

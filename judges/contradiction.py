@@ -1,0 +1,83 @@
+"""Does a passage say that a sentence is wrong?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import dspy
+
+from ..backends.gateway import Reply
+from ..backends.prompt import Twin
+from ..records.judgements import Unjudged
+from ..records.labels.cells import SUPPORT_KEY
+from .explaining.asking import quote_field, with_quotes
+from .explaining.reading import ungrounded
+from .items import ItemJudge
+from .labels import Contradiction
+from .lexical.contradiction import judge_contradiction
+from .verdicts import Verdict
+
+
+class FindContradiction(dspy.Signature):  # type: ignore[misc]
+    """Decide whether the passage contradicts the sentence.
+
+    contradicts: a claim of the sentence cannot be true if the passage is: it denies it, or has
+    another number, date, name or order for the very same thing. neither: all else. A passage
+    that is silent, less exact, or about another case or time contradicts nothing.
+    """
+
+    passage: str = dspy.InputField(desc="what it is held against")
+    sentence: str = dspy.InputField(desc="a sentence of an answer")
+    verdict: Contradiction = dspy.OutputField(desc="whether the passage contradicts the sentence")
+
+
+class ContradictionJudge(ItemJudge):
+    """Whether a passage contradicts a sentence: `judge(sentence=, passage=).verdict`.
+
+    It always quotes, and `contradicts` needs words of both texts that stand there: without them
+    the item is Unjudged(ungrounded).
+
+    Differs: entailment judges ask for three labels of a text; this one is asked only about
+        passages that do not carry the sentence, or besides one that does.
+    """
+
+    name = "contradiction"
+    kind = "other"
+    key = SUPPORT_KEY
+    inputs = ("sentence", "passage")
+    source = "passage"
+    quotable: Mapping[str, str] = {"passage": "sentence", "sentence": "passage"}
+    answer_type = Contradiction
+    predictor, output = "judge", "verdict"
+    scale = tuple(label.value for label in Contradiction)
+    gains: Mapping[str, float] = {"neither": 0.0, "contradicts": 1.0}
+    twins: Mapping[str, Twin] = {"judge": judge_contradiction}
+    evidence: Mapping[str, str] = {quote_field(name): name for name in ("passage", "sentence")}
+    requires_evidence = True
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        quoted = list(self.evidence.values())
+        self.judge = dspy.Predict(with_quotes(FindContradiction, self.output, quoted))
+
+    def explaining(
+        self,
+        *,
+        evidence: bool | Literal["required"] | None = None,
+        reasoning: bool | None = None,
+    ) -> Self:
+        """See ItemJudge. Raises: ValueError for False: its label rests on quotes."""
+        if evidence is False:
+            raise ValueError("evidence: contradictions are always quoted")
+        return super().explaining(evidence="required", reasoning=reasoning)
+
+    def explained(
+        self, verdict: Verdict, reply: Reply, key: str | None, item: Mapping[str, str]
+    ) -> Verdict | Unjudged:
+        """See ItemJudge: both texts have to be quoted."""
+        found = super().explained(verdict, reply, key, item)
+        if isinstance(found, Unjudged) or not self.needs_evidence(found.label):
+            return found
+        named = {each.of for each in found.evidence or () if each.is_quoted}
+        return found if named.issuperset(self.quotable) else ungrounded(found)

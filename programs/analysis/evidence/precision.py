@@ -1,0 +1,78 @@
+"""How many suggested passages carry their sentence, by the labels of people and by cut-off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....metrics.bootstrap import Interval, resampling
+from ....metrics.ratio import ratio
+from ....records.labels.cells import Cell
+from ....records.labels.suggestions import read_sentence_evidence
+from ....records.reading.problems import Problems
+
+CUTS = (0.5, 0.6, 0.7, 0.8)
+
+
+class Read(NamedTuple):
+    """A suggestion that people labelled; `score` None: its judge gives none."""
+
+    topic_id: str
+    label: str
+    score: float | None
+    shown: bool
+
+
+def labelled_suggestions(evidence: Path, labels: Mapping[Cell, str]) -> list[Read]:
+    """The suggestions of full support in evidence.jsonl that have a label.
+
+    Args:
+        labels: support labels by topic, run, sentence and passage.
+
+    Raises: InputError for a broken file.
+    """
+    problems, found = Problems(), []
+    for row in read_sentence_evidence(evidence, problems):
+        given = row.suggestion
+        if given is not None and given.label == "full":
+            cell = (row.topic_id, row.run_id, str(row.sentence), given.passage_id)
+            if cell in labels:
+                found.append(Read(row.topic_id, labels[cell], given.score, row.shown))
+    problems.raise_errors()
+    return found
+
+
+def precision_rows(read: Sequence[Read], *, resamples: int, seed: int) -> list[dict[str, Any]]:
+    """Precision of those that the run uses, of all, and from each score on.
+
+    Returns: rows of `chosen`, `n`, `full` and `partly` (carried at least in part), each with its
+        interval over topics.
+    """
+    rows = [_row("used", [each for each in read if each.shown], resamples, seed)]
+    rows.append(_row("all", read, resamples, seed))
+    for cut in CUTS:
+        above = [each for each in read if each.score is not None and each.score >= cut]
+        rows.append(_row(f"score >= {cut:.2f}", above, resamples, seed))
+    return rows
+
+
+def _row(chosen: str, read: Sequence[Read], resamples: int, seed: int) -> dict[str, Any]:
+    topics = [each.topic_id for each in read]
+    found: dict[str, Any] = {"chosen": chosen, "n": len(read)}
+    for name, wanted in (("full", {"full"}), ("partly", {"full", "partial"})):
+        hits = [each.label in wanted for each in read]
+        found[name] = asdict(share(hits, topics, resamples, seed))
+    return found
+
+
+def share(hits: Sequence[bool], topics: Sequence[str], resamples: int, seed: int) -> Interval:
+    """The share of hits, with its interval over topics."""
+    sample = resampling(topics, resamples=resamples, seed=seed)
+    value = sum(hits) / len(hits) if hits else None
+    both = np.column_stack([np.asarray(hits, float), np.ones(len(hits))])
+    drawn = sample.sums(both) if hits else np.zeros((0, 2))
+    return sample.interval(value, ratio(drawn[:, 0], drawn[:, 1]))

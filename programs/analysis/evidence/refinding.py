@@ -1,0 +1,239 @@
+"""Does the search find what people know to carry a sentence, and does it mend a planted swap?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....agents import Corpus
+from ....judges.items import ItemJudge
+from ....judges.lexical.nuggets_and_citations import content_words, recall
+from ....records.judgements import Judged
+from ....records.labels.cells import Cell
+from ....records.rows import Answer, Passage, Sentence
+from ...config.sections import Config
+from ...engine.manifest import config_of
+from ...engine.session import Session, run_session
+from ...inputs.collection import load_collection
+from ...pipelines.searching import PipelineCorpus
+from ...protocols.evidence.program import SUPPORT, EvidenceSearch, evidence_agent
+from ..probe.faults.citations import FEWEST_WORDS, MOST_SHARED
+from .precision import share
+
+RANKS = (1, 3, 5, 10, 20)
+DEEP = max(RANKS)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A sentence and a passage that people say carries it in full.
+
+    `others`: what else its answer refers to.
+    """
+
+    topic_id: str
+    run_id: str
+    sentence: Sentence
+    passage: Passage
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Refound:
+    """What was found: rows of figures, each with its n; all shares have an interval over topics."""
+
+    search: list[dict[str, Any]]
+    swaps: list[dict[str, Any]]
+    counts: dict[str, int]
+
+
+def refound(
+    folder: Path,
+    labels: Mapping[Cell, str],
+    *,
+    sample: int | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    quiet: bool = True,
+) -> Refound:
+    """Search for the citations that people labelled full, and plant swaps for them to be mended.
+
+    A swap takes the place of the citation: another labelled passage of the topic that shares at
+    most a quarter of the sentence's content words, as those of `judge probe --faults`. The right
+    one is taken out of the answer's references, unless another sentence cites it.
+
+    Args:
+        folder: results of the evidence program; its config says what is searched, how, by whom.
+        labels: support labels by topic, run, sentence and passage.
+        sample: sentences that are taken, at most, drawn by seed; None: all.
+
+    Raises: InputError for a folder that cannot be used; as `run_session`.
+    """
+    config = config_of(folder)
+    corpus = PipelineCorpus(config, config.evidence.pipeline)
+    known = list(_carried(config, corpus, labels))
+    if sample is not None and sample < len(known):
+        drawn = np.random.default_rng(seed).choice(len(known), sample, replace=False)
+        known = [known[place] for place in sorted(drawn)]
+    judges = EvidenceSearch().judges_of(config)
+
+    async def work(session: Session) -> Refound:
+        ranks = await _ranks(corpus, known)
+        counts = {"citations that people confirmed": len(known)}
+        swaps = await _mended(session, corpus, known, _pools(labels), seed, counts)
+        topics = [each.topic_id for each in known]
+        found = [
+            _figure(
+                f"in the best {most}", [rank <= most for rank in ranks], topics, resamples, seed
+            )
+            for most in RANKS
+        ]
+        return Refound(found, _swap_rows(swaps, resamples, seed), counts)
+
+    return run_session(config, judges, work, retry=False, quiet=quiet)
+
+
+def _carried(config: Config, corpus: Corpus, labels: Mapping[Cell, str]) -> Iterator[Carried]:
+    """The first citation of each sentence that people labelled full, where it has a text."""
+    for answer in load_collection(config.data, config.run.limit).answers():
+        for sentence in answer.sentences:
+            cells = (
+                (c.passage_id, (answer.topic_id, answer.run_id, str(sentence.id), c.passage_id))
+                for c in sentence.citations[:1]
+            )
+            for name, cell in cells:
+                passage = corpus.passage(name) if labels.get(cell) == "full" else None
+                if passage is not None and sentence.makes_claim:
+                    others = _others(answer, sentence, name)
+                    yield Carried(answer.topic_id, answer.run_id, sentence, passage, others)
+
+
+def _others(answer: Answer, sentence: Sentence, cited: str) -> tuple[str, ...]:
+    elsewhere = {c.passage_id for s in answer.sentences if s is not sentence for c in s.citations}
+    own = (c.passage_id for c in sentence.citations)
+    names = dict.fromkeys((*answer.references, *own, *elsewhere))
+    return tuple(name for name in names if name != cited or name in elsewhere)
+
+
+def _pools(labels: Mapping[Cell, str]) -> dict[str, list[str]]:
+    """The labelled passages of each topic."""
+    pools: dict[str, set[str]] = {}
+    for topic_id, _, _, passage_id in labels:
+        pools.setdefault(topic_id, set()).add(passage_id)
+    return {topic_id: sorted(names) for topic_id, names in pools.items()}
+
+
+async def _ranks(corpus: Corpus, known: Sequence[Carried]) -> list[float]:
+    """At which place the search by the sentence itself finds the passage; inf: not at all."""
+    found: list[float] = []
+    for each in known:
+        hits = [name for name, _ in (await corpus.search(each.sentence.text))[:DEEP]]
+        name = each.passage.id
+        found.append(hits.index(name) + 1 if name in hits else float("inf"))
+        await asyncio.sleep(0)
+    return found
+
+
+@dataclass(frozen=True)
+class _Swap:
+    topic_id: str
+    flagged: bool | None  # None: not judged
+    exactly: bool | None = None
+    in_best: bool | None = None
+    anything: bool | None = None
+
+
+async def _mended(
+    session: Session,
+    corpus: Corpus,
+    known: Sequence[Carried],
+    pools: Mapping[str, Sequence[str]],
+    seed: int,
+    counts: dict[str, int],
+) -> list[_Swap]:
+    rng = np.random.default_rng(seed)
+    planted = []
+    for each in known:
+        names = _free(each, corpus, pools.get(each.topic_id, ()))
+        if names:
+            planted.append((each, names[int(rng.integers(len(names)))]))
+    counts["swaps planted"] = len(planted)
+    agent = evidence_agent(session.config, session.panel, corpus)
+    support: ItemJudge = session.panel[SUPPORT]
+    at_once = asyncio.Semaphore(session.config.run.concurrency)
+
+    async def one(each: Carried, swap: Passage) -> _Swap:
+        async with at_once:
+            inputs = {"sentence": each.sentence.text, "passage": swap.text}
+            shown = support.known({"title": swap.title})
+            judged, _ = await support.judged([{**inputs, **shown}], each.topic_id)
+            label = getattr(judged[0], "label", None)
+            if label is None or label == "full":
+                return _Swap(each.topic_id, None if label is None else False)
+            found = await agent.outcome(
+                topic_id=each.topic_id,
+                question="",
+                sentence=each.sentence.text,
+                cited=swap.id,
+                label=label,
+                references=list(each.others),
+                documents={},
+            )
+            if not isinstance(found, Judged):
+                return _Swap(each.topic_id, True)
+            made = found.values["made"]
+            given, name = made["suggestion"], each.passage.id
+            is_full = given is not None and given["label"] == "full"
+            is_it = is_full and given["passage_id"] == name
+            return _Swap(each.topic_id, True, is_it, name in made["best"], is_full)
+
+    return list(await asyncio.gather(*(one(each, swap) for each, swap in planted)))
+
+
+def _free(each: Carried, corpus: Corpus, pool: Sequence[str]) -> list[Passage]:
+    needed = content_words(each.sentence.text)
+    if len(needed) < FEWEST_WORDS:
+        return []
+    known = (corpus.passage(name) for name in pool)
+    return [
+        passage
+        for passage in known
+        if passage is not None
+        and passage.text != each.passage.text
+        and recall(needed, content_words(passage.text)) <= MOST_SHARED
+    ]
+
+
+def _swap_rows(swaps: Sequence[_Swap], resamples: int, seed: int) -> list[dict[str, Any]]:
+    """Shares of what was planted; a swap that was not flagged is not mended."""
+    rows = []
+    for what, name in (
+        ("flagged", "flagged"),
+        ("a passage suggested", "anything"),
+        ("the right one suggested", "exactly"),
+        ("the right one in the best 3", "in_best"),
+    ):
+        found = [(each.topic_id, getattr(each, name), each.flagged) for each in swaps]
+        judged = [
+            (t, bool(hit)) for t, hit, flagged in found if hit is not None or flagged is False
+        ]
+        topics, hits = [t for t, _ in judged], [hit for _, hit in judged]
+        rows.append(_figure(what, hits, topics, resamples, seed, len(found) - len(judged)))
+    return rows
+
+
+def _figure(
+    what: str,
+    hits: Sequence[bool],
+    topics: Sequence[str],
+    resamples: int,
+    seed: int,
+    n_unjudged: int = 0,
+) -> dict[str, Any]:
+    found = share(hits, topics, resamples, seed)
+    return {"what": what, "n": len(hits), "n_unjudged": n_unjudged, **asdict(found)}

@@ -1,0 +1,230 @@
+"""The evidence program: for sentences that their citations do not carry, what does?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from ....records.judgements import Judged, Outcome
+from ....records.labels.suggestions import (
+    NOT_SOUGHT,
+    SentenceEvidence,
+    Suggestion,
+    read_sentence_evidence,
+)
+from ....records.reading.problems import InputError, Problems
+from ....records.rows import Answer, Passage, Sentence
+from ....records.support import read_support
+from ...config.names import JudgeName
+from ...config.sections import Config
+from ...engine.acting import acts
+from ...engine.outcomes import object_of
+from ...engine.stage import Item
+from ...inputs.collection import Collection
+from ..program import Folder, Program, Run, Workplace, need_answers
+from ..scoreboard import Scoreboard
+from ..support import FILE as SUPPORT_FILE
+from ..support import Support
+from .scores import MEASURES, REPAIRED, evidence_values
+
+if TYPE_CHECKING:
+    from ....agents import Corpus, EvidenceAgent
+    from ...engine.panel import Panel
+
+FILE = "evidence.jsonl"
+# Of the lexical judge's suggestions those are used that reach this score, for sentences of so many
+# words: on 100 that were read (docs/agents.md) shorter ones were headings and marks.
+LEXICAL_LEAST, LEXICAL_WORDS = 0.6, 4
+SUPPORT, RECHECK, UNCITED = "support", "recheck", "uncited"
+_MADE = object_of(
+    {
+        "outcome": str,
+        "suggestion": dict[str, Any] | None,
+        "best": list[str],
+        "contradiction": dict[str, Any] | None,
+        "claims": list[dict[str, Any]],
+        "queries": list[str],
+    }
+)
+
+_TEXT = 2  # of a payload: where the sentence stands, see `EvidenceAgent.inputs`
+
+Labels = Mapping[tuple[str, str], Mapping[int, Mapping[str, Any]]]  # by run and topic, sentence
+
+
+class EvidenceSearch(Program):
+    """An agent looks for evidence where a citation fails or is missing (`agents.evidence`).
+
+    The support program's labels say where; they are judged here if it does not run too, or read
+    from `evidence.labels`.
+    """
+
+    name = "evidence"
+    judges = (SUPPORT, "query_writer", "contradiction", "claim_extractor", RECHECK)
+    kind, judged, files = "evidence", FILE, (FILE,)
+    shown = (*MEASURES[1:3], "contradicted", "not_found", REPAIRED[0])
+
+    def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
+        """See Program; the second look needs a judge of its own."""
+        return self.judges if RECHECK in config.judges else self.judges[:-1]
+
+    def has_agents(self, config: Config) -> bool:
+        """See Program."""
+        return True
+
+    def agent(self, at: Workplace) -> EvidenceAgent:
+        """See Program."""
+        return evidence_agent(at.config, at.panel, at.corpus(at.config.evidence.pipeline))
+
+    def check(self, config: Config, collection: Collection) -> None:
+        """See Program."""
+        need_answers(collection)
+        if not config.data.passages:
+            what = "searches passages: name files of them (data.passages, --passages)"
+            raise InputError(f"evidence {what}")
+
+    async def judge(self, run: Run) -> None:
+        """See Program."""
+        given, config = run.config.evidence.labels, run.config
+        if given is None and SUPPORT not in config.program:
+            await Support().judge(run)
+        path = given or run.results.folder / f"{SUPPORT_FILE}.part"
+        problems = Problems()
+        labels: Labels = {
+            (row.run_id, row.topic_id): {
+                sentence.id: {c.passage_id: c.label for c in sentence.citations}
+                for sentence in row.sentences
+            }
+            for row in read_support(path, problems)
+        }
+        problems.raise_errors()
+        work = _Sentences(run, labels)
+        agent = evidence_agent(config, run.panel, run.corpus(config.evidence.pipeline))
+        asked = self.judges_of(config)
+        stage = acts(self.name, asked, agent, work.items, made=_MADE)
+        async with run.session.judged(stage, run.results) as outcome:
+            with run.results.open(FILE) as rows:
+                for found, item in work.all(count=True):
+                    if item is not None:
+                        text = item.payload[_TEXT] if item.payload is not None else ""
+                        found = _found(found, outcome(item), text, config)
+                    rows.write(found.as_row())
+
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """See Program."""
+        rows = read_sentence_evidence(folder.need(FILE), folder.problems, folder.where)
+        for (run_id, topic_id), of_answer in groupby(rows, lambda row: (row.run_id, row.topic_id)):
+            board.add(run_id, topic_id, evidence_values(list(of_answer)))
+        board.leave_unmade((), MEASURES)
+
+
+class _Sentences:
+    """The sentences that make a claim, each as what is known of it and what the agent gets."""
+
+    def __init__(self, run: Run, labels: Labels) -> None:
+        self._run, self._labels = run, labels
+        self._of = run.config.evidence.of
+        self._is_given = run.config.evidence.labels is not None
+
+    def items(self) -> Iterator[Item]:
+        """What the agent works on."""
+        return (item for _, item in self.all() if item is not None)
+
+    def all(self, *, count: bool = False) -> Iterator[tuple[SentenceEvidence, Item | None]]:
+        """Each sentence; None in place of an item: nothing is sought for it."""
+        for answer, passages in self._run.collection.cited_answers():
+            for sentence in answer.sentences:
+                if sentence.makes_claim:
+                    found, why = self._known(answer, sentence)
+                    if why == "no label" and self._is_given:
+                        if count:
+                            self._run.results.count("sentences whose citations have no label")
+                        yield found, None
+                    elif why in (*self._of, "no label"):
+                        yield found, self._item(found, answer, sentence, passages)
+                    else:
+                        yield found, None
+
+    def _known(self, answer: Answer, sentence: Sentence) -> tuple[SentenceEvidence, str]:
+        """What is known before the search, and the label that says whether there is one."""
+        at = {"run_id": answer.run_id, "topic_id": answer.topic_id, "sentence": sentence.id}
+        if not sentence.citations:
+            return SentenceEvidence(**at, outcome=NOT_SOUGHT), UNCITED
+        given = self._labels.get((answer.run_id, answer.topic_id), {}).get(sentence.id, {})
+        names = [citation.passage_id for citation in sentence.citations]
+        name = next((name for name in names if given.get(name)), names[0])
+        label = given.get(name)
+        found = SentenceEvidence(**at, citation=name, label=label, outcome=NOT_SOUGHT)
+        return found, label or "no label"
+
+    def _item(
+        self,
+        found: SentenceEvidence,
+        answer: Answer,
+        sentence: Sentence,
+        passages: Mapping[str, Passage],
+    ) -> Item:
+        ids = {"topic_id": answer.topic_id, "run_id": answer.run_id, "sentence": sentence.id}
+        ids["citation"] = found.citation
+        if found.citation is not None and found.label is None:
+            return Item(ids, None, missing=f"citation {found.citation} has no support label")
+        cited = (c.passage_id for each in answer.sentences for c in each.citations)
+        names = list(dict.fromkeys((*answer.references, *cited)))
+        known = self._run.collection.passages
+        inline = self._run.collection.files_with_documents
+        documents = {
+            name: [passages[name].title, passages[name].text]
+            for name in (names if inline else ())
+            if name in passages and passages[name] is not known.get(name)
+        }
+        question = self._run.collection.topics[answer.topic_id].question
+        first = (answer.topic_id, question, sentence.text, found.citation, found.label)
+        return Item(ids, (*first, names, documents))
+
+
+def evidence_agent(config: Config, panel: Panel, corpus: Corpus) -> EvidenceAgent:
+    """The agent of a config, with the judges of a panel."""
+    from ....agents.evidence import EvidenceAgent, Plan
+
+    settings = config.evidence
+    return EvidenceAgent(
+        corpus,
+        support=panel[SUPPORT],
+        recheck=panel[RECHECK] if RECHECK in config.judges else None,
+        query_writer=panel["query_writer"],
+        contradiction=panel["contradiction"],
+        claim_extractor=panel["claim_extractor"],
+        plan=Plan(
+            settings.scope,
+            settings.judged,
+            settings.queries,
+            settings.contradictions,
+            settings.claims == "auto",
+        ),
+        calls=settings.calls,
+    )
+
+
+def _found(
+    before: SentenceEvidence, outcome: Outcome, text: str, config: Config
+) -> SentenceEvidence:
+    calls = len(outcome.provenance)
+    if not isinstance(outcome, Judged):
+        return before.model_copy(update={"outcome": None, "calls": calls})
+    made = dict(outcome.values["made"])
+    given = made.pop("suggestion")
+    suggestion = None if given is None else Suggestion.model_validate(given)
+    shown = suggestion is not None and _is_shown(suggestion, text, config)
+    known = before.model_dump(exclude={*made, "suggestion", "shown", "calls"})
+    return SentenceEvidence(**known, **made, suggestion=suggestion, shown=shown, calls=calls)
+
+
+def _is_shown(suggestion: Suggestion, text: str, config: Config) -> bool:
+    is_lexical = config.model_of(SUPPORT)[1].way == "lexical"
+    least = config.evidence.least
+    if least is None:
+        least = LEXICAL_LEAST if is_lexical else 0.0
+    if suggestion.label != "full" or (is_lexical and len(text.split()) < LEXICAL_WORDS):
+        return False
+    return suggestion.score is None or suggestion.score >= least

@@ -1,0 +1,147 @@
+"""The evidence agent: outcomes follow from labels, and none rests on what was not looked at."""
+
+from typing import Any
+
+import pytest
+
+from nuggetjudge.agents import EvidenceAgent, PassageCorpus
+from nuggetjudge.agents.evidence import Plan
+from nuggetjudge.backends.errors import JudgeError
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.judges import ClaimExtractor, ContradictionJudge, QueryWriter, SupportJudge
+from nuggetjudge.judges.verdicts import Verdict
+from nuggetjudge.records.judgements import Judged, Reason, Unjudged
+from nuggetjudge.records.rows import Passage
+
+SENTENCE = "The bridge over the river opened in 1932 with 4 lanes for cars."
+PASSAGES = [
+    Passage(id="right", text=f"A town grew. {SENTENCE} Then came the trains."),
+    Passage(id="wrong", text="Bees fill their combs with honey before the winter comes."),
+    Passage(id="half", text="The bridge over the river is old, they say."),
+    Passage(id="other", text="The bridge over the river opened in 1932 with 6 lanes for cars."),
+]
+
+
+def agent_over(*names: str, plan: Plan | None = None, **judges: Any) -> EvidenceAgent:
+    held = [passage for passage in PASSAGES if passage.id in names]
+    return EvidenceAgent(
+        PassageCorpus(held),
+        support=judges.get("support", SupportJudge("lexical").explaining(evidence=True)),
+        recheck=judges.get("recheck"),
+        query_writer=QueryWriter("lexical"),
+        contradiction=ContradictionJudge("lexical"),
+        claim_extractor=ClaimExtractor("lexical"),
+        plan=plan,
+    )
+
+
+def sought(agent: EvidenceAgent, cited: str | None = "wrong", **more: Any) -> Any:
+    label = None if cited is None else "none"
+    return run_sync(
+        agent.outcome(
+            **{
+                "topic_id": "t",
+                "question": "",
+                "sentence": SENTENCE,
+                "cited": cited,
+                "label": label,
+                "references": [],
+                "documents": {},
+                **more,
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "cited", "outcome", "passage"),
+    [
+        (("right", "wrong"), "wrong", "wrong_citation", "right"),
+        (("right", "wrong"), None, "uncited_supported", "right"),
+        (("half", "wrong"), "wrong", "partly_supported", "half"),
+        (("wrong",), "wrong", "not_found", None),
+        (("wrong", "right", "other"), "wrong", "conflict", "right"),
+    ],
+)
+def test_the_outcome_follows_from_the_labels(names, cited, outcome, passage):
+    plan = Plan(contradictions=3) if outcome == "conflict" else Plan(contradictions=0)
+    agent = agent_over(*names, plan=plan, support=Carries() if outcome == "conflict" else LEXICAL)
+    found = sought(agent, cited)
+    assert isinstance(found, Judged)
+    made = found.values["made"]
+    assert made["outcome"] == outcome
+    assert (made["suggestion"] or {}).get("passage_id") == passage
+    assert found.steps[-1]["name"] == outcome
+
+
+LEXICAL = SupportJudge("lexical").explaining(evidence=True)
+
+
+class Carries(SupportJudge):
+    """Says `full` of the right passage alone; of some it gives no label."""
+
+    def __init__(self, lost: tuple[str, ...] = (), full: str = SENTENCE) -> None:
+        super().__init__("lexical")
+        self.lost, self.full = lost, full
+
+    async def judged(self, items: Any, topic_id: str | None = None) -> Any:
+        text = items[0]["passage"]
+        if any(text == p.text for p in PASSAGES if p.id in self.lost):
+            raise JudgeError(Reason.REFUSED, "no")
+        return [Verdict("full" if self.full in text else "none")], ()
+
+
+def test_a_contradiction_is_quoted_from_both_texts():
+    found = sought(agent_over("wrong", "other", support=Carries()))
+    made = found.values["made"]
+    assert made["outcome"] == "contradicted"
+    against = made["contradiction"]
+    assert against["passage_id"] == "other"
+    assert {part["of"] for part in against["evidence"]} == {"passage", "sentence"}
+
+
+def test_nothing_is_not_found_where_a_passage_was_not_judged():
+    lost = sought(agent_over("right", "wrong", "half", support=Carries(lost=("right",))))
+    assert isinstance(lost, Unjudged)
+    assert lost.reason is Reason.REFUSED
+    found = sought(agent_over("right", "wrong", "half", support=Carries(lost=("half",))))
+    assert found.values["made"]["outcome"] == "wrong_citation"  # which that could not change
+
+
+def test_nothing_is_not_found_where_a_search_failed():
+    class Broken(PassageCorpus):
+        async def search(self, query: str) -> Any:
+            raise OSError("gone")
+
+    agent = agent_over("wrong")
+    agent.corpus = Broken(PASSAGES[1:2])
+    assert sought(agent).reason is Reason.TOOL
+
+
+def test_a_full_label_without_a_quote_is_no_suggestion():
+    class Quoteless(Carries):
+        async def judged(self, items: Any, topic_id: str | None = None) -> Any:
+            [found], calls = await super().judged(items)
+            return [found._replace(evidence=())], calls
+
+    assert sought(agent_over("right", "wrong", support=Quoteless())).reason is Reason.UNGROUNDED
+
+
+def test_the_answers_own_references_come_first_and_a_second_judge_may_overturn():
+    plan = Plan(contradictions=0)
+    found = sought(agent_over("right", "wrong", plan=plan), references=["wrong", "right"])
+    assert found.values["made"]["suggestion"]["scope"] == "reply"
+    assert not [step for step in found.steps if step["name"] == "search"]
+    kind = Carries(full="Bees")
+    again = sought(agent_over("right", "wrong", recheck=kind))
+    assert again.values["made"]["outcome"] == "cited_ok"
+
+
+def test_documents_of_the_answer_are_its_own():
+    own = {"mine": ["", f"{SENTENCE} Later it fell."]}
+    found = sought(agent_over("wrong"), references=["mine"], documents=own)
+    assert found.values["made"]["suggestion"]["passage_id"] == "mine"
+
+
+def test_another_plan_is_another_agent():
+    assert agent_over("wrong").identity() != agent_over("wrong", plan=Plan(queries=0)).identity()
