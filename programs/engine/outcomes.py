@@ -26,6 +26,7 @@ from ...records.evidence import Evidence
 from ...records.judgements import Reason
 from ...records.reading.fields import shorten
 from ...records.reading.yaml_text import plain_error
+from ...records.traces import STEP_PATH
 
 Values = TypeAdapter[Any]  # of `Judged.values`
 
@@ -52,6 +53,15 @@ def list_of(kind: Any) -> Any:
     return list.__class_getitem__(kind)
 
 
+@with_config(ConfigDict(extra="allow"))
+class _Step(TypedDict):
+    """A step of an agent, with whatever belongs to its kind."""
+
+    path: Annotated[str, StringConstraints(strict=True, pattern=STEP_PATH)]
+    kind: StrictStr
+    name: StrictStr
+
+
 _LINE: Values = TypeAdapter(
     object_of(
         {
@@ -61,7 +71,7 @@ _LINE: Values = TypeAdapter(
             ],  # Provenance
             "v": NotRequired[dict[str, Any]],
             "u": NotRequired[tuple[Reason, StrictStr, StrictStr]],
-            "s": NotRequired[list[dict[str, Any]]],
+            "s": NotRequired[list[_Step]],
         }
     )
 )

@@ -14,6 +14,7 @@ import orjson
 
 from ...records.judgements import Outcome, Reason, Unjudged
 from ...records.reading.problems import InputError, Problems
+from ...records.traces import TRACE
 from ...records.writing.files import (
     NewFile,
     check_no_link,
@@ -24,7 +25,7 @@ from ...records.writing.files import (
     writing,
 )
 
-MANIFEST, TRACE = "manifest.json", "trace.jsonl"
+MANIFEST = "manifest.json"
 ALWAYS = ("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST)
 
 

@@ -74,6 +74,8 @@ class Stage:
         total: how many items there are, where that is known beforehand.
         values: what an outcome holds, whatever the item; None: anything.
         misfit: what of it cannot be of this item; "" if nothing is wrong with it.
+        acts: an item is several questions, one after the other, so that the replies of an item
+            that a kill cut short are kept in any case.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Stage:
     total: int | None = None
     values: Values | None = None
     misfit: Misfit = lambda item, values: ""
+    acts: bool = False
 
 
 def labels(
@@ -245,11 +248,19 @@ class Work:
 
     Args:
         progress: is told of each outcome.
+        settle: is called before an outcome with steps is written.
     """
 
-    def __init__(self, stage: Stage, journal: Journal, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        journal: Journal,
+        progress: Progress | None = None,
+        settle: Callable[[], None] = lambda: None,
+    ) -> None:
         self.stage = stage
         self.tally = Tally()
+        self._settle = settle
         self._journal = journal
         self._progress = progress
 
@@ -271,6 +282,8 @@ class Work:
 
     def finish(self, pending: Pending, outcome: Outcome) -> None:
         """Keep what became of an item."""
+        if outcome.steps:
+            self._settle()
         self._journal.write(pending.number, pending.digest, outcome)
         if isinstance(outcome, Judged):
             self.tally.judged += 1

@@ -1,0 +1,1 @@
+"""What agents did: read from results, compared with another run, and proven from its replies."""
