@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .agent import Agent
     from .corpus import Corpus, PassageCorpus
     from .limits import Limits
-    from .tools import Tools
+    from .tools import Question, Tools, together
     from .trace import Step, Trace
 
 _HOMES = {
@@ -21,9 +21,11 @@ _HOMES = {
     "Corpus": "corpus",
     "Limits": "limits",
     "PassageCorpus": "corpus",
+    "Question": "tools",
     "Step": "trace",
     "Tools": "tools",
     "Trace": "trace",
+    "together": "tools",
 }
 
 
@@ -42,7 +44,9 @@ __all__ = [
     "Corpus",
     "Limits",
     "PassageCorpus",
+    "Question",
     "Step",
     "Tools",
     "Trace",
+    "together",
 ]

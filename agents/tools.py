@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
 from ..backends.errors import EndpointUnusable, JudgeError
@@ -40,8 +40,8 @@ class Question(NamedTuple):
 class Tools:
     """Searching, reading and asking for one item.
 
-    What is done side by side is done by `judge_each`, or by parts that are all made before the
-    first of them is used: nothing then depends on which ends first.
+    What is done side by side is done by `judge_each`, or by `together` with parts that are all
+    made before the first of them is used: nothing then depends on which ends first.
 
     All that is found out is a judge's label or a checked text; tools only read. A failure raises
     JudgeError, also where a limit is reached (`steps`), and stands in the trace by its reason.
@@ -283,6 +283,29 @@ class Tools:
 
     def _found(self) -> set[str]:
         return self._readable.union(*(part._found() for part in self._parts))
+
+
+async def together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """What several works on parts of an item come to, side by side, in their order.
+
+    All of them come to their end, also where one has no judgement: how far the others got until
+    then would depend on who was first.
+
+    Raises: the JudgeError of the first in order that has one; any other error at once.
+    """
+
+    async def ended(work: Coroutine[Any, Any, T]) -> tuple[list[T], JudgeError | None]:
+        try:
+            return [await work], None
+        except JudgeError as error:
+            return [], error
+
+    async with task_group() as group:
+        tasks = [group.create_task(ended(work)) for work in works]
+    for task in tasks:
+        if (failure := task.result()[1]) is not None:
+            raise failure
+    return [found for task in tasks for found in task.result()[0]]
 
 
 def _failed(step: Step, name: str, why: str) -> JudgeError:

@@ -53,10 +53,11 @@ class Trace:
         return bool(self._made) and self._made[-1][0].get("kind") == "end"
 
     def steps(self) -> list[Step]:
-        """All steps in the order of their paths."""
+        """All steps in the order of their paths, but those that were cut off before they began."""
         found = []
         for step, part in self._made:
-            found.append(step)
+            if "kind" in step:
+                found.append(step)
             if part is not None:
                 found += part.steps()
         return found

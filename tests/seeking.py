@@ -1,6 +1,6 @@
 """A program with an agent, for tests: does the collection say what a topic asks for?
 
-`with_seek` puts it into the table of programs; the agent searches, judges side by side, has the
+The agent searches, judges side by side, has the
 question taken apart, and goes on with each part side by side.
 """
 
@@ -12,10 +12,8 @@ from typing import Any
 
 from mock_replies import Body, Reply, as_json, input_of, schema_of
 
-from nuggetjudge.agents import Agent, Limits, Tools
-from nuggetjudge.agents.tools import Question
+from nuggetjudge.agents import Agent, Limits, Question, Tools, together
 from nuggetjudge.backends.errors import JudgeError
-from nuggetjudge.backends.loop import task_group
 from nuggetjudge.programs.config.names import BUILT_IN
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.steps import Bm25Step
@@ -28,6 +26,7 @@ from nuggetjudge.records.judgements import Judged, Unjudged
 
 DEMO = Path(__file__).resolve().parents[1] / "examples" / "collection"
 FILE = "sought.jsonl"
+MODEL = {"retries": 0, "price": {"input": 2, "output": 8}}
 
 
 class Seeker(Agent):
@@ -45,13 +44,9 @@ class Seeker(Agent):
         asked = self.writer.decompose(item["question"])
         split, _ = await tools.ask("question_decomposer", asked, {}, lambda s: s[0].subquestions)
         parts = [tools.part("plan", f"part {i}") for i in range(len(split[0].subquestions))]
-        async with task_group() as group:
-            tasks = [
-                group.create_task(self._full(part, question, 2))
-                for part, question in zip(parts, split[0].subquestions, strict=True)
-            ]
-        for task in tasks:
-            found += task.result()
+        both = zip(parts, split[0].subquestions, strict=True)
+        for more in await together([self._full(part, question, 2) for part, question in both]):
+            found += more
         tools.end("found" if found else "not_found", [path for _, path in found])
         return {"outcome": "found" if found else "not_found", "ids": [name for name, _ in found]}
 
@@ -101,7 +96,7 @@ class Seek(Program):
 
 
 def with_seek() -> None:
-    """Have this process know the program; in tests `monkeypatch` takes it away again."""
+    """Have this process know the program."""
     BUILT_IN["seek"] = f"{__name__}:Seek"
     table.program.cache_clear()
 
@@ -109,11 +104,11 @@ def with_seek() -> None:
 def seek(out: Path, url: str | None = None, **settings: Any) -> Any:
     """Run it on the demo, by a model at this address, or without one."""
     given: dict[str, Any] = {"program": ["seek"], "run.out": out}
-    given |= {f"data.{name}": DEMO / f"{name}.tsv" for name in ("topics",)}
-    given |= {"data.passages": [DEMO / "passages.jsonl"], **settings}
-    sets = [] if url is None else [f"models.default.api_base={url}"]
-    model = "lexical" if url is None else "hosted_vllm/mock"
-    return judge_collection(load_config(None, given, sets, model))
+    given |= {"data.topics": DEMO / "topics.tsv", "data.passages": [DEMO / "passages.jsonl"]}
+    given |= settings
+    if url is not None:
+        given["models.default"] = {"model": "hosted_vllm/mock", "api_base": url, **MODEL}
+    return judge_collection(load_config(None, given))
 
 
 def brain(body: Body) -> Reply | str:
