@@ -40,7 +40,7 @@ class Seeker(Agent):
         self.support, self.writer = support, writer
 
     async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
-        found = await self._full(tools, item["question"], 3)
+        found = await self._full(tools, item["question"], 3, at_once=True)
         asked = self.writer.decompose(item["question"])
         split, _ = await tools.ask("question_decomposer", asked, {}, lambda s: s[0].subquestions)
         parts = [tools.part("plan", f"part {i}") for i in range(len(split[0].subquestions))]
@@ -50,14 +50,17 @@ class Seeker(Agent):
         tools.end("found" if found else "not_found", [path for _, path in found])
         return {"outcome": "found" if found else "not_found", "ids": [name for name, _ in found]}
 
-    async def _full(self, tools: Tools, question: str, hits: int) -> list[tuple[str, str]]:
+    async def _full(
+        self, tools: Tools, question: str, hits: int, *, at_once: bool = False
+    ) -> list[tuple[str, str]]:
         ranked = await tools.search(question, hits)
         texts = {name: tools.passage(name).text for name, _ in ranked}
         questions = [
             Question({"sentence": question, "passage": text}, {"passage": name})
             for name, text in texts.items()
         ]
-        judged = await tools.judge_each(self.support, questions)
+        windows = [questions] if at_once else [[question] for question in questions]
+        judged = [one for each in windows for one in await tools.judge_each(self.support, each)]
         if judged and all(isinstance(verdict, Unjudged) for verdict, _ in judged):
             verdict = judged[0][0]
             raise JudgeError(verdict.reason, verdict.detail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from ....backends.spending.price import cost_of, price_of
 from ....judges.table import judge_names
 from ....records.reading.problems import InputError, Problems
 from ....records.traces import TRACE, ItemTrace, Step, read_traces
+from ...config.sections import Config
 from ...engine.manifest import config_of
 
 
@@ -55,11 +57,13 @@ class Prices:
     """What the replies of a run's steps cost, by the prices of its config.
 
     Each reply counts as if it had come from its model and all of its prompt had been new; a trace
-    does not know what came from a cache.
+    does not know what came from a cache. Without a config that can be read no price is known.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._config = config_of(folder)
+        self._config: Config | None = None
+        with suppress(InputError):  # results without their manifest, or of a package that is gone
+            self._config = config_of(folder)
         self._price = cache(self._looked_up)
 
     def of(self, step: Step) -> float | None:
@@ -72,7 +76,7 @@ class Prices:
 
     def _looked_up(self, judge: str) -> Price | None:
         """The price of what answers for a judge; members of a jury must share it."""
-        if judge not in judge_names():
+        if self._config is None or judge not in judge_names():
             return None
         prices = {price_of(model) for _, model in self._config.models_of(judge)}
         return prices.pop() if len(prices) == 1 else None
