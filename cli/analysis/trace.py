@@ -16,7 +16,7 @@ from ..tables import aligned, cell, shown, write_objects
 
 if TYPE_CHECKING:
     from ...programs.analysis.traces.reading import Prices
-    from ...records.traces import ItemTrace, Step
+    from ...records.agentic.traces import ItemTrace, Step
 
 _WIDTH = 100
 _BEFORE = 78  # of a step with what was spent until then behind it

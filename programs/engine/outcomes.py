@@ -22,11 +22,11 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
+from ...records.agentic.traces import STEP_PATH
 from ...records.evidence import Evidence
 from ...records.judgements import Reason
 from ...records.reading.fields import shorten
 from ...records.reading.yaml_text import plain_error
-from ...records.traces import STEP_PATH
 
 Values = TypeAdapter[Any]  # of `Judged.values`
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
+from ...records.agentic.traces import TRACE
 from ...records.judgements import Outcome, Reason, Unjudged
 from ...records.reading.problems import InputError, Problems
-from ...records.traces import TRACE
 from ...records.writing.files import (
     NewFile,
     check_no_link,

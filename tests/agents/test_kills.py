@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,11 @@ pytestmark = pytest.mark.usefixtures("with_seek")
 
 SCRIPT = Path(__file__).with_name("seek_until.py")
 LATENCY_S = 0.12
-IN_FLIGHT_S = 0.2  # a reply that came so long before a kill is in the cache
+ON_ITS_WAY_S = 0.1  # a reply that came so long before a commit of the cache is in it
 
 
 def until(number, folder, url, *, cached, limit):
-    """The run, killed at this point; the kinds of its points, and when the last one was."""
+    """The run, killed at this point; the kind of each of its points, with when it was."""
     log = folder / "points.tsv"
     log.unlink(missing_ok=True)
     given = {"number": number, "out": str(folder / "out"), "log": str(log), "url": url}
@@ -30,20 +31,22 @@ def until(number, folder, url, *, cached, limit):
     ended = run(SCRIPT, json.dumps(given), cwd=folder)
     assert ended.returncode == (-signal.SIGKILL if number else 0), ended.stderr
     points = [line.split("\t") for line in log.read_text("utf-8").splitlines()]
-    return [kind for _, kind in points], float(points[-1][0]) if points else 0.0
+    return [(kind, float(when)) for when, kind in points]
 
 
-def kept_and_repeated(server, killed_s):
-    """How many questions were answered long before the kill, and those of them asked once more."""
-    times = Counter[str]()
-    early = set()
-    for request in server.requests:
-        key = json.dumps(request.body["messages"])
-        times[key] += 1
-        is_kept = isinstance(brain(request.body), str)
-        if is_kept and request.finished and request.finished_s < killed_s - IN_FLIGHT_S:
-            early.add(key)
-    return len(early), [key for key in early if times[key] > 1]
+def kept_and_repeated(server, points):
+    """How many replies were in the cache when the run was killed, and those asked for once more."""
+    commits = [when for (_, when), (after, _) in pairwise(points) if after == "committed"]
+    until_s = max(commits, default=0.0) - ON_ITS_WAY_S
+    times = Counter(json.dumps(request.body["messages"]) for request in server.requests)
+    kept = {
+        json.dumps(request.body["messages"])
+        for request in server.requests
+        if request.finished
+        and request.finished_s < until_s
+        and isinstance(brain(request.body), str)
+    }
+    return len(kept), [key for key in kept if times[key] > 1]
 
 
 def checked(numbers, tmp_path, *, cached=True, limit=2):
@@ -52,19 +55,20 @@ def checked(numbers, tmp_path, *, cached=True, limit=2):
     with MockServer(brain=brain, latency_s=LATENCY_S) as server:
         whole = tmp_path / "whole"
         whole.mkdir()
-        kinds, _ = until(0, whole, server.base_url, cached=cached, limit=limit)
+        n = len(until(0, whole, server.base_url, cached=cached, limit=limit))
         wanted = files_of(whole / "out")
-        for number in numbers or range(1, len(kinds) - 4):  # commits may be fewer
+        for number in numbers or range(1, n - 4):  # commits may be fewer
             folder = tmp_path / str(number)
             folder.mkdir()
             server.clear()
-            points, killed_s = until(number, folder, server.base_url, cached=cached, limit=limit)
-            met[points[-1]] += 1
+            points = until(number, folder, server.base_url, cached=cached, limit=limit)
+            last, _ = points[-1]
+            met[last] += 1
             until(0, folder, server.base_url, cached=cached, limit=limit)
-            assert files_of(folder / "out") == wanted, points[-1]
-            assert replay(folder / "out", judge_collection).is_same, points[-1]
-            n_early, repeated = kept_and_repeated(server, killed_s)
-            assert repeated == [], points[-1]
+            assert files_of(folder / "out") == wanted, last
+            assert replay(folder / "out", judge_collection).is_same, last
+            n_early, repeated = kept_and_repeated(server, points)
+            assert repeated == [], last
             kept += n_early
             shutil.rmtree(folder)
     return met, kept

@@ -141,6 +141,7 @@ def test_results_that_follow_from_the_kept_replies_are_told_from_edited_ones(
         ({"path": "0.x"}, "wanted such as"),
         ({}, "do not end"),
         ({"kind": None}, "'kind' is missing"),
+        ({"tokens": [1, "2"]}, "two whole numbers"),
     ],
 )
 def test_a_broken_trace_is_named_by_file_and_line(trace, tmp_path, change, says):

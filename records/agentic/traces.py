@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .reading.fields import Line, read_lines, show
-from .reading.problems import Problems
+from ..reading.fields import Line, read_lines, show
+from ..reading.problems import Problems
 
 TRACE = "trace.jsonl"
 STEP_PATH = r"^0(\.[0-9]+)*$"
 _STEP_PATH = re.compile(STEP_PATH)
 _OF_THE_ITEM = ("stage", "item", "agent")
+
+_OPTIONAL: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "args": (lambda value: isinstance(value, dict), "an object"),
+    "in": (lambda value: isinstance(value, dict), "an object"),
+    "tokens": (lambda value: _counts(value) and len(value) == 2, "two whole numbers from 0"),
+    "replies": (lambda value: _texts(value), "a list of texts"),
+    "because": (lambda value: _texts(value), "a list of texts"),
+    "reason": (lambda value: isinstance(value, str), "text"),
+}
 
 Step = Mapping[str, Any]
 
@@ -55,8 +64,8 @@ class ItemTrace(NamedTuple):
 def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
     """Read a trace lazily, one item at a time, in file order.
 
-    Errors noted: no stage, item, path, kind or name, a path that is none, an item that does not
-    begin with its agent (path `0`) or does not end, a step twice.
+    Errors noted: no stage, item, path, kind or name, a field of the wrong type, a path that is
+    none, an item that does not begin with its agent (path `0`) or does not end, a step twice.
     """
     first: Line | None = None
     steps: dict[str, Step] = {}
@@ -68,7 +77,7 @@ def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
             line.bad("item", item, "an object of ids")
         if stage is None or kind is None or name is None or place is None:
             continue
-        if not isinstance(item, dict):
+        if not isinstance(item, dict) or not _is_well_made(line):
             continue
         if place == "0":
             yield from _finished(first, steps)
@@ -82,6 +91,23 @@ def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
             line.error("trace_order", f"step {place} is there already")
         steps[place] = {k: value for k, value in line.row.items() if k not in _OF_THE_ITEM}
     yield from _finished(first, steps)
+
+
+def _is_well_made(line: Line) -> bool:
+    """Whether the fields that need not be there are what they should be; else it is noted."""
+    for name, (is_right, wanted) in _OPTIONAL.items():
+        if name in line.row and not is_right(line.row[name]):
+            line.bad(name, line.row[name], wanted)
+            return False
+    return True
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, list) and all(type(n) is int and n >= 0 for n in value)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _path_of(line: Line) -> str | None:
