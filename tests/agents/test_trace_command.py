@@ -131,6 +131,7 @@ def test_results_that_follow_from_the_kept_replies_are_told_from_edited_ones(
     shutil.rmtree(results / "other-cache")  # nothing proves them any more
     found = json.loads(trace(edited, "--check", "--json")[1])
     assert (found["is_same"], found["replies"]) == (False, 0)
+    assert found["other"] == ["4 judgements have no kept reply: it is in the cache no more"]
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,8 @@ def replay(folder: Path, run: Callable[[Config], Any]) -> Replay:
     Raises: InputError where an input is not what it was, or replies were not kept.
     """
     then, config = read_manifest(folder), config_of(folder)
+    # What its pipelines made stands among the inputs, and is judged again as it is.
+    config = config.model_copy(update={"retrieve": (), "pipelines": {}})
     _check_inputs(config, then.get("inputs", {}))
     cache = _kept(folder, config, then)
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
@@ -88,6 +90,9 @@ def replay(folder: Path, run: Callable[[Config], Any]) -> Replay:
         for part, was in judges[0][name].items()
         if name in judges[1] and judges[1][name].get(part) != was
     ]
+    lost = sum(now["unjudged"].values()) - sum(then["unjudged"].values())
+    if lost > 0:
+        other.append(f"{lost:,} judgements have no kept reply: it is in the cache no more")
     return Replay(files, int(now["this_time"]["cache_hits"]), tuple(other))
 
 
