@@ -44,6 +44,8 @@ def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> Rep
     if {model.way for model in models} <= {"lexical", "recorded"}:
         return None
     if config.run.cache is False:
+        if config.run.executor == "batch":
+            return None  # refused: its later rounds rest on kept replies of every stage
         return RunReplies(config.run.out / "journal" / FOLDER)
     return ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)
 
