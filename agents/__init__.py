@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .corpus import Corpus, PassageCorpus
     from .evidence import EvidenceAgent
     from .limits import Limits
-    from .tools import Tools
+    from .tools import Question, Tools, together
     from .trace import Step, Trace
 
 _HOMES = {
@@ -23,9 +23,11 @@ _HOMES = {
     "EvidenceAgent": "evidence",
     "Limits": "limits",
     "PassageCorpus": "corpus",
+    "Question": "tools",
     "Step": "trace",
     "Tools": "tools",
     "Trace": "trace",
+    "together": "tools",
 }
 
 
@@ -45,7 +47,9 @@ __all__ = [
     "EvidenceAgent",
     "Limits",
     "PassageCorpus",
+    "Question",
     "Step",
     "Tools",
     "Trace",
+    "together",
 ]

@@ -53,16 +53,22 @@ class Agent(dspy.Module):  # type: ignore[misc]
     async def outcome(self, **item: Any) -> Outcome:
         """What became of one item, with its steps; `made` among the values is what `act` gave.
 
+        One that met the budget of the run is Unjudged(budget), whatever `act` made of that.
+
         Raises: EndpointUnusable when no request can succeed.
         """
         known = item.get("references", ())
         tools = Tools(self.corpus, self.limits, topic_id=item.get("topic_id"), known=list(known))
+        made: dict[str, Any] = {}
+        failure: JudgeError | None = None
         try:
             made = await self.act(tools, **item)
         except JudgeError as error:
-            tools.trace.add("end", "unjudged", reason=error.reason)
+            failure = error
+        if (failure := tools.budget_met or failure) is not None:
+            tools.trace.end("unjudged", reason=failure.reason)
             steps = self._steps(tools)
-            return Unjudged(error.reason, error.detail, error.raw, tools.calls(), steps)
+            return Unjudged(failure.reason, failure.detail, failure.raw, tools.calls(), steps)
         if not tools.trace.has_ended:
             tools.end("done")
         return Judged({"made": made}, tools.calls(), self._steps(tools))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeVar
 
 from ..backends.errors import EndpointUnusable, JudgeError
@@ -13,6 +13,7 @@ from ..judges.items import ItemJudge
 from ..judges.items import judged as verdict_of
 from ..judges.verdicts import Verdict
 from ..records.judgements import Provenance, Reason, Unjudged
+from ..records.reading.problems import InputError
 from ..records.rows import Passage
 from ..retrieval.scored import Ranked
 from .corpus import Corpus
@@ -39,6 +40,9 @@ class Question(NamedTuple):
 class Tools:
     """Searching, reading and asking for one item.
 
+    What is done side by side is done by `judge_each`, or by `together` with parts that are all
+    made before the first of them is used: nothing then depends on which ends first.
+
     All that is found out is a judge's label or a checked text; tools only read. A failure raises
     JudgeError, also where a limit is reached (`steps`), and stands in the trace by its reason.
 
@@ -63,18 +67,35 @@ class Tools:
         self._topic_id = topic_id
         self._spent = Spent(limits)
         self._readable = set(known)
+        self._parts: list[Tools] = []
         self._replies: dict[str, list[NotedReply]] = {}  # by the path of the step
+        self._budget_met: list[JudgeError] = []
 
     def part(self, kind: str, name: str, **about: Any) -> Self:
-        """The same tools, whose steps become parts of one new step; limits are shared."""
+        """The same tools, whose steps become parts of one new step.
+
+        It gets what is left of the limits when it is first used; parts that were made before any
+        of them was used get an even share each. Passages that were found until it is made can be
+        read in it, and those that it finds by the tools that it is a part of.
+        """
         twin = copy.copy(self)
         twin.trace = self.trace.part(kind, name, **about)
+        twin._spent, twin._parts, twin._readable = self._spent.part(), [], self._found()
+        self._parts.append(twin)
         return twin
 
     @property
     def n_calls_left(self) -> int:
         """Questions that may still be asked."""
-        return self.limits.calls - self._spent.calls
+        return self._spent.left("calls")
+
+    @property
+    def budget_met(self) -> JudgeError | None:
+        """The first question that the budget of the run had no room for, if there was one.
+
+        Whatever was made without its answer is no outcome: with more to spend it would be another.
+        """
+        return self._budget_met[0] if self._budget_met else None
 
     def turn(self) -> None:
         """Count one more turn of an agent that chooses its tools itself."""
@@ -86,7 +107,7 @@ class Tools:
         Args:
             hits: at most so many, and never more than the limit.
 
-        Raises: JudgeError(tool) where the search failed.
+        Raises: JudgeError(tool) where the search failed; InputError where none can succeed.
         """
         most = min(self.limits.hits, hits or self.limits.hits)
         path, step = self.trace.reserve()
@@ -97,7 +118,7 @@ class Tools:
         try:
             with noted_replies() as replies:  # of a pipeline that asks judges
                 found = (await self._corpus.search(query))[:most]
-        except EndpointUnusable:
+        except (EndpointUnusable, InputError):  # of all items alike: the run ends
             raise
         except Exception as error:  # whatever a library raises: never an empty ranking
             raise _failed(step, "search", f"{type(error).__name__}: {error}") from error
@@ -120,18 +141,20 @@ class Tools:
         """A passage's text from a character on, for the agent itself.
 
         Raises: JudgeError(unparseable) for a passage that no search of this item found;
-            JudgeError(steps) where more would be read than the limit.
+            JudgeError(no_passage) where it has no text; JudgeError(steps) where more would be read
+            than the limit.
         """
         _, step = self.trace.reserve()
         args = {"passage": passage_id, "start": start}
+        if length is not None:
+            args["length"] = length
         step |= {"kind": "tool", "name": "read", "args": args}
-        if passage_id not in self._readable:
-            step["out"] = {"unjudged": Reason.UNPARSEABLE}
-            what = f"passage {passage_id!r} was not found by a search, so it cannot be read"
-            raise JudgeError(Reason.UNPARSEABLE, what)
-        end = None if length is None else start + length
-        text = self.passage(passage_id).text[start:end]
         try:
+            if passage_id not in self._found():
+                what = f"passage {passage_id!r} was not found by a search, so it cannot be read"
+                raise JudgeError(Reason.UNPARSEABLE, what)
+            end = None if length is None else start + length
+            text = self.passage(passage_id).text[start:end]
             self._spent.reading(len(text.encode("utf-8", "surrogatepass")))
         except JudgeError as error:
             step["out"] = {"unjudged": error.reason}
@@ -152,9 +175,10 @@ class Tools:
     async def judge_each(
         self, judge: ItemJudge, questions: Sequence[Question]
     ) -> list[tuple[Verdict | Unjudged, str]]:
-        """The same of several at once, in their order, a call and a step each.
+        """The same of several at once, in their order, a step each.
 
-        One without a verdict is Unjudged and the others stand.
+        Each is a call, of a jury one of each member. One without a verdict is Unjudged and the
+        others stand.
 
         Raises: JudgeError(steps) before anything is asked, where all together could be too many;
             a jury's question counts as many times as it may ask.
@@ -169,19 +193,19 @@ class Tools:
                 return {"unjudged": found.reason}
             return found.as_row()
 
-        self._spent.call(len(questions) * judge.most_calls)
+        self._spent.call(len(questions) * judge.most_calls)  # what is not asked is given back
         places = [self.trace.reserve() for _ in questions]
         async with task_group() as group:
             tasks = [
-                group.create_task(
-                    self._called(judge.name, one(q), q.about, shown, *place, most=judge.most_calls)
-                )
+                group.create_task(self._called(judge.name, one(q), q.about, shown, *place))
                 for q, place in zip(questions, places, strict=True)
             ]
         found: list[tuple[Verdict | Unjudged, str]] = []
         for task, (path, _) in zip(tasks, places, strict=True):
             given, failure = task.result()
-            if failure is not None:
+            if failure is None:
+                self._spent.calls -= judge.most_calls - self._n_replies(path)
+            else:
                 given = Unjudged(failure.reason, failure.detail, failure.raw)
             found.append((given, path))
         return found
@@ -209,13 +233,14 @@ class Tools:
             raise
         place = self.trace.reserve()
         found, failure = await self._called(name, asked, about, shown, *place)
+        self._spent.calls += self._n_replies(place[0]) - 1  # some writers ask several times
         if failure is not None:
             raise failure
         return found, place[0]
 
     def end(self, outcome: str, because: Sequence[str] = ()) -> None:
         """Say how it ended, and by which steps: their paths."""
-        self.trace.add("end", outcome, because=list(because))
+        self.trace.end(outcome, because=list(because))
 
     def calls(self) -> tuple[Provenance, ...]:
         """Where all replies came from, in the order of the steps."""
@@ -230,8 +255,6 @@ class Tools:
         shown: Callable[[Any], Any],
         path: str,
         step: Step,
-        *,
-        most: int = 1,
     ) -> tuple[Any, JudgeError | None]:
         step |= {"kind": "call", "name": name, "in": dict(about)}
         found: Any = None
@@ -242,9 +265,9 @@ class Tools:
                 step["out"] = shown(found)
             except JudgeError as error:
                 failure = error
+                if error.reason is Reason.BUDGET:
+                    self._budget_met.append(error)
                 step["out"] = {"unjudged": error.reason}
-        unused = most - max(1, len(replies)) if failure is None else 0
-        self._spent.calls -= unused  # below 0 of a writer that asks several times
         self._note(path, step, replies)
         return found, failure
 
@@ -258,6 +281,35 @@ class Tools:
         completion = sum(reply.completion_tokens for reply in replies)
         step["tokens"] = [prompt, completion]
         self._spent.tokens += prompt + completion
+
+    def _n_replies(self, path: str) -> int:
+        return max(1, len(self._replies.get(path, ())))
+
+    def _found(self) -> set[str]:
+        return self._readable.union(*(part._found() for part in self._parts))
+
+
+async def together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """What several works on parts of an item come to, side by side, in their order.
+
+    All of them come to their end, also where one has no judgement: how far the others got until
+    then would depend on who was first.
+
+    Raises: the JudgeError of the first in order that has one; any other error at once.
+    """
+
+    async def ended(work: Coroutine[Any, Any, T]) -> tuple[list[T], JudgeError | None]:
+        try:
+            return [await work], None
+        except JudgeError as error:
+            return [], error
+
+    async with task_group() as group:
+        tasks = [group.create_task(ended(work)) for work in works]
+    for task in tasks:
+        if (failure := task.result()[1]) is not None:
+            raise failure
+    return [found for task in tasks for found in task.result()[0]]
 
 
 def _failed(step: Step, name: str, why: str) -> JudgeError:

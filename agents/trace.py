@@ -41,16 +41,23 @@ class Trace:
         self._made.append((step, None))
         return path, step
 
+    def end(self, outcome: str, **about: Any) -> None:
+        """The last step of an item, in the place of an end that was said before."""
+        if self.has_ended:
+            self._made.pop()
+        self.add("end", outcome, **about)
+
     @property
     def has_ended(self) -> bool:
         """Whether its last step is the end."""
         return bool(self._made) and self._made[-1][0].get("kind") == "end"
 
     def steps(self) -> list[Step]:
-        """All steps in the order of their paths."""
+        """All steps in the order of their paths, but those that were cut off before they began."""
         found = []
         for step, part in self._made:
-            found.append(step)
+            if "kind" in step:
+                found.append(step)
             if part is not None:
                 found += part.steps()
         return found

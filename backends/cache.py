@@ -114,6 +114,11 @@ class ReplyCache:
         with self._reported():
             self._commit()
 
+    def settle(self) -> None:
+        """Commit what waits, before what rests on it is written; a full disk only warns."""
+        if self._waiting:
+            self._commit_or_stop()
+
     def close(self) -> None:
         """Commit what waits and let go of the files; a second time does nothing."""
         self._commit_or_stop()
@@ -177,6 +182,43 @@ class ReplyCache:
         else:
             what = f"the reply cache cannot be used ({_why(error)}); mend that or set run.cache"
         return InputError(f"{self.folder}: {what}")
+
+
+class RunReplies(ReplyCache):
+    """Replies of one run, beside its journal: nothing until `open` is called, then a ReplyCache.
+
+    For a run that is to keep none of its replies for others, but whose agents are not to ask twice
+    when they are killed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._is_open = False
+
+    def open(self) -> None:
+        """Keep replies from now on. Raises: InputError, see ReplyCache."""
+        if not self._is_open:
+            super().__init__(self.folder)
+            self._is_open = True
+
+    def get(self, key: bytes) -> bytes | None:
+        """See ReplyCache."""
+        return super().get(key) if self._is_open else None
+
+    def put(self, key: bytes, value: bytes, tag: str) -> None:
+        """See ReplyCache."""
+        if self._is_open:
+            super().put(key, value, tag)
+
+    def settle(self) -> None:
+        """See ReplyCache."""
+        if self._is_open:
+            super().settle()
+
+    def close(self) -> None:
+        """See ReplyCache."""
+        if self._is_open:
+            super().close()
 
 
 def _why(error: Exception) -> str:

@@ -34,6 +34,7 @@ COMMANDS = {
     "drift": ("analysis.drift", "Tell whether the judge moved, or the systems."),
     "next": ("next", "Choose cells for people to label next."),
     "probe": ("probe", "Change one thing about a judge and show what moves."),
+    "trace": ("analysis.trace", "Show what agents did, and prove it from kept replies."),
     "coverage": ("coverage", "Tables of context measures by eta and size, and a map."),
     "index": ("retrieve", "Make the indexes that pipelines search."),
     "retrieve": ("retrieve", "Find passages for topics, as TREC runs."),

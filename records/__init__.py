@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .agentic.traces import ItemTrace, read_traces
     from .answers import count_words, read_answers, read_documents
     from .assignments import (
         ASSIGNMENT_LABELS,
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from .topics import read_topics
 
 _MODULES = (
+    "agentic.traces",
     "answers",
     "assignments",
     "candidates",
@@ -145,6 +147,7 @@ __all__ = [
     "FileKind",
     "Importance",
     "InputError",
+    "ItemTrace",
     "Judged",
     "KeyPoint",
     "KeyPointSet",
@@ -207,6 +210,7 @@ __all__ = [
     "read_support",
     "read_topic_documents",
     "read_topics",
+    "read_traces",
     "read_trec_run",
     "reference_id",
     "relevance_row",

@@ -34,6 +34,7 @@ FOLDERS = (
     "backends",
     "judges",
     "retrieval",
+    "agents",
     "programs",
     "calibration",
     "cli",

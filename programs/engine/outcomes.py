@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_core import core_schema
 from typing_extensions import TypedDict
 
+from ...records.agentic.traces import STEP_PATH
 from ...records.evidence import Evidence
 from ...records.judgements import Reason
 from ...records.reading.fields import shorten
@@ -55,6 +56,15 @@ def list_of(kind: Any) -> Any:
     return list.__class_getitem__(kind)
 
 
+@with_config(ConfigDict(extra="allow"))
+class _Step(TypedDict):
+    """A step of an agent, with whatever belongs to its kind."""
+
+    path: Annotated[str, StringConstraints(strict=True, pattern=STEP_PATH)]
+    kind: StrictStr
+    name: StrictStr
+
+
 _LINE: Values = TypeAdapter(
     object_of(
         {
@@ -64,7 +74,7 @@ _LINE: Values = TypeAdapter(
             ],  # Provenance
             "v": NotRequired[dict[str, Any]],
             "u": NotRequired[tuple[Reason, StrictStr, StrictStr]],
-            "s": NotRequired[list[dict[str, Any]]],
+            "s": NotRequired[list[_Step]],
         }
     )
 )

@@ -13,7 +13,7 @@ import orjson
 from ...backends import open_backend
 from ...backends.batch.ledger import Batches
 from ...backends.budget import Budget
-from ...backends.cache import ReplyCache
+from ...backends.cache import FOLDER, ReplyCache, RunReplies
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
 from ...backends.spending.price import price_of
@@ -35,13 +35,19 @@ from .wording import in_own_words, text_of, window_of
 def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> ReplyCache | None:
     """The reply cache that a config names; None where nothing would be kept in it.
 
+    Without one it is the run's own, which holds nothing until an agent is at work.
+
     Args:
         judges: those that will be asked; None: any model of the config may be.
     """
     named = None if judges is None else (m for j in judges for _, m in config.models_of(j))
     models = config.models.values() if named is None else named
-    if config.run.cache is False or {model.way for model in models} <= {"lexical", "recorded"}:
+    if {model.way for model in models} <= {"lexical", "recorded"}:
         return None
+    if config.run.cache is False:
+        if config.run.executor == "batch":
+            return None  # refused: its later rounds rest on kept replies of every stage
+        return RunReplies(config.run.out / "journal" / FOLDER)
     return ReplyCache(config.run.cache if isinstance(config.run.cache, Path) else None)
 
 
@@ -138,6 +144,16 @@ class Panel:
             backend = self._backends[alias]
             if isinstance(backend, Gateway):
                 backend.trust()
+
+    def keep_replies(self) -> None:
+        """From now on keep them for this run, even where no cache does: an agent begins."""
+        if isinstance(self._cache, RunReplies):
+            self._cache.open()
+
+    def settle_replies(self) -> None:
+        """Have those that arrived on the disk, before an outcome that rests on them."""
+        if self._cache is not None:
+            self._cache.settle()
 
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""

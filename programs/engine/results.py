@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ...records.agentic.traces import TRACE
 from ...records.judgements import Outcome, Reason, Unjudged
 from ...records.reading.problems import InputError, Problems
 from ...records.writing.files import (
@@ -28,7 +29,7 @@ from .forecasting.agent_work import AgentWork
 if TYPE_CHECKING:
     from ...agents import Limits
 
-MANIFEST, TRACE = "manifest.json", "trace.jsonl"
+MANIFEST = "manifest.json"
 ALWAYS = ("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST)
 
 

@@ -102,6 +102,8 @@ class Session:
         path = run.out / "journal" / f"{stage.name}-{name}.jsonl"
         if run.offline:  # replays the cache alone, not an earlier journal
             path.unlink(missing_ok=True)
+        if stage.limits is not None:
+            self.panel.keep_replies()
         journal = Journal(path, retry=self._retry, kept=stage.kept, values=stage.values)
         try:
             asked = (self.config.models_of(judge) for judge in stage.judges)
@@ -110,7 +112,7 @@ class Session:
                 self.panel.trust(aliases)
             usage = self.budget.usage
             with ProgressBar(stage.name, stage.total, usage, quiet=self._quiet) as bar:
-                work = Work(stage, journal, bar)
+                work = Work(stage, journal, bar, self.panel.settle_replies)
                 if self._elsewhere is None:
                     await run_here(work, self._at_once(stage))
                 else:

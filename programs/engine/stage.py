@@ -248,11 +248,19 @@ class Work:
 
     Args:
         progress: is told of each outcome.
+        settle: is called before an outcome with steps is written.
     """
 
-    def __init__(self, stage: Stage, journal: Journal, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        journal: Journal,
+        progress: Progress | None = None,
+        settle: Callable[[], None] = lambda: None,
+    ) -> None:
         self.stage = stage
         self.tally = Tally()
+        self._settle = settle
         self._journal = journal
         self._progress = progress
 
@@ -274,6 +282,8 @@ class Work:
 
     def finish(self, pending: Pending, outcome: Outcome) -> None:
         """Keep what became of an item."""
+        if outcome.steps:
+            self._settle()
         self._journal.write(pending.number, pending.digest, outcome)
         if isinstance(outcome, Judged):
             self.tally.judged += 1

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from nuggetjudge.agents import PassageCorpus
+from nuggetjudge.judges import SupportJudge
+from nuggetjudge.records.rows import Passage
+
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "examples" / "collection"
 DATA = ("--topics", DEMO / "topics.tsv", "--runs", DEMO / "runs")
@@ -100,6 +104,7 @@ class Judge:
 def packages(tmp_path_factory):
     """A folder with the installed package of the page, and one with broken entry points."""
     files = blocks()
+    del files["bearing.py"]  # an agent, of no package
     project = tomllib.loads(files.pop("pyproject.toml"))["project"]
     folder, target = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("installed")
     install(target, wheel(folder, project, project.pop("entry-points"), files))
@@ -324,3 +329,14 @@ def test_an_answer_that_was_not_made_is_no_zero_of_its_measures(judge, tmp_path)
     [row] = [r for r in rows(out) if (r["topic_id"], r["measure"]) == ("all", "brevity")]
     assert (row["value"], row["low"], row["high"], row["n_unjudged"]) == (1.0, 0.8, 1.0, 1)
     assert judge.printed("score", tmp_path / "out", "--json") == out
+
+
+def test_the_agent_of_the_page_searches_and_judges():
+    made = {"__name__": "bearing"}
+    exec(blocks()["bearing.py"], made)
+    passages = [Passage(id="a", text="Gusts of wind move bridges."), Passage(id="b", text="Rain.")]
+    found = made["Bearing"](PassageCorpus(passages), SupportJudge("lexical"))(
+        sentence="Gusts of wind move bridges."
+    )
+    assert found.passages == ["a"]
+    assert [step["name"] for step in found.trace] == ["bearing", "search", "support", "found"]

@@ -154,7 +154,10 @@ class _StageOnRay:
         while True:
             try:
                 trusted = sorted(self._executor.panel.trusted)
-                await _result(slot.handle.begin.remote(self._number, self._ask, trusted))
+                begun = slot.handle.begin.remote(
+                    self._number, self._ask, trusted, acts=self._work.stage.limits is not None
+                )
+                await _result(begun)
                 return
             except _Died as error:
                 self._bury(slot, error)

@@ -55,11 +55,14 @@ class Worker:
         self._error: BaseException | None = None
         self._some, self._few_left = asyncio.Event(), asyncio.Event()
 
-    async def begin(self, number: int, ask: bytes, trusted: Sequence[str] = ()) -> None:
+    async def begin(
+        self, number: int, ask: bytes, trusted: Sequence[str] = (), *, acts: bool = False
+    ) -> None:
         """Take up a stage; the first is number 1.
 
         Args:
             trusted: entries of `models:` that gave a judgement, here or elsewhere.
+            acts: see Stage.
 
         Raises: InputError, EndpointUnusable.
         """
@@ -70,6 +73,8 @@ class Worker:
             self._cache = open_cache(self._config)
             self._panel = Panel(self._config, cache=self._cache, budget=self._budget)
         self._panel.trust(trusted)
+        if acts:
+            self._panel.keep_replies()
         self._ask, self._number = unpacked(ask, self._panel), number
 
     async def exchange(
@@ -117,6 +122,8 @@ class Worker:
         try:
             async with self._slots:
                 outcome = await outcome_of(ask, item)
+            if outcome.steps and self._cache is not None:
+                self._cache.settle()
             self._finished.append((number, outcome))
         except Exception as error:
             self._error = self._error or error

@@ -1,0 +1,183 @@
+"""`judge trace`: what agents did for each item, compared, and proven from kept replies."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..options import AsJson
+from ..stopping import GATE_FAILED
+from ..tables import aligned, cell, shown, write_objects
+
+if TYPE_CHECKING:
+    from ...programs.analysis.traces.reading import Prices
+    from ...records.agentic.traces import ItemTrace, Step
+
+_WIDTH = 100
+_BEFORE = 78  # of a step with what was spent until then behind it
+_TEXT = 40  # of a text in it
+_MOST = 5  # passages of a search that are named
+
+
+def trace(
+    results: Annotated[Path, typer.Argument(exists=True, help="A results folder of agents.")],
+    item: Annotated[
+        str | None,
+        typer.Argument(help="Ids of an item, as topic/run/sentence, or the first of them."),
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option(help="Only items that ended so, e.g. not_found, unjudged.")
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option(help="Only items without an outcome for this reason.")
+    ] = None,
+    stage: Annotated[str | None, typer.Option(help="Only items of this stage.")] = None,
+    diff: Annotated[
+        Path | None,
+        typer.Option(exists=True, help="Other results: show each item's first other step."),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Replay the run from kept replies and compare its files; exit 1 if not."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what agents did, step by step, with the tokens and cost until then.
+
+    Examples: judge trace results/evidence 2031-77/sys1 --outcome not_found
+    / judge trace results/evidence --diff results/before / judge trace results/evidence --check
+    """
+    from ...programs.analysis.traces.reading import Prices, Wanted, traces_of
+    from ...records.reading.problems import InputError
+
+    wanted = Wanted(item, outcome, reason, stage)
+    if check:
+        if diff is not None or any(wanted):
+            raise InputError("--check: replays the whole run, wanted no ITEM, filter or --diff")
+        _check(results, as_json=as_json)
+    elif diff is not None:
+        _diff(results, diff, wanted, as_json=as_json)
+    elif as_json:
+        write_objects(_rows(traces_of(results, wanted)))
+    else:
+        prices, ends = Prices(results), Counter[str]()
+        for found in traces_of(results, wanted):
+            ends[f"{found.outcome} ({found.reason})" if found.reason else found.outcome] += 1
+            sys.stdout.write(shown(_tree(found, prices)))
+        counted = ", ".join(f"{name} {n:,}" for name, n in ends.most_common())
+        sys.stdout.write(shown(f"{ends.total():,} items{': ' * bool(ends)}{counted}\n"))
+
+
+def _rows(found: Iterable[ItemTrace]) -> Iterator[dict[str, Any]]:
+    for one in found:
+        for step in one.steps:
+            agent = {"agent": one.agent} if step["path"] == "0" else {}
+            yield {"stage": one.stage, "item": one.ids, **agent, **step}
+
+
+def _tree(one: ItemTrace, prices: Prices) -> str:
+    lines, tokens, cost = [], 0, 0.0
+    is_known = True
+    for step in one.steps[1:]:
+        tokens += sum(step.get("tokens", ()))
+        price = prices.of(step)
+        is_known = is_known and price is not None
+        cost += price or 0.0
+        depth = step["path"].count(".")
+        text, has_spent = f"{'  ' * depth}{step['path']} {_said(step)}", any(step.get("tokens", ()))
+        text = cell(text, _BEFORE if has_spent else _WIDTH)
+        if has_spent:
+            text = f"{text:<{_BEFORE}} {tokens:>10,}" + (f" ${cost:.4f}" if is_known else "")
+        lines.append(text)
+    n_calls = sum(len(step.get("replies", ())) for step in one.steps)
+    head = f"{one.name}  {one.steps[0]['name']}: {one.outcome}, {n_calls:,} replies"
+    return "\n".join([cell(head), *lines]) + "\n\n"
+
+
+def _said(step: Step) -> str:
+    """One step in words."""
+    if step["kind"] == "end":
+        because = ", ".join(step.get("because", ()))
+        why = f" ({step['reason']})" if "reason" in step else f" by {because}" * bool(because)
+        return f"end: {step['name']}{why}"
+    given = {**step.get("args", {}), **step.get("in", {})}
+    about = " ".join(
+        _text(value) if name == "query" else f"{name}={_text(value)}"
+        for name, value in given.items()
+    )
+    kind = "" if step["kind"] in ("call", "tool") else f"{step['kind']} "
+    out = f" -> {_out(step['out'])}" if "out" in step else ""
+    return f"{kind}{step['name']} {about}".rstrip() + out
+
+
+def _out(out: Any) -> str:
+    if isinstance(out, Mapping):
+        if "unjudged" in out:
+            return f"unjudged ({_text(out['unjudged'])})"
+        if "label" in out:
+            score = out.get("score")
+            return f"{out['label']}" + (f" {score:.2f}" if isinstance(score, float) else "")
+        return " ".join(f"{name}={_text(value)}" for name, value in out.items())
+    if isinstance(out, list):
+        each = [f"{one[0]} {one[1]:.2f}" if _is_hit(one) else _text(one) for one in out[:_MOST]]
+        more = f" and {len(out) - _MOST:,} more" if len(out) > _MOST else ""
+        return (", ".join(each) or "nothing") + more
+    return _text(out)
+
+
+def _is_hit(one: Any) -> bool:
+    return isinstance(one, list) and len(one) == 2 and isinstance(one[1], int | float)
+
+
+def _text(value: Any) -> str:
+    is_text = isinstance(value, str) and (" " in value or not value)
+    return cell(f'"{value}"' if is_text else str(value), _TEXT)
+
+
+def _diff(results: Path, other: Path, wanted: Any, *, as_json: bool) -> None:
+    from ...programs.analysis.traces.diff import differences
+
+    n, found = 0, []
+    for difference in differences(results, other, wanted):
+        n += 1
+        if difference is not None:
+            found.append(difference)
+    if as_json:
+        write_objects(one.as_dict() for one in found)
+        return
+    for one in found:
+        outcomes = " | ".join(name or "not there" for name in one.outcomes)
+        sys.stdout.write(cell(f"{one.item}  {one.stage}: {outcomes}") + "\n")
+        for sign, step in zip("<>", one.steps, strict=True):
+            said = "no further step" if step is None else f"{step['path']} {_said(step)}"
+            sys.stdout.write(cell(f"  {sign} {said}") + "\n")
+    sys.stdout.write(f"{n:,} items, {len(found):,} with another step\n")
+
+
+def _check(results: Path, *, as_json: bool) -> None:
+    from ...programs.analysis.traces.replay import replay
+    from ...programs.run import judge_collection
+
+    found = replay(results, judge_collection)
+    if as_json:
+        write_objects([{"is_same": found.is_same, "replies": found.replies, "other": found.other,
+                        "files": [file.as_dict() for file in found.files]}])  # fmt: skip
+    else:
+        table = [["file", "lines", "not the same", "the same but for why it failed"]]
+        table += [[f.name, *(f"{n:,}" for n in (f.lines, f.differ, f.failed))] for f in found.files]
+        sys.stdout.write(aligned(table))
+        for file in found.files:
+            if file.first:
+                sys.stdout.write(shown(f"{file.name}, {file.first}\n"))
+        sys.stdout.write(shown("".join(f"{line}\n" for line in found.other)))
+        how = "follow" if found.is_same else "do not follow"
+        sys.stdout.write(f"The results {how} from {found.replies:,} kept replies.\n")
+    if not found.is_same:
+        raise typer.Exit(GATE_FAILED)

@@ -1,0 +1,158 @@
+"""Whether the results of a run follow from its kept replies: it is run again, without a model."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ....backends.cache import FOLDER
+from ....records.reading.fields import shorten
+from ....records.reading.problems import InputError
+from ...config.sections import Config
+from ...engine.manifest import config_of, input_hashes, read_manifest
+from ...engine.results import MANIFEST
+from .reading import traces_of
+
+_NOT_COMPARED = (MANIFEST, "DATASHEET.md")  # they tell times
+_WHY = ("reason", "detail", "raw", "unjudged")  # of what failed
+
+
+@dataclass(frozen=True)
+class FileReplay:
+    """A file of results beside its replay.
+
+    Attributes:
+        lines: of the file. differ: how many are not the same; a missing file differs in all.
+        failed: how many are the same but for why something failed, which no kept reply tells.
+        first: the number of the first line that differs, and both; "": none does.
+    """
+
+    name: str
+    lines: int
+    differ: int
+    failed: int
+    first: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return vars(self)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of it. `replies`: how many kept ones were used. `other`: what was not as then."""
+
+    files: tuple[FileReplay, ...]
+    replies: int
+    other: tuple[str, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing differs but why something failed."""
+        return not any(file.differ for file in self.files)
+
+
+def replay(folder: Path, run: Callable[[Config], Any]) -> Replay:
+    """Run what made a results folder again, from kept replies alone, and compare the files.
+
+    Args:
+        run: `judge_collection`.
+
+    Raises: InputError where an input is not what it was, or replies were not kept.
+    """
+    then, config = read_manifest(folder), config_of(folder)
+    # What its pipelines made stands among the inputs, and is judged again as it is.
+    config = config.model_copy(update={"retrieve": (), "pipelines": {}})
+    _check_inputs(config, then.get("inputs", {}))
+    cache = _kept(folder, config, then)
+    with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
+        again = Path(work) / "again"
+        run(
+            config.changed(
+                "run",
+                **{"out": again, "cache": cache, "offline": True, "executor": "local"},
+                **dict.fromkeys(("max_calls", "max_tokens", "max_cost")),
+            )
+        )
+        now = read_manifest(again)
+        names = sorted(_names(folder) | _names(again))
+        files = tuple(_compared(name, folder / name, again / name) for name in names)
+    judges = (then.get("judges", {}), now["judges"])
+    other = [
+        f"judge {name}: {part} is not what it was"
+        for name in judges[0]
+        for part, was in judges[0][name].items()
+        if name in judges[1] and judges[1][name].get(part) != was
+    ]
+    lost = sum(now["unjudged"].values()) - sum(then["unjudged"].values())
+    if lost > 0:
+        other.append(f"{lost:,} judgements have no kept reply: it is in the cache no more")
+    return Replay(files, int(now["this_time"]["cache_hits"]), tuple(other))
+
+
+def _check_inputs(config: Config, then: dict[str, str]) -> None:
+    now = input_hashes(config)
+    for path, was in then.items():
+        if (found := now.get(path)) != was:
+            what = "is not what it was" if found else "is not there, seen from this folder,"
+            raise InputError(f"{path}: {what} when the run read it; nothing can be proven")
+
+
+def _kept(folder: Path, config: Config, manifest: dict[str, Any]) -> bool | Path:
+    """The reply cache that holds the replies of a run."""
+    ways = {model.way for judge in manifest["judges"] for _, model in config.models_of(judge)}
+    if config.run.cache is not False or ways <= {"lexical", "recorded"}:
+        return config.run.cache
+    replies = folder / "journal" / FOLDER
+    kept = {trace.stage for trace in traces_of(folder)} if replies.is_dir() else set()
+    if lost := sorted({*manifest["judged"], *manifest["unjudged"]} - kept):
+        what = "was run with run.cache: false, which keeps replies of agents alone"
+        raise InputError(f"{folder}: {what}; those of {lost[0]} are not there to replay")
+    return replies
+
+
+def _names(folder: Path) -> set[str]:
+    return {p.name for p in folder.iterdir() if p.is_file() and p.name not in _NOT_COMPARED}
+
+
+def _compared(name: str, then: Path, now: Path) -> FileReplay:
+    before, after = (
+        path.read_bytes().splitlines() if path.is_file() else [] for path in (then, now)
+    )
+    differ, failed, first = 0, 0, ""
+    if then.is_file() is not now.is_file():
+        where = "results" if then.is_file() else "replay"
+        return FileReplay(name, len(before), max(1, len(before)), 0, f"in the {where} alone")
+    for number, (was, found) in enumerate(zip_longest(before, after), 1):
+        if was == found:
+            continue
+        if was and found and _but_for_why(was) == _but_for_why(found):
+            failed += 1
+            continue
+        differ += 1
+        texts = ("nothing" if line is None else _shortened(line) for line in (was, found))
+        first = first or f"line {number}: " + "\n  replayed as: ".join(texts)
+    return FileReplay(name, len(before), differ, failed, first)
+
+
+def _shortened(line: bytes) -> str:
+    return shorten(line.decode("utf-8", "replace"), 300)
+
+
+def _but_for_why(line: bytes) -> Any:
+    try:
+        return _without(orjson.loads(line))
+    except ValueError:
+        return line
+
+
+def _without(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: None if k in _WHY else _without(v) for k, v in value.items()}
+    return [_without(v) for v in value] if isinstance(value, list) else value

@@ -1,0 +1,128 @@
+"""trace.jsonl: what agents did for each item, a step a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..reading.fields import Line, read_lines, show
+from ..reading.problems import Problems
+
+TRACE = "trace.jsonl"
+STEP_PATH = r"^0(\.[0-9]+)*$"
+_STEP_PATH = re.compile(STEP_PATH)
+_OF_THE_ITEM = ("stage", "item", "agent")
+
+_OPTIONAL: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "args": (lambda value: isinstance(value, dict), "an object"),
+    "in": (lambda value: isinstance(value, dict), "an object"),
+    "tokens": (lambda value: _counts(value) and len(value) == 2, "two whole numbers from 0"),
+    "replies": (lambda value: _texts(value), "a list of texts"),
+    "because": (lambda value: _texts(value), "a list of texts"),
+    "reason": (lambda value: isinstance(value, str), "text"),
+}
+
+Step = Mapping[str, Any]
+
+
+class ItemTrace(NamedTuple):
+    """The steps of an agent on one item, in their order, the agent itself first.
+
+    Attributes:
+        ids: what names the item within its stage. agent: the hash of what the agent is.
+        steps: as in the file, without these.
+    """
+
+    stage: str
+    ids: Mapping[str, Any]
+    agent: str
+    steps: tuple[Step, ...]
+
+    @property
+    def name(self) -> str:
+        """The ids in one text, as `judge trace` takes them.
+
+        >>> ItemTrace("evidence", {"topic_id": "t1", "run_id": "a", "sentence": 4}, "", ()).name
+        't1/a/4'
+        """
+        each = (v if isinstance(v, list) else [v] for v in self.ids.values())
+        return "/".join(",".join(map(str, part)) for part in each)
+
+    @property
+    def outcome(self) -> str:
+        """How it ended: the name of its last step."""
+        return str(self.steps[-1]["name"])
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no outcome; None: there is one."""
+        return self.steps[-1].get("reason")
+
+
+def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
+    """Read a trace lazily, one item at a time, in file order.
+
+    Errors noted: no stage, item, path, kind or name, a field of the wrong type, a path that is
+    none, an item that does not begin with its agent (path `0`) or does not end, a step twice.
+    """
+    first: Line | None = None
+    steps: dict[str, Step] = {}
+    for line in read_lines(path, problems):
+        stage, kind, name = line.text("stage"), line.text("kind"), line.text("name")
+        place = _path_of(line)
+        item = line.row.get("item")
+        if not isinstance(item, dict):
+            line.bad("item", item, "an object of ids")
+        if stage is None or kind is None or name is None or place is None:
+            continue
+        if not isinstance(item, dict) or not _is_well_made(line):
+            continue
+        if place == "0":
+            yield from _finished(first, steps)
+            first, steps = line, {}
+            if line.text("agent") is None:
+                continue
+        elif first is None or (first.row["stage"], first.row["item"]) != (stage, item):
+            line.error("trace_order", f"step {place} of an item without its first, path 0, before")
+            continue
+        if place in steps:
+            line.error("trace_order", f"step {place} is there already")
+        steps[place] = {k: value for k, value in line.row.items() if k not in _OF_THE_ITEM}
+    yield from _finished(first, steps)
+
+
+def _is_well_made(line: Line) -> bool:
+    """Whether the fields that need not be there are what they should be; else it is noted."""
+    for name, (is_right, wanted) in _OPTIONAL.items():
+        if name in line.row and not is_right(line.row[name]):
+            line.bad(name, line.row[name], wanted)
+            return False
+    return True
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, list) and all(type(n) is int and n >= 0 for n in value)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _path_of(line: Line) -> str | None:
+    place = line.text("path")
+    if place is not None and not _STEP_PATH.match(place):
+        line.error("bad_field", f"path is {show(place)}, wanted such as 0.2.1")
+        return None
+    return place
+
+
+def _finished(first: Line | None, steps: Mapping[str, Step]) -> Iterator[ItemTrace]:
+    if first is None or not steps:
+        return
+    if list(steps.values())[-1]["kind"] != "end":
+        first.error("trace_order", "the steps of this item do not end, wanted one of kind end")
+        return
+    row = first.row
+    yield ItemTrace(row["stage"], row["item"], row["agent"], tuple(steps.values()))

@@ -1,0 +1,56 @@
+"""Agents on two Ray workers leave the trace that one process leaves."""
+
+import json
+
+import pytest
+import seeking
+from mock_server import MockServer
+
+from nuggetjudge.programs.engine.ray import executor as ray_executor
+
+cloudpickle = pytest.importorskip(
+    "ray.cloudpickle", reason="Ray is not installed here (extra: ray)"
+)
+
+MOST_BYTES = 12_288  # of an agent's way to a worker with its code and config: no passages
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_agents(ray, tmp_path, files_of, monkeypatch, cached):
+    seeking.with_seek()
+    shipped, pack = [], ray_executor.packed
+
+    def packed(ask, panel):
+        shipped.append(pack(ask, panel))
+        return shipped[-1]
+
+    monkeypatch.setattr(ray_executor, "packed", packed)
+    found = {}
+    with MockServer(brain=seeking.brain, latency_s=0.01) as server:
+        for executor in ("local", "ray"):
+            out = tmp_path / executor
+            given = {"run.cache": tmp_path / f"cache-{executor}" if cached else False}
+            given |= {"run.executor": executor, "run.workers": 2}
+            seeking.seek(out, server.base_url, **given)
+            asked = sorted(json.dumps(request.body["messages"]) for request in server.requests)
+            found[executor] = (files_of(out), asked)
+            server.clear()
+        assert (tmp_path / "ray/journal/replies").is_dir() is not cached
+        assert found["ray"] == found["local"]
+        assert "trace.jsonl" in found["ray"][0]
+        for path in (tmp_path / "ray/journal").glob("seek-*.jsonl"):
+            path.unlink()
+        (tmp_path / "ray/manifest.json").unlink()
+        seeking.seek(tmp_path / "ray", server.base_url, **given)
+        kept = [r for r in server.requests if isinstance(seeking.brain(r.body), str)]
+    assert files_of(tmp_path / "ray") == found["local"][0]
+    assert kept == []  # all but refusals are in the replies that the workers kept
+    assert max(map(len, shipped)) <= MOST_BYTES
+
+
+@pytest.fixture(autouse=True)
+def by_value():
+    """Workers do not know the module of these tests."""
+    cloudpickle.register_pickle_by_value(seeking)
+    yield
+    cloudpickle.unregister_pickle_by_value(seeking)
