@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from .makers.answer_writer import AnswerWriter
     from .makers.claim_extractor import ClaimExtractor
     from .makers.decontextualizer import Decontextualizer
+    from .makers.gap_writer import GapWriter
     from .makers.keypoint_extractor import FoundPoint, KeyPointExtractor
     from .makers.keypoint_merger import KeyPointMerger, MergedPoint
     from .makers.lists import ListMaker
+    from .makers.nugget_proposer import NuggetProposer, ProposedNugget
     from .makers.nuggetizer import Nuggetizer
     from .makers.question_decomposer import QuestionDecomposer
     from .makers.question_evolver import QuestionEvolver
@@ -63,6 +65,7 @@ _HOMES = {  # of what is no judge by name
     "FoundPoint": "makers.keypoint_extractor",
     "ListMaker": "makers.lists",
     "MergedPoint": "makers.keypoint_merger",
+    "ProposedNugget": "makers.nugget_proposer",
     "OwnJudgeDefinition": "own",
     "read_own_judge": "own",
     "Verdict": "verdicts",
@@ -92,6 +95,7 @@ __all__ = [
     "Decontextualizer",
     "EntailmentJudge",
     "FoundPoint",
+    "GapWriter",
     "ItemJudge",
     "JudgeFile",
     "Jury",
@@ -104,6 +108,7 @@ __all__ = [
     "NuggetAssigner",
     "NuggetImportance",
     "NuggetMatch",
+    "NuggetProposer",
     "NuggetSupport",
     "Nuggetizer",
     "Order",
