@@ -1,2 +1,1 @@
-"""The agent that hunts for nuggets, and its list. Imports `agents` and `judges`; programs import it.
-"""
+"""The agent that hunts for nuggets, and its list. Imports `agents` and `judges`; programs import it."""

@@ -207,9 +207,7 @@ class _Hunt:
 
     async def _gap_queries(self, part: Tools, facets: Sequence[str]) -> list[str]:
         self._need(1)
-        asked = self.agent.gap_writer.queries(
-            self.question, facets, self.found.texts, self.tried
-        )
+        asked = self.agent.gap_writer.queries(self.question, facets, self.found.texts, self.tried)
         about = {"facets": list(facets), "nuggets": len(self.found.nuggets)}
         (queries, _), _ = await part.ask("gap_writer", asked, about, lambda found: found[0])
         return list(queries)
@@ -263,7 +261,11 @@ class _Hunt:
         judge = self.agent.support
         questions = [
             Question(
-                {"sentence": text, "passage": passage.text, **judge.known({"title": passage.title})},
+                {
+                    "sentence": text,
+                    "passage": passage.text,
+                    **judge.known({"title": passage.title}),
+                },
                 {"nugget": text, "passage": docid},
             )
             for text, docid, passage in asked

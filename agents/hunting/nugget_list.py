@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...judges.items import ItemJudge
-from ...judges.items import judged as verdict_of
 from ...judges.lexical.entailment import STATED, stated
-from ..tools import Question, Tools
+from ..tools import Tools
 
-NEAREST = 2  # known nuggets, by words, that a new one is compared with
 Dedupe = Literal["entailment", "words"]
 
 
@@ -43,7 +40,7 @@ class NuggetList:
     """Nuggets in the order in which they were found, none of them twice.
 
     Two are one where each states the other: as the entailment judge says, which is asked of the
-    known ones that share most words with a new one, or by their words alone.
+    known one that shares most words with a new one, or by their words alone.
 
     Args:
         judge: who says whether one nugget states another.
@@ -66,10 +63,10 @@ class NuggetList:
         return sum(facet in nugget.facets for nugget in self.nuggets)
 
     def least_calls(self, text: str) -> int:
-        """Calls that must be left for `add`, at most."""
+        """How many calls `add` makes at most."""
         same_words = any(_plain(text) == _plain(known) for known in self.texts)
         by_words = self._dedupe == "words" or same_words
-        return 0 if by_words else 2 * len(self._near(text))
+        return 0 if by_words or self._nearest(text) is None else 2
 
     async def add(self, new: Found, tools: Tools) -> bool:
         """Add a nugget, or join it to the one that says the same; whether it was added.
@@ -92,29 +89,21 @@ class NuggetList:
             both = ((known, min(_shares(text, known.text))) for known in self.nuggets)
             best = max(both, key=lambda pair: pair[1], default=None)
             return best[0] if best is not None and best[1] >= STATED else None
-        near = self._near(text)
-        stating = await self._who_states([(text, known.text) for known in near], tools)
-        near = [known for known, is_stated in zip(near, stating, strict=True) if is_stated]
-        stated_too = await self._who_states([(known.text, text) for known in near], tools)
-        both_ways = (known for known, is_too in zip(near, stated_too, strict=True) if is_too)
-        return next(both_ways, None)
+        near = self._nearest(text)
+        if near is None or not await self._states(near.text, text, tools):
+            return None
+        return near if await self._states(text, near.text, tools) else None
 
-    def _near(self, text: str) -> list[Found]:
-        """The known nuggets that share most with a text, those that share nothing left out."""
-        shares = [(max(_shares(text, known.text)), known) for known in self.nuggets]
-        ranked = sorted(shares, key=lambda pair: -pair[0])  # of two alike the earlier
-        return [known for share, known in ranked[:NEAREST] if share > 0]
+    def _nearest(self, text: str) -> Found | None:
+        """The known nugget that shares most with a text; None: none shares anything."""
+        shares = ((max(_shares(text, known.text)), known) for known in self.nuggets)
+        share, known = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+        return known if share > 0 else None
 
-    async def _who_states(self, pairs: Sequence[tuple[str, str]], tools: Tools) -> list[bool]:
-        """For each pair whether the second text states the first."""
-        if not pairs:
-            return []
-        asked = [
-            Question({"key_point": point, "response": text}, {"nugget": point, "in": text})
-            for point, text in pairs
-        ]
-        best, verdicts = best_label(self._judge), await tools.judge_each(self._judge, asked)
-        return [verdict_of(verdict).label == best for verdict, _ in verdicts]
+    async def _states(self, text: str, point: str, tools: Tools) -> bool:
+        inputs = {"key_point": point, "response": text}
+        verdict, _ = await tools.judge(self._judge, inputs, {"nugget": point, "in": text})
+        return verdict.label == best_label(self._judge)
 
 
 def best_label(judge: ItemJudge) -> str:

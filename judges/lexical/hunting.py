@@ -44,7 +44,8 @@ def propose_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
                 if all(recall(new, old) < REPEATED for old in known):
                     quote = text if find_quote(text, passage) else sentence
                     told.setdefault(text, (int(number), quote))
-    listed = {"question": inputs["facet"], "limit": inputs["limit"], "passages": {}}
+    question = f"{inputs['question']} {inputs['facet']}"
+    listed = {"question": question, "limit": inputs["limit"], "passages": {}}
     best = update_nuggets({**listed, "nuggets": list(told)})["updated"]
     return {
         "proposed": [

@@ -15,7 +15,7 @@ from ..base import Judge
 from ..lexical import hunting as lexical_hunting
 from ..lexical.quotes import find_quote
 
-LIMIT = 5  # nuggets of one call
+LIMIT = 10  # nuggets of one call
 
 
 class ProposedNugget(NamedTuple):

@@ -107,7 +107,8 @@ def input_files(config: Config) -> list[Path]:
     named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages,
              data.questions, data.reference, data.pool, data.keypoints, data.documents,
              *data.ratings)  # fmt: skip
-    named += (config.generate.instructions,)
+    start = config.nuggets.start
+    named += (config.generate.instructions, start if isinstance(start, Path) else None)
     recordings = (model.recording for model in config.models.values())
     sections = list(config.judges.values())
     sections += [
