@@ -145,7 +145,7 @@ def _note_uncounted(config: Any) -> None:
 
 
 def _report(result: Any) -> None:
-    from ..records.hunts import hunt_lines
+    from ..programs.scoring.hunts import hunt_lines
 
     manifest = result.manifest
     judged = f"{result.n_judged:,} judged, {result.n_unjudged:,} unjudged"

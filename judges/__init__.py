@@ -115,6 +115,7 @@ __all__ = [
     "OwnJudge",
     "OwnJudgeDefinition",
     "PointEntailment",
+    "ProposedNugget",
     "QuestionDecomposer",
     "QuestionEvolver",
     "QuestionScorer",

@@ -127,8 +127,8 @@ class Hunter(Agent):
         }
 
 
-class _Enough(Exception):  # noqa: N818  no error: the hunt ends
-    """A limit was reached; its text says which."""
+class _Enough(Exception):
+    """A limit that ends the hunt, and is no error; its text says which."""
 
 
 class _Hunt:

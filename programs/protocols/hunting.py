@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import StrictStr
 
-from ...records.hunts import FILE as HUNT
 from ...records.judgements import Judged, Outcome, Provenance, Unjudged
 from ...records.nuggets import read_nugget_banks
 from ...records.reading.problems import InputError
@@ -24,7 +23,7 @@ from .program import Run
 if TYPE_CHECKING:
     from ...agents.hunting.hunter import Hunter
 
-POOL = "pool.jsonl"
+HUNT, POOL = "hunt.jsonl", "pool.jsonl"
 JUDGES: tuple[JudgeName, ...] = (
     "question_decomposer",
     "nugget_proposer",
@@ -139,9 +138,8 @@ async def _start(run: Run, passages: Passages) -> Start:
     stage = makes("start", ("nuggetizer",), make, items, made=list[StrictStr])
     async with run.session.judged(stage, run.results) as outcome:
         for item in items():
-            made = outcome(item)
-            is_made = isinstance(made, Judged)
-            found[item.ids["topic_id"]] = made.values["made"] if is_made else made
+            made, topic_id = outcome(item), item.ids["topic_id"]
+            found[topic_id] = made.values["made"] if isinstance(made, Judged) else made
     return found
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from .reading.fields import as_int, read_lines
-from .reading.problems import Problems
+from ...records.reading.fields import as_int, read_lines
+from ...records.reading.problems import Problems
+from ..protocols.hunting import HUNT
 
-FILE, SATURATED = "hunt.jsonl", "nothing_new"
+SATURATED = "nothing_new"
 _ENDED = {
     "rounds": "the last round still brought something",
     "calls": "the calls were used up",
@@ -23,7 +24,7 @@ def hunt_lines(folder: Path) -> list[str]:
 
     [] where nothing was hunted for.
     """
-    path, problems = folder / FILE, Problems()
+    path, problems = folder / HUNT, Problems()
     if not path.is_file():
         return []
     ended: Counter[str] = Counter()
