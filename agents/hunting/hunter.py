@@ -240,7 +240,7 @@ class _Hunt:
         passages: Sequence[Passage],
         proposed: Sequence[ProposedNugget],
     ) -> None:
-        n = min(len(proposed), self.tools.n_calls_left)
+        n = max(0, min(len(proposed), self.tools.n_calls_left))  # a jury may go beyond the limit
         asked = [(p.text, docids[p.passage or 0], passages[p.passage or 0]) for p in proposed[:n]]
         verdicts = await self._carried(part, asked)
         for new, (_, docid, _), (verdict, path) in zip(proposed, asked, verdicts, strict=False):

@@ -23,6 +23,7 @@ from . import (
     corrected,
     crux,
     faults,
+    hunt,
     juries,
     lexical,
     retrieval,
@@ -33,6 +34,7 @@ from .shown import with_commands, with_tables
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 TABLES = {  # page: what prints its tables
+    "agents.md": (hunt.main,),
     "agreement.md": (agreement.main,),
     "bm25.md": (bm25.main,),
     "calibration.md": (calibration.main, topic.main),
