@@ -15,6 +15,7 @@ from nuggetjudge.judges import (
     ClaimJudge,
     Decontextualizer,
     EntailmentJudge,
+    GapWriter,
     KeyPointExtractor,
     KeyPointFilter,
     KeyPointMerger,
@@ -22,6 +23,7 @@ from nuggetjudge.judges import (
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
+    NuggetProposer,
     QuestionDecomposer,
     QuestionEvolver,
     QuestionScorer,
@@ -36,6 +38,7 @@ from nuggetjudge.judges.claim import numbered
 from nuggetjudge.judges.lexical import answer_writing as lexical_answer_writing
 from nuggetjudge.judges.lexical import answers as lexical_answers
 from nuggetjudge.judges.lexical import entailment as lexical_entailment
+from nuggetjudge.judges.lexical import hunting as lexical_hunting
 from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
 from nuggetjudge.judges.lexical import questions as lexical_questions
@@ -229,6 +232,20 @@ CASES = (
     Case(
         "question_decomposer", QuestionDecomposer, {"question": QUESTION}, "subquestions", "split"
     ),
+    Case(
+        "nugget_proposer",
+        NuggetProposer,
+        {"question": QUESTION, "facet": QUESTION, "passages": PASSAGES, "known": NUGGETS[1:]},
+        "proposed",
+        "find",
+    ),
+    Case(
+        "gap_writer",
+        GapWriter,
+        {"question": QUESTION, "facets": [QUESTION], "nuggets": NUGGETS, "tried": [QUESTION]},
+        "queries",
+        "write",
+    ),
 )
 
 
@@ -259,6 +276,10 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_questions.score_question(asked)
     if '"subquestions"' in system:
         return lexical_questions.split_question(asked)
+    if "facet" in asked:
+        return lexical_hunting.propose_nuggets(asked)
+    if "facets" in asked:
+        return lexical_hunting.write_gap_queries(asked)
     if '"order"' in system:
         return lexical_ranking.order_passages(asked)
     if '"best"' in system:
