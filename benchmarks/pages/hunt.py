@@ -153,10 +153,11 @@ def hunt_table(folder: Path) -> None:
         shown = " | ".join(f"{value:.3f}" for value in found)
         print(f"| {way} | {calls:.1f} | {read:.1f} | {n:.1f} | {shown} |")
         ends[way] = [of_topic.stop for of_topic in made.values()]
-    print("\n| hunt | topics | saturated | rounds | calls |\n|---|---:|---:|---:|---:|")
-    for way in ("hunt", "hunt, start: window"):
+    print("\n| hunts that started from | topics | saturated | rounds | calls |")
+    print("|---|---:|---:|---:|---:|")
+    for start, way in (("nothing", "hunt"), ("windows", "hunt, start: window")):
         counts = [ends[way].count(why) for why in ("nothing_new", "rounds", "calls")]
-        print(f"| {way} | {len(ends[way])} | {' | '.join(map(str, counts))} |")
+        print(f"| {start} | {len(ends[way])} | {' | '.join(map(str, counts))} |")
 
 
 def answerable(folder: Path) -> tuple[dict[Any, bool], Mapping[str, dict[Any, bool]]]:
