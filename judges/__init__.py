@@ -14,6 +14,8 @@ from .table import BUILT_IN
 if TYPE_CHECKING:
     from .answerability import AnswerabilityGrader
     from .assigner import NuggetAssigner
+    from .cascade.cascade import Cascade
+    from .cascade.files import CascadeFile, read_cascade_file
     from .claim import ClaimJudge
     from .entailment import EntailmentJudge
     from .fitted.files import JudgeFile, read_judge_file
@@ -53,6 +55,9 @@ if TYPE_CHECKING:
 _HOMES = {  # of what is no judge by name
     "JudgeFile": "fitted.files",
     "read_judge_file": "fitted.files",
+    "Cascade": "cascade.cascade",
+    "CascadeFile": "cascade.files",
+    "read_cascade_file": "cascade.files",
     "ItemJudge": "items",
     "Jury": "jury.jury",
     "CitationSupport": "labels",
@@ -89,6 +94,8 @@ __all__ = [
     "BUILT_IN",
     "AnswerWriter",
     "AnswerabilityGrader",
+    "Cascade",
+    "CascadeFile",
     "CitationSupport",
     "ClaimExtractor",
     "ClaimJudge",
@@ -127,6 +134,7 @@ __all__ = [
     "SupportJudge",
     "Verdict",
     "YesNo",
+    "read_cascade_file",
     "read_judge_file",
     "read_own_judge",
 ]

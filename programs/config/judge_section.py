@@ -1,4 +1,4 @@
-"""The section of a judge in a config, its jury, and which judges may have which settings."""
+"""The section of a judge in a config, its jury or cascade, and who may have which settings."""
 
 from __future__ import annotations
 
@@ -15,6 +15,18 @@ def _as_members(value: Any) -> Any:
     if not isinstance(value, list | tuple):
         return value
     return [{"model": member} if isinstance(member, str) else member for member in value]
+
+
+PEOPLE: Literal["people"] = "people"  # in the place of a cascade's last stage
+
+
+def _as_stages(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        return value
+    return [
+        {"judge": {"model": stage}} if isinstance(stage, str) and stage != PEOPLE else stage
+        for stage in value
+    ]
 
 
 class JuryConfig(Section):
@@ -42,6 +54,60 @@ class JuryConfig(Section):
     spread: Whole = Field(
         default=1, ge=1, description="places between the votes from which the adjudicator decides"
     )
+
+
+class GuaranteeConfig(Section):
+    """What a cascade's state promises of the labels that it keeps."""
+
+    agree: float = Field(gt=0, lt=1, description="share of kept labels that people agree with")
+    confidence: float = Field(
+        default=0.9, gt=0.5, lt=1, alias="with", description="share of fits in which that holds"
+    )
+    unit: Literal["topic", "item"] = Field(
+        default="topic", description="what is taken to be a sample of more of its kind"
+    )
+
+
+class StageConfig(Section):
+    """A stage of a cascade: a judge, or a jury of them."""
+
+    judge: JudgeConfig = Field(description="what of it differs from the judge's own settings")
+
+
+class CascadeConfig(Section):
+    """Judges one after the other, the next asked where one is not sure (docs/agents.md)."""
+
+    stages: Annotated[tuple[StageConfig | Literal["people"], ...], BeforeValidator(_as_stages)] = (
+        Field(min_length=2, description="judges or models, cheapest first; people may be the last")
+    )
+    state: InputPath | None = Field(
+        default=None, description="cascade file, as judge cascade fit writes it"
+    )
+    confidence: Literal["calibrated", "agreement", "margin"] | None = Field(
+        default=None, description="how sure a label is; of a state it is the state's"
+    )
+    threshold: float | None = Field(
+        default=None, description="confidence from which a label is kept, without a state"
+    )
+    share: float | None = Field(
+        default=None, ge=0, le=1, description="share that goes on, which the state was fitted for"
+    )
+    guarantee: GuaranteeConfig | None = Field(
+        default=None, description="what the state has to promise, or the run is refused"
+    )
+
+    @model_validator(mode="after")
+    def _decides(self) -> CascadeConfig:
+        if (self.state is None) is (self.threshold is None):
+            raise ValueError("wanted a state (judge cascade fit) or a threshold, and not both")
+        if self.state is None and (self.share is not None or self.guarantee is not None):
+            at = "share" if self.guarantee is None else "guarantee"
+            raise ValueError(f"{at}: wanted a state that was fitted for it (judge cascade fit)")
+        if self.state is None and self.confidence == "calibrated":
+            raise ValueError("confidence: calibrated is what a state has (judge cascade fit)")
+        if PEOPLE in self.stages[:-1]:
+            raise ValueError("stages: people can only be the last")
+        return self
 
 
 class JudgeConfig(Section):
@@ -72,12 +138,16 @@ class JudgeConfig(Section):
     jury: JuryConfig | None = Field(
         default=None, description="several judges in its place, and how they decide"
     )
+    cascade: CascadeConfig | None = Field(
+        default=None, description="judges in its place, the next asked where one is not sure"
+    )
 
     @property
     def has_files(self) -> bool:
         """Whether files say what the judge is asked, or how its scores are read."""
         files = (self.demonstrations, self.state, self.instructions, self.prompt)
-        return any(each is not None for each in files)
+        state = self.cascade.state if self.cascade is not None else None
+        return any(each is not None for each in (*files, state))
 
     def check(self, name: str) -> None:
         """Raise ValueError for settings that the judge of this name has not, or not together."""
@@ -121,10 +191,12 @@ class MemberConfig(JudgeConfig):
 
     @model_validator(mode="after")
     def _is_no_jury(self) -> MemberConfig:
-        for name in ("jury", "window", "grades"):
+        for name in ("jury", "cascade", "window", "grades"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}: wanted of the judge, not of a member")
         return self
 
 
 JuryConfig.model_rebuild()
+StageConfig.model_rebuild()
+CascadeConfig.model_rebuild()

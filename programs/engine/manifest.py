@@ -27,8 +27,8 @@ from ...judges.instruments.files import read_instrument
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.yaml_text import Keys, NotYaml, line_of, plain_error, read_yaml
+from ..config.cascades import answering
 from ..config.judge_section import JudgeConfig
-from ..config.juries import seats
 from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
@@ -110,10 +110,7 @@ def input_files(config: Config) -> list[Path]:
     start = config.nuggets.start
     named += (config.generate.instructions, start if isinstance(start, Path) else None)
     recordings = (model.recording for model in config.models.values())
-    sections = list(config.judges.values())
-    sections += [
-        seat.settings for judge in config.judges.values() if judge.jury for seat in seats(judge)
-    ]
+    sections = [one for judge in config.judges.values() for one in (judge, *answering(judge))]
     of_judges = [path for judge in sections for path in _files_of(judge)]
     found = [p for p in (*named, config.items.own, *recordings, *of_judges) if p is not None]
     retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
@@ -123,7 +120,8 @@ def input_files(config: Config) -> list[Path]:
 def _files_of(judge: JudgeConfig) -> list[Path]:
     """The files that a judge's section names, and those that its prompt file names."""
     texts = judge.instructions if isinstance(judge.instructions, Path) else None
-    named = (judge.state, judge.demonstrations, judge.prompt, texts)
+    cascade = judge.cascade.state if judge.cascade is not None else None
+    named = (judge.state, judge.demonstrations, judge.prompt, texts, cascade)
     found = [path for path in named if path is not None]
     if judge.prompt is not None:
         with suppress(InputError):  # the panel complains

@@ -38,6 +38,8 @@ _LEANING = {  # what stands beside the label, see Verdict.as_row
     "rationale": NotRequired[StrictStr],
     "method": NotRequired[StrictStr],
     "votes": NotRequired[dict[str, StrictStr | None]],
+    "confidence": NotRequired[StrictFloat],
+    "superseded": NotRequired[StrictStr],
 }
 
 

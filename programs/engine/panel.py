@@ -17,7 +17,7 @@ from ...backends.cache import ReplyCache
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
 from ...backends.spending.price import price_of
-from ...judges import ItemJudge, Jury
+from ...judges import Cascade, ItemJudge, Jury
 from ...judges.base import Judge
 from ...judges.fitted.demonstrations import with_demonstrations
 from ...judges.table import item_judges, kind_of
@@ -27,6 +27,7 @@ from ..config.juries import Seat
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 from ..inputs.hashes import hash_of
+from .cascades import cascade_identity, cascade_of
 from .juries import fitted, jury_identity, jury_of
 from .wording import in_own_words, text_of, window_of
 
@@ -140,12 +141,15 @@ class Panel:
 
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""
-        return {
-            name: jury_identity(judge, self._config.judge(name), partial(self._identity, name))
-            if isinstance(judge, Jury)
-            else self._identity(name, judge, self._config.judge(name))
-            for name, judge in self._judges.items()
-        }
+        return {name: self._whole_identity(name, judge) for name, judge in self._judges.items()}
+
+    def _whole_identity(self, name: JudgeName, judge: Judge) -> dict[str, Any]:
+        settings, of_judge = self._config.judge(name), partial(self._identity, name)
+        if isinstance(judge, Cascade):
+            return cascade_identity(judge, settings, of_judge)
+        if isinstance(judge, Jury):
+            return jury_identity(judge, settings, of_judge)
+        return of_judge(judge, settings)
 
     def _identity(self, name: JudgeName, judge: Judge, settings: JudgeConfig) -> dict[str, Any]:
         model = self._config.model(settings.model)
@@ -186,7 +190,10 @@ class Panel:
         )
 
     def _built(self, name: JudgeName) -> Judge:
-        if self._config.judge(name).jury is None:
+        settings = self._config.judge(name)
+        if settings.cascade is not None:
+            return cascade_of(name, self._config, self._seated)
+        if settings.jury is None:
             return self._one(name, self._config)
         jury = jury_of(name, self._config, self._seated)
         if name == "answerability":
@@ -194,7 +201,7 @@ class Panel:
         return jury
 
     def _seated(self, name: JudgeName, seat: Seat) -> Judge:
-        """The member of a jury."""
+        """The member of a jury, or a stage of a cascade."""
         judge = self._one(name, self._config.with_judge(name, seat.settings))
         judge.replicate = seat.replicate
         if seat.temperature is not None and judge.backend is not None:

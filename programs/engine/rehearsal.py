@@ -15,7 +15,7 @@ from ...backends.gateway import Backend, Reply
 from ...backends.lexical import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
 from ...backends.reply import ReplyFormat
-from ...judges import Jury
+from ...judges import Cascade, Jury
 from ...judges.base import Judge
 from ..config.juries import Seat
 from ..config.names import JudgeName
@@ -34,7 +34,7 @@ ASSUMED = (
 class Rehearsal(Panel):
     """Judges set up as for their models, each asking the lexical judge; what they ask is measured.
 
-    `counts` has it by judge and part of the work; the members of a jury are parts of it.
+    `counts` has it by judge and part of the work; members of juries and stages are parts of it.
     """
 
     def __init__(self, config: Config) -> None:
@@ -49,8 +49,13 @@ class Rehearsal(Panel):
 
     def _built(self, name: JudgeName) -> Judge:
         judge = super()._built(name)
-        if isinstance(judge, Jury):
-            judge.spread = 0  # its adjudicator may have to decide on each item
+        asked = judge.stages if isinstance(judge, Cascade) else [judge]
+        for jury in asked:
+            if isinstance(jury, Jury):
+                jury.spread = 0  # its adjudicator may have to decide on each item
+        if isinstance(judge, Cascade):
+            judge.keeps = False  # each stage may have to judge each item
+        if isinstance(judge, Cascade | Jury):
             return judge
         self.counts[name, ""] = Asked()
         self._measure(name, judge, self._config.judge(name))
