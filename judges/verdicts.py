@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..records.evidence import Evidence, all_quoted
@@ -53,3 +54,9 @@ class Verdict(NamedTuple):
         values: dict[str, Any] = self._asdict()
         values["evidence"] = [each.as_row() for each in self.evidence or ()] or None
         return row | {name: values[name] for name in self._fields[1:] if values[name] is not None}
+
+
+@lru_cache(maxsize=1000)
+def label_alone(label: str) -> Verdict:
+    """The verdict of a model that gives no more than a label."""
+    return Verdict(label)
