@@ -158,7 +158,7 @@ def test_a_hunt_finds_more_vital_nuggets_than_windows_over_the_same_passages(
     lines = capsys.readouterr().out.splitlines()
     cells = {row[0]: row[1:] for row in (line.strip("| ").split(" | ") for line in lines)}
     by_way = {
-        name: [*map(float, row)] for name, row in cells.items() if "." in row[-1] and len(row) == 6
+        name: [*map(float, row)] for name, row in cells.items() if len(row) == 6 and "." in row[-1]
     }
     hunt, n_passages = by_way["hunt"], 1
     same = by_way["windows, the passages that the hunt read"]
