@@ -152,6 +152,8 @@ def _note_uncounted(config: Any) -> None:
 
 
 def _report(result: Any) -> None:
+    from ..programs.scoring.hunts import hunt_lines
+
     manifest = result.manifest
     judged = f"{result.n_judged:,} judged, {result.n_unjudged:,} unjudged"
     if reasons := manifest["unjudged_by_reason"]:
@@ -164,7 +166,7 @@ def _report(result: Any) -> None:
         last.append(f"Unjudged ones are in {result.folder}/unjudged.jsonl; {more}.")
     report_end(
         manifest,
-        first=[judged],
+        first=[judged, *hunt_lines(result.folder)],
         counted={**manifest["counts"], **manifest["problems"]},
         partial="the results are partial",
         last=[*last, f"Results: {result.folder}"],

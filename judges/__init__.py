@@ -37,9 +37,11 @@ if TYPE_CHECKING:
     from .makers.answer_writer import AnswerWriter
     from .makers.claim_extractor import ClaimExtractor
     from .makers.decontextualizer import Decontextualizer
+    from .makers.gap_writer import GapWriter
     from .makers.keypoint_extractor import FoundPoint, KeyPointExtractor
     from .makers.keypoint_merger import KeyPointMerger, MergedPoint
     from .makers.lists import ListMaker
+    from .makers.nugget_proposer import NuggetProposer, ProposedNugget
     from .makers.nuggetizer import Nuggetizer
     from .makers.query_writer import QueryWriter
     from .makers.question_decomposer import QuestionDecomposer
@@ -73,6 +75,7 @@ _HOMES = {  # of what is no judge by name
     "FoundPoint": "makers.keypoint_extractor",
     "ListMaker": "makers.lists",
     "MergedPoint": "makers.keypoint_merger",
+    "ProposedNugget": "makers.nugget_proposer",
     "OwnJudgeDefinition": "own",
     "read_own_judge": "own",
     "Verdict": "verdicts",
@@ -107,6 +110,7 @@ __all__ = [
     "Decontextualizer",
     "EntailmentJudge",
     "FoundPoint",
+    "GapWriter",
     "ItemJudge",
     "JudgeFile",
     "Jury",
@@ -119,12 +123,14 @@ __all__ = [
     "NuggetAssigner",
     "NuggetImportance",
     "NuggetMatch",
+    "NuggetProposer",
     "NuggetSupport",
     "Nuggetizer",
     "Order",
     "OwnJudge",
     "OwnJudgeDefinition",
     "PointEntailment",
+    "ProposedNugget",
     "QueryWriter",
     "QuestionDecomposer",
     "QuestionEvolver",

@@ -71,6 +71,8 @@ BUILT_IN = {
     "question_scorer": _ours("makers.question_scorer:QuestionScorer"),
     "question_evolver": _ours("makers.question_evolver:QuestionEvolver"),
     "question_decomposer": _ours("makers.question_decomposer:QuestionDecomposer"),
+    "nugget_proposer": _ours("makers.nugget_proposer:NuggetProposer"),
+    "gap_writer": _ours("makers.gap_writer:GapWriter"),
     "listwise": _ours("listwise:ListwiseRanker"),
     "setwise": _ours("setwise:SetwiseRanker"),
     "rankllm": Kind(""),

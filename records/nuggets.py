@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .reading.fields import Line, as_id, read_lines, show
+from .reading.fields import Line, as_id, as_int, read_lines, show
 from .reading.problems import Problems
-from .rows import Importance, Nugget, NuggetBank, nugget_ids
+from .rows import Importance, Nugget, NuggetBank, NuggetSource, nugget_ids
 
 TOPIC_FIELDS = ("qid", "query_id", "topic_id")
 QUERY_FIELDS = ("query", "title_query", "narrative", "title")
@@ -77,7 +77,8 @@ def nugget_row(nugget: Nugget) -> dict[str, Any]:
     """A nugget in nuggetizer's layout, with our `id`, and `sources` where there are any."""
     importance = nugget.importance.value if nugget.importance else None
     row = {"id": nugget.id, "text": nugget.text, "importance": importance}
-    return {**row, "sources": list(nugget.sources)} if nugget.sources else row
+    sources = [each if isinstance(each, str) else each.model_dump() for each in nugget.sources]
+    return {**row, "sources": sources} if sources else row
 
 
 def bank_row(bank: NuggetBank) -> dict[str, Any]:
@@ -109,18 +110,34 @@ def _importance(item: Line) -> Importance | None:
     return None
 
 
-def _sources(item: Line) -> tuple[str, ...]:
-    """Passage ids from `sources`, or from the `references` of a v3 claim."""
+def _sources(item: Line) -> tuple[str | NuggetSource, ...]:
+    """Passages from `sources`, or from the `references` of a v3 claim.
+
+    One with `start` and `end` is a NuggetSource, any other its id.
+    """
     field, written = item.first("sources", "references") or ("", [])
     if not isinstance(written, list):
         item.keep("bad_sources", f"{item.name(field)} is {show(written)}, wanted a list of ids")
         return ()
-    sources = []
+    sources: list[str | NuggetSource] = []
     for source in written:
         is_object = isinstance(source, Mapping)
         name = as_id(source.get("doc_id", source.get("docid")) if is_object else source)
         if name is None:
             item.keep("bad_sources", f"{item.name(field)} has {show(source)}, wanted an id")
+        elif is_object and not source.keys().isdisjoint(("start", "end")):
+            sources.append(_placed(item, field, name, source))
         else:
             sources.append(name)
     return tuple(sources)
+
+
+def _placed(item: Line, field: str, name: str, source: Mapping[str, Any]) -> str | NuggetSource:
+    """The words of a source; its id alone where they cannot be any."""
+    start, end, number = (as_int(source.get(key)) for key in ("start", "end", "round"))
+    query = source.get("query", "")
+    if start is None or end is None or not 0 <= start < end or not isinstance(query, str):
+        what = f"{item.name(field)} has {show(source)}, wanted 0 <= start < end and a text as query"
+        item.keep("bad_sources", f"{what}; its id is used")
+        return name
+    return NuggetSource(docid=name, start=start, end=end, query=query, round=number or 0)

@@ -176,13 +176,32 @@ class Importance(Label):
     OKAY = "okay"
 
 
+class NuggetSource(Row):
+    """Words of a passage that state a nugget, and how they were found.
+
+    Attributes:
+        docid: of the passage. start, end: code points of its text, `text[start:end]`.
+        query: what was searched for; "": not known.
+        round: of the searches, from 1 on; 0: the nugget was there before them.
+    """
+
+    docid: str
+    start: int
+    end: int
+    query: str = ""
+    round: int = 0
+
+
 class Nugget(Row):
-    """An atomic fact of a good answer. `importance` None: the source gave no usable value."""
+    """An atomic fact of a good answer. `importance` None: the source gave no usable value.
+
+    `sources`: passages it is from, by their ids, or with the words that state it.
+    """
 
     id: str
     text: str
     importance: Importance | None = None
-    sources: tuple[str, ...] = ()
+    sources: tuple[str | NuggetSource, ...] = ()
 
 
 class NuggetBank(Row):

@@ -24,6 +24,7 @@ from . import (
     crux,
     evidence,
     faults,
+    hunt,
     juries,
     lexical,
     retrieval,
@@ -34,7 +35,7 @@ from .shown import with_commands, with_tables
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 TABLES = {  # page: what prints its tables
-    "agents.md": (evidence.main,),
+    "agents.md": (evidence.main, hunt.main),
     "agreement.md": (agreement.main,),
     "bm25.md": (bm25.main,),
     "calibration.md": (calibration.main, topic.main),

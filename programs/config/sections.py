@@ -14,6 +14,7 @@ from ...judges.table import BUILT_IN, kind_of
 from ...records.reading.config_paths import InputPath, InputPattern, beside
 from .base import Flag, Section, Whole
 from .cascades import answering, check_cascade
+from .hunt_sections import HuntConfig, QuestionsConfig
 from .judge_section import JudgeConfig
 from .juries import check_jury
 from .names import JudgeName, ProgramName
@@ -29,11 +30,13 @@ __all__ = [
     "EvidenceConfig",
     "Flag",
     "GenerateConfig",
+    "HuntConfig",
     "ItemsConfig",
     "JudgeConfig",
     "KeyPointsConfig",
     "Long2RagConfig",
     "NuggetsConfig",
+    "QuestionsConfig",
     "RunSection",
     "SupportConfig",
 ]
@@ -125,8 +128,20 @@ class DataConfig(Section):
     )
 
 
+def _start(value: Any) -> Any:
+    return str(value) if value in ("none", "window") else beside(value)
+
+
 class NuggetsConfig(Section):
-    """The numbers of arXiv:2411.09607."""
+    """How nuggets are made, and the numbers of arXiv:2411.09607."""
+
+    how: Literal["window", "hunt"] = Field(
+        default="window",
+        description="from the relevant candidates, in windows; or by a hunt in the passages",
+    )
+    start: Annotated[Literal["none", "window"] | Path, BeforeValidator(_start)] = Field(
+        default="none", description="what a hunt starts from: none, window, or a nugget bank"
+    )
 
     min_grade: Whole = Field(default=1, ge=0, description="relevance a candidate needs")
     most: Whole = Field(default=30, ge=1, le=1000, description="longest list while it grows")
@@ -242,6 +257,8 @@ class Config(Section):
         default_factory=dict, description="what of a judge differs from its defaults"
     )
     nuggets: NuggetsConfig = NuggetsConfig()
+    hunt: HuntConfig = HuntConfig()
+    questions: QuestionsConfig = QuestionsConfig()
     support: SupportConfig = SupportConfig()
     evidence: EvidenceConfig = EvidenceConfig()
     coverage: CoverageConfig = CoverageConfig()

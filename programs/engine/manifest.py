@@ -108,7 +108,9 @@ def input_files(config: Config) -> list[Path]:
     named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages,
              data.questions, data.reference, data.pool, data.keypoints, data.documents,
              *data.ratings)  # fmt: skip
+    start = config.nuggets.start
     named += (config.generate.instructions, config.evidence.labels)
+    named += (start if isinstance(start, Path) else None,)
     recordings = (model.recording for model in config.models.values())
     sections = [one for judge in config.judges.values() for one in (judge, *answering(judge))]
     of_judges = [path for judge in sections for path in _files_of(judge)]

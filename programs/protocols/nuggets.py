@@ -22,6 +22,7 @@ from ...records.labels.cells import NUGGET_KEY, NUGGET_SCALE, Cell
 from ...records.nuggets import bank_row
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
+from ..config.names import JudgeName
 from ..config.sections import Config
 from ..engine.outcomes import Count, object_of
 from ..engine.stage import Item, labels, makes, rows_of
@@ -32,6 +33,8 @@ from .expected import (
     expected_nugget_values,
     has_probabilities,
 )
+from .hunting import HUNT, POOL, check_hunt, hunted_banks
+from .hunting import JUDGES as HUNTING_JUDGES
 from .judged_items import Collected, JudgedItems
 from .program import CellTexts, Folder, Program, Run, need_answers
 from .relevance import candidate_grades, check_candidates, makes_bank
@@ -54,6 +57,7 @@ class Nuggets(Program):
     name = "nuggets"
     judges = ("relevance", "nuggetizer", "importance", "assigner")
     kind, judged, files = "nuggets", ASSIGNMENTS, (BANKS, ASSIGNMENTS)
+    derived = (HUNT, POOL)
     notes: ClassVar[Mapping[str, Any]] = {
         WITHOUT_BANK: [], LEFT_OUT: [], UNMADE: [], UNGRADED: {},
     }  # fmt: skip
@@ -61,9 +65,22 @@ class Nuggets(Program):
     file_kind, is_scored_alone = "assignments", True
     reads = ("question", "answer_text", "nugget")
 
+    def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
+        """See Program."""
+        is_hunt = config.nuggets.how == "hunt"
+        return (*self.judges, *HUNTING_JUDGES) if is_hunt else self.judges
+
+    def has_agents(self, config: Config) -> bool:
+        """See Program."""
+        return config.nuggets.how == "hunt" and config.data.nuggets is None
+
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
         need_answers(collection)
+        if config.nuggets.how == "hunt":
+            check_hunt(config, collection)
+            if config.nuggets.start != "window":
+                return
         if not makes_bank(config, collection):
             return
         if not collection.candidates:
@@ -179,9 +196,30 @@ async def _banks(run: Run) -> Banks:
                 rows.write(bank_row(bank))
         return given
     grades: Mapping[str, Mapping[str, int | None]] = collection.qrels
-    if not grades:  # nobody graded the candidates
+    is_hunt, reads_candidates = run.config.nuggets.how == "hunt", True
+    if is_hunt:
+        reads_candidates = run.config.nuggets.start == "window"
+    if reads_candidates and not grades:  # nobody graded the candidates
         grades = await candidate_grades(run)
-    return await _made_banks(run, grades)
+    if not is_hunt:
+        return await _made_banks(run, grades)
+    relevant = {topic: _relevant(run, topic, grades) for topic in topics}
+    hunted = await hunted_banks(run, {topic: texts for topic, texts in relevant.items() if texts})
+    with results.open(BANKS) as rows:
+        for bank in filter(None, hunted.values()):
+            rows.write(bank_row(bank))
+    return hunted
+
+
+def _relevant(run: Run, topic_id: str, grades: Mapping[str, Mapping[str, int | None]]) -> list[str]:
+    """The texts of a topic's relevant candidates, in their order."""
+    collection, least = run.collection, run.config.nuggets.min_grade
+    ranking, given = collection.candidates.get(topic_id), grades.get(topic_id, {})
+    return [
+        collection.passages[name].text
+        for name in (ranking.passage_ids if ranking else ())
+        if (grade := given.get(name)) is not None and grade >= least and name in collection.passages
+    ]
 
 
 async def _made_banks(run: Run, grades: Mapping[str, Mapping[str, int | None]]) -> Banks:
@@ -200,19 +238,9 @@ async def _made_banks(run: Run, grades: Mapping[str, Mapping[str, int | None]]) 
         kept = [[text, str(label)] for text, label in rated[:keep]]
         return {"nuggets": kept, "n_cut": n_cut}, [*calls, *more]
 
-    def relevant(topic: Topic) -> list[str]:
-        ranking, given = collection.candidates.get(topic.id), grades.get(topic.id, {})
-        return [
-            collection.passages[name].text
-            for name in (ranking.passage_ids if ranking else ())
-            if (grade := given.get(name)) is not None
-            and grade >= numbers.min_grade
-            and name in collection.passages
-        ]
-
     def items() -> Iterator[Item]:
         for topic in collection.topics.values():
-            if passages := relevant(topic):
+            if passages := _relevant(run, topic.id, grades):
                 yield Item({"topic_id": topic.id}, (topic.question, passages))
 
     missing = {
@@ -224,7 +252,7 @@ async def _made_banks(run: Run, grades: Mapping[str, Mapping[str, int | None]]) 
         topic.id: None
         for topic in collection.topics.values()
         if topic.id in collection.candidates_not_made
-        or (topic.id in missing and not relevant(topic))
+        or (topic.id in missing and not _relevant(run, topic.id, grades))
     }
     results.notes[UNGRADED] = {topic: n for topic, n in missing.items() if topic not in banks}
     judges = ("nuggetizer", "importance")

@@ -16,6 +16,7 @@ from nuggetjudge.judges import (
     ContradictionJudge,
     Decontextualizer,
     EntailmentJudge,
+    GapWriter,
     KeyPointExtractor,
     KeyPointFilter,
     KeyPointMerger,
@@ -23,6 +24,7 @@ from nuggetjudge.judges import (
     NuggetAssigner,
     NuggetImportance,
     Nuggetizer,
+    NuggetProposer,
     QueryWriter,
     QuestionDecomposer,
     QuestionEvolver,
@@ -39,6 +41,7 @@ from nuggetjudge.judges.lexical import answer_writing as lexical_answer_writing
 from nuggetjudge.judges.lexical import answers as lexical_answers
 from nuggetjudge.judges.lexical import contradiction as lexical_contradiction
 from nuggetjudge.judges.lexical import entailment as lexical_entailment
+from nuggetjudge.judges.lexical import hunting as lexical_hunting
 from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
 from nuggetjudge.judges.lexical import questions as lexical_questions
@@ -246,6 +249,20 @@ CASES = (
     Case(
         "question_decomposer", QuestionDecomposer, {"question": QUESTION}, "subquestions", "split"
     ),
+    Case(
+        "nugget_proposer",
+        NuggetProposer,
+        {"question": QUESTION, "facet": QUESTION, "passages": PASSAGES, "known": NUGGETS[1:]},
+        "proposed",
+        "find",
+    ),
+    Case(
+        "gap_writer",
+        GapWriter,
+        {"question": QUESTION, "facets": [QUESTION], "nuggets": NUGGETS, "tried": [QUESTION]},
+        "queries",
+        "write",
+    ),
 )
 
 
@@ -276,6 +293,10 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_questions.score_question(asked)
     if '"subquestions"' in system:
         return lexical_questions.split_question(asked)
+    if "facet" in asked:
+        return lexical_hunting.propose_nuggets(asked)
+    if "facets" in asked:
+        return lexical_hunting.write_gap_queries(asked)
     if '"queries"' in system:
         return lexical_contradiction.write_queries(asked)
     if "contradicts" in system:

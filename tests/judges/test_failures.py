@@ -63,6 +63,8 @@ WRITERS = (
     "keypoint_extractor",
     "keypoint_merger",
     "claim_extractor",
+    "nugget_proposer",
+    "gap_writer",
     "question_evolver",
     "answer_writer",
 )

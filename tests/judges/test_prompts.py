@@ -53,6 +53,10 @@ def rendered(case):
             "rejected": [{"text": HOSTILE, "citations": [7]}],
             "faults": ["it has no sentence"],
         }
+    if case.name == "nugget_proposer":
+        given |= {"facet": HOSTILE, "passages": {"1": "Wind blows.", "2": HOSTILE}, "limit": 10}
+    if case.name == "gap_writer":
+        given |= {"facets": {"1": "wind", "2": HOSTILE}, "nuggets": [HOSTILE], "tried": [HOSTILE]}
     if case.name == "claim_judge":
         given |= {"key_points": f"1. wind moves a deck\n2. {HOSTILE}"}
     if case.name.endswith("_title"):
@@ -109,6 +113,8 @@ def test_there_is_no_approved_file_without_a_judge():
         "question_decomposer.split.txt",
         "query_writer.write.txt",
         "contradiction_judge.judge.txt",
+        "nugget_proposer.find.txt",
+        "gap_writer.write.txt",
         "answer_writer.compose.txt",
         "listwise_ranker.rank.txt",
         "setwise_ranker.pick.txt",

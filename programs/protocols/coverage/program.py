@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from ....records.labels.cells import Cell
 from ....records.ratings import passages_of, topics_of
 from ....records.reading.problems import InputError, Problems
+from ...config.names import JudgeName
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..program import CellTexts, Folder, Program, Run
@@ -29,6 +30,8 @@ from .files import (
     write_coverage,
 )
 from .judging import add_contexts, add_pools, questions_of, rate
+from .research import JUDGES as RESEARCHING_JUDGES
+from .research import RESEARCH, check_research, researched_questions
 from .scores import COVERAGE_MEASURES, coverage_rows
 from .texts import CoverageTexts, Text, add_tokens, inputs_of, token_counter_of
 from .topic import CoverageData
@@ -41,16 +44,28 @@ class Coverage(Program):
     judges = ("subquestions", "answerability")
     kind, judged, files = "ratings", RATINGS, (QUESTIONS, RATINGS)
     quotes = WHY
-    derived = (WHY, POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
+    derived = (RESEARCH, WHY, POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
     notes: ClassVar[Mapping[str, Any]] = {UNASKED: []}
     shown = COVERAGE_MEASURES
     reads = ("question", "context")
 
+    def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
+        """See Program."""
+        is_research = config.questions.how == "research" and config.data.questions is None
+        return RESEARCHING_JUDGES if is_research else self.judges
+
+    def has_agents(self, config: Config) -> bool:
+        """See Program."""
+        return config.questions.how == "research" and config.data.questions is None
+
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
         inputs, data = inputs_of(collection), config.data
+        is_research = inputs.questions is None and config.questions.how == "research"
+        if is_research:
+            check_research(config)
         n_answers = collection.n_answers + len(collection.not_made)
-        if inputs.questions is None and not inputs.reports:
+        if inputs.questions is None and not (inputs.reports or is_research):
             what = "name them (data.questions, --questions) or reports to make them from"
             raise InputError(f"coverage needs sub-questions: {what} (data.reference, --reference)")
         if not (inputs.rankings or n_answers or inputs.reports or inputs.ratings):
@@ -61,7 +76,7 @@ class Coverage(Program):
         if inputs.questions is None and inputs.ratings:
             what = "the questions that they rate are not given; name them (--questions)"
             raise InputError(f"coverage: {data.ratings[0]}: {what}")
-        has_pool = data.ratings or data.pool or any(_own(collection))
+        has_pool = data.ratings or data.pool or is_research or any(_own(collection))
         if inputs.settings.k == "required" and not has_pool:
             what = "wanted ratings or a pool of passages, from which the required ones are found"
             raise InputError(f"coverage.k: {what} (--ratings, --pool)")
@@ -78,7 +93,10 @@ class Coverage(Program):
     async def judge(self, run: Run) -> None:
         """Have questions made and texts rated, as far as they are missing."""
         collection, inputs = run.collection, inputs_of(run.collection)
-        questions, unasked = await questions_of(run)
+        if inputs.questions is None and run.config.questions.how == "research":
+            questions, unasked = await researched_questions(run)
+        else:
+            questions, unasked = await questions_of(run)
         run.results.notes[UNASKED] = unasked
         data = CoverageData(questions, {t: dict(inputs.ratings.get(t, {})) for t in questions})
         data.unasked = unasked

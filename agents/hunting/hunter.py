@@ -1,0 +1,310 @@
+"""An agent that hunts for nuggets: it searches, reads, proposes, verifies, and looks for gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from ...backends.config import ModelConfig
+from ...judges import (
+    EntailmentJudge,
+    GapWriter,
+    NuggetProposer,
+    QuestionDecomposer,
+    SupportJudge,
+)
+from ...judges.base import Judge
+from ...judges.items import judged as verdict_of
+from ...judges.lexical.grounds import spans
+from ...judges.lexical.nuggets_and_citations import content_words
+from ...judges.makers.nugget_proposer import ProposedNugget
+from ...judges.verdicts import Verdict
+from ...records.rows import Passage
+from ..agent import Agent
+from ..corpus import Corpus
+from ..limits import Limits
+from ..tools import Question, Tools
+from .nugget_list import Dedupe, Found, NuggetList, best_label
+
+JUDGES = {
+    "question_decomposer": QuestionDecomposer,
+    "nugget_proposer": NuggetProposer,
+    "support": SupportJudge,
+    "entailment": EntailmentJudge,
+    "gap_writer": GapWriter,
+}
+STARTING_HITS = 3  # passages that a nugget to start with is held against
+
+
+class HuntSettings(NamedTuple):
+    """How a hunt goes.
+
+    Attributes:
+        facets: sub-questions that are searched for, at most.
+        rounds: of searches, at most.
+        stop: rounds in a row without a new verified nugget after which it ends.
+        dedupe: how two nuggets are found to say the same.
+        most: nuggets.
+    """
+
+    facets: int = 8
+    rounds: int = 4
+    stop: int = 2
+    dedupe: Dedupe = "entailment"
+    most: int = 60
+
+
+class Hunter(Agent):
+    """Makes a nugget list from a corpus: `hunter(question=...)` has `nuggets` and `stop`.
+
+    The question is split into facets. A round searches for some of them, reads passages that were
+    not read before, has nuggets proposed, and keeps one whose quote stands in its passage if
+    that passage carries it as a whole (the best label of the support judge). It is joined to a
+    nugget that says the same. The first round searches for each facet; the others for those
+    without a nugget and with the fewest, by queries that are written for what is missing.
+
+    `nuggets`: text and sources (docid, start, end, query, round) of each, at least one source.
+    `stop`: nothing_new, rounds, calls or most. `new`: verified new nuggets, by round. `started`:
+    those it began with that were found in the corpus. `ungrounded`: proposals, and nuggets to
+    start with, that no passage carried. `merged`: how many said what another says. `read`: ids of
+    the passages read, in their order. `facets`: question and number of nuggets of each.
+
+    A judgement or search that fails ends the item: a list that lacks what could not be judged
+    would look like a whole one. Used-up calls end the hunt, and what was verified stands.
+
+    Args:
+        model: of all judges that are not given.
+        judges: by their names in a config: question_decomposer, nugget_proposer, support,
+            entailment, gap_writer.
+    """
+
+    name = "hunt"
+    inputs = ("topic_id", "question", "start")
+    default_limits = Limits(calls=80)
+    JUDGES: ClassVar[Mapping[str, type[Judge]]] = JUDGES
+
+    def __init__(
+        self,
+        corpus: Corpus | None = None,
+        limits: Limits | None = None,
+        *,
+        model: str | ModelConfig | None = None,
+        judges: Mapping[str, Any] | None = None,
+        settings: HuntSettings = HuntSettings(),  # noqa: B008  a tuple, which nothing can change
+    ) -> None:
+        super().__init__(corpus, limits)
+        given = dict(judges or {})
+        if unknown := given.keys() - JUDGES.keys():
+            what = f"wanted {', '.join(JUDGES)}"
+            raise ValueError(f"judges: {', '.join(sorted(unknown))}; {what}")
+        for name, kind in JUDGES.items():
+            setattr(self, name, given[name] if name in given else kind(model))
+        self.settings = settings
+
+    def identity(self) -> list[Any]:
+        """See Agent."""
+        return [*super().identity(), list(self.settings)]
+
+    async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
+        """See Agent."""
+        hunt = _Hunt(self, tools, item["question"])
+        stop = await hunt.run(item.get("start") or ())
+        nuggets = hunt.found.nuggets
+        tools.end(stop, [path for nugget in nuggets for path in nugget.because])
+        return {
+            "nuggets": [{"text": n.text, "sources": n.sources} for n in nuggets],
+            "stop": stop,
+            "new": hunt.new,
+            "started": hunt.n_started,
+            "ungrounded": hunt.n_ungrounded,
+            "merged": hunt.found.n_merged,
+            "facets": [
+                {"question": text, "nuggets": hunt.found.of_facet(place)}
+                for place, text in enumerate(hunt.facets)
+            ],
+            "read": list(hunt.read),
+            "calls": self.limits.calls - tools.n_calls_left,
+        }
+
+
+class _Enough(Exception):
+    """A limit that ends the hunt, and is no error; its text says which."""
+
+
+class _Hunt:
+    """What is known of one topic while it is hunted for."""
+
+    def __init__(self, agent: Hunter, tools: Tools, question: str) -> None:
+        self.agent: Any = agent
+        self.tools = tools
+        self.question = question
+        self.found = NuggetList(self.agent.entailment, agent.settings.dedupe)
+        self.facets: list[str] = []
+        self.tried: list[str] = []
+        self.read: dict[str, None] = {}
+        self.new: list[int] = []
+        self.n_started = self.n_ungrounded = 0
+
+    async def run(self, start: Sequence[str]) -> str:
+        """Hunt until something ends it, and say what did."""
+        settings, n_without = self.agent.settings, 0
+        try:
+            await self._begin(start)
+            for number in range(1, settings.rounds + 1):
+                self.new.append(0)
+                await self._round(number)
+                n_without = 0 if self.new[-1] else n_without + 1
+                if n_without == settings.stop:
+                    return "nothing_new"
+        except _Enough as limit:
+            return str(limit)
+        return "rounds"
+
+    async def _begin(self, start: Sequence[str]) -> None:
+        """Find passages for the nuggets that there are already, and split the question."""
+        if start:
+            part = self.tools.part("plan", "start")
+            for text in dict.fromkeys(start):
+                await self._ground(part, text)
+            self.n_started = len(self.found.nuggets)
+        self._need(1)
+        made = self.agent.question_decomposer.decompose(self.question)
+        (split, _), _ = await self.tools.ask(
+            "question_decomposer", made, {}, lambda found: found[0].subquestions
+        )
+        self.facets = split.subquestions[: self.agent.settings.facets]
+
+    async def _ground(self, part: Tools, text: str) -> None:
+        """Add a nugget to start with if one of the passages found by its own text carries it."""
+        for docid, _ in await part.search(text, STARTING_HITS):
+            passage = part.passage(docid)
+            self._need(1)
+            [(verdict, path)] = await self._carried(part, [(text, docid, passage)])
+            span = _span_of(text, passage, verdict)
+            if verdict.label == best_label(self.agent.support) and span is not None:
+                source = _source(docid, span, text, 0)
+                await self._keep(part, Found(text, [source], because=[path]))
+                return
+        self.n_ungrounded += 1
+
+    async def _round(self, number: int) -> None:
+        part = self.tools.part("plan", f"round {number}")
+        places = self._places(number)
+        queries = [self.facets[place] for place in places]
+        if number > 1:
+            queries = await self._gap_queries(part, queries)
+        for place, query in zip(places, queries, strict=True):
+            await self._visit(part.part("plan", f"facet {place + 1}"), number, place, query)
+
+    def _places(self, number: int) -> list[int]:
+        """The facets that a round looks into: all; later those with the fewest nuggets."""
+        if number == 1:
+            return list(range(len(self.facets)))
+        counts = [self.found.of_facet(place) for place in range(len(self.facets))]
+        least = sorted(set(counts))
+        due = least[:2] if least[0] == 0 else least[:1]
+        return [place for place, n in enumerate(counts) if n in due]
+
+    async def _gap_queries(self, part: Tools, facets: Sequence[str]) -> list[str]:
+        self._need(1)
+        asked = self.agent.gap_writer.queries(self.question, facets, self.found.texts, self.tried)
+        about = {"facets": list(facets), "nuggets": len(self.found.nuggets)}
+        (queries, _), _ = await part.ask("gap_writer", asked, about, lambda found: found[0])
+        return list(queries)
+
+    async def _visit(self, part: Tools, number: int, place: int, query: str) -> None:
+        """Search for a facet, and keep what the passages that are new have to say on it."""
+        self.tried.append(query)
+        unread = [docid for docid, _ in await part.search(query) if docid not in self.read]
+        if not unread:
+            return
+        self._need(1)
+        passages = [part.passage(docid) for docid in unread]
+        self.read.update(dict.fromkeys(unread))
+        asked = self.agent.nugget_proposer.propose(
+            self.question, self.facets[place], [each.text for each in passages], self.found.texts
+        )
+        about = {"facet": self.facets[place], "passages": unread, "known": len(self.found.nuggets)}
+        (proposed, _), _ = await part.ask("nugget_proposer", asked, about, _shown)
+        grounded = [each for each in proposed if each.span is not None]
+        self.n_ungrounded += len(proposed) - len(grounded)
+        await self._verify(part, number, place, query, unread, passages, grounded)
+
+    async def _verify(
+        self,
+        part: Tools,
+        number: int,
+        place: int,
+        query: str,
+        docids: Sequence[str],
+        passages: Sequence[Passage],
+        proposed: Sequence[ProposedNugget],
+    ) -> None:
+        n = max(0, min(len(proposed), self.tools.n_calls_left))  # a jury may go beyond the limit
+        asked = [(p.text, docids[p.passage or 0], passages[p.passage or 0]) for p in proposed[:n]]
+        verdicts = await self._carried(part, asked)
+        for new, (_, docid, _), (verdict, path) in zip(proposed, asked, verdicts, strict=False):
+            if verdict.label != best_label(self.agent.support):
+                self.n_ungrounded += 1
+                continue
+            assert new.span is not None
+            source = _source(docid, new.span, query, number)
+            if await self._keep(part, Found(new.text, [source], {place}, [path])):
+                self.new[-1] += 1
+        if n < len(proposed):
+            raise _Enough("calls")
+
+    async def _carried(
+        self, part: Tools, asked: Sequence[tuple[str, str, Passage]]
+    ) -> list[tuple[Verdict, str]]:
+        """Whether a passage carries a nugget, for each pair of them. Raises: JudgeError."""
+        judge = self.agent.support
+        questions = [
+            Question(
+                {
+                    "sentence": text,
+                    "passage": passage.text,
+                    **judge.known({"title": passage.title}),
+                },
+                {"nugget": text, "passage": docid},
+            )
+            for text, docid, passage in asked
+        ]
+        if not questions:
+            return []
+        found = await part.judge_each(judge, questions)
+        return [(verdict_of(verdict), path) for verdict, path in found]
+
+    async def _keep(self, part: Tools, new: Found) -> bool:
+        """Add a verified nugget, or join it to another; whether it was added."""
+        if len(self.found.nuggets) >= self.agent.settings.most:
+            raise _Enough("most")
+        self._need(self.found.least_calls(new.text))
+        return await self.found.add(new, part)
+
+    def _need(self, n: int) -> None:
+        """End the hunt unless so many calls are left."""
+        if self.tools.n_calls_left < n:
+            raise _Enough("calls")
+
+
+def _shown(made: tuple[Sequence[ProposedNugget], Any]) -> list[list[Any]]:
+    return [[p.text, p.passage, None if p.span is None else list(p.span)] for p in made[0]]
+
+
+def _source(docid: str, span: tuple[int, int], query: str, number: int) -> dict[str, Any]:
+    start, end = span
+    return {"docid": docid, "start": start, "end": end, "query": query, "round": number}
+
+
+def _span_of(text: str, passage: Passage, verdict: Verdict) -> tuple[int, int] | None:
+    """Where a passage states a nugget: as the judge quoted it, or where most of its words are."""
+    for quote in verdict.evidence or ():
+        if quote.of == "passage" and quote.start is not None and quote.end is not None:
+            return quote.start, quote.end
+    wanted = content_words(text)
+    return max(
+        spans(text, passage.text),
+        key=lambda span: len(wanted & content_words(passage.text[span[0] : span[1]])),
+        default=None,
+    )

@@ -1,0 +1,125 @@
+"""An agent that asks what a corpus can answer: sub-questions, each with a passage, or with none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ..backends.config import ModelConfig
+from ..backends.errors import JudgeError
+from ..backends.loop import task_group
+from ..judges import AnswerabilityGrader, QuestionDecomposer
+from ..judges.base import Judge
+from ..judges.items import judged as verdict_of
+from .agent import Agent
+from .corpus import Corpus
+from .limits import Limits
+from .tools import Tools
+
+MOST = 15  # questions of a topic
+HITS = 5  # passages that are graded for a question
+JUDGES: Mapping[str, type[Judge]] = {
+    "question_decomposer": QuestionDecomposer,
+    "answerability": AnswerabilityGrader,
+}
+
+
+class Researcher(Agent):
+    """Splits a question and finds what answers the parts: `researcher(question=...).questions`.
+
+    Each part is searched for, and the passages found are graded, the best first, until one reaches
+    `eta`. `answered_by`: the id of that passage; None: no passage that was found reaches it, so
+    that the corpus, as far as this search sees it, does not answer the question. `grades`: those
+    that were given, by passage.
+
+    With `questions=[...]` these are looked into, and nothing is split.
+
+    A grade that is missing ends the item where no other passage answers the question: nothing
+    rests on a failure. Parts are looked into side by side.
+
+    Args:
+        model: of both judges, where they are not given.
+        judges: by their names in a config: question_decomposer, answerability.
+        eta: grade, 1 to 5, from which a passage answers. most: questions made of one.
+
+    Source: the grades and eta of arXiv:2506.20051 (CRUX).
+    """
+
+    name = "research"
+    inputs = ("topic_id", "question", "questions")
+    default_limits = Limits(calls=1 + MOST * HITS, hits=HITS)
+    JUDGES: ClassVar[Mapping[str, type[Judge]]] = JUDGES
+
+    def __init__(
+        self,
+        corpus: Corpus | None = None,
+        limits: Limits | None = None,
+        *,
+        model: str | ModelConfig | None = None,
+        judges: Mapping[str, Any] | None = None,
+        eta: int = 3,
+        most: int = MOST,
+    ) -> None:
+        super().__init__(corpus, limits)
+        given = dict(judges or {})
+        if unknown := given.keys() - JUDGES.keys():
+            raise ValueError(f"judges: {', '.join(sorted(unknown))}; wanted {', '.join(JUDGES)}")
+        made = {name: given[name] if name in given else JUDGES[name](model) for name in JUDGES}
+        self.question_decomposer = made["question_decomposer"]
+        self.answerability = made["answerability"]
+        self.eta = eta
+        self.most = most
+
+    def identity(self) -> list[Any]:
+        """See Agent."""
+        return [*super().identity(), self.eta, self.most]
+
+    async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
+        """See Agent."""
+        questions = await self._questions(tools, item["question"], item.get("questions") or ())
+        parts = [tools.part("plan", f"question {i}") for i in range(1, len(questions) + 1)]
+        async with task_group() as group:
+            both = zip(questions, parts, strict=True)
+            tasks = [group.create_task(self._answered(part, text)) for text, part in both]
+        found, because = [], []
+        for task in tasks:
+            made = task.result()
+            if isinstance(made, JudgeError):  # after all of them, so that the steps are the same
+                raise made
+            found.append(made[0])
+            because += made[1]
+        n_answered = sum(each["answered_by"] is not None for each in found)
+        tools.end(f"{n_answered} of {len(found)} answered", because)
+        return {"questions": found}
+
+    async def _questions(self, tools: Tools, question: str, given: Sequence[str]) -> list[str]:
+        if given:
+            return list(given)
+        asked = self.question_decomposer.decompose(question)
+        (split, _), _ = await tools.ask(
+            "question_decomposer", asked, {}, lambda found: found[0].subquestions
+        )
+        return list(split.subquestions[: self.most])
+
+    async def _answered(
+        self, part: Tools, question: str
+    ) -> tuple[dict[str, Any], list[str]] | JudgeError:
+        """Who answers a question, and by which step; or why that cannot be said."""
+        made: dict[str, Any] = {"question": question, "answered_by": None, "grades": {}}
+        failed: JudgeError | None = None
+        try:
+            found = await part.search(question)
+        except JudgeError as error:
+            return error
+        for docid, _ in found:
+            try:
+                inputs = {"question": question, "context": part.passage(docid).text}
+                about = {"question": question, "passage": docid}
+                verdict, path = await part.judge(self.answerability, inputs, about)
+            except JudgeError as error:
+                failed = failed or error
+                continue
+            made["grades"][docid] = int(verdict_of(verdict).label)
+            if made["grades"][docid] >= self.eta:
+                return {**made, "answered_by": docid}, [path]
+        return failed or (made, [])

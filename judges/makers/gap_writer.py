@@ -1,0 +1,79 @@
+"""What should be searched for next, where a question's facets have too few nuggets?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import dspy
+
+from ...backends.prompt import Twin
+from ...backends.reply import KeyedBy
+from ...records.judgements import Provenance
+from ..base import Judge
+from ..lexical import hunting as lexical_hunting
+
+
+class WriteGapQueries(dspy.Signature):  # type: ignore[misc]
+    """Write for each facet of the question a query that may find the facts still missing.
+
+    A query is worded as one would type it into a search engine and can be understood alone: it
+    names the subject. Ask for nothing that the nuggets say already, and differ from the queries
+    that were tried.
+    """
+
+    question: str = dspy.InputField(desc="what the user wants to know")
+    nuggets: list[str] = dspy.InputField(desc="facts found so far")
+    tried: list[str] = dspy.InputField(desc="queries searched so far")
+    facets: dict[str, str] = dspy.InputField(desc="parts of the question that lack facts")
+    queries: Annotated[dict[str, str], KeyedBy("facets")] = dspy.OutputField(
+        desc="one query per facet number"
+    )
+
+
+class GapWriter(Judge):
+    """Writes the next queries: `judge(question=, facets=[...], nuggets=[...], tried=[...])`.
+
+    `queries` of the prediction has one for each facet, in their order.
+
+    Raises: JudgeError.
+    """
+
+    name = "gap_writer"
+    version = "1"
+    twins: Mapping[str, Twin] = {"write": lexical_hunting.write_gap_queries}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.write = dspy.Predict(WriteGapQueries)
+
+    async def decide(  # type: ignore[override]
+        self,
+        *,
+        question: str,
+        facets: Sequence[str],
+        nuggets: Sequence[str] = (),
+        tried: Sequence[str] = (),
+    ) -> dspy.Prediction:
+        """One call."""
+        found, _ = await self.queries(question, facets, nuggets, tried)
+        return dspy.Prediction(queries=found)
+
+    async def queries(
+        self,
+        question: str,
+        facets: Sequence[str],
+        nuggets: Sequence[str],
+        tried: Sequence[str],
+    ) -> tuple[list[str], list[Provenance]]:
+        """A query for each facet, in order, and the provenance of the call."""
+        reply = await self.ask(
+            "write",
+            question=question,
+            nuggets=list(nuggets),
+            tried=list(tried),
+            facets={str(i): text for i, text in enumerate(facets, 1)},
+        )
+        written = reply.values["queries"]
+        found = [" ".join(written[str(i)].split()) for i in range(1, len(facets) + 1)]
+        return found, [reply.provenance]

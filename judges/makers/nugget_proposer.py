@@ -1,0 +1,119 @@
+"""Which facts do these passages add to a list of nuggets, and in which words do they state them?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+
+import dspy
+from pydantic import AfterValidator
+from typing_extensions import TypedDict
+
+from ...backends.prompt import Twin
+from ...records.judgements import Provenance
+from ..base import Judge
+from ..lexical import hunting as lexical_hunting
+from ..lexical.quotes import find_quote
+
+LIMIT = 10  # nuggets of one call
+
+
+class ProposedNugget(NamedTuple):
+    """A nugget, and the words that state it.
+
+    Attributes:
+        text: of the nugget.
+        passage: the 0-based place of the passage that was quoted; None: there is no such passage.
+        span: where the quote stands in that passage, `text[start:end]`; None: nowhere.
+    """
+
+    text: str
+    passage: int | None
+    span: tuple[int, int] | None
+
+
+class QuotedNugget(TypedDict):
+    """A nugget as a reply gives it."""
+
+    nugget: str
+    passage: int
+    quote: str
+
+
+def _worded(found: list[QuotedNugget]) -> list[QuotedNugget]:
+    if not all(each["nugget"].strip() for each in found):
+        raise ValueError("a nugget without text")
+    return found
+
+
+class ProposeNuggets(dspy.Signature):  # type: ignore[misc]
+    """Propose nuggets: facts of the passages that a good answer to the question has to state.
+
+    Look for what the passages say on the facet, a part of the question. A nugget is one fact in 1
+    to 12 words, understood alone, that one passage states in full. Name that passage by its number
+    and quote the words that state the fact, copied without any change. Leave out what the known
+    nuggets say in any words. Return at most `limit` nuggets, the most important first, and none if
+    the passages add nothing.
+    """
+
+    question: str = dspy.InputField(desc="what the user wants to know")
+    facet: str = dspy.InputField(desc="the part of it that is looked into")
+    passages: dict[str, str] = dspy.InputField(desc="by number")
+    known: list[str] = dspy.InputField(desc="nuggets found before")
+    limit: int = dspy.InputField(desc="most nuggets")
+    proposed: Annotated[list[QuotedNugget], AfterValidator(_worded)] = dspy.OutputField(
+        desc="the new nuggets"
+    )
+
+
+class NuggetProposer(Judge):
+    """Finds new nuggets: `judge(question=, facet=, passages=[...], known=[...]).proposed`.
+
+    Each is a ProposedNugget, whose quote is looked for in its passage by code
+    (judges/lexical/quotes.py); one without a span rests on nothing. What is returned beyond
+    `limit` is cut, since the most important come first.
+
+    Args:
+        limit: most nuggets of a call.
+
+    Raises: JudgeError.
+    """
+
+    name = "nugget_proposer"
+    version = "1"
+    twins: Mapping[str, Twin] = {"find": lexical_hunting.propose_nuggets}
+
+    def __init__(self, *args: Any, limit: int = LIMIT, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if limit < 1:
+            raise ValueError(f"limit must be 1 or more, got {limit}")
+        self.limit = limit
+        self.find = dspy.Predict(ProposeNuggets)
+
+    async def decide(  # type: ignore[override]
+        self, *, question: str, facet: str, passages: Sequence[str], known: Sequence[str] = ()
+    ) -> dspy.Prediction:
+        """One call."""
+        found, _ = await self.propose(question, facet, passages, known)
+        return dspy.Prediction(proposed=found)
+
+    async def propose(
+        self, question: str, facet: str, passages: Sequence[str], known: Sequence[str]
+    ) -> tuple[list[ProposedNugget], list[Provenance]]:
+        """The new nuggets, and the provenance of the call."""
+        reply = await self.ask(
+            "find",
+            question=question,
+            facet=facet,
+            passages={str(i): text for i, text in enumerate(passages, 1)},
+            known=list(known),
+            limit=self.limit,
+        )
+        found = []
+        for each in reply.values["proposed"][: self.limit]:
+            place = each["passage"] - 1
+            is_there = 0 <= place < len(passages)
+            span = find_quote(each["quote"], passages[place]) if is_there else None
+            text = " ".join(each["nugget"].split())
+            found.append(ProposedNugget(text, place if is_there else None, span))
+        return found, [reply.provenance]

@@ -1,0 +1,185 @@
+"""Nugget banks that an agent hunts for in the passages of a run (`nuggets.how: hunt`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import StrictStr
+
+from ...records.judgements import Judged, Outcome, Provenance, Unjudged
+from ...records.nuggets import read_nugget_banks
+from ...records.reading.problems import InputError
+from ...records.rows import Importance, Nugget, NuggetBank, NuggetSource, nugget_ids
+from ..config.names import JudgeName
+from ..config.sections import Config
+from ..engine.acting import acts
+from ..engine.outcomes import Count, list_of, object_of
+from ..engine.stage import Item, makes
+from ..inputs.collection import Collection
+from .program import Run
+
+if TYPE_CHECKING:
+    from ...agents.hunting.hunter import Hunter
+
+HUNT, POOL = "hunt.jsonl", "pool.jsonl"
+JUDGES: tuple[JudgeName, ...] = (
+    "question_decomposer",
+    "nugget_proposer",
+    "support",
+    "entailment",
+    "gap_writer",
+)
+SOURCE = object_of(
+    {"docid": StrictStr, "start": Count, "end": Count, "query": StrictStr, "round": Count}
+)
+MADE = object_of(
+    {
+        "nuggets": list_of(object_of({"text": StrictStr, "sources": list_of(SOURCE)})),
+        "stop": Literal["nothing_new", "rounds", "calls", "most"],
+        "new": list[Count],
+        "started": Count,
+        "ungrounded": Count,
+        "merged": Count,
+        "facets": list_of(object_of({"question": StrictStr, "nuggets": Count})),
+        "read": list[StrictStr],
+        "calls": int,  # a jury may go beyond the limit, which is looked at before each question
+    }
+)
+Passages = Mapping[str, Sequence[str]]  # texts by topic
+Start = Mapping[str, Outcome | Sequence[str]]  # nuggets by topic; or why there are none
+
+
+def check_hunt(config: Config, collection: Collection) -> None:
+    """Raise InputError where there is nothing to search, or to start from."""
+    if config.data.nuggets is not None:
+        what = "makes nuggets, and data.nuggets gives them; take one"
+        raise InputError(f"nuggets.how: hunt {what} (nuggets.start takes a bank)")
+    if not config.data.passages:
+        what = "searches passages: name files of them (data.passages, --passages)"
+        raise InputError(f"nuggets.how: hunt {what}")
+    if config.nuggets.start == "window" and not collection.candidates:
+        what = "makes nuggets of candidates: name a file of them (data.candidates, --candidates)"
+        raise InputError(f"nuggets.start: window {what}")
+
+
+async def hunted_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | None]:
+    """A bank for each topic; None where a judgement or search is missing.
+
+    Args:
+        passages: the relevant candidates, from which `nuggets.start: window` makes nuggets.
+    """
+    topics, results = run.collection.topics, run.results
+    start = await _start(run, passages)
+
+    def items() -> Iterator[Item]:
+        for topic in topics.values():
+            ids, given = {"topic_id": topic.id}, start.get(topic.id, ())
+            if isinstance(given, Unjudged):
+                yield Item(ids, None, 1, f"what it starts from: {given.detail}", given.reason)
+            else:
+                yield Item(ids, (topic.id, topic.question, given))
+
+    stage = acts("hunt", JUDGES, _hunter(run), items, made=MADE, total=len(topics))
+    hunted: dict[str, Any] = {}
+    async with run.session.judged(stage, results) as outcome:
+        with results.open(HUNT) as rows, results.open(POOL) as pool:
+            for item in items():
+                topic_id, found = item.ids["topic_id"], outcome(item)
+                if isinstance(found, Judged):
+                    made = hunted[topic_id] = found.values["made"]
+                    if made["ungrounded"]:
+                        results.count("nuggets that no passage carries", made["ungrounded"])
+                    told = {name: made[name] for name in made if name not in ("nuggets", "read")}
+                    row = {"topic_id": topic_id, **told}
+                    rows.write({**row, "nuggets": len(made["nuggets"]), "read": len(made["read"])})
+                    pool.write({"topic_id": topic_id, "docids": _relevant(made)})
+    return await _rated(run, hunted)
+
+
+def _hunter(run: Run) -> Hunter:
+    from ...agents import Limits
+    from ...agents.hunting.hunter import Hunter, HuntSettings
+
+    hunt = run.config.hunt
+    settings = HuntSettings(hunt.facets, hunt.rounds, hunt.stop, hunt.dedupe, hunt.most)
+    judges = {name: run.panel[name] for name in JUDGES}
+    corpus = run.corpus(hunt.pipeline)
+    return Hunter(corpus, Limits(calls=hunt.calls), judges=judges, settings=settings)
+
+
+def _relevant(made: Mapping[str, Any]) -> list[str]:
+    """The passages that were read and carry a nugget, in the order in which they were read."""
+    carry = {source["docid"] for nugget in made["nuggets"] for source in nugget["sources"]}
+    return [docid for docid in dict.fromkeys((*made["read"], *sorted(carry))) if docid in carry]
+
+
+async def _start(run: Run, passages: Passages) -> Start:
+    """The nuggets that hunts start from, by topic."""
+    given = run.config.nuggets.start
+    if isinstance(given, Path):
+        banks = read_nugget_banks(given, run.collection.problems)
+        run.collection.problems.raise_errors()
+        return {topic: [n.text for n in bank.nuggets] for topic, bank in banks.items()}
+    if given == "none":
+        return {}
+    nuggetizer, topics = run.panel["nuggetizer"], run.collection.topics
+
+    async def make(question: str, texts: list[str]) -> tuple[list[str], list[Provenance]]:
+        nuggets, _, calls = await nuggetizer.create(question, texts)
+        return nuggets, calls
+
+    def items() -> Iterator[Item]:
+        for topic_id, texts in passages.items():
+            yield Item({"topic_id": topic_id}, (topics[topic_id].question, list(texts)))
+
+    found: dict[str, Outcome | Sequence[str]] = {}
+    stage = makes("start", ("nuggetizer",), make, items, made=list[StrictStr])
+    async with run.session.judged(stage, run.results) as outcome:
+        for item in items():
+            made, topic_id = outcome(item), item.ids["topic_id"]
+            found[topic_id] = made.values["made"] if isinstance(made, Judged) else made
+    return found
+
+
+async def _rated(run: Run, hunted: Mapping[str, Any]) -> dict[str, NuggetBank | None]:
+    """Rate, sort, keep, as of any nuggets."""
+    topics, importance = run.collection.topics, run.panel["importance"]
+    keep = run.config.nuggets.keep
+
+    async def rate(question: str, texts: list[str]) -> tuple[list[str], list[Provenance]]:
+        labels, calls = await importance.label(question, texts)
+        return [label.value for label in labels], calls
+
+    def items() -> Iterator[Item]:
+        for topic_id, made in hunted.items():
+            texts = [nugget["text"] for nugget in made["nuggets"]]
+            yield Item({"topic_id": topic_id}, (topics[topic_id].question, texts))
+
+    banks: dict[str, NuggetBank | None] = dict.fromkeys(topics)
+    labels = list[Literal["vital", "okay"]]
+    stage = makes("nuggets", ("importance",), rate, items, made=labels, misfit=_other_number)
+    async with run.session.judged(stage, run.results) as outcome:
+        for item in items():
+            topic_id, rated = item.ids["topic_id"], outcome(item)
+            if isinstance(rated, Judged):
+                found = hunted[topic_id]["nuggets"]
+                both = zip(found, rated.values["made"], strict=True)
+                kept = sorted(both, key=lambda pair: pair[1] != "vital")[:keep]
+                topic = topics[topic_id]
+                nuggets = tuple(_nuggets(kept))
+                banks[topic_id] = NuggetBank(topic_id=topic_id, query=topic.text, nuggets=nuggets)
+    return banks
+
+
+def _other_number(item: Item, made: Sequence[str]) -> str:
+    wanted = len((item.payload or ((), ()))[1])
+    return "" if len(made) == wanted else f"made: {len(made)} labels, wanted {wanted}"
+
+
+def _nuggets(kept: Sequence[tuple[Mapping[str, Any], str]]) -> Iterator[Nugget]:
+    ids = nugget_ids([found["text"] for found, _ in kept])
+    for name, (found, label) in zip(ids, kept, strict=True):
+        sources = tuple(NuggetSource(**source) for source in found["sources"])
+        yield Nugget(id=name, text=found["text"], importance=Importance(label), sources=sources)

@@ -1,0 +1,172 @@
+"""Banks that were hunted for: in the run's files, with their sources, and never by a failure."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mock_faults import Refusal
+from mock_server import MockServer, input_of
+
+import nuggetjudge as nj
+from nuggetjudge.judges.lexical import (
+    entailment,
+    hunting,
+    nuggets_and_citations,
+    questions,
+)
+from nuggetjudge.programs.scoring.hunts import hunt_lines
+from nuggetjudge.programs.scoring.score import score_path
+from nuggetjudge.records import NuggetSource, read_nugget_banks
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
+
+
+def run(out: Path, **settings: Any) -> nj.Result:
+    fixed = {"out": out, "cache": False, "limit": 2}
+    return nj.run(DEMO / "hunt.yaml", **(fixed | settings))
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def hunted(tmp_path_factory: pytest.TempPathFactory) -> nj.Result:
+    return run(tmp_path_factory.mktemp("hunt") / "out")
+
+
+def texts() -> dict[str, str]:
+    return {row["docid"]: row["text"] for row in rows(DEMO / "passages.jsonl")}
+
+
+def test_the_bank_says_where_each_nugget_stands_and_is_read_again(hunted: nj.Result) -> None:
+    banks = read_nugget_banks(hunted.folder / "nuggets.jsonl", Problems())
+    assert len(banks) == 2
+    passages = texts()
+    for bank in banks.values():
+        assert len(bank.nuggets) > 5
+        for nugget in bank.nuggets:
+            assert nugget.sources
+            for source in nugget.sources:
+                assert isinstance(source, NuggetSource)
+                assert nugget.text in passages[source.docid][source.start : source.end]
+    assert hunted.is_complete
+    assert score_path(hunted.folder, Problems()) == hunted.scores
+
+
+def test_the_folder_says_why_each_hunt_ended_and_what_each_round_brought(hunted: nj.Result) -> None:
+    told = rows(hunted.folder / "hunt.jsonl")
+    assert [row["topic_id"] for row in told] == ["demo-bridges", "demo-sourdough"]
+    assert {row["stop"] for row in told} <= {"nothing_new", "rounds"}
+    n_saturated = sum(row["stop"] == "nothing_new" for row in told)
+    first, second = hunt_lines(hunted.folder)
+    assert first.startswith(f"{n_saturated} of 2 topics saturated")
+    n_first = sum(row["new"][0] for row in told)
+    assert f": {n_first} + " in second
+    bank = {row["qid"]: row["nuggets"] for row in rows(hunted.folder / "nuggets.jsonl")}
+    for row in rows(hunted.folder / "pool.jsonl"):
+        carry = {s["docid"] for n in bank[row["topic_id"]] for s in n["sources"]}
+        assert carry <= set(row["docids"])
+    assert {row["stage"] for row in rows(hunted.folder / "trace.jsonl")} == {"hunt"}
+
+
+def answer_as_twins(body: dict[str, Any]) -> dict[str, Any]:
+    asked = input_of(body)
+    if "facet" in asked:
+        return hunting.propose_nuggets(asked)
+    if "facets" in asked:
+        return hunting.write_gap_queries(asked)
+    if "response" in asked:
+        return entailment.judge_point(asked)
+    if "sentence" in asked:
+        return nuggets_and_citations.judge_support(asked)
+    if "answer" in asked:
+        return nuggets_and_citations.assign_nuggets(asked)
+    if "nuggets" in asked:
+        return nuggets_and_citations.rate_importance(asked)
+    return questions.split_question(asked)
+
+
+def test_a_model_hunts_as_the_lexical_judges_do_where_it_answers_as_they_do(
+    hunted: nj.Result, tmp_path: Path
+) -> None:
+    with MockServer(answer_as_twins) as server:
+        model = {"model": "openai/mock", "api_base": server.base_url}
+        result = run(tmp_path / "out", model=model)
+    for name in ("nuggets.jsonl", "hunt.jsonl", "pool.jsonl"):
+        assert (result.folder / name).read_bytes() == (hunted.folder / name).read_bytes()
+    counts = Counter(step["name"] for step in rows(result.folder / "trace.jsonl"))
+    assert counts["support"] == sum("sentence" in input_of(r.body) for r in server.requests)
+    assert max(row["calls"] for row in rows(result.folder / "hunt.jsonl")) <= 80
+
+
+def test_a_topic_whose_hunt_failed_is_unjudged_and_scores_nothing(tmp_path: Path) -> None:
+    def refuse(index: int, body: dict[str, Any]) -> Any:
+        return Refusal() if "sourdough" in str(input_of(body).get("sentence")) else None
+
+    with MockServer(answer_as_twins, faults=refuse) as server:
+        model = {"model": "openai/mock", "api_base": server.base_url}
+        result = run(tmp_path / "out", model=model)
+    assert [row["qid"] for row in rows(result.folder / "nuggets.jsonl")] == ["demo-bridges"]
+    assert result.manifest["topics_without_bank"] == ["demo-sourdough"]
+    assert result.manifest["unjudged_by_reason"]["refused"] == 1
+    lost = [r for r in result.scores if r.topic_id == "demo-sourdough" and r.measure == "A"]
+    assert lost
+    assert all(row.value is None for row in lost)
+
+
+def test_a_hunt_starts_from_a_bank_or_from_windows(tmp_path: Path) -> None:
+    of_file = run(
+        tmp_path / "file", **{"nuggets.start": str(DEMO / "nuggets.jsonl"), "hunt.rounds": 1}
+    )
+    assert all(row["started"] > 5 for row in rows(of_file.folder / "hunt.jsonl"))
+    assert str(DEMO / "nuggets.jsonl") in of_file.manifest["inputs"]
+    data = {"candidates": DEMO / "candidates.jsonl", "qrels": DEMO / "qrels.txt"}
+    window = run(tmp_path / "window", **data, **{"nuggets.start": "window"})
+    assert all(row["started"] > 5 for row in rows(window.folder / "hunt.jsonl"))
+    rounds = {s["round"] for r in rows(window.folder / "nuggets.jsonl") for n in r["nuggets"]
+              for s in n["sources"]}  # fmt: skip
+    assert 0 in rounds
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"nuggets": DEMO / "nuggets.jsonl"}, "take one"),
+        ({"passages": ()}, "name files of them"),
+        ({"nuggets.start": "window"}, "--candidates"),
+        ({"hunt.pipeline": ["listwise 5"]}, "hunt.pipeline"),
+    ],
+)
+def test_a_hunt_that_cannot_go_says_what_is_wanted(
+    settings: dict[str, Any], wanted: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=wanted):
+        run(tmp_path / "out", **settings)
+
+
+@pytest.mark.slow
+def test_a_hunt_finds_more_vital_nuggets_than_windows_over_the_same_passages(
+    shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from benchmarks.pages.hunt import main
+
+    main([str(shared_data)])
+    lines = capsys.readouterr().out.splitlines()
+    cells = {row[0]: row[1:] for row in (line.strip("| ").split(" | ") for line in lines)}
+    by_way = {
+        name: [*map(float, row)] for name, row in cells.items() if len(row) == 6 and "." in row[-1]
+    }
+    hunt, n_passages = by_way["hunt"], 1
+    same = by_way["windows, the passages that the hunt read"]
+    as_many = by_way["windows of one passage, as many calls as the hunt"]
+    vital, precision = 3, 5
+    assert hunt[n_passages] == same[n_passages]
+    assert hunt[0] == as_many[0]  # calls
+    assert hunt[vital] > max(same[vital], as_many[vital])
+    assert hunt[precision] > max(same[precision], as_many[precision])
+    n_same = int(cells["a report answers it (T1, majority of 3)"][3])
+    assert n_same >= 60  # of 88
