@@ -13,13 +13,19 @@ if TYPE_CHECKING:
     from .agent import Agent
     from .corpus import Corpus, PassageCorpus
     from .limits import Limits
+    from .react.agent import FreeAgent
+    from .react.evidence import EvidenceByReact
+    from .react.own import OwnAgent
     from .tools import Tools
     from .trace import Step, Trace
 
 _HOMES = {
     "Agent": "agent",
     "Corpus": "corpus",
+    "EvidenceByReact": "react.evidence",
+    "FreeAgent": "react.agent",
     "Limits": "limits",
+    "OwnAgent": "react.own",
     "PassageCorpus": "corpus",
     "Step": "trace",
     "Tools": "tools",
@@ -40,7 +46,10 @@ def __dir__() -> list[str]:
 __all__ = [
     "Agent",
     "Corpus",
+    "EvidenceByReact",
+    "FreeAgent",
     "Limits",
+    "OwnAgent",
     "PassageCorpus",
     "Step",
     "Tools",

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from .makers.subquestions import SubQuestionGenerator
     from .own import OwnJudge, OwnJudgeDefinition, read_own_judge
     from .relevance import RelevanceJudge
+    from .seeking.evidence import EvidencePlanner
+    from .seeking.own import OwnPlanner
     from .setwise import SetwiseRanker
     from .support import SupportJudge
     from .verdicts import Verdict
@@ -64,6 +66,7 @@ _HOMES = {  # of what is no judge by name
     "ListMaker": "makers.lists",
     "MergedPoint": "makers.keypoint_merger",
     "OwnJudgeDefinition": "own",
+    "OwnPlanner": "seeking.own",
     "read_own_judge": "own",
     "Verdict": "verdicts",
 }
@@ -91,6 +94,7 @@ __all__ = [
     "ClaimJudge",
     "Decontextualizer",
     "EntailmentJudge",
+    "EvidencePlanner",
     "FoundPoint",
     "ItemJudge",
     "JudgeFile",
@@ -109,6 +113,7 @@ __all__ = [
     "Order",
     "OwnJudge",
     "OwnJudgeDefinition",
+    "OwnPlanner",
     "PointEntailment",
     "QuestionDecomposer",
     "QuestionEvolver",

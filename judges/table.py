@@ -74,6 +74,7 @@ BUILT_IN = {
     "listwise": _ours("listwise:ListwiseRanker"),
     "setwise": _ours("setwise:SetwiseRanker"),
     "rankllm": Kind(""),
+    "evidence_planner": _ours("seeking.evidence:EvidencePlanner"),
     "answer_writer": _ours("makers.answer_writer:AnswerWriter"),
 }
 

@@ -64,6 +64,8 @@ WRITERS = (
     "claim_extractor",
     "question_evolver",
     "answer_writer",
+    "evidence_planner",
+    "own_planner",
 )
 WINDOWED = {"question": "q", "nuggets": ["wind", "deck"]}
 
