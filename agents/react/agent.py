@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...backends.errors import JudgeError
 from ...judges.items import ItemJudge
@@ -16,17 +16,13 @@ from ..agent import Agent
 from ..corpus import Corpus
 from ..limits import Limits
 from ..tools import Question, Tools
+from .turns import Done
+
+if TYPE_CHECKING:
+    from .in_dspy import ReactInDspy
 
 READ = 1_500  # characters of a passage that one turn gives
 QUOTED = 300  # of each quote that is shown
-
-
-class Done(NamedTuple):
-    """The turns of an item, the path of each in the trace, and the planner's `finish`, if any."""
-
-    turns: list[Turn]
-    paths: list[str]
-    finish: Action | None = None
 
 
 class FreeAgent(Agent):
@@ -70,7 +66,21 @@ class FreeAgent(Agent):
 
     async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
         """See Agent."""
-        return await self.go_on(tools, item, Done([], []))
+        return await self.go_on(tools, item, self.begun())
+
+    @staticmethod
+    def begun() -> Done:
+        """No turn yet."""
+        return Done([], [])
+
+    def as_dspy(self) -> ReactInDspy:
+        """The same tools and signature as a dspy.ReAct, for notebooks and optimisers.
+
+        No trace, no fence around what tools found, no replay: see docs/agents.md.
+        """
+        from .in_dspy import ReactInDspy
+
+        return ReactInDspy(self)
 
     async def go_on(self, tools: Tools, item: Mapping[str, Any], done: Done) -> dict[str, Any]:
         """Take turns, after those that were taken, until it finishes."""

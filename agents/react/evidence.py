@@ -8,7 +8,8 @@ from typing import Any
 from ...judges.seeking.actions import Action, Turn, labels_in
 from ..limits import Limits
 from ..tools import Tools
-from .agent import Done, FreeAgent
+from .agent import FreeAgent
+from .turns import Done
 
 
 class EvidenceByReact(FreeAgent):
@@ -33,7 +34,7 @@ class EvidenceByReact(FreeAgent):
     async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
         """See Agent: `outcome`, `suggestion` (an id, or None), and `labels` by passage."""
         item = {"cited": None, "references": [], **item}
-        done = Done([], [])
+        done = self.begun()
         if (cited := item["cited"]) is not None:
             ask = {"tool": "judge", "passages": [cited]}
             await self.take(tools.part("turn", "cited"), ask, item, done)

@@ -11,7 +11,8 @@ from ...judges.seeking.own import OwnPlanner
 from ..corpus import Corpus
 from ..limits import Limits
 from ..tools import Tools
-from .agent import Done, FreeAgent
+from .agent import FreeAgent
+from .turns import Done
 
 
 class OwnAgent(FreeAgent):

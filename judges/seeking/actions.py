@@ -54,7 +54,7 @@ def actions_of(tools: Sequence[Tool], asks: Any, result: Mapping[str, Any]) -> A
     known = {"search": Search, "read": Read, "judge": asks}
     new: Any = TypedDict  # which type checkers want to read, not to run
     finish = new("Finish", {"tool": Literal["finish"], **result})
-    return typing.Union[(*(known[tool] for tool in tools), finish)]  # noqa: UP007
+    return typing.Union[(*(known[tool] for tool in tools), finish)]
 
 
 def fault_in(action: Action, turns: Sequence[Turn], known: Sequence[str] = ()) -> str:

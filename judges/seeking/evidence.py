@@ -21,6 +21,8 @@ class EvidencePlanner(Planner):
     name = "evidence_planner"
     twins = {"plan": lambda inputs: {"action": _next(inputs)}}  # noqa: RUF012  of the class
 
+    answers = {"suggestion": str}  # noqa: RUF012
+
     def __init__(self, *args: Any, **options: Any) -> None:
         inputs = {
             "sentence": "a sentence of an answer",

@@ -44,6 +44,7 @@ class OwnPlanner(Planner):
             **options,
         )
         self.definition = definition
+        self.answers = {"label": labels}
         self.scale, self.gains = definition.scale, definition.gains
         self.is_ordered = definition.ordered
         if definition.lexical is not None:

@@ -46,9 +46,12 @@ class Planner(Judge):
         task: instructions. inputs: field of an item -> what it holds.
         tools: what is offered besides `finish`. asks: how `judge` is asked.
         result: the fields of `finish`, with their types. finish: what is said of it.
+
+    `answers`: what there is to say at the end, by name, with its type.
     """
 
     predictor, output = "plan", "action"
+    answers: Mapping[str, Any]
 
     def __init__(
         self,
@@ -64,6 +67,7 @@ class Planner(Judge):
         super().__init__(*args, **options)
         self.inputs = tuple(inputs)
         self.tools = tuple(tools)
+        self.task = task.strip()
         what = "the sentence" if asks is Ask else "a statement of yours"
         said = " ".join([*(_TOOLS[tool].format(what=what) for tool in tools), f"finish {finish}."])
         action = actions_of(tools, asks, result)
@@ -81,7 +85,7 @@ class Planner(Judge):
         }
         how = f"Do this in turns, one action each. {said}"
         self.plan = dspy.Predict(
-            dspy.Signature(fields, f"{task.strip()}\n\n{how}", signature_name=self.name)
+            dspy.Signature(fields, f"{self.task}\n\n{how}", signature_name=self.name)
         )
 
     def worded(
