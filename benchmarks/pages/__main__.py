@@ -25,6 +25,7 @@ from . import (
     faults,
     juries,
     lexical,
+    planted,
     retrieval,
     topic,
 )
@@ -33,6 +34,7 @@ from .shown import with_commands, with_tables
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 TABLES = {  # page: what prints its tables
+    "agents.md": (planted.main,),
     "agreement.md": (agreement.main,),
     "bm25.md": (bm25.main,),
     "calibration.md": (calibration.main, topic.main),

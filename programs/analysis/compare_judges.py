@@ -190,9 +190,9 @@ def _order(
 def _cost(one: Path, other: Path) -> dict[str, Any] | None:
     """What both folders took, and how many times as much the other took for a judgement.
 
-    Calls are the questions asked, from the cache or not, where the manifest has them. It has the
-    spending of the last start: where replies came from the cache or from
-    an earlier start, that is not what the judge takes: unknown, as is a price that is not known.
+    Calls are the questions asked, from the cache or not, where the manifest has them. The rest is
+    the spending of the last start: where replies came from the cache or from an earlier start,
+    that is not what the judge takes: unknown, as is a price that is not known.
     """
     if not (one.is_dir() and other.is_dir()):
         return None
