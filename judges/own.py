@@ -166,8 +166,9 @@ class OwnJudgeDefinition(Row):
 
     def _check_tools(self) -> None:
         if not self.tools:
-            if given := {"steps", "pipeline"} & self.model_fields_set:
-                raise ValueError(f"{min(given)}: only a judge with tools takes turns")
+            for name in ("pipeline", "steps"):
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    raise ValueError(f"{name}: only a judge with tools takes turns")
             return
         if "search" not in self.tools or len({*self.tools}) < len(self.tools):
             raise ValueError("tools: wanted search, and read and judge beside it, each once")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .actions import Action, Ask, Turn, found_in, labels_in
+from ...backends.config import ModelConfig
+from ...backends.gateway import Backend
+from .actions import Action, Ask, Tool, Turn, found_in, labels_in
 from .planner import KNOWN, TURNS, Planner, by_rule
 
 TASK = """Look for a passage that backs up the whole sentence.
@@ -23,12 +25,15 @@ class EvidencePlanner(Planner):
 
     answers = {"suggestion": str}  # noqa: RUF012
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(
+        self, model: str | ModelConfig | None = None, *, backend: Backend | None = None
+    ) -> None:
         inputs = {
             "sentence": "a sentence of an answer",
             KNOWN: "passages that the answer names, which need no search",
         }
-        super().__init__(TASK, inputs, ("search", "judge"), Ask, {}, "ends it", *args, **options)
+        tools: tuple[Tool, ...] = ("search", "judge")
+        super().__init__(TASK, inputs, tools, Ask, {}, "ends it", model, backend=backend)
 
     @staticmethod
     def fault(action: Action, inputs: Mapping[str, Any]) -> str:

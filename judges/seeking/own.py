@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...backends.config import ModelConfig
+from ...backends.gateway import Backend
 from ...records.rows import Label
 from ..own import OwnJudgeDefinition, read_own_judge
 from .actions import Action, AskAbout, labels_in
@@ -25,7 +27,13 @@ class OwnPlanner(Planner):
     Raises: ValueError for a definition without tools, which `OwnJudge` takes.
     """
 
-    def __init__(self, definition: OwnJudgeDefinition | str | Path, *args: Any, **options: Any):
+    def __init__(
+        self,
+        definition: OwnJudgeDefinition | str | Path,
+        model: str | ModelConfig | None = None,
+        *,
+        backend: Backend | None = None,
+    ) -> None:
         if not isinstance(definition, OwnJudgeDefinition):
             definition = read_own_judge(Path(definition))
         if not definition.tools:
@@ -40,8 +48,8 @@ class OwnPlanner(Planner):
             AskAbout,
             {"label": labels, "because": list[int]},
             "gives the label that fits, and the numbers of the turns that it rests on",
-            *args,
-            **options,
+            model,
+            backend=backend,
         )
         self.definition = definition
         self.answers = {"label": labels}

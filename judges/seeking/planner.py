@@ -103,11 +103,12 @@ class Planner(Judge):
         """What is wrong with an action, of all that was shown; see `fault_in`."""
         return fault_in(action, inputs[TURNS], inputs.get(KNOWN, ()))
 
-    async def decide(self, **inputs: Any) -> dspy.Prediction:
+    async def decide(
+        self, *, turns: Sequence[Turn] = (), turns_left: int = 1, **inputs: Any
+    ) -> dspy.Prediction:
         """One call, for one turn."""
         texts = {name: inputs[name] for name in self.inputs}
-        action = await self.next_action(texts, inputs.get(TURNS, ()), inputs.get(LEFT, 1))
-        return dspy.Prediction(action=action)
+        return dspy.Prediction(action=await self.next_action(texts, turns, turns_left))
 
     async def next_action(
         self, texts: Mapping[str, Any], turns: Sequence[Turn], left: int
