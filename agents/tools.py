@@ -156,7 +156,8 @@ class Tools:
 
         One without a verdict is Unjudged and the others stand.
 
-        Raises: JudgeError(steps) before anything is asked, where all together are too many.
+        Raises: JudgeError(steps) before anything is asked, where all together could be too many;
+            a jury's question counts as many times as it may ask.
         """
 
         async def one(question: Question) -> Verdict | Unjudged:
@@ -168,11 +169,13 @@ class Tools:
                 return {"unjudged": found.reason}
             return found.as_row()
 
-        self._spent.call(len(questions))
+        self._spent.call(len(questions) * judge.most_calls)
         places = [self.trace.reserve() for _ in questions]
         async with task_group() as group:
             tasks = [
-                group.create_task(self._called(judge.name, one(q), q.about, shown, *place))
+                group.create_task(
+                    self._called(judge.name, one(q), q.about, shown, *place, most=judge.most_calls)
+                )
                 for q, place in zip(questions, places, strict=True)
             ]
         found: list[tuple[Verdict | Unjudged, str]] = []
@@ -227,6 +230,8 @@ class Tools:
         shown: Callable[[Any], Any],
         path: str,
         step: Step,
+        *,
+        most: int = 1,
     ) -> tuple[Any, JudgeError | None]:
         step |= {"kind": "call", "name": name, "in": dict(about)}
         found: Any = None
@@ -238,7 +243,8 @@ class Tools:
             except JudgeError as error:
                 failure = error
                 step["out"] = {"unjudged": error.reason}
-        self._spent.calls += max(0, len(replies) - 1)  # a jury asks several
+        unused = most - max(1, len(replies)) if failure is None else 0
+        self._spent.calls -= unused  # below 0 of a writer that asks several times
         self._note(path, step, replies)
         return found, failure
 

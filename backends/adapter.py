@@ -32,6 +32,11 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 def as_data(inputs: dict[str, Any], default: Callable[[Any], Any] | None = None) -> str:
     """The inputs as one JSON line in which no fence, tag or field marker can stand."""
+    return data_line(inputs, default).decode()
+
+
+def data_line(inputs: dict[str, Any], default: Callable[[Any], Any] | None = None) -> bytes:
+    """As `as_data`, in UTF-8."""
     try:
         line = orjson.dumps(inputs, default=default)
     except TypeError:  # half a surrogate pair, which UTF-8 cannot hold: as a JSON escape
@@ -39,7 +44,7 @@ def as_data(inputs: dict[str, Any], default: Callable[[Any], Any] | None = None)
     # Only within strings: a list of lists begins with two brackets, too. One is found much faster.
     if b"[" in line and b"[[" in line:
         line = _STRING.sub(lambda text: text[0].replace(b"[[", b"[\\u005b"), line)
-    return line.replace(b"<", b"\\u003c").decode()
+    return line.replace(b"<", b"\\u003c")
 
 
 def defaults(signature: type[dspy.Signature]) -> dict[str, Any]:

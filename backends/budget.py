@@ -96,6 +96,11 @@ class Budget:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
     _settled: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is any limit."""
+        return not (self.max_calls is self.max_tokens is self.max_cost is None)
+
     def kind(
         self,
         name: str,

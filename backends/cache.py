@@ -32,7 +32,7 @@ class BytesDisk(diskcache.Disk):  # type: ignore[misc]
         """Keep bytes in the row, however many they are."""
         if not isinstance(value, bytes) or read:
             raise TypeError(f"the reply cache holds bytes, got {type(value).__name__}")
-        return 0, diskcache.core.MODE_RAW, None, sqlite3.Binary(value)
+        return 0, diskcache.core.MODE_RAW, None, value
 
     def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
         """Return the bytes; a row of any other kind counts as not there."""
@@ -44,7 +44,7 @@ class BytesDisk(diskcache.Disk):  # type: ignore[misc]
         """Keys are bytes."""
         if not isinstance(key, bytes):
             raise TypeError(f"reply keys are bytes, got {type(key).__name__}")
-        return sqlite3.Binary(key), True
+        return key, True
 
     def get(self, key: Any, raw: bool) -> bytes:
         """The key as it stands in its row, one of another kind too: it is not found then."""
@@ -82,7 +82,7 @@ class ReplyCache:
                 eviction_policy="none",
                 cull_limit=0,
                 statistics=0,
-                sqlite_cache_size=2**10,  # pages; diskcache's 32 MB and 64 MB are for hot caches
+                sqlite_cache_size=2**8,  # pages; diskcache's 32 MB and 64 MB are for hot caches
                 sqlite_mmap_size=0,
             )
 
@@ -150,7 +150,7 @@ class ReplyCache:
         with self._lock:
             if self._waiting:
                 with self._store.transact():
-                    for key, (value, tag) in self._waiting.items():
+                    for key, (value, tag) in sorted(self._waiting.items()):  # by pages
                         self._store.set(key, value, tag=tag)
                 self._waiting.clear()
 

@@ -130,7 +130,7 @@ class Gateway:
         """See Backend.ask. A question that is already on its way is not sent a second time."""
         prompt = prompt.of(inputs)
         wire = self._wire(prompt, inputs)
-        user = orjson.dumps(prompt.user(inputs))[1:-1]
+        user = prompt.escaped(inputs)
         key = wire.key(user, replicate)
         kept = self._kept(key, prompt, inputs)
         if kept is not None:
@@ -279,7 +279,8 @@ class Gateway:
             completion: Completion | None = None
             billed: int | None = 0  # what is cancelled may be paid for
             try:
-                await self.budget.room(job.need)
+                if self.budget.is_limited:
+                    await self.budget.room(job.need)
                 if job.requests and time.monotonic() > job.deadline:
                     raise EndpointError("not sent again", retryable=True)
                 self.budget.reserve(job.need)

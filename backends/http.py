@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -19,7 +20,7 @@ from .logprobs import read_tokens
 from .replies.objects import THINK
 from .replies.refused import SETTINGS, error_of, refused_part
 from .secrecy import Secrets, secrets_of
-from .sessions import CONNECT_S, FAULTS, Session
+from .sessions import CONNECT_S, FAULTS, Deadline, Session
 
 BUSY = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
 _UNSENT = (
@@ -27,6 +28,7 @@ _UNSENT = (
     aiohttp.ClientHttpProxyError,
     aiohttp.ConnectionTimeoutError,
 )
+PATH = "/chat/completions"
 _FILTERED = ("content_filter", "content_policy_violation")
 MOST_TOKENS = 10**8  # of one reply, ten times the longest context sold; more is no count
 TOO_LONG = "prompt and reply are longer than the model's context; a smaller window may fit"
@@ -44,19 +46,25 @@ class HttpTransport:
         self._secrets = secrets_of(config)
         headers = {"Content-Type": "application/json", **headers_of(config)}
         timeout_s = min(config.timeout_s, config.deadline_s)
-        timeout = aiohttp.ClientTimeout(total=timeout_s, connect=min(CONNECT_S, timeout_s))
+        self._deadline = Deadline(timeout_s)
+        timeout = aiohttp.ClientTimeout(total=None, connect=min(CONNECT_S, timeout_s))
         self._session = Session(str(config.base_url), headers, timeout)
 
     async def send(self, body: bytes) -> Completion:
         """One request. Raises: EndpointError, EndpointUnusable."""
+        task, is_late = self._deadline.begin(), False
         try:
-            async with self._session.request("POST", "/chat/completions", data=body) as response:
-                raw, is_whole = await start_of(response, self._config.max_reply_bytes)
+            try:
+                async with self._session.request("POST", PATH, data=body) as response:
+                    raw, is_whole = await start_of(response, self._config.max_reply_bytes)
+            finally:
+                is_late = self._deadline.end(task)
+        except asyncio.CancelledError:
+            if is_late:
+                raise self._too_late(0) from None
+            raise
         except TimeoutError as error:
-            detail = f"no reply within {self._config.timeout_s:g} s"
-            hint = "Check models.*.api_base, and set a longer models.*.timeout_s"
-            billed = _billed(error)
-            raise EndpointError(detail, retryable=True, billed=billed, hint=hint) from None
+            raise self._too_late(_billed(error)) from None
         except FAULTS as error:
             raise lost(error, self._secrets) from None
         if response.status != 200:
@@ -65,6 +73,11 @@ class HttpTransport:
         if not is_whole:
             raise cut_off(self._config, len(raw))
         return read_completion(raw, self._secrets)
+
+    def _too_late(self, billed: int | None) -> EndpointError:
+        detail = f"no reply within {self._config.timeout_s:g} s"
+        hint = "Check models.*.api_base, and set a longer models.*.timeout_s"
+        return EndpointError(detail, retryable=True, billed=billed, hint=hint)
 
     async def aclose(self) -> None:
         """Close the connections."""

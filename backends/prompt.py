@@ -9,13 +9,14 @@ from typing import Any
 import dspy
 import orjson
 
-from .adapter import CLOSE, OPEN, JudgeAdapter, as_data, defaults, without
+from .adapter import CLOSE, OPEN, JudgeAdapter, as_data, data_line, defaults, without
 from .reply import ReplyFormat
 
 Twin = Callable[[Mapping[str, Any]], dict[str, Any]]
 # By output field: a score in [0, 1], or one by key for a map.
 Scorer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
+_OPENING, _CLOSING = (orjson.dumps(text)[1:-1] for text in (OPEN, CLOSE))
 _PROBE = "\ue000probe\ue000"  # stands for the data while a template is cut out of DSPy's messages
 
 
@@ -66,18 +67,30 @@ class Prompt(ReplyFormat):
         if not self.optional:
             return self
         kinds = self.optional.items()
-        lacking = tuple(name for name, empty in kinds if inputs.get(name, empty) == empty)
+        lacking = tuple([name for name, empty in kinds if inputs.get(name, empty) == empty])
         if not lacking:
             return self
-        if lacking not in self._lacking:
+        if (known := self._lacking.get(lacking)) is None:
             signature = without(self._signature, lacking)
-            self._lacking[lacking] = Prompt(signature, self._demos, self.twin, self.scorer)
-        return self._lacking[lacking]
+            known = Prompt(signature, self._demos, self.twin, self.scorer)
+            self._lacking[lacking] = known
+        return known
 
     def user(self, inputs: Mapping[str, Any]) -> str:
         """The last message: the inputs as fenced JSON, in the signature's order."""
         names = self.of(inputs).input_names
         return f"{OPEN}{as_data({name: inputs[name] for name in names})}{CLOSE}"
+
+    def escaped(self, inputs: Mapping[str, Any]) -> bytes:
+        """The last message as it stands in the JSON string of a request, without its quotes.
+
+        Of the prompt for these inputs, see `of`.
+        """
+        if type(self).user is not Prompt.user:  # a message of another form
+            return orjson.dumps(self.user(inputs))[1:-1]
+        line = data_line({name: inputs[name] for name in self.input_names})
+        # It is JSON, so there is nothing else in it to escape.
+        return _OPENING + line.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + _CLOSING
 
     def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, str]]:
         """All chat messages of one call."""

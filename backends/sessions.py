@@ -18,6 +18,53 @@ CONNECT_S = 30.0
 FAULTS = (aiohttp.ClientError, TimeoutError, OSError)  # what a request may meet on its way
 
 
+class Deadline:
+    """Ends requests that take too long, by one timer for all that are under way.
+
+    A timer of its own for each is a tenth of what a request costs, and hardly one is ever needed.
+
+    Args:
+        seconds: for each, from `begin` to `end`.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._due: dict[asyncio.Task[Any], float] = {}  # of loop.time(), the next first
+        self._late: set[asyncio.Task[Any]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> asyncio.Task[Any]:
+        """The task that runs begins a request; each has one at a time."""
+        task = asyncio.current_task()
+        assert task is not None
+        loop = task.get_loop()
+        self._due[task] = loop.time() + self._seconds
+        if self._timer is None:
+            self._timer = loop.call_later(self._seconds, self._end_late, loop)
+        return task
+
+    def end(self, task: asyncio.Task[Any]) -> bool:
+        """The request has ended; whether that was because its time was up, and nothing else."""
+        self._due.pop(task, None)
+        if not self._due and self._timer is not None:
+            self._timer.cancel()  # the next one may run on another loop
+            self._timer = None
+        if task not in self._late:
+            return False
+        self._late.remove(task)
+        return task.uncancel() == 0
+
+    def _end_late(self, loop: asyncio.AbstractEventLoop) -> None:
+        now, self._timer = loop.time(), None
+        for task, due in [*self._due.items()]:
+            if due > now:
+                self._timer = loop.call_at(due, self._end_late, loop)
+                return
+            del self._due[task]
+            self._late.add(task)
+            task.cancel()
+
+
 class Session:
     """Requests to one base URL, over as many kept connections as requests are under way.
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..backends.errors import JudgeError
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
-from ..judges import ItemJudge, JudgeFile, Verdict
+from ..judges import Cascade, ItemJudge, JudgeFile, Verdict
 from ..judges.calls import calls, judge_items
 from ..judges.fitted.correction import Correction
 from ..judges.lexical.overlap import word_weights
@@ -117,6 +117,8 @@ def splits_of(judge: ItemJudge, examples: Examples, settings: Settings) -> list[
         raise ValueError("wanted topic_labels and seed of 0 or more")
     if method in PROMPT_METHODS and judge.own_words == "prompt":
         raise InputError(f"the prompt of {judge.name} is a file's (prompt), which stays as it is")
+    if isinstance(judge, Cascade):
+        raise InputError("a cascade is fitted by judge cascade fit, and each stage by itself")
     if method in PROMPT_METHODS and not judge.predictor:
         raise ValueError("a jury has no prompt of its own; fit its members, each by itself")
     is_known = examples.judge_labels is not None and set(examples.scale) <= set(judge.scale)

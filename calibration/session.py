@@ -11,7 +11,7 @@ from typing import Any
 
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
-from ..judges import ItemJudge, JudgeFile
+from ..judges import ItemJudge, JudgeFile, Verified
 from ..judges.fitted.files import FORMAT
 from ..judges.makers.lists import ListMaker
 from ..judges.table import item_judges, list_makers
@@ -115,10 +115,10 @@ def calibrate_file(
         where a prompt method could try no new prompt, and nothing is written then.
     """
     problems = problems if problems is not None else Problems()
-    _check_out(out)
+    check_out(out)
     log = log_of(out) if settings.method in PROMPT_METHODS else None
     part = part_of(log) if log is not None else None
-    with _opened(config) as panel:
+    with opened(config) as panel:
         writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
         if judge in list_makers():
             _check_lists(fields, where, scale)
@@ -156,12 +156,12 @@ def plan_file(
 ) -> list[Estimate]:
     """What `calibrate_file` would ask, for `--dry-run`; asks nothing and writes nothing."""
     problems = problems if problems is not None else Problems()
-    _check_out(out)
+    check_out(out)
     often = 1.0  # how often what was asked for a search is asked
 
     def ask(alone: Config, panel: Panel) -> None:
         nonlocal often
-        with _opened(alone, panel):
+        with opened(alone, panel):
             if judge in list_makers():
                 _check_lists(fields, where, scale)
                 lists = _lists(panel, labels, judge, alone, settings, limit, problems)
@@ -177,7 +177,7 @@ def plan_file(
 
 
 @contextmanager
-def _opened(config: Config, panel: Panel | None = None) -> Iterator[Panel]:
+def opened(config: Config, panel: Panel | None = None) -> Iterator[Panel]:
     """The judges of a config, or those that are open already; closed in the end."""
     cache = None
     if panel is None:
@@ -247,6 +247,9 @@ def _items(
     """The judge with its backend, and the labelled items, all checked."""
     _check_judge(judge)
     fitted = panel.item_judge(judge)
+    if isinstance(fitted, Verified):
+        what = "a fit is of the first labels: leave verify out, fit, and verify what is fitted"
+        raise InputError(f"judges.{fitted.name}.verify: {what}")
     if fitted.model_name == "lexical" and not fitted.twins:
         raise InputError(f"{judge}: without a `lexical:` section it needs a model (--model)")
     check_prices(config, [ItemsConfig(judge=judge).name])
@@ -280,7 +283,7 @@ def log_of(out: Path | None) -> Path | None:
     return out.with_name(f"{out.name.removesuffix('.json')}.log.jsonl") if out else None
 
 
-def _check_out(out: Path | None) -> None:
+def check_out(out: Path | None) -> None:
     """Refuse, before anything is asked, what cannot be written, and to replace other files."""
     if out is None:
         return

@@ -188,7 +188,24 @@ def labels_text(found: Mapping[str, Any]) -> str:
         one, two, f1 = (figure(found[name][label]) for name in ("precision", "recall", "f1"))
         kappa = estimate(intervals["one_vs_rest"][label])
         lines.append(f"{label.ljust(width + 6)}{one:>9}{two:>8}{f1:>7}  {kappa}")
+    if "verified" in found:
+        lines += ["", *_verified(found["verified"])]
     return "\n".join([*lines, *_aliases(found)]) + "\n"
+
+
+def _verified(found: Mapping[str, Any]) -> list[str]:
+    n, changed, row = found["n_verified"], found["n_changed"], found["difference"]
+    verdict = {True: "verification helped", False: "verification did harm", None: "verification "}
+    is_told = verdict[found["helped"]]
+    if found["helped"] is None:
+        is_told += "did not help" if row["low"] is not None else "has no interval on these topics"
+    bounds = "" if row["low"] is None else f" [{row['low']:+.3f} {row['high']:+.3f}]"
+    return [
+        f"{n:,} labels were verified, {changed:,} of them changed ({changed / n:.1%}).",
+        f"By the labels of people: wrong to right {found['wrong_to_right']:,}, right to wrong "
+        f"{found['right_to_wrong']:,}, wrong to wrong {found['wrong_to_wrong']:,};",
+        f"share of right labels {row['value']:+.3f}{bounds}: {is_told}.",
+    ]
 
 
 def annotators_text(found: Mapping[str, Any]) -> str:

@@ -27,6 +27,7 @@ COMMANDS = {
     "agree": ("agree", "Compare labels or scores with people's, or annotators."),
     "calibrate": ("calibrate", "Fit a judge to human labels, and see whether it helped."),
     "jury": ("analysis.jury", "Show what several judges are worth together, and each."),
+    "cascade": ("analysis.cascade", "Keep a cheap judge's sure labels, ask a dearer one the rest."),
     "compare": ("compare", "Test runs against each other, or two judges."),
     "drift": ("analysis.drift", "Tell whether the judge moved, or the systems."),
     "next": ("next", "Choose cells for people to label next."),

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .analysis.fitted_agents import fit_agent
 from .flags import Given, settings
 from .options import (
     AsJson,
@@ -56,22 +57,35 @@ def calibrate(
         ),
     ],
     judge: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="assigner, support, relevance, answerability, entailment, importance, or your "
             "YAML file; lists: nuggetizer, subquestions, keypoint_extractor, claim_extractor."
         ),
-    ],
+    ] = None,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="threshold, topic, platt, ordinal, isotonic; "
             "few-shot, bootstrap, mipro, simba, gepa (prompts)."
         ),
-    ],
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            help="Fit the judges of this program's agent, or of them --judge, by its outcomes.",
+        ),
+    ] = None,
+    call_price: Annotated[
+        float,
+        typer.Option(min=0, help="With --agent: what a call takes from a right outcome, 1."),
+    ] = 0.005,
     out: Annotated[
         Path | None,
-        typer.Option(help="Judge file to write, for judges.NAME.state.", rich_help_panel="Output"),
+        typer.Option(
+            help="Judge file to write, for judges.NAME.state; with --agent a folder for them.",
+            rich_help_panel="Output",
+        ),
     ] = None,
     field: Fields = None,
     where: Where = None,
@@ -127,6 +141,7 @@ def calibrate(
 
     Example: judge calibrate labels.jsonl --judge support --model lexical --method threshold
     --passages passages.jsonl --out fitted/support.json
+    / judge calibrate outcomes.jsonl --agent evidence --passages passages.jsonl --out fitted
 
     Exit: 0 fitted, 2 usage or input, 3 some items were not judged or the budget allowed no new
     prompt, 130 interrupted.
@@ -135,12 +150,17 @@ def calibrate(
     from ..calibration.session import calibrate_file, options_of, plan_file, scale_of
     from ..calibration.settings import Settings
     from ..records.judgements import Reason
-    from ..records.reading.problems import Problems
+    from ..records.reading.problems import InputError, Problems
 
     config = given.config()
     problems = Problems()
+    if judge is None and agent is None:
+        raise InputError("Missing option '--judge', or --agent to fit those of an agent")
+    if method is None and agent is None:
+        raise InputError("Missing option '--method', such as threshold")
     how = Settings(
-        method=method,
+        method=method or "gepa",
+        call_price=call_price,
         objective=objective,
         folds=folds,
         topic_labels=topic_labels,
@@ -159,6 +179,24 @@ def calibrate(
         "limit": sample or limit,
         "problems": problems,
     }
+    if agent is not None:
+        if field or where or scale:
+            raise InputError("--field, --where and --scale are about labels of a judge")
+        fit_agent(
+            labels,
+            agent,
+            config,
+            how,
+            judges=judge.split(",") if judge else (),
+            out=out,
+            prompt_model=prompt_model,
+            limit=sample or limit,
+            dry_run=dry_run,
+            diff=diff,
+            as_json=as_json,
+        )
+        return
+    assert judge is not None
     if dry_run:
         planned(plan_file(labels, judge, config, how, out=out, **source), "", as_json=as_json)
         return

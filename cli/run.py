@@ -13,7 +13,7 @@ from ..programs.config.names import program_names
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
 from .stopping import GATE_FAILED, report_end, unless_stopped
-from .tables import aligned, cell, shown
+from .tables import aligned, cell, print_agents, shown, worked_lines
 
 QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
@@ -71,7 +71,7 @@ def run(
     143 terminated, 70 an error of this program.
     """
     from ..programs.engine.estimates import with_speed
-    from ..programs.run import judge_collection, plan
+    from ..programs.run import forecast, forecast_if_limited, judge_collection
     from .tables import leaderboard, write_rows
 
     gates = [_gate(text) for text in fail_under or ()]
@@ -79,13 +79,20 @@ def run(
     if dry_run:
         if tokens_per_s is not None:
             config = with_speed(config, _speed(tokens_per_s))
-        planned(plan(config), as_json=as_json, gpus=gpus)
+        planned_run = forecast(config)
+        planned(planned_run.judges, as_json=as_json, gpus=gpus)
+        print_agents(planned_run, config, as_json=as_json)
         _note_uncounted(config)
         return
     if "default" not in config.models and not config.judges:
         sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
+    expected = forecast_if_limited(config)
+    for line in expected.short_of(config) if expected is not None else ():
+        sys.stderr.write(f"{line}.\n")
     result = unless_stopped(
-        lambda: judge_collection(config, quiet=quiet), "What was judged is kept", config.run.out
+        lambda: judge_collection(config, quiet=quiet, expected=expected),
+        "What was judged is kept",
+        config.run.out,
     )
     if as_json:
         write_rows(result.scores)
@@ -149,7 +156,7 @@ def _report(result: Any) -> None:
     judged = f"{result.n_judged:,} judged, {result.n_unjudged:,} unjudged"
     if reasons := manifest["unjudged_by_reason"]:
         judged += " (" + ", ".join(f"{name} {n:,}" for name, n in reasons.items()) + ")"
-    last = []
+    last = worked_lines(manifest)
     if result.n_unjudged:
         if not result.n_judged and (first := _first_reason(result.folder)):
             last.append(f"First of them: {first}")

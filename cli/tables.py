@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..programs.config.sections import Config
+    from ..programs.engine.forecasting.forecast import Forecast
     from ..records.rows import ScoreRow
 
 
@@ -102,6 +104,37 @@ def plan_table(estimates: Sequence[Any], gpus: int | None = None) -> str:
             for row, cell in zip(rows, [f"hours, {n} GPU{'s' * (n > 1)}", *hours], strict=True):
                 row.append(cell)
     return aligned(rows)
+
+
+def print_agents(forecast: Forecast, config: Config, *, as_json: bool) -> None:
+    """The least, the expected and the most that agents of a dry run may take; nothing without."""
+    rows = forecast.rows()
+    if as_json:
+        write_objects(rows)
+    elif rows:
+        table = [["agent", "items", *(f"{what}, {n}" for what in _TAKEN for n in _BOUNDS)]]
+        for row in rows:
+            numbers = (f"{row[n][what]:,}" for what in _TAKEN for n in _BOUNDS)
+            table.append([cell(row["agent"]), f"{row['items']:,}", *numbers])
+        sys.stdout.write("\n" + aligned(table))
+    for line in forecast.short_of(config):
+        sys.stderr.write(f"{line}.\n")
+
+
+_TAKEN, _BOUNDS = ("calls", "tokens"), ("least", "expected", "most")
+
+
+def worked_lines(manifest: Mapping[str, Any]) -> list[str]:
+    """What agents took in a run, beside what was expected and the most that their limits allow."""
+    expected = {row["agent"]: row["expected"] for row in manifest.get("forecast", ())}
+    lines = []
+    for stage, of in manifest.get("agents", {}).items():
+        parts = []
+        for what in _TAKEN if of["tokens"] else ("calls",):  # the lexical judge's are not counted
+            foreseen = f"expected {expected[stage][what]:,}, " if stage in expected else ""
+            parts.append(f"{of[what]:,} {what} ({foreseen}at most {of['most'][what]:,})")
+        lines.append(f"{cell(stage)}: {', '.join(parts)} for {of['items']:,} items")
+    return lines
 
 
 _COUNTED = (

@@ -14,6 +14,8 @@ from .table import BUILT_IN
 if TYPE_CHECKING:
     from .answerability import AnswerabilityGrader
     from .assigner import NuggetAssigner
+    from .cascade.cascade import Cascade
+    from .cascade.files import CascadeFile, read_cascade_file
     from .claim import ClaimJudge
     from .entailment import EntailmentJudge
     from .fitted.files import JudgeFile, read_judge_file
@@ -49,10 +51,14 @@ if TYPE_CHECKING:
     from .setwise import SetwiseRanker
     from .support import SupportJudge
     from .verdicts import Verdict
+    from .verifying.verified import Verified
 
 _HOMES = {  # of what is no judge by name
     "JudgeFile": "fitted.files",
     "read_judge_file": "fitted.files",
+    "Cascade": "cascade.cascade",
+    "CascadeFile": "cascade.files",
+    "read_cascade_file": "cascade.files",
     "ItemJudge": "items",
     "Jury": "jury.jury",
     "CitationSupport": "labels",
@@ -69,6 +75,7 @@ _HOMES = {  # of what is no judge by name
     "OwnPlanner": "seeking.own",
     "read_own_judge": "own",
     "Verdict": "verdicts",
+    "Verified": "verifying.verified",
 }
 
 
@@ -89,6 +96,8 @@ __all__ = [
     "BUILT_IN",
     "AnswerWriter",
     "AnswerabilityGrader",
+    "Cascade",
+    "CascadeFile",
     "CitationSupport",
     "ClaimExtractor",
     "ClaimJudge",
@@ -125,7 +134,9 @@ __all__ = [
     "SubQuestionGenerator",
     "SupportJudge",
     "Verdict",
+    "Verified",
     "YesNo",
+    "read_cascade_file",
     "read_judge_file",
     "read_own_judge",
 ]

@@ -22,6 +22,7 @@ from .in_dspy.recording import REASONS, ask_recorded
 from .in_dspy.signature import SignatureOfJudge
 from .instruments.own_words import OwnWords
 
+_plainly = object.__getattribute__  # see Judge: so is DSPy's own of a predictor
 _ONE_CALL = (dspy.Predict, dspy.ChainOfThought)  # the modules that a compiled prompt stands for
 
 
@@ -93,7 +94,11 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         """
         predict = self.question(name)
         known = self._prompts.get(name)
-        if known is not None and known[1] is predict.signature and known[2] == predict.demos:
+        if (
+            known is not None
+            and known[1] is _plainly(predict, "signature")
+            and known[2] == _plainly(predict, "demos")
+        ):
             return known[0]
         check_demos(name, predict.signature, predict.demos)
         twin, scorer = self.twins.get(name), self.scorers.get(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import dspy
@@ -18,7 +19,7 @@ from .fitted.correction import Correction
 from .fitted.files import JudgeFile
 from .in_dspy.fit import Fit
 from .in_dspy.metric import Field, JudgeMetric
-from .verdicts import Verdict
+from .verdicts import Verdict, label_alone
 
 
 class ItemJudge(ExplainingJudge):
@@ -59,13 +60,15 @@ class ItemJudge(ExplainingJudge):
         if not 0 < len(items) <= self.window:
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
         reply = await self.ask(self.predictor, **self.asked(items))
+        is_alone = not (reply.scores or reply.probabilities or self.correction or self.says_why)
         if self.listed is None:
+            if is_alone:  # as in most large runs
+                return [label_alone(str(reply.values[self.output]))], reply.provenance
             return [self._verdict(reply, None, items[0], topic_id)], reply.provenance
-        keys = [str(number) for number in range(1, len(items) + 1)]
-        if not (reply.scores or reply.probabilities or self.correction or self.says_why):
-            labels = reply.values[self.output]  # alone, as in most large runs
-            return [Verdict(str(labels[key])) for key in keys], reply.provenance
-        both = zip(keys, items, strict=True)
+        if is_alone:
+            labels = reply.values[self.output]
+            return [label_alone(str(labels[key])) for key in keys_of(items)], reply.provenance
+        both = zip(keys_of(items), items, strict=True)
         found = [self._verdict(reply, key, item, topic_id) for key, item in both]
         return found, reply.provenance
 
@@ -87,12 +90,18 @@ class ItemJudge(ExplainingJudge):
             found += (judged(each, f"item {start + i}: ") for i, each in enumerate(given, 1))
         return found
 
+    @property
+    def most_calls(self) -> int:
+        """How many calls one item may take, at most; a jury asks its members."""
+        return 1
+
     def asked(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         """The inputs of the call for these items: what they share, the listed ones numbered."""
         asked: dict[str, Any] = dict(items[0])
         if self.listed is not None:
             del asked[self.listed]
-            numbered = {str(i): item[self.listed] for i, item in enumerate(items, 1)}
+            texts = [item[self.listed] for item in items]
+            numbered = dict(zip(keys_of(items), texts, strict=True))
             asked[f"{self.listed}s"] = numbered
         return asked
 
@@ -238,6 +247,16 @@ class ItemJudge(ExplainingJudge):
         if not self.says_why:
             return verdict
         return self.explained(verdict, reply, key, item)
+
+
+@lru_cache(maxsize=1000)
+def _keys(n: int) -> tuple[str, ...]:
+    return tuple(map(str, range(1, n + 1)))
+
+
+def keys_of(items: Sequence[Any]) -> tuple[str, ...]:
+    """What the items of a call are called in it: "1", "2" and so on."""
+    return _keys(len(items))
 
 
 def judged(found: Verdict | Unjudged, where: str = "") -> Verdict:

@@ -38,7 +38,7 @@ _FIELDS = {
     *(name for names in KEY_FIELDS.values() for name in names),
     *("label", "annotator", "rationale", "raw", "score", "probabilities", "probability"),
     *("chosen_by", "other_label", "model", "backend", "self"),
-    *("evidence", "is_quoted", "method", "votes"),
+    *("evidence", "is_quoted", "method", "votes", "confidence", "superseded"),
 }
 
 

@@ -33,8 +33,8 @@ class Kind(NamedTuple):
 
     @property
     def can_be_fitted(self) -> bool:
-        """Whether it can be fitted, and loaded as a judge file has it (`judges.NAME.state`)."""
-        return self.labels_items or self.makes_lists
+        """Whether it can be loaded as a judge file has it (`judges.NAME.state`)."""
+        return bool(self.home)
 
     def load(self) -> Any:
         """The class. Raises: ImportError, AttributeError if it is not there."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..records.evidence import Evidence, all_quoted
 
-_LABEL_ALONE = (None,) * 6
+_LABEL_ALONE = (None,) * 8
 
 
 class Verdict(NamedTuple):
@@ -20,6 +21,8 @@ class Verdict(NamedTuple):
     asked to. `rationale`: its reason in a sentence; None: it was not asked for one.
     `method`: how the score came about, of a judge that has several ways.
     `votes`: of a jury, the label of each member, None where a member gave none. None: no jury.
+    `confidence`: of a cascade, how sure the label of its first stage was. `superseded`: that label,
+    where a later stage gave another judgement.
     """
 
     label: str
@@ -29,6 +32,8 @@ class Verdict(NamedTuple):
     rationale: str | None = None
     method: str | None = None
     votes: dict[str, str | None] | None = None
+    confidence: float | None = None
+    superseded: str | None = None
 
     @property
     def is_quoted(self) -> bool | None:
@@ -49,3 +54,9 @@ class Verdict(NamedTuple):
         values: dict[str, Any] = self._asdict()
         values["evidence"] = [each.as_row() for each in self.evidence or ()] or None
         return row | {name: values[name] for name in self._fields[1:] if values[name] is not None}
+
+
+@lru_cache(maxsize=1000)
+def label_alone(label: str) -> Verdict:
+    """The verdict of a model that gives no more than a label."""
+    return Verdict(label)

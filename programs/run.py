@@ -14,6 +14,7 @@ from .config.names import program_names
 from .config.reading import load_config
 from .config.sections import Config
 from .engine.estimates import Estimate
+from .engine.forecasting.forecast import Forecast
 from .engine.manifest import (
     check_folder,
     data_of,
@@ -23,7 +24,7 @@ from .engine.manifest import (
     manifest_of,
 )
 from .engine.panel import Panel, budget_of, check_judges
-from .engine.rehearsal import rehearse
+from .engine.rehearsal import forecast_of
 from .engine.results import Results
 from .engine.session import Session, run_session
 from .inputs.collection import Collection
@@ -83,11 +84,18 @@ def dotted(settings: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def judge_collection(config: Config, *, quiet: bool = True, panel: Panel | None = None) -> Result:
+def judge_collection(
+    config: Config,
+    *,
+    quiet: bool = True,
+    panel: Panel | None = None,
+    expected: Forecast | None = None,
+) -> Result:
     """Run a checked config. See `run`.
 
     Args:
         panel: judges that are open already; None: those of the config.
+        expected: what its agents were expected to take, for the manifest.
     """
     programs = programs_of(config)
     judges = [name for program in programs for name in program.judges_of(config)]
@@ -107,20 +115,35 @@ def judge_collection(config: Config, *, quiet: bool = True, panel: Panel | None 
     retry = is_finished(config.run.out, fingerprint_of(config, inputs))
 
     async def judge(session: Session) -> None:
-        await _judge(session, programs, inputs, collection)
+        await _judge(session, programs, inputs, collection, expected)
 
     run_session(config, judges, judge, retry=retry, quiet=quiet, budget=budget, panel=panel)
     return Result(config.run.out)
 
 
 def plan(config: Config) -> list[Estimate]:
+    """What a run would ask, by judge; see `forecast`."""
+    return list(forecast(config).judges)
+
+
+def forecast(config: Config) -> Forecast:
     """What a run would ask, for `--dry-run`: found by running it without a model.
 
     Asks nothing and writes nothing that stays. See `rehearse`.
     """
     check_folder(config, program_files())
     here = rerankers_of(pipelines_of(config)) if is_closed_loop(config) else ()
-    return rehearse(config, lambda alone, panel: judge_collection(alone, panel=panel), here)
+    return forecast_of(config, lambda alone, panel: judge_collection(alone, panel=panel), here)
+
+
+def forecast_if_limited(config: Config) -> Forecast | None:
+    """As `forecast`, where agents are to work under a limit on what is spent; else None."""
+    run = config.run
+    if run.offline or (run.max_calls, run.max_tokens, run.max_cost) == (None, None, None):
+        return None
+    if not any(program.has_agents(config) for program in programs_of(config)):
+        return None
+    return forecast(config)
 
 
 def programs_of(config: Config) -> list[Program]:
@@ -144,6 +167,7 @@ async def _judge(
     programs: Sequence[Program],
     inputs: Mapping[str, str],
     collection: Collection,
+    expected: Forecast | None,
 ) -> None:
     """All programs; the results folder is complete when this returns."""
     began, config = time.monotonic(), session.config
@@ -161,6 +185,8 @@ async def _judge(
         folder.problems.raise_errors()
         write_scores(results.part("scores.jsonl"), results.part("scores.eval.txt"), board.rows())
         data, problems = data_of(collection), collection.problems
+        if expected is not None:
+            results.notes["forecast"] = expected.rows()
         manifest = manifest_of(session, results, inputs, data, problems, empty_notes(), began=began)
         results.publish(manifest)
 

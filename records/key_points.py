@@ -149,6 +149,7 @@ def entailment_row(entailment: Entailment) -> dict[str, Any]:
         "evidence": [each.as_row() for each in entailment.evidence],
         "is_quoted": entailment.is_quoted,
         **entailment.sure(),
+        **entailment.staged(),
         **({} if entailment.rationale is None else {"rationale": entailment.rationale}),
     }
 

@@ -44,22 +44,32 @@ class Leaning(Explained):
 
     `score` in [0, 1]: how far it leans to the best label; `probabilities`: of each label; `votes`:
     of a jury, the label of each member, None where it gave none; `method`: who gave the label of a
-    jury, where that is its adjudicator.
+    jury or cascade, where that is its adjudicator or a later stage; `confidence`: of a cascade,
+    how sure its first stage was; `superseded`: what that said, where a later stage decided.
     """
 
     score: float | None = None
     probabilities: dict[str, float] | None = None
     votes: dict[str, str | None] | None = None
     method: str | None = None
+    confidence: float | None = None
+    superseded: str | None = None
 
     def sure(self) -> dict[str, Any]:
         """How sure the judge was, ready for JSON; empty where it did not say so."""
-        said = {name: getattr(self, name) for name in ("score", "probabilities", "votes", "method")}
-        return {name: value for name, value in said.items() if value is not None}
+        return self._said("score", "probabilities", "votes", "method")
+
+    def staged(self) -> dict[str, Any]:
+        """What a cascade says of its first stage, ready for JSON; empty where it is none."""
+        return self._said("confidence", "superseded")
 
     def known(self) -> dict[str, Any]:
         """What the judge said, ready for JSON; empty where it gave only a label."""
-        return self.sure() | self.why()
+        return self.sure() | self.staged() | self.why()
+
+    def _said(self, *names: str) -> dict[str, Any]:
+        said = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in said.items() if value is not None}
 
 
 class Topic(Row):

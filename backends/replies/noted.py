@@ -50,12 +50,22 @@ def note(key: bytes, prompt_tokens: int, completion_tokens: int, where: Provenan
         noted.append(NotedReply(key.hex()[:_KEY_DIGITS], prompt_tokens, completion_tokens, where))
 
 
-def note_of(prompt: Prompt, inputs: Mapping[str, Any], replicate: int, where: Provenance) -> None:
-    """The same of an answer that no reply cache holds: its key follows from the question."""
+def note_of(
+    prompt: Prompt,
+    inputs: Mapping[str, Any],
+    replicate: int,
+    where: Provenance,
+    tokens: tuple[int, int] = (0, 0),
+) -> None:
+    """The same of an answer that no reply cache holds: its key follows from the question.
+
+    Args:
+        tokens: of prompt and reply, where they were measured.
+    """
     if _NOTED.get() is not None:
         asked = orjson.dumps(
             [prompt.prompt_hash(), inputs, replicate],
             default=str,
             option=orjson.OPT_SORT_KEYS,
         )
-        note(hashlib.sha256(asked).digest(), 0, 0, where)
+        note(hashlib.sha256(asked).digest(), *tokens, where)

@@ -106,6 +106,7 @@ def read_ballots(
     where: Mapping[str, Sequence[str]] | None = None,
     kind: str | None = None,
     votes: str = "votes",
+    may_be_one: bool = False,
 ) -> Ballots:
     """The votes of one results folder or file of a jury, or of several, one of each judge.
 
@@ -113,6 +114,7 @@ def read_ballots(
         labels: those of people; where: which rows of them count.
         kind: of folders, see `judged_kinds`.
         votes: of one file, the field of its rows that holds member -> label.
+        may_be_one: take results of a single judge, too.
 
     Raises: InputError for files without votes, or without an item in common.
     """
@@ -132,7 +134,7 @@ def read_ballots(
     whole = read[0].scale if people is None else joint_scale(people.scale, read[0].scale)
     for one in read[1:]:
         whole = joint_scale(whole, one.scale)
-    by_member = _votes_of(paths, read, votes)
+    by_member = _votes_of(paths, read, votes, may_be_one=may_be_one)
     cells = tuple(sorted(set().union(*by_member.values())))
     code = {label: i for i, label in enumerate(whole)}
     given = [[of.get(cell) for of in by_member.values()] for cell in cells]
@@ -153,7 +155,7 @@ def read_ballots(
 
 
 def _votes_of(
-    paths: Sequence[Path], files: Sequence[LabelFile], votes: str
+    paths: Sequence[Path], files: Sequence[LabelFile], votes: str, *, may_be_one: bool
 ) -> dict[str, dict[Cell, str | None]]:
     """By member the label of each cell; None where it was asked and gave none."""
     found: dict[str, dict[Cell, str | None]] = {}
@@ -161,10 +163,12 @@ def _votes_of(
         for cell, given in files[0].votes.items():
             for member, label in given.items():
                 found.setdefault(member, {})[cell] = label
-        if len(found) < 2:
+        if len(found) > 1:
+            return found
+        if not may_be_one:
             what = f"no row has {votes!r}, the labels of 2 or more members, as those of a jury do"
             raise InputError(f"{paths[0]}: {what}; or name the results of each judge")
-        return found
+        found.clear()
     for path, file in zip(paths, files, strict=True):
         name = path.name if path.is_dir() else path.stem
         name = name if name not in found else str(path)

@@ -118,13 +118,13 @@ def list_figures(
         ]
         if pairs:
             values = np.array([pair[:2] for pair in pairs], np.float64)
-            figure = _figure(values, [topic for *_, topic in pairs], draws)
+            figure = mean_figure(values, [topic for *_, topic in pairs], draws)
             found[name] = {**asdict(figure), "verdict": figure.verdict, "n": len(pairs)}
     return found
 
 
-def _figure(values: Floats, topics: Sequence[str], draws: Draws) -> Figure:
-    """Of (n, 2) values, before and after."""
+def mean_figure(values: Floats, topics: Sequence[str], draws: Draws) -> Figure:
+    """The means of (n, 2) values, before and after, and their difference."""
     sample = resampling(topics, **draws)
     ones = np.ones(len(values))
     drawn = sample.sums(values) / sample.sums(ones)[:, None]  # each topic has a list at least

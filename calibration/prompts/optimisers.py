@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ...judges.base import Judge
     from ...judges.fitted.files import FittedPrompt
     from ...judges.items import ItemJudge
-    from ...judges.makers.lists import ListMaker
     from .asking import Way
     from .marking import Marks
     from .student import Example, Task
@@ -67,6 +66,7 @@ class Optimised:
         n_candidates: prompts that were scored on all of dev, the judge's own among them.
         stopped_by: "budget", or "" when the method came to its end.
         calls: requests that were sent.
+        n_failed_before, n_failed_after: of dev without a judgement under either prompt.
     """
 
     prompts: dict[str, FittedPrompt]
@@ -78,6 +78,8 @@ class Optimised:
     n_candidates: int
     stopped_by: str
     calls: int
+    n_failed_before: int = 0
+    n_failed_after: int = 0
 
     def check_tried(self, n_kept: int) -> None:
         """Raise JudgeError (budget) if no prompt but the judge's own was scored on all of dev."""
@@ -146,12 +148,12 @@ class Search:
     """What a prompt is looked for with: a judge, what it is asked about, what answers are worth.
 
     Attributes:
-        train, dev: calls of the judge, or lists that it makes.
+        train, dev: calls of the judge, lists that it makes, or items of an agent that asks it.
         n_dev: items, or lists, of dev.
         way: how one of them is asked about; None: by one call.
     """
 
-    judge: ItemJudge | ListMaker
+    judge: Judge
     train: Sequence[Task]
     dev: Sequence[Task]
     marks: Marks
@@ -176,6 +178,7 @@ class Search:
         from .asking import ask_once
         from .bridge import Proposals, Stopped
         from .confined import confined, keeping_back
+        from .student import predictor_of
         from .trials import Trials
 
         judge, marks = self.judge, self.marks
@@ -208,7 +211,7 @@ class Search:
         scored = trials.scored()
         best = scored[0] if scored else trials.default
         return Optimised(
-            {judge.predictor: best.prompt},
+            {predictor_of(judge): best.prompt},
             trials.default.gain,
             best.gain,
             marks.by_chance,
@@ -217,6 +220,8 @@ class Search:
             len(scored),
             stopped_by,
             sum(budget.usage.requests for budget in budgets) - asked_before,
+            trials.default.n_failed,
+            best.n_failed,
         )
 
 

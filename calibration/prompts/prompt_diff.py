@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ...judges.base import Judge
     from ...judges.fitted.files import FittedPrompt
-    from ...judges.items import ItemJudge
 
 WIDTH = 100
 
 
-def prompt_diff(judge: ItemJudge, prompts: Mapping[str, FittedPrompt]) -> str:
+def prompt_diff(judge: Judge, prompts: Mapping[str, FittedPrompt]) -> str:
     """The judge's prompts against those of a judge file; empty where they are the same.
 
     Long lines are wrapped, and a worked example is written a field a line. What is the same in

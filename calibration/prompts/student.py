@@ -10,6 +10,7 @@ import dspy
 from pydantic import TypeAdapter
 
 from ...backends.reply import keyed_by
+from ...judges.base import Judge
 from ...judges.calls import Asked, calls
 from ...judges.fitted.files import FittedPrompt
 from ...judges.items import ItemJudge
@@ -92,6 +93,18 @@ class Student(dspy.Module):  # type: ignore[misc]
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         return self.answer(self.judge, inputs)
+
+
+def predictor_of(judge: Judge) -> str:
+    """The question of a judge whose prompt is looked for.
+
+    Raises: ValueError for a judge that asks several, or none.
+    """
+    if name := getattr(judge, "predictor", ""):
+        return str(name)
+    if len(names := list(judge.questions())) != 1:
+        raise ValueError(f"{judge.name} asks {', '.join(names) or 'nothing'}, wanted one question")
+    return names[0]
 
 
 def prompt_of(predict: dspy.Predict) -> FittedPrompt:

@@ -13,15 +13,13 @@ import dspy
 
 from ...backends.gateway import Gateway
 from ...backends.prompt import Prompt
-from ...judges.base import set_prompt
+from ...judges.base import Judge, set_prompt
 from ...judges.fitted.files import FittedPrompt
-from ...judges.items import ItemJudge
-from ...judges.makers.lists import ListMaker
 from ...records.writing.files import NewFile
 from .asking import Answer, Way, ask_once, key_of
 from .bridge import Stopped
 from .marking import Marks
-from .student import Student, Task, prompt_of
+from .student import Student, Task, predictor_of, prompt_of
 
 
 class Candidate:
@@ -33,16 +31,17 @@ class Candidate:
         self.number = number
         self.gain: float | None = None
         self.n_failed = 0  # of dev without a judgement, whatever it was that came
+        self.n_left_out = 0  # of these, where they do not count as a gain of 0
         self.train_gains: dict[str, float] = {}  # by inputs
         self.dev_gains: dict[int, Sequence[float | None]] = {}  # by place in dev
         self.failures: dict[str, Answer] = {}
 
     @property
-    def rank(self) -> tuple[float, bool, int, str]:
+    def rank(self) -> tuple[int, float, bool, int, str]:
         """Sorts the best first; among equals the prompt as it was, then the shortest."""
         assert self.gain is not None
         text = self.prompt.model_dump_json()
-        return -self.gain, self.number > 0, len(text), text
+        return self.n_left_out, -self.gain, self.number > 0, len(text), text
 
 
 class Trials:
@@ -59,7 +58,7 @@ class Trials:
 
     def __init__(
         self,
-        judge: ItemJudge | ListMaker,
+        judge: Judge,
         train: Sequence[Task],
         dev: Sequence[Task],
         marks: Marks,
@@ -81,7 +80,7 @@ class Trials:
         self._log_path = log
         self._log: NewFile | None = None
         self.candidates: dict[str, Candidate] = {}
-        self.student = Student(judge.deepcopy().question(judge.predictor), self.answer)
+        self.student = Student(judge.deepcopy().question(predictor_of(judge)), self.answer)
         self.default = self._candidate(self.student.judge)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trials:
@@ -207,15 +206,18 @@ class Trials:
 
     def _finish(self, candidate: Candidate) -> None:
         given = [gain for i in range(len(self.dev)) for gain in candidate.dev_gains[i]]
-        gains = [gain or 0.0 for gain in given]
-        candidate.gain = sum(gains) / len(gains)
         candidate.n_failed = given.count(None)
+        gains = [gain or 0.0 for gain in given]
+        if self.marks.are_failed_left_out:
+            candidate.n_left_out = candidate.n_failed
+            gains = [gain for gain in given if gain is not None] or [0.0]
+        candidate.gain = sum(gains) / len(gains)
         if self._log_path is not None:
             log = self._log = self._log or NewFile(self._log_path)
             row = {
                 "candidate": candidate.number,
                 "gain": candidate.gain,
-                "n": len(gains),
+                "n": len(given),
                 "n_failed": candidate.n_failed,
                 "calls": self._gateway.budget.usage.requests,
                 "n_demos": len(candidate.prompt.demos),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from ...records.evidence import Evidence
 from ..items import ItemJudge
 from ..variants import with_input
 from ..verdicts import Verdict
@@ -45,7 +45,6 @@ def said_of(item: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> str:
     )
 
 
-def _quote(evidence: Any) -> str:
+def _quote(evidence: Sequence[Evidence] | None) -> str:
     """What a verdict quotes, the first of several spans."""
-    found = evidence if isinstance(evidence, str) or not evidence else evidence[0]
-    return str(found or "").strip()
+    return evidence[0].quote.strip() if evidence else ""

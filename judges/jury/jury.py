@@ -12,6 +12,7 @@ from ...backends.errors import JudgeError
 from ...backends.loop import task_group
 from ...backends.prompt import Prompt
 from ...metrics.jury.votes import HOWS, TIES, How, Ties, combined
+from ...records.evidence import Evidence
 from ...records.judgements import Provenance, Reason, Unjudged
 from ...records.labels.cells import ADJUDICATED
 from ..items import ItemJudge
@@ -19,7 +20,7 @@ from ..verdicts import Verdict
 from .adjudicator import adjudicating, said_of
 
 VERSION = "1"  # raised when what is made of the members' labels changes
-_SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered", "window")
+SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered", "window")
 
 
 class _Said(NamedTuple):
@@ -48,7 +49,8 @@ class Jury(ItemJudge):
     of the call are Unjudged(quorum). A member that met the limit of a budget ends the call as that
     does: the same run with more to spend would have its vote. The score is the (weighted) mean
     place of the votes on the scale, of a member with probabilities its expected place; it is what
-    `judge calibrate` fits. Verdicts keep the members' labels (`votes`).
+    `judge calibrate` fits. Verdicts keep the members' labels (`votes`) and the quotes of those
+    that gave the label.
 
     Raises: ValueError for members that do not judge the same, or settings that do not fit.
     """
@@ -72,11 +74,11 @@ class Jury(ItemJudge):
             raise ValueError(f"wanted 2 or more members, got {len(self.members)}")
         first = next(iter(self.members.values()))
         for name, judge in [*self.members.items(), ("the adjudicator", adjudicator or first)]:
-            for shared in _SHARED:
+            for shared in SHARED:
                 if getattr(judge, shared) != getattr(first, shared):
                     got, wanted = getattr(judge, shared), getattr(first, shared)
                     raise ValueError(f"{name}: {shared} is {got!r}, of the others {wanted!r}")
-        for shared in (*_SHARED, "gains"):
+        for shared in (*SHARED, "gains"):
             setattr(self, shared, getattr(first, shared))
         self.definition = getattr(first, "definition", None)  # of a judge of one's own
         self.version = f"{first.version}+jury{VERSION}"
@@ -143,16 +145,7 @@ class Jury(ItemJudge):
     ) -> tuple[list[Verdict | Unjudged], Provenance]:
         """See ItemJudge; the calls of all members as one."""
         found, calls = await self.judged(items, topic_id)
-        total = Provenance(
-            model=self.model_name,
-            finish_reason=calls[0].finish_reason,
-            prompt_tokens=sum(call.prompt_tokens for call in calls),
-            cached_tokens=sum(call.cached_tokens for call in calls),
-            completion_tokens=sum(call.completion_tokens for call in calls),
-            attempts=sum(call.attempts for call in calls),
-            cache_hit=all(call.cache_hit for call in calls),
-        )
-        return found, total
+        return found, as_one(self.model_name, calls)
 
     async def decide(self, **inputs: Any) -> dspy.Prediction:
         """Every member once. A judge that lists an input takes a list of it under its plural."""
@@ -185,6 +178,11 @@ class Jury(ItemJudge):
             for member, judge in judges.items()
             for name, prompt in judge.prompts().items()
         }
+
+    @property
+    def most_calls(self) -> int:
+        """See ItemJudge."""
+        return len(self.members) + (self.adjudicator is not None)
 
     @property
     def has_logprobs(self) -> bool:
@@ -233,7 +231,8 @@ class Jury(ItemJudge):
             except JudgeError as error:
                 what = f"adjudicator: {error.detail}"
                 raise JudgeError(error.reason, what, error.raw) from None
-            return Verdict(found.label, score, method=ADJUDICATED, votes=votes), call
+            decided = Verdict(found.label, score, method=ADJUDICATED, votes=votes)
+            return decided._replace(evidence=found.evidence), call
         ties = self.ties if self.correction is None else "worst"  # which its cuts leave none of
         code = combined(codes, len(self.scale), self.how, ties, weights)
         if code is None:
@@ -241,7 +240,7 @@ class Jury(ItemJudge):
         found = Verdict(self.scale[code], score)
         if self.correction is not None:
             found = self.correction.verdict(found, self.scale, topic_id)
-        return found._replace(votes=votes), None
+        return found._replace(votes=votes, evidence=_quoted(verdicts, found.label)), None
 
     def _score(self, verdicts: Mapping[str, Verdict], weights: Sequence[float]) -> float | None:
         if not self.is_ordered:
@@ -256,6 +255,25 @@ class Jury(ItemJudge):
         counted = weights or [1.0] * len(places)
         total = sum(p * w for p, w in zip(places, counted, strict=True))
         return min(1.0, total / sum(counted))
+
+
+def as_one(model: str, calls: Sequence[Provenance]) -> Provenance:
+    """Several calls as if they were one of this model."""
+    return Provenance(
+        model=model,
+        finish_reason=calls[0].finish_reason,
+        prompt_tokens=sum(call.prompt_tokens for call in calls),
+        cached_tokens=sum(call.cached_tokens for call in calls),
+        completion_tokens=sum(call.completion_tokens for call in calls),
+        attempts=sum(call.attempts for call in calls),
+        cache_hit=all(call.cache_hit for call in calls),
+    )
+
+
+def _quoted(verdicts: Mapping[str, Verdict], label: str) -> tuple[Evidence, ...] | None:
+    """What the members that gave this label quote, each quote once; None: they quote nothing."""
+    given = [v.evidence for v in verdicts.values() if v.label == label and v.evidence is not None]
+    return tuple(dict.fromkeys(each for quotes in given for each in quotes)) if given else None
 
 
 async def _asked(

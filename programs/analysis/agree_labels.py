@@ -19,6 +19,7 @@ from ...records.labels.cells import Cell, LabelFile, check_labelled, check_same_
 from ...records.labels.run_names import cell_run_aliases, renamed
 from ...records.reading.problems import InputError
 from .scales import check_scales
+from .verified import verified_figures
 
 
 def agree_labels(
@@ -37,6 +38,8 @@ def agree_labels(
     scale, topics = joint_scale(truth.scale, other.scale), topics_of(shared, truth.key_names)
     labels = [truth.cells[c] for c in shared], [cells[c] for c in shared]
     pairs = agreement(*labels, scale)
+    votes = {renamed(c, truth.key_names, aliases): given for c, given in other.votes.items()}
+    verified = verified_figures(votes, cells, truth.cells, shared, topics, draws)
     return {
         "kind": truth.kind,
         **pairs.as_dict(),
@@ -49,6 +52,7 @@ def agree_labels(
         "n_topics": len(set(topics or ())),
         "intervals": plain(agreement_intervals(pairs, *labels, topics, **draws)),
         "annotators": _annotators(truth, scale, draws, cells),
+        **({"verified": verified} if verified is not None else {}),
     }
 
 

@@ -115,13 +115,13 @@ def next_labels(
     weighing = [p for p in results if file_kind(judged_file(p, files[0].kind)) in WEIGHING]
     if weighing:
         values["influence"] = influence(weighing[0], files[0].kind, cells)
-    topics, runs = (_codes(cells, files[0].key_names, name) for name in ("topic_id", "run_id"))
+    topics, runs = (codes_of(cells, files[0].key_names, name) for name in ("topic_id", "run_id"))
     rng = np.random.default_rng(seed)
     chosen = choose(values, topics, runs, n=n, random_share=random_share, rng=rng)
     chosen.sort(key=lambda choice: choice.index)
     picked = [cells[choice.index] for choice in chosen]
     columns = _judge_columns(results, files) if show_labels else {}
-    rows = _rows(results, files[0], picked, chosen, columns, problems)
+    rows = sheet_rows(results, files[0], picked, chosen, columns, problems)
     n_by = {name: sum(c.chosen_by == name for c in chosen) for name in (RANDOM, *values, REST)}
     if not n_by[REST]:
         del n_by[REST]
@@ -152,7 +152,7 @@ def choose(
     n = min(n, len(topics))
     asked = np.sum(list(values.values()), axis=0) > 0
     n_random = max(round(random_share * n), n - int(asked.sum()))
-    drawn = _drawn(order, topics, n_random)
+    drawn = drawn_in_turn(order, topics, n_random)
     targeted = _targeted(values, topics, runs, order, drawn, n - n_random)
     taken = {*map(int, drawn), *(i for i, _ in targeted)}
     rest = [int(i) for i in order if int(i) not in taken][: n - len(taken)]
@@ -165,7 +165,7 @@ def choose(
     ]
 
 
-def _drawn(order: NDArray[np.int64], topics: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def drawn_in_turn(order: NDArray[np.int64], topics: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """The first n cells when all topics take turns, each giving its cells in random order."""
     turn = np.empty(len(order), dtype=np.int64)
     by_topic = np.argsort(topics[order], kind="stable")
@@ -258,7 +258,7 @@ def _cuts(file: LabelFile) -> list[float]:
     return [(max(lower) + min(upper)) / 2 for lower, upper in pairwise(present)]
 
 
-def _codes(cells: Sequence[Cell], key_names: Sequence[str], name: str) -> NDArray[np.int64]:
+def codes_of(cells: Sequence[Cell], key_names: Sequence[str], name: str) -> NDArray[np.int64]:
     """(N,) numbers of the ids under this name; all 0 where cells have no such id."""
     if name not in key_names:
         return np.zeros(len(cells), dtype=np.int64)
@@ -284,7 +284,7 @@ def _model_of(judge: Any) -> str:
     return str(model.get("model") or "") if isinstance(model, dict) else ""
 
 
-def _rows(
+def sheet_rows(
     results: Sequence[Path],
     file: LabelFile,
     picked: Sequence[Cell],

@@ -1,4 +1,4 @@
-"""The section of a judge in a config, its jury, and which judges may have which settings."""
+"""The section of a judge in a config, its jury or cascade, and who may have which settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of, list_makers
+from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of
 from ...records.reading.config_paths import InputPath, TextOrFile
 from .base import Section, Whole
 
@@ -15,6 +15,18 @@ def _as_members(value: Any) -> Any:
     if not isinstance(value, list | tuple):
         return value
     return [{"model": member} if isinstance(member, str) else member for member in value]
+
+
+PEOPLE: Literal["people"] = "people"  # in the place of a cascade's last stage
+
+
+def _as_stages(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        return value
+    return [
+        {"judge": {"model": stage}} if isinstance(stage, str) and stage != PEOPLE else stage
+        for stage in value
+    ]
 
 
 class JuryConfig(Section):
@@ -42,6 +54,86 @@ class JuryConfig(Section):
     spread: Whole = Field(
         default=1, ge=1, description="places between the votes from which the adjudicator decides"
     )
+
+
+class GuaranteeConfig(Section):
+    """What a cascade's state promises of the labels that it keeps."""
+
+    agree: float = Field(gt=0, lt=1, description="share of kept labels that people agree with")
+    confidence: float = Field(
+        default=0.9, gt=0.5, lt=1, alias="with", description="share of fits in which that holds"
+    )
+    unit: Literal["topic", "item"] = Field(
+        default="topic", description="what is taken to be a sample of more of its kind"
+    )
+
+
+class StageConfig(Section):
+    """A stage of a cascade: a judge, or a jury of them."""
+
+    judge: JudgeConfig = Field(description="what of it differs from the judge's own settings")
+
+
+class CascadeConfig(Section):
+    """Judges one after the other, the next asked where one is not sure (docs/agents.md)."""
+
+    stages: Annotated[tuple[StageConfig | Literal["people"], ...], BeforeValidator(_as_stages)] = (
+        Field(min_length=2, description="judges or models, cheapest first; people may be the last")
+    )
+    state: InputPath | None = Field(
+        default=None, description="cascade file, as judge cascade fit writes it"
+    )
+    confidence: Literal["calibrated", "agreement", "margin"] | None = Field(
+        default=None, description="how sure a label is; of a state it is the state's"
+    )
+    threshold: float | None = Field(
+        default=None, description="confidence from which a label is kept, without a state"
+    )
+    share: float | None = Field(
+        default=None, ge=0, le=1, description="share that goes on, which the state was fitted for"
+    )
+    guarantee: GuaranteeConfig | None = Field(
+        default=None, description="what the state has to promise, or the run is refused"
+    )
+
+    @model_validator(mode="after")
+    def _decides(self) -> CascadeConfig:
+        if (self.state is None) is (self.threshold is None):
+            raise ValueError("wanted a state (judge cascade fit) or a threshold, and not both")
+        if self.state is None and (self.share is not None or self.guarantee is not None):
+            at = "share" if self.guarantee is None else "guarantee"
+            raise ValueError(f"{at}: wanted a state that was fitted for it (judge cascade fit)")
+        if self.state is None and self.confidence == "calibrated":
+            raise ValueError("confidence: calibrated is what a state has (judge cascade fit)")
+        if PEOPLE in self.stages[:-1]:
+            raise ValueError("stages: people can only be the last")
+        return self
+
+
+class UnsureConfig(Section):
+    """When a label is not sure: where any of these holds."""
+
+    score: tuple[float, float] | None = Field(
+        default=None, description="its score is from the first to the second of these"
+    )
+    labels: tuple[str, ...] = Field(default=(), description="it is one of these")
+    spread: Whole | None = Field(
+        default=None, ge=1, description="votes of a jury are so many places apart"
+    )
+
+
+class VerifyConfig(Section):
+    """A second look at labels that are not sure (docs/agents.md)."""
+
+    model: str = Field(default="default", description="a name under models:, who looks again")
+    when: UnsureConfig = Field(description="labels that are verified: score, labels, spread")
+
+    def check(self, is_jury: bool) -> None:
+        """Raise ValueError where nothing, or nothing that there can be, is to be verified."""
+        if self.when.score is None and not self.when.labels and self.when.spread is None:
+            raise ValueError("when: wanted score, labels or spread")
+        if self.when.spread is not None and not is_jury:
+            raise ValueError("when.spread: wanted of a judge that is a jury")
 
 
 class JudgeConfig(Section):
@@ -72,12 +164,19 @@ class JudgeConfig(Section):
     jury: JuryConfig | None = Field(
         default=None, description="several judges in its place, and how they decide"
     )
+    cascade: CascadeConfig | None = Field(
+        default=None, description="judges in its place, the next asked where one is not sure"
+    )
+    verify: VerifyConfig | None = Field(
+        default=None, description="which of its labels are judged once more, and by whom"
+    )
 
     @property
     def has_files(self) -> bool:
         """Whether files say what the judge is asked, or how its scores are read."""
         files = (self.demonstrations, self.state, self.instructions, self.prompt)
-        return any(each is not None for each in files)
+        state = self.cascade.state if self.cascade is not None else None
+        return any(each is not None for each in (*files, state))
 
     def check(self, name: str) -> None:
         """Raise ValueError for settings that the judge of this name has not, or not together."""
@@ -92,9 +191,8 @@ class JudgeConfig(Section):
             raise ValueError(f"judges.{name}.demonstrations: state has its own; take one")
         if not self.titles and name not in ("support", "relevance"):
             raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
-        if self.state is not None and not (kind.can_be_fitted or name == "item"):
-            known = ", ".join((*item_judges(), "item", *list_makers()))
-            raise ValueError(f"judges.{name}.state: only {known} can be fitted")
+        if self.state is not None and not kind.can_be_fitted:
+            raise ValueError(f"judges.{name}.state: it asks by prompts of its own")
         says_why = self.evidence is not None or self.reasoning is not None
         if says_why and not kind.says_why:
             what = f"only {', '.join(explaining_judges())} say why"
@@ -102,6 +200,15 @@ class JudgeConfig(Section):
             raise ValueError(f"judges.{name}.{at}: {what}")
         if self.prompt is not None and self.instructions is not None:
             raise ValueError(f"judges.{name}.prompt: it has instructions of its own; take one")
+        if self.verify is not None:
+            if not (kind.labels_items or name == "item") or not kind.says_why:
+                can = [each for each in item_judges() if each in explaining_judges()]
+                what = f"only {', '.join((*can, 'item'))} can be verified"
+                raise ValueError(f"judges.{name}.verify: {what}")
+            try:
+                self.verify.check(self.jury is not None)
+            except ValueError as error:
+                raise ValueError(f"judges.{name}.verify.{error}") from None
         if not kind.home and (self.prompt or self.instructions) is not None:
             raise ValueError(f"judges.{name}: it asks by prompts of its own; set the model")
 
@@ -121,10 +228,12 @@ class MemberConfig(JudgeConfig):
 
     @model_validator(mode="after")
     def _is_no_jury(self) -> MemberConfig:
-        for name in ("jury", "window", "grades"):
+        for name in ("jury", "cascade", "verify", "window", "grades"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}: wanted of the judge, not of a member")
         return self
 
 
 JuryConfig.model_rebuild()
+StageConfig.model_rebuild()
+CascadeConfig.model_rebuild()

@@ -30,7 +30,7 @@ def seats(judge: JudgeConfig) -> list[Seat]:
     """
     jury = judge.jury
     assert jury is not None
-    own = {"jury": None, "state": None}
+    own = {"jury": None, "state": None, "verify": None}
     found: list[Seat] = []
     for member in jury.members:
         said = member.model_fields_set - {"name", "replicates", "temperature"}
@@ -57,6 +57,18 @@ def seats(judge: JudgeConfig) -> list[Seat]:
         settings = judge.model_copy(update=own | {"model": jury.adjudicator})
         found.append(Seat(ADJUDICATOR, settings))
     return found
+
+
+def without_verifier(judge: JudgeConfig) -> JudgeConfig:
+    """The judge whose labels are verified, or a jury of judges."""
+    return judge.model_copy(update={"verify": None})
+
+
+def verifier_of(judge: JudgeConfig) -> JudgeConfig:
+    """The judge that verifies: as the first, but for its model, without its fit."""
+    assert judge.verify is not None
+    own = {"jury": None, "cascade": None, "verify": None, "state": None, "evidence": True}
+    return judge.model_copy(update=own | {"model": judge.verify.model})
 
 
 def check_jury(name: str, judge: JudgeConfig, models: Iterable[str], *, labels_items: bool) -> None:

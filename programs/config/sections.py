@@ -13,8 +13,9 @@ from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, kind_of
 from ...records.reading.config_paths import InputPath, InputPattern, beside
 from .base import Flag, Section, Whole
+from .cascades import answering, check_cascade
 from .judge_section import JudgeConfig
-from .juries import check_jury, seats
+from .juries import check_jury
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
 from .program_sections import CoverageConfig, GenerateConfig, Long2RagConfig
@@ -260,18 +261,21 @@ class Config(Section):
             if judge.model != "default" and judge.model not in self.models:
                 known = ", ".join(dict.fromkeys(["default", *self.models]))
                 raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
-            if judge.jury is not None:
-                kind = kind_of(name) or BUILT_IN["item"]
-                labels_items = kind.labels_items or name == "item"
+            if judge.verify is not None and judge.verify.model not in ("default", *self.models):
+                known = ", ".join(dict.fromkeys(["default", *self.models]))
+                what = f"no model {judge.verify.model!r}; there is {known}"
+                raise ValueError(f"judges.{name}.verify.model: {what}")
+            kind = kind_of(name) or BUILT_IN["item"]
+            labels_items = kind.labels_items or name == "item"
+            if judge.cascade is not None:
+                check_cascade(name, judge, self.models, labels_items=labels_items)
+            elif judge.jury is not None:
                 check_jury(name, judge, self.models, labels_items=labels_items)
         return self
 
     def models_of(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:
-        """As `model_of`, of every member of a jury, and of its adjudicator."""
-        settings = self.judge(judge)
-        if settings.jury is None:
-            return [self.model_of(judge)]
-        aliases = dict.fromkeys(seat.settings.model for seat in seats(settings))
+        """As `model_of`, of every stage of a cascade, member of a jury, adjudicator, verifier."""
+        aliases = dict.fromkeys(settings.model for settings in answering(self.judge(judge)))
         return [(alias, self.model(alias)) for alias in aliases]
 
     def with_judge(self, name: JudgeName, settings: JudgeConfig) -> Config:

@@ -49,4 +49,5 @@ def acts(
         total=total,
         values=made_of(made),
         misfit=lambda item, values: misfit(item, values["made"]),
+        limits=agent.limits,
     )

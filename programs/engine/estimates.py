@@ -48,17 +48,19 @@ class Asked:
         self.calls = self.prompt_tokens = self.cached_tokens = self.reply_tokens = 0
         self._before: dict[Prompt, str] = {}  # the last data of each question
 
-    def add(self, prompt: Prompt, inputs: Mapping[str, object], reply: object) -> None:
-        """One more call, and what answers it."""
+    def add(self, prompt: Prompt, inputs: Mapping[str, object], reply: object) -> tuple[int, int]:
+        """One more call, and what answers it; the tokens of both."""
         prompt = prompt.of(inputs)
         user, before = prompt.user(inputs), self._before.get(prompt)
         fixed = sum(len(message["content"]) for message in prompt.fixed)
+        tokens = (fixed + len(user)) // CHARS_PER_TOKEN, _size(reply) // CHARS_PER_TOKEN + 1
         self.calls += 1
-        self.prompt_tokens += (fixed + len(user)) // CHARS_PER_TOKEN
-        self.reply_tokens += _size(reply) // CHARS_PER_TOKEN + 1
+        self.prompt_tokens += tokens[0]
+        self.reply_tokens += tokens[1]
         if before is not None:
             self.cached_tokens += (fixed + _n_shared(user, before)) // CHARS_PER_TOKEN
         self._before[prompt] = user
+        return tokens
 
 
 def estimated(config: Config, judge: JudgeName, asked: Asked, shown: str | None = None) -> Estimate:

@@ -84,7 +84,8 @@ class Journal:
         self._remember(item, self._end)
         self._end += len(line)
         calls = outcome.provenance
-        if len(self._waiting) > MOST_WAITING or not (calls and all(c.cache_hit for c in calls)):
+        is_new = not calls or False in [call.cache_hit for call in calls]
+        if is_new or len(self._waiting) > MOST_WAITING:
             self._flush()
 
     def outcome(self, item: int) -> Outcome:
@@ -117,7 +118,9 @@ class Journal:
 
     def _remember(self, item: int, offset: int) -> None:
         n_new = item + 1 - len(self._offsets)
-        if n_new > 0:
+        if n_new == 1:
+            self._offsets.append(0)
+        elif n_new > 1:
             self._offsets.frombytes(bytes(n_new * self._offsets.itemsize))
         try:
             self._offsets[item] = offset + 1

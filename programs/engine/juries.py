@@ -1,4 +1,4 @@
-"""The judges of a panel that are fitted or sit on juries, as the config has them."""
+"""The judges of a panel that are fitted, sit on juries or verify, as the config has them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...judges import ItemJudge, Jury, read_judge_file
+from ...judges import ItemJudge, Jury, Verified, read_judge_file
 from ...judges.base import Judge
 from ...records.reading.problems import InputError
-from ..config.juries import ADJUDICATOR, Seat, seats
+from ..config.juries import ADJUDICATOR, Seat, seats, verifier_of
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 
@@ -56,6 +56,32 @@ def jury_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], 
     except ValueError as error:
         raise InputError(f"judges.{name}.jury: {error}") from None
     return jury if judge.state is None else fitted(jury, judge.state)
+
+
+def verified_of(name: JudgeName, config: Config, first: Judge, verifier: Judge) -> Verified:
+    """The judge whose labels are verified, with its verifier.
+
+    Raises: InputError for conditions that the judge's labels do not allow, or nothing to quote.
+    """
+    settings = config.judge(name).verify
+    assert settings is not None
+    assert isinstance(first, ItemJudge)  # the config allows no other
+    assert isinstance(verifier, ItemJudge)
+    try:
+        return Verified(first, verifier, **dict(settings.when))
+    except ValueError as error:
+        raise InputError(f"judges.{name}.verify: {error}") from None
+
+
+def verified_identity(
+    judge: Verified,
+    settings: JudgeConfig,
+    of_judge: Callable[[Judge, JudgeConfig], dict[str, Any]],
+) -> dict[str, Any]:
+    """What verifying adds to the identity of the judge that is asked first."""
+    verifier = of_judge(judge.verifier, verifier_of(settings))
+    when = [judge.score, judge.labels, judge.spread]
+    return {"verify": {"version": judge.version, "when": when, "verifier": verifier}}
 
 
 def jury_identity(

@@ -27,8 +27,8 @@ from ...judges.instruments.files import read_instrument
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.yaml_text import Keys, NotYaml, line_of, plain_error, read_yaml
+from ..config.cascades import answering
 from ..config.judge_section import JudgeConfig
-from ..config.juries import seats
 from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
@@ -83,6 +83,7 @@ class _ReadBack(_Always, total=False):
     tokens: dict[str, StrictInt]
     tokens_by: dict[str, dict[str, StrictInt]]
     this_time: dict[str, StrictFloat | None]
+    agents: dict[str, dict[str, StrictInt | dict[str, StrictInt]]]
     # Notes of programs.
     cells_without_bank: list[tuple[StrictStr, StrictStr] | tuple[StrictStr, StrictStr, StrictInt]]
     cells_without_key_points: list[tuple[StrictStr, StrictStr]]
@@ -110,10 +111,7 @@ def input_files(config: Config) -> list[Path]:
              *data.ratings)  # fmt: skip
     named += (config.generate.instructions,)
     recordings = (model.recording for model in config.models.values())
-    sections = list(config.judges.values())
-    sections += [
-        seat.settings for judge in config.judges.values() if judge.jury for seat in seats(judge)
-    ]
+    sections = [one for judge in config.judges.values() for one in (judge, *answering(judge))]
     of_judges = [path for judge in sections for path in _files_of(judge)]
     found = [p for p in (*named, config.items.own, *recordings, *of_judges) if p is not None]
     retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
@@ -123,7 +121,8 @@ def input_files(config: Config) -> list[Path]:
 def _files_of(judge: JudgeConfig) -> list[Path]:
     """The files that a judge's section names, and those that its prompt file names."""
     texts = judge.instructions if isinstance(judge.instructions, Path) else None
-    named = (judge.state, judge.demonstrations, judge.prompt, texts)
+    cascade = judge.cascade.state if judge.cascade is not None else None
+    named = (judge.state, judge.demonstrations, judge.prompt, texts, cascade)
     found = [path for path in named if path is not None]
     if judge.prompt is not None:
         with suppress(InputError):  # the panel complains
@@ -267,6 +266,7 @@ def manifest_of(
     results.list_problems(problems)
     config, budget = session.config, session.budget
     check_unchanged(config, inputs)
+    agents = {name: of.as_dict() for name, of in results.agents.items()}
     return {
         "fingerprint": fingerprint_of(config, inputs),
         "versions": _versions(),
@@ -277,6 +277,7 @@ def manifest_of(
         "data": data,
         **notes,
         **results.notes,
+        **({"agents": agents} if agents else {}),
         "problems": problems.counts(),
         "counts": dict(sorted(results.counts.items())),
         "judged": dict(results.n_judged),

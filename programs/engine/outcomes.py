@@ -7,8 +7,8 @@ from typing import Annotated, Any, NotRequired
 
 from annotated_types import Ge
 from pydantic import (
-    AfterValidator,
     ConfigDict,
+    GetPydanticSchema,
     Strict,
     StrictBool,
     StrictFloat,
@@ -20,6 +20,7 @@ from pydantic import (
     WrapValidator,
     with_config,
 )
+from pydantic_core import core_schema
 from typing_extensions import TypedDict
 
 from ...records.evidence import Evidence
@@ -38,6 +39,8 @@ _LEANING = {  # what stands beside the label, see Verdict.as_row
     "rationale": NotRequired[StrictStr],
     "method": NotRequired[StrictStr],
     "votes": NotRequired[dict[str, StrictStr | None]],
+    "confidence": NotRequired[StrictFloat],
+    "superseded": NotRequired[StrictStr],
 }
 
 
@@ -70,26 +73,40 @@ _LINE: Values = TypeAdapter(
 _UNJUDGED: Values = TypeAdapter(object_of({"unjudged": tuple[Reason, StrictStr, StrictStr]}))
 
 
-def _unless_unjudged(row: Any, verdict: ValidatorFunctionWrapHandler) -> Any:
-    is_unjudged = isinstance(row, dict) and "unjudged" in row
-    return _UNJUDGED.validate_python(row) if is_unjudged else verdict(row)
-
-
 def verdicts_on(scale: Collection[str]) -> Values:
     """The values of a stage of `labels`: verdicts, whose labels are of this scale.
 
     In a window, one that ended otherwise than the others has no label, but the reason.
     """
 
-    def on_scale(label: str) -> str:
-        if label not in scale:
-            raise ValueError(f"wanted one of {', '.join(scale)}")
-        return label
-
-    verdict = object_of({"label": Annotated[StrictStr, AfterValidator(on_scale)], **_LEANING})
-    return TypeAdapter(
-        object_of({"verdicts": list_of(Annotated[verdict, WrapValidator(_unless_unjudged)])})
+    on_scale = core_schema.custom_error_schema(
+        core_schema.literal_schema([*scale]),
+        custom_error_type="scale",
+        custom_error_message=f"wanted one of {', '.join(scale)}",
     )
+    a_text = core_schema.str_schema(strict=True)
+    label = core_schema.chain_schema([a_text, on_scale])
+    some_label = {"label": next(iter(scale))}
+
+    def but_for_unjudged(rows: Any, verdicts: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return verdicts(rows)  # as good as always; Python is not asked about each
+        except ValidationError:
+            if not isinstance(rows, list) or not any(map(_is_unjudged, rows)):
+                raise
+        for row in filter(_is_unjudged, rows):
+            _UNJUDGED.validate_python(row)
+        verdicts([some_label if _is_unjudged(row) else row for row in rows])
+        return rows
+
+    of_scale = Annotated[str, GetPydanticSchema(lambda kind, handler: label)]
+    verdict = object_of({"label": of_scale, **_LEANING})
+    rows = {"verdicts": Annotated[list_of(verdict), WrapValidator(but_for_unjudged)]}
+    return TypeAdapter(object_of(rows))
+
+
+def _is_unjudged(row: Any) -> bool:
+    return isinstance(row, dict) and "unjudged" in row
 
 
 def made_of(kind: Any) -> Values:
@@ -104,11 +121,11 @@ def wrong_in(row: Any, values: Values | None) -> str:
         values: what an outcome with values holds; None: anything.
     """
     try:
-        found: Mapping[str, Any] = _LINE.validate_python(row)
-        if ("v" in found) is ("u" in found):
+        _LINE.validator.validate_python(row)
+        if ("v" in row) is ("u" in row):
             return "wanted values under v, or under u why there are none"
-        if "v" in found and values is not None:
-            values.validate_python(found["v"])
+        if "v" in row and values is not None:
+            values.validator.validate_python(row["v"])
     except ValidationError as error:
         loc, what = plain_error(error.errors(include_url=False)[0])
         return f"{'.'.join(loc)}: {shorten(what, 200)}".removeprefix(": ")

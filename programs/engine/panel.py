@@ -17,17 +17,26 @@ from ...backends.cache import ReplyCache
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
 from ...backends.spending.price import price_of
-from ...judges import ItemJudge, Jury, OwnJudgeDefinition, OwnPlanner, read_own_judge
+from ...judges import (
+    Cascade,
+    ItemJudge,
+    Jury,
+    OwnJudgeDefinition,
+    OwnPlanner,
+    Verified,
+    read_own_judge,
+)
 from ...judges.base import Judge
 from ...judges.fitted.demonstrations import with_demonstrations
 from ...judges.table import Kind, item_judges, kind_of
 from ...metrics.tokens import token_counter
 from ...records.reading.problems import InputError
-from ..config.juries import Seat
+from ..config.juries import Seat, verifier_of, without_verifier
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 from ..inputs.hashes import hash_of
-from .juries import fitted, jury_identity, jury_of
+from .cascades import cascade_identity, cascade_of
+from .juries import fitted, jury_identity, jury_of, verified_identity, verified_of
 from .wording import in_own_words, text_of, window_of
 
 
@@ -51,7 +60,7 @@ def check_judges(config: Config, judges: Iterable[JudgeName]) -> None:
     """
     panel = Panel(config, cache=None, budget=budget_of(config), asks=False)
     for name in judges:
-        if config.judge(name).has_files:
+        if config.judge(name).has_files or config.judge(name).verify is not None:
             panel[name]
 
 
@@ -152,11 +161,22 @@ class Panel:
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""
         return {
-            name: jury_identity(judge, self._config.judge(name), partial(self._identity, name))
-            if isinstance(judge, Jury)
-            else self._identity(name, judge, self._config.judge(name))
+            name: self._whole_identity(name, judge, self._config.judge(name))
             for name, judge in self._judges.items()
         }
+
+    def _whole_identity(
+        self, name: JudgeName, judge: Judge, settings: JudgeConfig
+    ) -> dict[str, Any]:
+        of_judge = partial(self._identity, name)
+        if isinstance(judge, Verified):
+            first = self._whole_identity(name, judge.first, without_verifier(settings))
+            return first | verified_identity(judge, settings, of_judge)
+        if isinstance(judge, Cascade):
+            return cascade_identity(judge, settings, of_judge)
+        if isinstance(judge, Jury):
+            return jury_identity(judge, settings, of_judge)
+        return of_judge(judge, settings)
 
     def _identity(self, name: JudgeName, judge: Judge, settings: JudgeConfig) -> dict[str, Any]:
         model = self._config.model(settings.model)
@@ -197,15 +217,30 @@ class Panel:
         )
 
     def _built(self, name: JudgeName) -> Judge:
-        if self._config.judge(name).jury is None:
-            return self._one(name, self._config)
-        jury = jury_of(name, self._config, self._seated)
-        if name == "answerability":
-            _check_eta(jury, self._config)
-        return jury
+        settings = self._config.judge(name)
+        if settings.cascade is not None:
+            return cascade_of(name, self._config, self._seated)
+        if settings.jury is None:
+            judge = self._first(name)
+        else:
+            judge = jury_of(name, self._config, self._seated)
+            if name == "answerability":
+                _check_eta(judge, self._config)
+        if settings.verify is None:
+            return judge
+        return verified_of(name, self._config, judge, self._verifier(name))
+
+    def _first(self, name: JudgeName) -> Judge:
+        """The one judge of this name, as it is asked first."""
+        return self._one(name, self._config)
+
+    def _verifier(self, name: JudgeName) -> Judge:
+        """The judge that looks again at its labels."""
+        settings = verifier_of(self._config.judge(name))
+        return self._one(name, self._config.with_judge(name, settings))
 
     def _seated(self, name: JudgeName, seat: Seat) -> Judge:
-        """The member of a jury."""
+        """The member of a jury, or a stage of a cascade."""
         judge = self._one(name, self._config.with_judge(name, seat.settings))
         judge.replicate = seat.replicate
         if seat.temperature is not None and judge.backend is not None:
@@ -221,6 +256,7 @@ class Panel:
         judge: Judge = _made_by(kind, options)(
             backend=self.backend(config.judge(name).model), **options
         )
+        judge.name = judge.name or name  # in judge files
         if isinstance(judge, ItemJudge):
             judge = _explaining(judge, name, config)
         if (examples := config.judge(name).demonstrations) is not None:
@@ -276,7 +312,7 @@ def _definition(path: Path, name: JudgeName, config: Config) -> OwnJudgeDefiniti
     found = read_own_judge(path)
     settings = config.judges.get(name)
     if found.tools and settings is not None:
-        for setting in ("evidence", "reasoning", "jury", "state"):
+        for setting in ("evidence", "reasoning", "jury", "cascade", "verify", "state"):
             if getattr(settings, setting):
                 what = f"{path} has tools, and an agent has no such setting"
                 raise InputError(f"judges.{name}.{setting}: {what}")

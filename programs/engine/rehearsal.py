@@ -14,15 +14,19 @@ from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Reply
 from ...backends.lexical import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
+from ...backends.replies.noted import note_of, noted_replies
 from ...backends.reply import ReplyFormat
-from ...judges import Jury
+from ...judges import Cascade, Jury, Verified
 from ...judges.base import Judge
-from ..config.juries import Seat
+from ...records.labels.cells import VERIFIER
+from ..config.juries import Seat, verifier_of
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 from ..config.steps import AnyStep, CutStep, RankLlmStep
 from .estimates import Asked, Estimate, estimated
+from .forecasting.forecast import Forecast
 from .panel import Panel
+from .results import MANIFEST
 
 ASSUMED = (
     "Assumed, since it is known only later: models make as much as they may (8 key points of a "
@@ -34,7 +38,7 @@ ASSUMED = (
 class Rehearsal(Panel):
     """Judges set up as for their models, each asking the lexical judge; what they ask is measured.
 
-    `counts` has it by judge and part of the work; the members of a jury are parts of it.
+    `counts` has it by judge and part of the work; members of juries and stages are parts of it.
     """
 
     def __init__(self, config: Config) -> None:
@@ -49,11 +53,25 @@ class Rehearsal(Panel):
 
     def _built(self, name: JudgeName) -> Judge:
         judge = super()._built(name)
-        if isinstance(judge, Jury):
-            judge.spread = 0  # its adjudicator may have to decide on each item
-            return judge
+        if isinstance(judge, Verified):
+            judge.labels = judge.scale  # any label may have to be verified
+        asked = judge.stages if isinstance(judge, Cascade) else [judge]
+        for jury in (one.first if isinstance(one, Verified) else one for one in asked):
+            if isinstance(jury, Jury):
+                jury.spread = 0  # its adjudicator may have to decide on each item
+        if isinstance(judge, Cascade):
+            judge.keeps = False  # each stage may have to judge each item
+        return judge
+
+    def _first(self, name: JudgeName) -> Judge:
+        judge = super()._first(name)
         self.counts[name, ""] = Asked()
         self._measure(name, judge, self._config.judge(name))
+        return judge
+
+    def _verifier(self, name: JudgeName) -> Judge:
+        judge = super()._verifier(name)
+        self._measure(name, judge, verifier_of(self._config.judge(name)), VERIFIER)
         return judge
 
     def _seated(self, name: JudgeName, seat: Seat) -> Judge:
@@ -90,12 +108,21 @@ def rehearse(
     Returns: one for each judge, or each part of the work that asked it (`Panel.part`).
     Raises: what the work raises.
     """
+    return list(forecast_of(config, work, here).judges)
+
+
+def forecast_of(
+    config: Config, work: Callable[[Config, Panel], Any], here: Collection[JudgeName] = ()
+) -> Forecast:
+    """As `rehearse`, and what the agents of a run did in it."""
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as folder:
         alone = _alone(config, Path(folder) / "out")
         panel = Rehearsal(alone)
         work(alone, panel)
+        manifest = alone.run.out / MANIFEST
+        made = json.loads(manifest.read_bytes()) if manifest.is_file() else {}
     in_parts = {name for name, part in panel.counts if part}
-    return [
+    judges = [
         estimated(
             _asking(
                 config.here() if name in here else config, name, panel.settings.get((name, part))
@@ -107,6 +134,7 @@ def rehearse(
         for (name, part), asked in panel.counts.items()
         if part or asked.calls or name not in in_parts
     ]
+    return Forecast(judges, made.get("agents", {}))
 
 
 def _asking(config: Config, name: JudgeName, settings: JudgeConfig | None) -> Config:
@@ -148,10 +176,11 @@ class _Measuring(LexicalBackend):
             values = ReplyFormat.parse(prompt, json.dumps(least), inputs)  # whatever form it wants
             reply = Reply(values, WHERE)
         else:
-            reply = await super().ask(prompt, inputs, replicate)
+            with noted_replies():  # whose size is not known there
+                reply = await super().ask(prompt, inputs, replicate)
         if self.config.way not in ("lexical", "recorded"):
             reply = self._at_most(inputs, reply)
-        self._asked().add(prompt, inputs, reply.values)
+        note_of(prompt, inputs, replicate, WHERE, self._asked().add(prompt, inputs, reply.values))
         return reply
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -23,6 +23,10 @@ from ...records.writing.files import (
     write_file,
     writing,
 )
+from .forecasting.agent_work import AgentWork
+
+if TYPE_CHECKING:
+    from ...agents import Limits
 
 MANIFEST, TRACE = "manifest.json", "trace.jsonl"
 ALWAYS = ("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST)
@@ -72,6 +76,7 @@ class Results:
         self.tokens: Counter[str] = Counter()
         self.tokens_by: dict[str, Counter[str]] = {}  # by who answered
         self.answered_by: set[str] = set()
+        self.agents: dict[str, AgentWork] = {}  # by stage
         self.notes: dict[str, Any] = {}  # of programs, for the manifest
         self.missing: dict[str, tuple[str, Reason]] = {}  # by topic: the first that is not judged
         self._share_not_made = 0.0
@@ -147,6 +152,12 @@ class Results:
             if step["path"] == "0":
                 where["agent"] = agent
             self._trace.write(orjson.dumps({**where, **step}, option=orjson.OPT_APPEND_NEWLINE))
+
+    def worked(
+        self, stage: str, limits: Limits, reply_limit: int, steps: Iterable[Mapping[str, Any]]
+    ) -> None:
+        """Count what an agent did for one item; see `AgentWork`."""
+        self.agents.setdefault(stage, AgentWork(limits, reply_limit)).add(steps)
 
     def not_made(
         self, what: str, lost: Sequence[tuple[Mapping[str, str], Reason]], n_made: int

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...backends.budget import Budget
 from ...backends.errors import EndpointUnusable
 from ...backends.loop import run_sync
 from ...records.evidence import wrong_quotes
 from ...records.judgements import Judged, Outcome, Reason, Unjudged
+from ...records.labels.cells import FIRST, VERIFIED
 from ..config.names import JudgeName
 from ..config.sections import Config
 from .journal import Journal
@@ -25,7 +26,15 @@ T = TypeVar("T")
 class Outcomes:
     """What became of the items of a stage; called with each of them, in the stage's order."""
 
-    def __init__(self, stage: Stage, journal: Journal, results: Results, identity: str) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        journal: Journal,
+        results: Results,
+        identity: str,
+        reply_limit: int = 0,
+    ) -> None:
+        self._reply_limit = reply_limit
         self._stage, self._journal, self._results = stage, journal, results
         self._identity = identity
         self._number = 0
@@ -49,11 +58,21 @@ class Outcomes:
             self._results.judged(self._stage.name, item.ids_at(place), why)
         if outcome.steps:
             self._results.trace(self._stage.name, self._identity, item.ids, outcome.steps)
+            if (limits := self._stage.limits) is not None:
+                self._results.worked(self._stage.name, limits, self._reply_limit, outcome.steps)
         if isinstance(outcome, Judged):
-            n_wrong = sum(map(wrong_quotes, outcome.values.get("verdicts", ())))
-            if n_wrong:
-                self._results.count("quotes that do not stand in the judged text", n_wrong)
+            self._count(outcome.values.get("verdicts", ()))
         return outcome
+
+    def _count(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
+        """Count what a reader should know of verdicts."""
+        if n_wrong := sum(map(wrong_quotes, verdicts)):
+            self._results.count("quotes that do not stand in the judged text", n_wrong)
+        verified = [row for row in verdicts if row.get("method") == VERIFIED]
+        if verified:
+            self._results.count("labels that were verified", len(verified))
+            n_changed = sum(row["label"] != row["votes"].get(FIRST) for row in verified)
+            self._results.count("labels that the verifier changed", n_changed)
 
 
 class Session:
@@ -100,7 +119,8 @@ class Session:
                 self.panel.trust(aliases)
             elif not (run.offline or run.executor == "batch" or aliases <= self.panel.trusted):
                 _check_hope(stage.name, work.tally)
-            yield Outcomes(stage, journal, results, identity)
+            limits = [self.config.model(alias).max_tokens or 0 for alias in aliases]
+            yield Outcomes(stage, journal, results, identity, max(limits, default=0))
         finally:
             journal.close()
 

@@ -18,6 +18,7 @@ from .journal import Journal
 from .outcomes import Values, made_of, verdicts_on
 
 if TYPE_CHECKING:
+    from ...agents import Limits
     from ...judges import ItemJudge, Verdict
     from .panel import Panel
 
@@ -74,6 +75,7 @@ class Stage:
         total: how many items there are, where that is known beforehand.
         values: what an outcome holds, whatever the item; None: anything.
         misfit: what of it cannot be of this item; "" if nothing is wrong with it.
+        limits: of the agent that works on the items; None: no agent does.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Stage:
     total: int | None = None
     values: Values | None = None
     misfit: Misfit = lambda item, values: ""
+    limits: Limits | None = None
 
 
 def labels(

@@ -18,7 +18,7 @@ from ..config.steps import AnyStep
 from ..engine.acting import acts
 from ..engine.outcomes import Count, object_of
 from ..engine.stage import Item
-from .program import Run
+from .program import Run, Workplace
 
 if TYPE_CHECKING:
     from ...agents import OwnAgent
@@ -46,12 +46,12 @@ def steps_of(path: Path) -> Sequence[AnyStep]:
         raise InputError(f"{path}: {'.'.join(('pipeline', *at))}: {what}") from None
 
 
-def agent_of(run: Run, path: Path) -> OwnAgent:
-    """The agent of a file, with the judges and the passages of a run. Raises: InputError."""
+def agent_of(at: Workplace, path: Path) -> OwnAgent:
+    """The agent of a file, with the judges and passages at hand. Raises: InputError."""
     from ...agents import OwnAgent
 
-    corpus = run.corpus(steps_of(path))
-    return OwnAgent(run.panel.planner(path), run.panel["support"], corpus)
+    corpus = at.corpus(steps_of(path))
+    return OwnAgent(at.panel.planner(path), at.panel["support"], corpus)
 
 
 async def label_by_agent(

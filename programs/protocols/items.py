@@ -52,6 +52,10 @@ class Items(Program):
         """See Program."""
         return (config.items.name, "support") if is_agent(config) else (config.items.name,)
 
+    def has_agents(self, config: Config) -> bool:
+        """See Program."""
+        return is_agent(config)
+
     def load(self, config: Config) -> Collection:
         """See Program."""
         return load_items(config)

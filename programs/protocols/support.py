@@ -159,10 +159,14 @@ def _items(
     """The citations of a sentence that are judged, `most` of them."""
     for citation in sentence.citations[:most]:
         name = citation.passage_id
-        ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
-        named = {**ids, "sentence": sentence.id, "citation": name}
+        named = {
+            "topic_id": answer.topic_id,
+            "run_id": answer.run_id,
+            "sentence": sentence.id,
+            "citation": name,
+        }
         if (passage := passages.get(name)) is not None:
-            titles = judge.known({"title": passage.title})
+            titles = judge.known({"title": passage.title}) if passage.title else {}
             yield Item(named, (sentence.text, passage.text, *titles.values()))
         else:
             yield Item(named, None, missing=f"passage {name} has no text in the data")

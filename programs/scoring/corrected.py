@@ -25,7 +25,7 @@ from ...records.reading.problems import InputError, Problems
 from ..protocols.judged_items import JudgedItems, Measure
 from .corrected_rows import CorrectedDifference, CorrectedScore, CorrectedScores, Figure
 from .corrected_samples import Labelled, labelled
-from .human_labels import human_labels
+from .human_labels import human_labels, is_of_cascade
 from .score import score_path
 
 # In simulations the intervals cover what they promise from about 20 labels of a score on; with
@@ -77,15 +77,27 @@ def corrected_scores(
         raise InputError(f"--level {level}: wanted between 0 and 1")
     if half_width is not None and not half_width > 0:
         raise InputError(f"--half-width {half_width}: wanted above 0")
+    in_parts = is_of_cascade(labels, where or {})
     items, human = human_labels(
-        path, labels, problems, where or {}, topics, ignore_others=ignore_others
+        path,
+        labels,
+        problems,
+        where or {},
+        topics,
+        ignore_others=ignore_others,
+        in_parts=in_parts,
     )
+    if in_parts:
+        _check_parts(items, human, labels)
     if regroup is not None:
         items = regroup(items)
     if against is not None and against not in items.runs:
         raise InputError(f"--against {against}: no such run in {path}")
     _check_numbers(items, human, labels)
-    chosen = [labelled(items, human, m) for m in _chosen(items, human, measures, problems, labels)]
+    chosen = [
+        labelled(items, human, measure, in_parts=in_parts)
+        for measure in _chosen(items, human, measures, problems, labels)
+    ]
     is_scored = path.is_dir() or file_kind(path) in ("assignments", "support")
     is_scored = is_scored and regroup is None
     plain = score_path(path, Problems(), topics=topics) if is_scored else []
@@ -114,6 +126,22 @@ def _check_numbers(items: JudgedItems, human: Sequence[str | None], labels: Path
         raise InputError(f"{labels}: {n} labels of judged items, wanted {MIN_LABELS} or more")
     if len(topics) < 2:
         raise InputError(f"{labels}: the labels are of one topic, wanted {MIN_TOPICS} or more")
+
+
+def _check_parts(items: JudgedItems, human: Sequence[str | None], labels: Path) -> None:
+    """Raise InputError unless each topic has labels of what was judged, and of what was not."""
+    n_labels: dict[tuple[bool, str], int] = {}
+    for topic, is_first, label, given in zip(
+        items.topics, items.is_first, items.labels, human, strict=True
+    ):
+        part = label is not None, topic
+        if is_first:
+            n_labels[part] = n_labels.get(part, 0) + (given is not None)
+    if lacking := sorted((topic, kept) for (kept, topic), n in n_labels.items() if not n):
+        topic, kept = lacking[0]
+        of = "that the cascade kept" if kept else "that the cascade left to people"
+        what = f"no label of an item {of} in topic {topic}, nor in {len(lacking) - 1} more parts"
+        raise InputError(f"{labels}: {what}: scores cannot be corrected without a random part")
 
 
 def _chosen(

@@ -21,7 +21,8 @@ class Labelled:
     """A measure's items that weigh in it, of all runs, with the labels by people.
 
     A stratum is a topic; where later citations count it is the first, or the later, citations
-    of a topic. Labels are taken to be a random draw of a stratum's items.
+    of a topic; of a cascade what it kept, or what it left. Labels are taken to be a random draw
+    of a stratum's items.
     """
 
     measure: Measure
@@ -124,8 +125,15 @@ class Labelled:
         return found
 
 
-def labelled(items: JudgedItems, human: Sequence[str | None], measure: Measure) -> Labelled:
-    """The items of a measure with their labels; `human`: (n_items,), None = not labelled."""
+def labelled(
+    items: JudgedItems, human: Sequence[str | None], measure: Measure, *, in_parts: bool = False
+) -> Labelled:
+    """The items of a measure with their labels.
+
+    Args:
+        human: (n_items,), None = not labelled.
+        in_parts: what was judged and what was not are strata of their own.
+    """
     on = measure.weights > 0
     levels = np.unique(list(measure.gains.values()))
     index = {label: int(np.searchsorted(levels, gain)) for label, gain in measure.gains.items()}
@@ -136,6 +144,7 @@ def labelled(items: JudgedItems, human: Sequence[str | None], measure: Measure) 
         found = [-1 if label is None else index[label] for label in labels]
         return np.array(found, dtype=np.int64)[on]
 
+    is_open = np.array([in_parts and label is None for label in items.labels], np.bool_)
     run_ids, runs = np.unique(np.array(items.runs)[on], return_inverse=True)
     return Labelled(
         measure=measure,
@@ -147,5 +156,5 @@ def labelled(items: JudgedItems, human: Sequence[str | None], measure: Measure) 
         human_level=level(human),
         weights=measure.weights[on],
         topics=topics[on],
-        strata=2 * topics[on] + ~items.is_first[on],
+        strata=4 * topics[on] + 2 * is_open[on] + ~items.is_first[on],
     )

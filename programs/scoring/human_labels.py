@@ -21,6 +21,7 @@ from .judged_items import read_items
 # What chose a row of a sheet of `judge next`, and what it says of a random draw.
 CHOSEN_BY = "chosen_by"
 RANDOM = "random"
+CASCADE = "cascade"  # all that a cascade left to people, or a random draw of it
 # Below this the counts of labels are too small to wonder at one that people never gave.
 _MANY = 50
 
@@ -33,22 +34,26 @@ def human_labels(
     topics: Path | None = None,
     *,
     ignore_others: bool = False,
+    in_parts: bool = False,
 ) -> tuple[JudgedItems, list[str | None]]:
     """The judged items of `path` and, for each, its label in `labels`; None: not labelled.
 
     Labels of runs that were not judged, and of citations beyond those that were, are left out
     and mentioned. So are those rows of a sheet of `judge next` that are no random draw, unless
-    `where` names `chosen_by`. Run names with and without a team prefix (`team.run`) are matched
+    `where` names `chosen_by`; those of `judge cascade people` are with `in_parts`, see
+    `is_of_cascade`. Run names with and without a team prefix (`team.run`) are matched
     where that is unambiguous.
 
     Args:
         ignore_others: leave out, and mention, labels of topics or items that were not judged.
+        in_parts: what was judged, and what was not, are drawn each by itself.
 
     Raises: InputError if there is no label yet, or if the labels are of other things, topics or
         items, have values that the judge does not give, are all the same, or name one cell
         twice with two labels.
     """
-    where = _random_alone(labels, where, problems)
+    drawn = (RANDOM, CASCADE) if in_parts else (RANDOM,)
+    where = _random_alone(labels, where, problems, drawn)
     first = read_labels(labels, problems, where, scale_of(path))
     problems.raise_errors()
     check_labelled(first, labels)
@@ -63,22 +68,37 @@ def human_labels(
 
 
 def _random_alone(
-    labels: Path, where: Mapping[str, Sequence[str]], problems: Problems
+    labels: Path, where: Mapping[str, Sequence[str]], problems: Problems, drawn: Sequence[str]
 ) -> Mapping[str, Sequence[str]]:
-    """`where`, narrowed to the random rows if the file has labels that were chosen otherwise."""
+    """`where`, narrowed to the drawn rows if the file has labels that were chosen otherwise."""
     if CHOSEN_BY in where or file_kind(labels) != "labels":
         return where
     lines = read_lines if is_json(labels) else csv_lines
     rows = [x for x in lines(labels, Problems(), where) if x.row.get("label") not in (None, "")]
-    others = [line for line in rows if line.row.get(CHOSEN_BY) != RANDOM]
+    others = [line for line in rows if line.row.get(CHOSEN_BY) not in drawn]
     by = Counter(str(line.row.get(CHOSEN_BY) or "not said") for line in others)
     if not others or all(line.row.get(CHOSEN_BY) is None for line in rows):
         return where
     what = f"{len(others)} of {len(rows)} labels are no random draw ({CHOSEN_BY} "
     what += ", ".join(f"{shorten(name)}: {n}" for name, n in sorted(by.items()))
-    what += f"): only those with {CHOSEN_BY}={RANDOM} correct scores; --where takes others"
+    what += (
+        f"): only those with {CHOSEN_BY}={' or '.join(drawn)} correct scores; --where takes others"
+    )
     problems.skip(labels, others[0].number, "not_random", what)
-    return {**where, CHOSEN_BY: [RANDOM]}
+    there = {str(line.row.get(CHOSEN_BY)) for line in rows}
+    return {**where, CHOSEN_BY: [name for name in drawn if name in there] or list(drawn)}
+
+
+def is_of_cascade(labels: Path, where: Mapping[str, Sequence[str]]) -> bool:
+    """Whether labels are of a sheet of `judge cascade people`.
+
+    Its rows are random draws of two parts of each topic: of what was judged, and of what was not.
+    """
+    if CASCADE not in where.get(CHOSEN_BY, [CASCADE]) or file_kind(labels) != "labels":
+        return False
+    lines = read_lines if is_json(labels) else csv_lines
+    rows = lines(labels, Problems(), where)
+    return any(x.row.get(CHOSEN_BY) == CASCADE and x.row.get("label") for x in rows)
 
 
 def _with_judged_runs(

@@ -17,6 +17,8 @@ from ..support import SUPPORT_WEIGHTS
 Cell = tuple[str, ...]
 LabelKind = Literal["nuggets", "support", "relevance", "ratings", "keypoints", "other"]
 ADJUDICATED = "adjudicated"  # `method` of a label that the adjudicator of a jury gave
+VERIFIED = "verified"  # `method` of a label that was judged once more,
+FIRST, VERIFIER = "first", "verifier"  # and who gave which of its votes
 
 NUGGET_SCALE: tuple[str, ...] = tuple(reversed(ASSIGNMENT_LABELS))
 SUPPORT_SCALE: tuple[str, ...] = tuple(reversed(SUPPORT_WEIGHTS))

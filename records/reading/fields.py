@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -137,7 +138,8 @@ class Line:
     def leaning(self) -> dict[str, Any]:
         """What a judge said beside a label, if there; what is no such thing is not used.
 
-        `score`, `probabilities`, `votes`, `method`, and what `why` finds.
+        `score`, `probabilities`, `votes`, `method`, `confidence`, `superseded`, and what `why`
+        finds.
         """
         found: dict[str, Any] = {}
         score, chances = self.row.get("score"), self.row.get("probabilities")
@@ -164,7 +166,13 @@ class Line:
             else:
                 what = f"field {self.name('votes')!r} is {show(votes)}, wanted member -> label"
                 self.keep("votes", f"{what} or null; not used")
-        if "votes" in found and isinstance(method := self.row.get("method"), str):
+        sure, before = self.row.get("confidence"), self.row.get("superseded")
+        if isinstance(sure, int | float) and not isinstance(sure, bool) and math.isfinite(sure):
+            found["confidence"] = float(sure)
+        if isinstance(before, str):
+            found["superseded"] = before
+        is_staged = "votes" in found or "confidence" in found or "superseded" in found
+        if is_staged and isinstance(method := self.row.get("method"), str):
             found["method"] = method
         return found | self.why()
 

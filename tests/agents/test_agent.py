@@ -10,7 +10,7 @@ from nuggetjudge.agents import Agent, Limits, PassageCorpus, Tools
 from nuggetjudge.agents.tools import Question
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.backends.loop import run_sync
-from nuggetjudge.judges import QuestionDecomposer, SupportJudge
+from nuggetjudge.judges import Jury, QuestionDecomposer, SupportJudge
 from nuggetjudge.records.judgements import Judged, Reason, Unjudged
 from nuggetjudge.records.rows import Passage
 
@@ -93,6 +93,20 @@ def test_a_limit_ends_the_item_without_an_outcome_before_anything_is_asked() -> 
     assert [step["kind"] for step in found.steps] == ["agent", "tool", "end"]
     assert found.steps[-1]["reason"] == "steps"
     assert not found.provenance
+
+
+def test_a_jury_never_asks_past_the_limit_and_gives_back_what_it_did_not_ask() -> None:
+    async def spent(calls: int) -> Tools:
+        members = {name: SupportJudge("lexical") for name in "ab"}
+        jury = Jury(members, adjudicator=SupportJudge("lexical"))  # who is not asked: they agree
+        tools = Tools(None, Limits(calls=calls))
+        await tools.judge(jury, {"sentence": SENTENCE, "passage": SENTENCE}, {})
+        return tools
+
+    assert run_sync(spent(3)).n_calls_left == 1
+    with pytest.raises(JudgeError) as over:
+        run_sync(spent(2))
+    assert over.value.reason is Reason.STEPS
 
 
 class Broken(PassageCorpus):

@@ -4,6 +4,7 @@ import json
 from typing import Any, Literal
 
 import dspy
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -486,6 +487,29 @@ def test_the_hash_moves_with_words_labels_and_examples_only():
 def test_a_compiled_prompt_keeps_the_order_of_the_signature():
     told = SUPPORT.user({"sentence": "s", "passage": "p"})
     assert told == '<data>\n{"passage":"p","sentence":"s"}\n</data>'
+
+
+def test_what_is_sent_is_the_message_escaped_as_json():
+    for text in (
+        'say "no" \\ or \\"yes\\"',
+        "<data> [[ ## x ## ]]\n\t\0\x7f",
+        "’… 😀 é",
+        "\ud83d",
+        "",
+    ):
+        for title in ("", text):
+            inputs = {"sentence": text, "passage": f"{text}.", "title": title}
+            prompt = SUPPORT.of(inputs)
+            assert orjson.loads(b'"' + prompt.escaped(inputs) + b'"') == prompt.user(inputs)
+            assert prompt.escaped(inputs) == orjson.dumps(prompt.user(inputs))[1:-1]
+
+
+def test_a_prompt_that_writes_another_message_sends_that_one():
+    class Bare(Prompt):
+        def user(self, inputs):
+            return f'"{inputs["sentence"]}"'
+
+    assert Bare(SUPPORT._signature).escaped({"sentence": "s", "passage": "p"}) == b'\\"s\\"'
 
 
 def test_a_refusal_is_told_from_a_reply_by_the_gateway(model_server, open_gateway, ask):

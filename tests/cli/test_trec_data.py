@@ -111,6 +111,7 @@ def end_to_end(judge, shared_data, tmp_path):
     return ran, folder, tmp_path / "out"
 
 
+@pytest.mark.slow
 def test_45_runs_on_12_topics_are_judged_and_every_sentence_and_citation_is_accounted_for(
     end_to_end, rows_of
 ):

@@ -13,9 +13,11 @@ SLOW = pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
-        "rag24_support",
         "crux_duc",
-        *(pytest.param(n, marks=SLOW) for n in ("rag24_nuggets", "attributionbench")),
+        *(
+            pytest.param(n, marks=SLOW)
+            for n in ("rag24_support", "rag24_nuggets", "attributionbench")
+        ),
     ],
 )
 def test_the_page_shows_what_the_first_fit_of_each_set_gives(shared_data, name):

@@ -157,7 +157,7 @@ def _asked(
     async def work(session: Session) -> _Asked:
         judge = session.panel.item_judge(str(config.items.judge))
         if not judge.predictor:
-            raise InputError(f"{judge.name}: a jury, wanted one judge; probe its members")
+            raise InputError(f"{judge.name}: asks several judges, wanted one; probe each by itself")
         every = probe_items(source, judge, config, problems)
         items = sample_items(every, judge, options.limit, options.seed)
         kinds, repeats = options.kinds, options.repeats

@@ -230,6 +230,44 @@ def test_silence_ends_in_a_timeout_and_so_does_a_reply_that_never_ends():
         assert time.monotonic() - began < 2
 
 
+def test_each_request_has_its_own_time_whatever_others_take():
+    async def ended(client, after):
+        await asyncio.sleep(after)
+        began = time.monotonic()
+        with pytest.raises(EndpointError, match=r"no reply within 0\.2 s"):
+            await client.send(b"x")
+        assert asyncio.current_task().cancelling() == 0  # a timeout is no wish to stop
+        return time.monotonic() - began
+
+    async def go():
+        async with (
+            listening(RawServer(again=(5.0,))) as port,
+            transport_to(f"http://127.0.0.1:{port}/v1", timeout_s=0.2) as client,
+        ):
+            async with asyncio.timeout(3):
+                took = await asyncio.gather(*(ended(client, i * 0.04) for i in range(4)))
+            await asyncio.sleep(0.05)
+            return [*took, await ended(client, 0)]  # the timer starts again after a pause
+
+    assert all(0.19 < seconds < 1 for seconds in asyncio.run(go()))
+
+
+def test_a_request_that_is_cancelled_is_no_timeout():
+    async def go():
+        async with (
+            listening(RawServer(again=(5.0,))) as port,
+            transport_to(f"http://127.0.0.1:{port}/v1", timeout_s=0.2) as client,
+        ):
+            task = asyncio.create_task(client.send(b"x"))
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await asyncio.sleep(0.25)  # nor does its time come up for anybody else
+
+    asyncio.run(go())
+
+
 def test_the_deadline_of_a_judgement_bounds_a_request_too():
     began = time.monotonic()
     with pytest.raises(EndpointError, match="no reply within"):

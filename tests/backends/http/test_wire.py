@@ -4,7 +4,6 @@ import json
 from itertools import combinations
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +21,7 @@ BASE = {"model": "openai/m", "api_base": "http://127.0.0.1:8000/v1"}
 
 
 def user_of(prompt: Prompt, inputs: Any) -> bytes:
-    return orjson.dumps(prompt.user(inputs))[1:-1]
+    return prompt.of(inputs).escaped(inputs)
 
 
 def key(prompt: Prompt = SUPPORT, inputs: Any = INPUTS, replicate: int = 0, **more: Any) -> bytes:

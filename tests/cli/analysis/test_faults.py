@@ -182,6 +182,7 @@ def test_the_tables_of_the_page_are_those_of_the_data(shared_data, capsys):
     assert found == (PAGE, 2 * 11 + 2 * 4), "`make pages` renews it"
 
 
+@pytest.mark.slow
 def test_known_judges_come_out_as_what_they_are_on_the_same_cases(shared_data):
     if (found := table.tested(shared_data)) is None:
         pytest.skip(f"rag24_e2e, rag24_support not found in {shared_data}")

@@ -245,3 +245,16 @@ def test_its_prompts_are_those_of_its_members(jury, member):
     assert found["a.judge"].prompt_hash() == found["b.judge"].prompt_hash()
     assert found["a.judge"].prompt_hash() != found["adjudicator.judge"].prompt_hash()
     json.dumps(nj.judges.Verdict("full", votes={"a": None}).as_row())
+
+
+def test_the_quotes_are_those_of_the_members_that_gave_the_label(member, says):
+    quotes = {"a": "The moon makes", "b": "the tides", "c": "the tides"}
+    labels = {"a": "none", "b": "full", "c": "full"}
+    for name, quote in quotes.items():
+        said = {"passage_quotes": [quote], "sentence_quotes": [], "verdict": labels[name]}
+        says[name] = said
+    members = {name: member(name).explaining(evidence=True) for name in "abc"}
+    jury = Jury(members)
+    (found,), _ = run_sync(jury.verdicts([ASKED]))
+    assert found.label == "full"
+    assert [each.quote for each in found.evidence] == ["the tides"]

@@ -159,9 +159,6 @@ def test_a_state_of_another_judge_or_model_is_refused_by_file(run, tmp_path):
         run("support", state=tmp_path / "none.json")
 
 
-@pytest.mark.parametrize("name", ["request", "keypoint_merger"])
-def test_a_judge_that_neither_labels_items_nor_makes_lists_has_no_state(run, tmp_path, name):
-    with pytest.raises(
-        InputError, match=rf"judges.{name}.state: only assigner, support, relevance"
-    ):
-        run("nuggets", **{f"judges.{name}.state": str(tmp_path / "state.json")})
+def test_a_judge_without_a_prompt_of_ours_has_no_state(run, tmp_path):
+    with pytest.raises(InputError, match=r"judges.rankllm.state: it asks by prompts of its own"):
+        run("nuggets", **{"judges.rankllm.state": str(tmp_path / "state.json")})

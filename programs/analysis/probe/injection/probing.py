@@ -136,7 +136,7 @@ def _asked(
     async def work(session: Session) -> Injected:
         judge = session.panel.item_judge(str(config.items.judge))
         if not judge.predictor:
-            raise InputError(f"{judge.name}: a jury, wanted one judge; probe its members")
+            raise InputError(f"{judge.name}: asks several judges, wanted one; probe each by itself")
         items = _drawn(source, judge, config, problems, options)
         asking = _Asking(session, budget, report)
         outcomes = {BASE: await asking.items(BASE, "as the judge is", judge, items)}

@@ -1,0 +1,318 @@
+"""`judge cascade`: which labels of a cheap judge to keep, from stored labels; 100 columns."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from ..options import AsJson, Command, Kind, Level, Resamples, Seed, Where, where_of
+from ..stopping import list_problems
+from ..tables import cell, figure, interval, shown, write_objects
+
+cascade = typer.Typer(
+    help="Fit which labels of a cheap judge to keep, and see what that is worth.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+Labels = Annotated[Path, typer.Argument(exists=True, help="Labels of people.")]
+Results = Annotated[
+    list[Path],
+    typer.Argument(exists=True, help="Results of the cheap judges, then those of the dear one."),
+]
+Votes = Annotated[str, typer.Option(help="Field of one file's rows that holds member -> label.")]
+Member = Annotated[
+    list[str] | None,
+    typer.Option(help="Judges of the results to take, in order, the dear one last; repeatable."),
+]
+People = Annotated[
+    bool, typer.Option("--to-people", help="All results are cheap; people are the dear judge.")
+]
+How = Annotated[
+    Literal["vote", "median", "mean"], typer.Option(help="What several cheap labels become.")
+]
+Cut = Annotated[
+    str | None,
+    typer.Option(help="A label is right on the same side of this one; else if it is the same."),
+]
+JudgeName = Annotated[
+    str | None, typer.Option("--judge", help="Name or YAML file, where labels do not say it.")
+]
+ConfidenceName = Annotated[
+    Literal["calibrated", "agreement", "margin"],
+    typer.Option(help="How sure a label is: fitted, by votes, or by probabilities."),
+]
+
+
+@cascade.command(cls=Command)
+def fit(
+    labels: Labels,
+    results: Results,
+    out: Annotated[Path, typer.Option(help="Cascade file to write.", rich_help_panel="Output")],
+    where: Where = None,
+    kind: Kind = None,
+    votes: Votes = "votes",
+    member: Member = None,
+    to_people: People = False,
+    how: How = "median",
+    cut: Cut = None,
+    judge: JudgeName = None,
+    confidence: ConfidenceName = "calibrated",
+    share: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Have about this share go on.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Keep labels from this confidence on.")
+    ] = None,
+    agree: Annotated[
+        float | None, typer.Option(help="Have this share of the kept labels right: a guarantee.")
+    ] = None,
+    with_: Annotated[
+        float, typer.Option("--with", help="Share of fits in which the guarantee is to hold.")
+    ] = 0.9,
+    unit: Annotated[
+        Literal["topic", "item"],
+        typer.Option(help="What the guarantee takes for a sample of more of its kind."),
+    ] = "topic",
+    splits: Annotated[int, typer.Option(min=1, help="Tries of it on topics left out.")] = 1000,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Choose from which confidence on a cheap label is kept, and write it for a config.
+
+    Example: judge cascade fit human.csv results/small results/strong --agree 0.8 --out cascade.json
+    """
+    from ...calibration.cascade.report import choice, fit_report
+    from ...calibration.cascade.stored import read_stored
+    from ...records.reading.problems import InputError, Problems
+    from ...records.writing.files import write_file
+
+    problems = Problems()
+    if out.exists():
+        raise InputError(f"{out}: is there already; name another file")
+    promise = None if agree is None else {"agree": agree, "with": with_, "unit": unit}
+    wanted = choice(share, threshold, promise)
+    stored = read_stored(
+        labels,
+        results,
+        problems,
+        where=where_of(where or ()),
+        kind=kind,
+        votes=votes,
+        members=member or (),
+        to_people=to_people,
+        how=how,
+        cut=cut,
+        judge=judge,
+    )
+    state, found = fit_report(stored, confidence, wanted, splits=splits, seed=seed)
+    write_file(out, state.text().encode())
+    if as_json:
+        write_objects([found])
+    else:
+        sys.stdout.write(shown("\n".join([*_head(found), *_fitted(found), f"Written: {out}"])))
+        sys.stdout.write("\n")
+    list_problems(problems)
+
+
+@cascade.command(cls=Command)
+def curve(
+    labels: Labels,
+    results: Results,
+    where: Where = None,
+    kind: Kind = None,
+    votes: Votes = "votes",
+    member: Member = None,
+    to_people: People = False,
+    how: How = "median",
+    cut: Cut = None,
+    judge: JudgeName = None,
+    confidence: ConfidenceName = "calibrated",
+    share: Annotated[
+        list[float] | None, typer.Option(min=0, max=1, help="A share to show; repeatable.")
+    ] = None,
+    resamples: Resamples = 1000,
+    seed: Seed = 0,
+    level: Level = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Show what labels are worth as more of them go on, beside random ones and the cheap panel.
+
+    Example: judge cascade curve human.csv results/small results/strong --share 0.3 --share 0.5
+    """
+    from ...calibration.cascade.report import curve_report
+    from ...calibration.cascade.stored import read_stored
+    from ...records.reading.problems import Problems
+
+    problems = Problems()
+    stored = read_stored(
+        labels,
+        results,
+        problems,
+        where=where_of(where or ()),
+        kind=kind,
+        votes=votes,
+        members=member or (),
+        to_people=to_people,
+        how=how,
+        cut=cut,
+        judge=judge,
+    )
+    draws = {"resamples": resamples, "seed": seed, "level": level}
+    found = curve_report(stored, confidence, draws, share or ())  # type: ignore[arg-type]
+    if as_json:
+        write_objects([found])
+    else:
+        sys.stdout.write(shown("\n".join([*_head(found), "", *_curve(found)]) + "\n"))
+    list_problems(problems)
+
+
+@cascade.command(cls=Command)
+def people(
+    results: Annotated[Path, typer.Argument(exists=True, help="Results that people complete.")],
+    out: Annotated[
+        Path, typer.Option(help="File to fill in: .csv or .jsonl.", rich_help_panel="Output")
+    ],
+    kind: Kind = None,
+    n: Annotated[
+        int | None, typer.Option("--n", min=1, help="Take so many without a label; else all.")
+    ] = None,
+    kept: Annotated[
+        int, typer.Option(min=0, help="Kept ones to label too, at random, for corrected scores.")
+    ] = 100,
+    seed: Seed = 0,
+) -> None:
+    """Write what a run left to people as a label file to fill in, with some of what it kept.
+
+    Filled in, it corrects the scores: judge score RESULTS --labels people.csv
+
+    Example: judge cascade people results/demo --out people.csv
+    """
+    from ...programs.analysis.people_sheet import people_sheet
+    from ...programs.engine.label_sheet import write_sheet
+    from ...records.reading.problems import Problems
+
+    problems = Problems()
+    sheet = people_sheet(results, problems, kind=kind, n=n, n_kept=kept, seed=seed)
+    write_sheet(out, sheet.rows, problems)
+    lines = [f"{count:>8,}  {name}" for name, count in sheet.n_by.items()]
+    lines.append(f"{len(sheet.rows):>8,}  of {sheet.n_cells:,} items of {sheet.kind}")
+    lines.append(f"Labels: {', '.join(map(cell, sheet.scale))}. Written: {out}")
+    sys.stdout.write(shown("\n".join(lines) + "\n"))
+    list_problems(problems)
+
+
+def _head(found: Mapping[str, Any]) -> Sequence[str]:
+    first = found["first"]
+    several = f"{found['how']} of {len(first)}: " if len(first) > 1 else ""
+    is_right = "the same label" if found["cut"] is None else f"the same side of {found['cut']}"
+    lines = [
+        cell(f"First: {several}{', '.join(first)}; then {found['next']}", 100),
+        f"{found['n_items']:,} items of {found['n_topics']} topics with labels of people; right: "
+        f"{is_right}, {found['right']:.1%} at first",
+    ]
+    texts = "" if found["has_texts"] else ", without the texts: no lexical score, no length"
+    fitted = f", by fits to other topics{texts}" if found["confidence"] == "calibrated" else ""
+    lines.append(
+        f"Confidence: {found['confidence']}{fitted}; AUROC {figure(found['auroc'])} (does it tell "
+        "right from wrong)"
+    )
+    if found["n_without_confidence"]:
+        n = found["n_without_confidence"]
+        lines.append(f"{n:,} items have no confidence (no label, or too few votes): they go on.")
+    if found["n_off_scale"]:
+        lines.append(f"Labels that are not on the scale, not counted: {found['n_off_scale']:,}.")
+    return lines
+
+
+def _fitted(found: Mapping[str, Any]) -> Sequence[str]:
+    kept = 1 - found["goes_on"]
+    lines = [
+        "",
+        f"Kept from confidence {found['threshold']:.4f} on: {kept:.1%} of the labels, "
+        f"{_percent(found['kept_right'])} of them right",
+        f"To {found['next']}: {found['goes_on']:.1%}, "
+        f"{_percent(found['next_right_of_others'])} of them right there",
+    ]
+    if "guarantee" not in found:
+        return lines
+    given = found["guarantee"]
+    agree, level, unit = given["agree"], given["with"], given["unit"]
+    lines += [
+        f"Guarantee: kept labels agree with people in >= {agree:.0%}, in {level:.0%} of fits;",
+        f"rests on {given['n_topics']} topics, by {unit}: at least {given['at_least']:.1%} do",
+    ]
+    if unit == "item" and given["design_effect"] is not None:
+        lines.append(
+            "Warning: items of one topic err together, which this bound does not see: design "
+            f"effect {given['design_effect']:.1f}."
+        )
+    for name, tried in given["tried"].items():
+        lines.append(
+            f"Tried {tried['n']:,} times on {tried['n_topics']} topics, by {name}: on the others "
+            f"broken in {tried['share']:.1%} (allowed {1 - level:.0%}), kept {tried['kept']:.1%}"
+        )
+    return lines
+
+
+def _curve(found: Mapping[str, Any]) -> Sequence[str]:
+    points, ordered = found["points"], found["points"][0]["quadratic"] is not None
+    name = "quadratic" if ordered else "kappa"
+    binary = found["cut"] is not None
+    head = f"{'goes on':<9}{'kappa':>6}" + (f"{'linear':>7}" if ordered else "")
+    head += f"  {name:<21}{'less ' + cell(found['next'], 14):<23}"
+    head += f"{'accuracy':>8}{'kappa':>7}  " if binary else ""
+    lines, way = [head + f"{'cost':>7}"], None
+    for point in points:
+        if point["way"] != way:
+            way = point["way"]
+            lines.append(_title(way, found))
+        row = f"  {point['share']:>5.0%}  {_value(point['kappa']):>6}"
+        row += f"{_value(point['linear']):>7}" if ordered else ""
+        row += f"  {_both(point[name]):<21}{_both(point['less_dear'], '+'):<23}"
+        row += f"{_value(point['accuracy']):>8}{_value(point['binary']):>7}  " if binary else ""
+        lines.append(row + f"{_cost(point, found):>7}")
+    lines.append("")
+    if binary:
+        lines.append(f"accuracy and the kappa after it: on two sides of {found['cut']}.")
+    has_prices = None not in found["costs"]
+    unit = "dollars for 1,000 items" if has_prices else "calls for an item; no prices are known"
+    lines.append(f"cost: {unit}. Brackets: intervals over topics.")
+    if unlabelled := max(point["n_unlabelled"] for point in points):
+        lines.append(f"Up to {unlabelled:,.1f} items have no label and count in no figure.")
+    return [line.rstrip() for line in lines]
+
+
+def _title(way: str, found: Mapping[str, Any]) -> str:
+    titles = {
+        "confidence": "the least sure go on:",
+        "random": "any go on, at random:",
+        "panel": f"the cheap panel alone (median of {len(found['members'])}):",
+        "dear": f"{cell(found['next'], 60)} alone:",
+    }
+    alone = way.removeprefix("random ")
+    return titles.get(way, f"any go on, at random, of {cell(alone, 60)} alone:")
+
+
+def _cost(point: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    cheap, dear = found["costs"]
+    if cheap is None or dear is None:
+        return f"{point['calls']:.2f}"
+    n_cheap = max(1, len(found["members"]))
+    of_cheap = point["calls"] - point["share"]  # of the first stage, or of its first judge
+    return f"{1000 * (cheap * of_cheap / n_cheap + dear * point['share']):.2f}"
+
+
+def _value(of: Mapping[str, Any] | None) -> str:
+    return figure(None if of is None else of["value"])
+
+
+def _both(of: Mapping[str, Any], sign: str = "") -> str:
+    return f"{figure(of['value'], sign=sign)} {interval(of['low'], of['high'], sign=sign)}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"

@@ -1,0 +1,283 @@
+"""A cascade: a judge whose unsure labels are judged again by the next, or left to people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from ...backends import open_backend
+from ...backends.config import ModelConfig
+from ...backends.errors import JudgeError
+from ...backends.prompt import Prompt
+from ...records.judgements import Provenance, Reason, Unjudged
+from ..fitted.files import JudgeFile
+from ..items import ItemJudge
+from ..jury.jury import SHARED, Jury
+from ..verdicts import Verdict
+from .confidence import Chance, ConfidenceKind, Scale, Seen, confidence_of
+from .files import CascadeFile
+
+VERSION = "1"  # raised when what is kept or asked again changes
+PEOPLE = "people"
+
+
+class Cascade(ItemJudge):
+    """Judges of one question, one after the other: `cascade(sentence=, passage=)`.
+
+    Args:
+        stages: two judges or more of the same name, scale and window, the cheapest first; juries
+            may be among them. The last may be `"people"`: what reaches them is Unjudged(abstained).
+        state: a cascade file (`judge cascade fit`): how sure a label of the first stage is, and
+            from where on it is kept.
+        threshold: instead of a file; a label of the first stage is kept from this confidence on.
+        confidence: of `threshold`: `agreement` of a jury's votes, or `margin` of probabilities.
+
+    A label of the first stage that is sure enough is kept. What is not, and what a stage fails on,
+    goes to the next; a later stage's labels are all kept. What an item becomes depends on itself
+    alone. The last stage's failure is none of the earlier labels, but Unjudged. Verdicts of later
+    stages say which (`method`) and keep the label that they took the place of (`superseded`).
+
+    Raises: ValueError for stages that do not judge the same, or a state of another cascade.
+    """
+
+    predictor = ""  # it asks nothing itself
+
+    def __init__(
+        self,
+        stages: Sequence[ItemJudge | str],
+        state: CascadeFile | None = None,
+        *,
+        threshold: float | None = None,
+        confidence: ConfidenceKind = "agreement",
+    ) -> None:
+        super().__init__()
+        judges = [stage for stage in stages if isinstance(stage, ItemJudge)]
+        self.to_people = stages[-1] == PEOPLE if stages else False
+        if len(judges) + self.to_people != len(stages) or len(stages) < 2 or not judges:
+            raise ValueError(f"wanted judges, 2 or more, or one and {PEOPLE!r} as the last")
+        first = judges[0]
+        for n, judge in enumerate(judges, 1):
+            for shared in SHARED:
+                if getattr(judge, shared) != getattr(first, shared):
+                    got, wanted = getattr(judge, shared), getattr(first, shared)
+                    raise ValueError(f"stage {n}: {shared} is {got!r}, of the first {wanted!r}")
+        for shared in (*SHARED, "gains"):
+            setattr(self, shared, getattr(first, shared))
+        self.definition = getattr(first, "definition", None)  # of a judge of one's own
+        self.version = f"{first.version}+cascade{VERSION}"
+        self.stages = judges
+        self.state = state
+        if (state is None) is (threshold is None):
+            raise ValueError("wanted a state or a threshold, and not both")
+        self.keeps = True  # False: every stage is asked about each item, as in a rehearsal
+        self.confidence: ConfidenceKind = confidence if state is None else state.confidence
+        self.threshold = float(threshold if state is None else state.threshold)  # type: ignore[arg-type]
+        self.labels = Scale(self.scale, self.is_ordered) if state is None else state.labels
+        self._check()
+        self.lexical = lexical_twin(first) if state is not None and state.needs_lexical else None
+
+    def _check(self) -> None:
+        first, state = self.stages[0], self.state
+        members = tuple(first.members) if isinstance(first, Jury) else ()
+        if state is None:
+            if self.confidence == "calibrated":
+                raise ValueError("confidence calibrated: wanted a state of judge cascade fit")
+            if self.confidence == "agreement" and not members:
+                raise ValueError("confidence agreement: the first stage is no jury, without votes")
+            if self.confidence == "margin" and not first.has_logprobs:
+                raise ValueError("confidence margin: the first stage gives no probabilities")
+            return
+        if state.judge != self.name or state.scale != self.scale:
+            got = f"{state.judge} with {', '.join(state.scale)}"
+            raise ValueError(f"the state is of {got}; wanted {self.name}, {', '.join(self.scale)}")
+        if sorted(state.members) != sorted(members):
+            got, wanted = (", ".join(each) or "one judge" for each in (state.members, members))
+            raise ValueError(f"the state is of {got} as the first stage, this is {wanted}")
+        if isinstance(first, Jury) and state.how not in ("", first.how):
+            raise ValueError(f"the state is of a jury by {state.how}, this decides by {first.how}")
+        asked = first.members if isinstance(first, Jury) else {"": first}
+        for member, model in state.models.items():
+            if member in asked and asked[member].model_name != model:
+                what = f"it was fitted to labels of {model}"
+                raise ValueError(f"{what}, this is {asked[member].model_name}; fit it again")
+        if state.needs_lexical and lexical_twin(first) is None:
+            raise ValueError("the state goes by the lexical judge's score, this has no such twin")
+
+    async def judged(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
+        """See ItemJudge: the calls of all stages that were asked, in their order."""
+        if not 0 < len(items) <= self.window:
+            raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
+        found, calls = await _asked(self.stages[0], 1, items, topic_id)
+        sure = [await self._sure(verdict, item) for verdict, item in zip(found, items, strict=True)]
+        left = [i for i in range(len(items)) if not self._is_kept(sure[i])]
+        for i in set(range(len(items))) - set(left):
+            found[i] = _verdict(found[i])._replace(confidence=sure[i])
+        first = list(found)
+        for number, stage in enumerate(self.stages[1:], 2):
+            if not left:
+                break
+            given, more = await _asked(stage, number, [items[i] for i in left], topic_id)
+            calls += more
+            for i, verdict in zip(left, given, strict=True):
+                found[i] = _later(verdict, number, first[i], sure[i])
+            left = [i for i in left if isinstance(found[i], Unjudged) or not self.keeps]
+        for i in left if self.to_people and self.keeps else ():
+            found[i] = Unjudged(Reason.ABSTAINED, self._for_people(first[i], found[i], sure[i]))
+        return found, tuple(calls)
+
+    async def verdicts(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict | Unjudged], Provenance]:
+        """See ItemJudge; the calls of all stages as one."""
+        found, calls = await self.judged(items, topic_id)
+        total = Provenance(
+            model=self.model_name,
+            finish_reason=calls[-1].finish_reason if calls else "",
+            prompt_tokens=sum(call.prompt_tokens for call in calls),
+            cached_tokens=sum(call.cached_tokens for call in calls),
+            completion_tokens=sum(call.completion_tokens for call in calls),
+            attempts=sum(call.attempts for call in calls),
+            cache_hit=all(call.cache_hit for call in calls),
+        )
+        return found, total
+
+    async def decide(self, **inputs: Any) -> dspy.Prediction:
+        """One item. A judge that lists an input takes a list of it under its plural."""
+        several = f"{self.listed}s"
+        if self.listed is not None and several in inputs:
+            shared = {name: value for name, value in inputs.items() if name != several}
+            found = await self.in_windows(
+                [{**shared, self.listed: text} for text in inputs[several]]
+            )
+            return dspy.Prediction(
+                verdicts=[each.label for each in found],
+                scores=[each.score for each in found],
+                confidences=[each.confidence for each in found],
+                methods=[each.method for each in found],
+                superseded=[each.superseded for each in found],
+            )
+        if inputs.keys() != set(self.inputs):
+            wanted, got = ", ".join(self.inputs), ", ".join(inputs) or "none"
+            raise ValueError(f"wanted the inputs {wanted}, got {got}")
+        only, _ = await self.verdict(**inputs)
+        about = only._asdict()
+        names = ("label", "score", "votes", "confidence", "method", "superseded", "evidence")
+        return dspy.Prediction(**{name: about[name] for name in names})
+
+    def prompts(self) -> dict[str, Prompt]:
+        """See Judge: those of all stages."""
+        return {
+            f"stage {number}.{name}": prompt
+            for number, judge in enumerate(self.stages, 1)
+            for name, prompt in judge.prompts().items()
+        }
+
+    def take_fit(self, state: JudgeFile | None) -> None:
+        """See ItemJudge. Raises: ValueError for any fit: stages have their own."""
+        if state is not None:
+            raise ValueError("a cascade is fitted by judge cascade fit, its stages by themselves")
+
+    @property
+    def most_calls(self) -> int:
+        """See ItemJudge."""
+        return sum(judge.most_calls for judge in self.stages)
+
+    @property
+    def has_logprobs(self) -> bool:
+        """See ItemJudge: whether any stage's scores do."""
+        return any(judge.has_logprobs for judge in self.stages)
+
+    @property
+    def model_name(self) -> str:
+        """See ItemJudge: the models of the stages, in their order."""
+        names = [judge.model_name for judge in self.stages]
+        return f"cascade({' > '.join([*names, PEOPLE] if self.to_people else names)})"
+
+    async def _sure(self, verdict: Verdict | Unjudged, item: Mapping[str, str]) -> float | None:
+        """How sure a label of the first stage is; None: there is none, or no telling."""
+        if isinstance(verdict, Unjudged):
+            return None
+        code = {label: i for i, label in enumerate(self.scale)}
+        chances = verdict.probabilities
+        lexical = length = None
+        if self.lexical is not None:
+            lexical = (await self.lexical.verdict(**{n: item[n] for n in self.inputs}))[0].score
+        if self.state is not None and self.state.needs_length:
+            length = length_of(self, item)
+        seen = Seen(
+            label=code[verdict.label],
+            score=verdict.score,
+            votes={n: None if v is None else code[v] for n, v in (verdict.votes or {}).items()},
+            chances=None if chances is None else tuple(chances.get(n, 0.0) for n in self.scale),
+            lexical=lexical,
+            length=length,
+        )
+        chance: Chance | None = None if self.state is None else self.state.chance
+        return confidence_of(self.confidence, seen, self.labels, chance)
+
+    def _is_kept(self, sure: float | None) -> bool:
+        return self.keeps and sure is not None and sure >= self.threshold
+
+    def _for_people(
+        self, first: Verdict | Unjudged, last: Verdict | Unjudged, sure: float | None
+    ) -> str:
+        said = f"{first.reason}" if isinstance(first, Unjudged) else f"{first.label!r}"
+        if sure is not None:
+            said += f" with confidence {sure:.3f}, wanted {self.threshold:.3f}"
+        if len(self.stages) > 1 and isinstance(last, Unjudged):
+            said += f"; then {last.reason}: {last.detail}"
+        return f"left to people: {said}"
+
+
+def lexical_twin(judge: ItemJudge) -> ItemJudge | None:
+    """The lexical judge of the same question; None where it has no rule for it."""
+    one = next(iter(judge.members.values())) if isinstance(judge, Jury) else judge
+    if one.prompt(one.predictor).twin is None:
+        return None
+    twin = one.explaining(evidence=False, reasoning=False)
+    twin.backend = open_backend(ModelConfig(model="lexical"))
+    twin.take_fit(None)
+    return twin
+
+
+def length_of(judge: ItemJudge, item: Mapping[str, str]) -> int:
+    """Characters of the text that is judged: its source, or all inputs where there is none."""
+    names = judge.inputs if judge.source is None else (judge.source,)
+    return sum(len(item[name]) for name in names)
+
+
+async def _asked(
+    judge: ItemJudge, number: int, items: Sequence[Mapping[str, str]], topic_id: str | None
+) -> tuple[list[Verdict | Unjudged], list[Provenance]]:
+    """What stage `number` says of these items, each Unjudged where it gave no judgement.
+
+    Raises: JudgeError where a limit of a budget was met: the same run with more to spend would
+        have its label.
+    """
+    try:
+        found, calls = await judge.judged(items, topic_id)
+    except JudgeError as error:
+        if error.reason is Reason.BUDGET:
+            raise
+        return [Unjudged(error.reason, error.detail, error.raw)] * len(items), []
+    return list(found), [call._replace(model=f"stage {number}: {call.model}") for call in calls]
+
+
+def _verdict(found: Verdict | Unjudged) -> Verdict:
+    assert isinstance(found, Verdict)
+    return found
+
+
+def _later(
+    found: Verdict | Unjudged, number: int, first: Verdict | Unjudged, sure: float | None
+) -> Verdict | Unjudged:
+    """What a later stage said, with the label that it takes the place of."""
+    before = None if isinstance(first, Unjudged) else first.label
+    if isinstance(found, Verdict):
+        return found._replace(method=f"stage {number}", confidence=sure, superseded=before)
+    said = "" if before is None else f" (the first stage said {before!r})"
+    return found._replace(detail=f"stage {number}: {found.detail}{said}")

@@ -1,0 +1,157 @@
+"""How likely it is that a label is right, from what the judge said of its own item alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from ...records.rows import Row
+from ..fitted.correction import IsotonicCurve
+
+ConfidenceKind = Literal["agreement", "margin", "calibrated"]
+KINDS: tuple[ConfidenceKind, ...] = get_args(ConfidenceKind)
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+LEXICAL, LENGTH = "lexical score", "log length"
+DIGITS = 9  # of a confidence
+
+
+@dataclass(frozen=True)
+class Scale:
+    """k labels, worst to best, and what makes two of them differ.
+
+    `cut`: the code from which on labels are positive; labels then differ only across it. None:
+    labels with an order are as far apart as they stand, others 1.
+    """
+
+    labels: tuple[str, ...]
+    is_ordered: bool = True
+    cut: int | None = None
+
+    def place(self, code: int) -> float:
+        """Where a label stands, in [0, 1]."""
+        return code / (len(self.labels) - 1)
+
+    def apart(self, one: int, other: int) -> float:
+        """How far two labels are apart, in [0, 1]."""
+        if self.cut is not None:
+            return float((one >= self.cut) != (other >= self.cut))
+        return abs(self.place(one) - self.place(other)) if self.is_ordered else float(one != other)
+
+    def is_same(self, one: int, other: int) -> bool:
+        """Whether a label is as good as another: the same, or on the same side of the cut."""
+        return one == other if self.cut is None else self.apart(one, other) == 0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a judge said of an item: codes on its scale.
+
+    Attributes:
+        votes: of a jury, by member, None where one gave none. chances: of each label, where known.
+        lexical: score of its lexical twin. length: characters of the judged text.
+    """
+
+    label: int
+    score: float | None = None
+    votes: Mapping[str, int | None] = field(default_factory=dict)
+    chances: tuple[float, ...] | None = None
+    lexical: float | None = None
+    length: int | None = None
+
+
+def agreement(seen: Seen, scale: Scale) -> float | None:
+    """1 less the mean distance of the votes from the label; None without 2 votes.
+
+    On two sides of a cut, or without an order, that is the share of the votes that agree.
+
+    >>> grades = Scale(("0", "1", "2", "3"))
+    >>> agreement(Seen(1, votes={"a": 1, "b": 1, "c": 3, "d": None}), grades)
+    0.7777777777777778
+    """
+    votes = [vote for vote in seen.votes.values() if vote is not None]
+    if len(votes) < 2:
+        return None
+    return 1 - sum(scale.apart(vote, seen.label) for vote in votes) / len(votes)
+
+
+def margin(seen: Seen, scale: Scale) -> float | None:
+    """How much likelier the likeliest label is than the next; None without probabilities.
+
+    With a cut, how much likelier the label's side is than the other.
+    """
+    if seen.chances is None:
+        return None
+    if scale.cut is None:
+        second, first = sorted(seen.chances)[-2:]
+        return first - second
+    same = sum(p for code, p in enumerate(seen.chances) if scale.is_same(code, seen.label))
+    return 2 * same - 1
+
+
+def features(seen: Seen, scale: Scale) -> dict[str, float]:
+    """What calibrated confidence is computed from, by name; those that are known.
+
+    The label (each by itself, so that the middle of a scale may be less sure than its ends), the
+    votes' spread and agreement, the score and how far it is from the cut, the margin of
+    probabilities, the lexical score and the log of the text's length.
+    """
+    found = {f"label {name}": 0.0 for name in scale.labels[1:]}
+    if seen.label:
+        found[f"label {scale.labels[seen.label]}"] = 1.0
+    votes = [vote for vote in seen.votes.values() if vote is not None]
+    if votes and scale.is_ordered:
+        found["spread"] = scale.place(max(votes) - min(votes))
+    if seen.score is not None and scale.cut is not None:
+        found["from the cut"] = abs(seen.score - (scale.cut - 0.5) / (len(scale.labels) - 1))
+    known = {
+        "agreement": agreement(seen, scale) if seen.votes else None,
+        "score": seen.score if scale.is_ordered else None,
+        "margin": margin(seen, scale),
+        LEXICAL: seen.lexical,
+        LENGTH: None if seen.length is None else math.log1p(seen.length),
+    }
+    return found | {name: value for name, value in known.items() if value is not None}
+
+
+class Chance(Row):
+    """P(the label is right): a logistic curve of features, and what became of its values.
+
+    `curve`: from the logistic value to the share that was right, on topics that it was not fitted
+    to; it rises throughout between its ends, so that no two values are told apart in vain.
+    """
+
+    weights: dict[str, Finite]
+    intercept: Finite
+    curve: IsotonicCurve
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.curve.n_labels != 2:
+            raise ValueError(f"curve: wanted the share of right labels, got {self.curve.n_labels}")
+        return self
+
+    def of(self, known: Mapping[str, float]) -> float | None:
+        """In [0, 1]; None where a feature is not known."""
+        if not self.weights.keys() <= known.keys():
+            return None
+        total = self.intercept + math.fsum(w * known[name] for name, w in self.weights.items())
+        raw = 1 / (1 + math.exp(-total)) if total > -700 else 0.0
+        return self.curve.at_least(raw)[0]
+
+
+def confidence_of(
+    kind: ConfidenceKind, seen: Seen, scale: Scale, chance: Chance | None
+) -> float | None:
+    """How sure a label is, in [0, 1] or of a margin [-1, 1]; None: there is no telling.
+
+    It is rounded, so that votes in another order, summed to another last bit, are as sure.
+    """
+    if kind == "calibrated":
+        found = None if chance is None else chance.of(features(seen, scale))
+    else:
+        found = agreement(seen, scale) if kind == "agreement" else margin(seen, scale)
+    return None if found is None else round(found, DIGITS)

@@ -1,0 +1,207 @@
+"""A judge whose uncertain labels are judged once more, by one that is shown what they rest on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from ...backends.errors import JudgeError
+from ...backends.prompt import Prompt
+from ...records.judgements import Provenance, Unjudged
+from ...records.labels.cells import FIRST, VERIFIED, VERIFIER
+from ..cascade.cascade import Cascade
+from ..items import ItemJudge
+from ..jury.jury import Jury, as_one
+from ..lexical.grounds import spans
+from ..variants import with_input
+from ..verdicts import Verdict
+
+VERSION = "1"  # raised when what is made of the two labels changes
+PARTS = "parts_in_question"
+DESC = (
+    "parts of the texts above or below, word for word, that a first look went by; they may decide "
+    "the label, say the opposite, or leave out what does"
+)
+_OF_BOTH = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered")
+_OF_FIRST = (*_OF_BOTH, "optional", "window")
+_OF_VERIFIER = ("answer_type", "gains", "quotable", "groundless", "output")  # a jury has not all
+
+
+class Verified(ItemJudge):
+    """A judge and a verifier as one: `judge(sentence=, passage=)` has label, score, votes.
+
+    Args:
+        first: gives every label; a judge, or a jury of judges.
+        verifier: a judge of the same kind, asked once about an item whose label is not sure. It
+            is shown what the first judge did not see as such: the words that this one quoted, or,
+            where it quoted none that stand in the texts, the sentences that hold most of the words
+            in question. It is not told the label.
+        score: asked where the score is from the first to the second of these, in [0, 1]; a label
+            without a score counts as its place on the scale.
+        labels: asked where the label is one of these.
+        spread: asked where votes of a jury are so many places apart.
+
+    The label changes only if the verifier gives another and quotes words that stand there: of the
+    source (the passage), or for a label that nothing has to be found for (none) of any judged
+    text, such as the part of the sentence that nothing backs. Score, probabilities and evidence
+    are then the verifier's. `votes` has both labels, `first` and `verifier`, where it was asked.
+    Where nothing can be shown, it is not asked. Its failure ends the items of the call by its
+    reason: a label that was to be verified is none without it.
+
+    Raises: ValueError for judges that do not judge the same or cannot quote, for no condition, or
+        one that cannot be met.
+    """
+
+    predictor = ""  # it asks nothing itself
+
+    def __init__(
+        self,
+        first: ItemJudge,
+        verifier: ItemJudge,
+        *,
+        score: tuple[float, float] | None = None,
+        labels: Collection[str] = (),
+        spread: int | None = None,
+    ) -> None:
+        super().__init__()
+        if isinstance(first, Verified | Cascade) or isinstance(verifier, Verified | Cascade | Jury):
+            raise ValueError("a label is verified once, by one judge")
+        for shared in _OF_BOTH:
+            got, wanted = getattr(verifier, shared), getattr(first, shared)
+            if got != wanted:
+                raise ValueError(f"the verifier: {shared} is {got!r}, of the judge {wanted!r}")
+        self.first = first
+        self.verifier = with_input(verifier.explaining(evidence=True), PARTS, DESC)
+        for judge, names in ((first, _OF_FIRST), (verifier, _OF_VERIFIER)):
+            for name in names:
+                setattr(self, name, getattr(judge, name))
+        self.definition = getattr(first, "definition", None)  # of a judge of one's own
+        self.version = f"{first.version}+verified{VERSION}"
+        self.score = score
+        self.labels = tuple(label for label in self.scale if label in labels)
+        self.spread = spread
+        self._check(labels)
+
+    def _check(self, labels: Collection[str]) -> None:
+        if unknown := sorted(set(labels) - set(self.scale)):
+            raise ValueError(f"labels: {unknown[0]!r} is none of {', '.join(self.scale)}")
+        if self.score is None and not self.labels and self.spread is None:
+            raise ValueError("wanted when a label is not sure: score, labels or spread")
+        if self.score is not None:
+            low, high = self.score
+            if not 0 <= low <= high <= 1:
+                raise ValueError(f"score: wanted two numbers from 0 to 1, got {low:g}, {high:g}")
+            if not self.is_ordered:
+                raise ValueError("score: labels without an order have none")
+        if self.spread is not None and not (isinstance(self.first, Jury) and self.spread >= 1):
+            raise ValueError("spread: wanted 1 or more, of the votes of a jury")
+
+    def is_unsure(self, verdict: Verdict) -> bool:
+        """Whether this label of the first judge is to be verified."""
+        if verdict.label in self.labels:
+            return True
+        if self.score is not None:
+            place = self.scale.index(verdict.label) / (len(self.scale) - 1)
+            score = place if verdict.score is None else verdict.score
+            if self.score[0] <= score <= self.score[1]:
+                return True
+        if self.spread is None:
+            return False
+        codes = [self.scale.index(label) for label in (verdict.votes or {}).values() if label]
+        away = max(codes) - min(codes) if self.is_ordered else len(set(codes)) - 1
+        return away >= self.spread
+
+    async def judged(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
+        """See ItemJudge: the calls of the first judge, then those of the verifier."""
+        found, calls = await self.first.judged(items, topic_id)
+        both = zip(items, found, strict=True)
+        verified = await asyncio.gather(*(self._verified(*each, topic_id) for each in both))
+        more = tuple(call for _, call in verified if call is not None)
+        return [verdict for verdict, _ in verified], (*calls, *more)
+
+    async def verdicts(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict | Unjudged], Provenance]:
+        """See ItemJudge; all calls as one."""
+        found, calls = await self.judged(items, topic_id)
+        return found, as_one(self.model_name, calls)
+
+    def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+        """See ItemJudge; with `votes`: None where a label was not verified."""
+        if isinstance(found, Verdict):
+            return super().prediction(found, votes=found.votes, **more)
+        return super().prediction(found, votes=[each.votes for each in found], **more)
+
+    async def decide(self, **inputs: Any) -> dspy.Prediction:
+        """Each item once. A judge that lists an input takes a list of it under its plural."""
+        several = f"{self.listed}s"
+        if self.listed is None or several not in inputs:
+            return await super().decide(**inputs)
+        shared = {name: value for name, value in inputs.items() if name != several}
+        found = await self.in_windows([{**shared, self.listed: text} for text in inputs[several]])
+        return self.prediction(found)
+
+    def prompts(self) -> dict[str, Prompt]:
+        """See Judge: those of both."""
+        return {
+            f"{who}.{name}": prompt
+            for who, judge in ((FIRST, self.first), (VERIFIER, self.verifier))
+            for name, prompt in judge.prompts().items()
+        }
+
+    @property
+    def most_calls(self) -> int:
+        """See ItemJudge."""
+        return self.first.most_calls + 1
+
+    @property
+    def has_logprobs(self) -> bool:
+        """See ItemJudge: whether the first judge's scores do."""
+        return self.first.has_logprobs
+
+    @property
+    def model_name(self) -> str:
+        """See ItemJudge: the models of both."""
+        return f"{self.first.model_name} verified by {self.verifier.model_name}"
+
+    async def _verified(
+        self, item: Mapping[str, str], found: Verdict | Unjudged, topic_id: str | None
+    ) -> tuple[Verdict | Unjudged, Provenance | None]:
+        """What stands for one item, and the call of the verifier if it was asked."""
+        if isinstance(found, Unjudged) or not self.is_unsure(found):
+            return found, None
+        if not (shown := "\n".join(self._parts(item, found))):
+            return found, None
+        try:
+            second, call = await self.verifier.verdict(topic_id, **{**item, PARTS: shown})
+        except JudgeError as error:
+            what = f"verifier: {error.detail} (first: {found.label})"
+            raise JudgeError(error.reason, what, error.raw) from None
+        votes = {**(found.votes or {}), FIRST: found.label, VERIFIER: second.label}
+        stands = second if second.label != found.label and self._is_grounded(second) else found
+        before = None if stands is found else found.label
+        return stands._replace(votes=votes, method=VERIFIED, superseded=before), call
+
+    def _is_grounded(self, verdict: Verdict) -> bool:
+        """Whether it quotes what it goes by: of a label that needs it, from the source."""
+        wanted = self._sources if self.needs_evidence(verdict.label) else self.quotes
+        return any(each.is_quoted and each.of in wanted for each in verdict.evidence or ())
+
+    @property
+    def _sources(self) -> Collection[str]:
+        return self.quotes if self.source is None else (self.source,)
+
+    def _parts(self, item: Mapping[str, str], found: Verdict) -> list[str]:
+        """The words that the first label goes by, or those that stand nearest to the question."""
+        given = [each for each in found.evidence or () if each.of in self._sources]
+        parts = [each.quote for each in given if each.is_quoted]
+        if not parts:
+            for name in self._sources:
+                places = spans(self.looked_for(name, item), item[name])
+                parts += [item[name][start:end] for start, end in places]
+        return list(dict.fromkeys(parts))

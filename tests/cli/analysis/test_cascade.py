@@ -1,0 +1,108 @@
+"""`judge cascade` on the command line: what is printed, written and refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nuggetjudge.judges.cascade.files import read_cascade_file
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "agents.md"
+NAMES = ("small", "other", "strong")
+
+
+@pytest.fixture
+def voted(tmp_path):
+    """480 items of 16 topics: two cheap judges err, mostly apart; the strong one every tenth."""
+    rng, path = np.random.default_rng(3), tmp_path / "voted.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for i in range(480):
+            truth = int(rng.integers(4))
+            errs = rng.random(3) < (0.3, 0.3, 0.1)
+            votes = {n: (truth + 2) % 4 if e else truth for n, e in zip(NAMES, errs, strict=True)}
+            text = {"query": "tides", "passage": "water " * (1 + i % 7)}
+            row = {"qid": f"t{i % 16}", "docid": f"p{i}", **text, "relevance": truth, "said": votes}
+            file.write(json.dumps(row) + "\n")
+    return path
+
+
+def test_the_curve_has_chance_and_the_panel_beside_it(judge, voted):
+    given = ("cascade", "curve", voted, voted, "--votes", "said", "--confidence", "agreement")
+    ran = judge(*given, "--share", 0, "--share", 0.3, "--cut", 2, "--resamples", 50)
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert max(map(len, lines)) <= 100
+    for title in (
+        "the least sure go on:",
+        "any go on, at random:",
+        "any go on, at random, of small alone:",
+        "the cheap panel alone (median of 2):",
+        "strong alone:",
+    ):
+        assert title in lines
+    [report] = judge(*given, "--share", 0.3, "--resamples", 0, "--json").rows
+    found = {point["way"]: point["quadratic"]["value"] for point in report["points"]}
+    assert found["confidence"] > found["random"] + 0.03
+    assert found["dear"] > found["random"]
+    assert found["panel"] < found["confidence"]
+
+
+def test_a_share_becomes_a_threshold_of_a_file_that_a_config_takes(judge, voted):
+    given = ("cascade", "fit", voted, voted, "--votes", "said", "--out", "c.json")
+    ran = judge(*given, "--share", 0.4)
+    assert ran.code == 0, ran.err
+    assert max(map(len, ran.out.splitlines())) <= 100
+    state = read_cascade_file(voted.parent / "c.json")
+    assert (state.judge, state.members, state.share) == ("relevance", NAMES[:2], 0.4)
+    assert state.fitted["goes_on"] == pytest.approx(0.4, abs=0.05)
+    assert len(state.fitted_on) == 16
+    assert "log length" in state.chance.weights
+    again = judge(*given, "--share", 0.4)
+    assert (again.code, "is there already" in again.err) == (2, True)
+
+
+def test_a_guarantee_is_printed_with_how_often_it_was_broken(judge, voted):
+    given = ("cascade", "fit", voted, voted, "--votes", "said", "--confidence", "agreement")
+    ran = judge(*given, "--agree", 0.75, "--splits", 50, "--out", "c.json")
+    assert ran.code == 0, ran.err
+    assert max(map(len, ran.out.splitlines())) <= 100
+    assert "Guarantee: kept labels agree with people in >= 75%, in 90% of fits;" in ran.out
+    assert "Tried 50 times on 8 topics, by topic: on the others broken in" in ran.out
+    by_item = judge(*given, "--agree", 0.75, "--unit", "item", "--splits", 50, "--out", "d.json")
+    assert "design effect" in by_item.out
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ((), "wanted one of --agree, --share and --threshold"),
+        (("--share", 0.3, "--agree", 0.8), "wanted one of --agree, --share and --threshold"),
+        (("--share", 0.3, "--member", "nobody"), "--member nobody: no such judge"),
+        (("--share", 0.3, "--member", "small"), "wanted a cheap judge and a dear one"),
+        (("--share", 0.3, "--cut", "7"), "--cut 7: wanted a label of an ordered scale"),
+        (("--share", 0.3, "--confidence", "margin"), "margin: wanted probabilities"),
+        (("--agree", 0.99), "the labels do not show it by topic"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(judge, voted, options, what):
+    ran = judge("cascade", "fit", voted, voted, "--votes", "said", "--out", "c.json", *options)
+    assert (ran.code, what in ran.err) == (2, True), ran.err
+    assert not (voted.parent / "c.json").exists()
+
+
+def test_too_few_topics_carry_no_promise(judge, voted):
+    few = voted.parent / "few.jsonl"
+    few.write_text("".join(line for line in voted.open() if '"t1' not in line), encoding="utf-8")
+    ran = judge("cascade", "fit", few, few, "--votes", "said", "--confidence", "agreement",
+                "--agree", 0.8, "--out", "c.json")  # fmt: skip
+    assert ran.code == 2
+    assert "wanted 12 topics or more to promise it of others, got 9" in ran.err
+
+
+def test_the_page_names_every_setting_of_a_cascade():
+    from nuggetjudge.programs.config.judge_section import CascadeConfig
+
+    text = PAGE.read_text(encoding="utf-8")
+    for name in CascadeConfig.model_fields:
+        assert f"`{name}`" in text

@@ -1,0 +1,42 @@
+"""The demo's cascade, as docs/agents.md runs it: fitted, run, and left to people."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import nuggetjudge as nj
+from nuggetjudge.calibration.cascade.report import Wanted, fit_report
+from nuggetjudge.calibration.cascade.stored import read_stored
+from nuggetjudge.programs.analysis.people_sheet import people_sheet
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.label_sheet import write_sheet
+from nuggetjudge.records.reading.problems import Problems
+
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+
+
+def test_what_the_lexical_judge_is_not_sure_of_is_left_to_people(tmp_path):
+    folder = tmp_path / "collection"
+    shutil.copytree(DEMO, folder)
+    before = nj.run(load_config(folder / "judge.yaml", {"program": "support"})).folder
+    human = folder / "labels" / "support.jsonl"
+    stored = read_stored(human, [before], Problems(), to_people=True)
+    assert stored.has_texts
+    assert stored.models == {"": "lexical"}
+    state, found = fit_report(stored, "calibrated", Wanted(share=0.25))
+    assert found["auroc"] > 0.75
+    assert found["kept_right"] > found["right"] + 0.1
+    (folder / "cascade.json").write_text(state.text(), encoding="utf-8")
+
+    result = nj.run(load_config(folder / "cascade.yaml", {}))
+    lines = (result.folder / "unjudged.jsonl").read_text(encoding="utf-8").splitlines()
+    assert {json.loads(line)["reason"] for line in lines} == {"abstained"}
+    assert 20 <= len(lines) <= 35
+    sheet = people_sheet(result.folder, Problems(), n_kept=20)
+    assert sheet.n_by == {"cascade": len(lines), "random": 20}
+    write_sheet(tmp_path / "people.csv", sheet.rows, Problems())
+    with (tmp_path / "people.csv").open(encoding="utf-8-sig") as file:
+        (first, *_) = csv.DictReader(file)
+    assert first["sentence"]
+    assert first["passage"]

@@ -1,0 +1,172 @@
+"""Verified labels in a config: what changed stands in rows and counts, and beside people's."""
+
+import json
+from pathlib import Path
+
+import pytest
+from mock_server import MockServer, input_of
+from typer.testing import CliRunner
+
+import nuggetjudge as nj
+from nuggetjudge.backends.budget import Budget
+from nuggetjudge.cli.app import app
+from nuggetjudge.programs.analysis.verified import verified_figures
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.panel import Panel
+from nuggetjudge.programs.run import plan
+from nuggetjudge.records.reading.problems import InputError
+
+DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
+VERIFY = {"model": "strong", "when": {"labels": ["partial"]}}
+PARTS = "parts_in_question"
+
+
+@pytest.fixture
+def says():
+    return {"weak": lambda asked: "partial", "strong": lambda asked: "full"}
+
+
+@pytest.fixture
+def server(says):
+    def brain(body):
+        asked = input_of(body)
+        verdict = {"verdict": says[body["model"]](asked)}
+        if body["model"] == "weak":
+            return verdict
+        return {"sentence_quotes": [], "passage_quotes": [asked["passage"][:20]]} | verdict
+
+    with MockServer(brain=brain, model_names=("weak", "strong")) as up:
+        yield up
+
+
+@pytest.fixture
+def config(server, tmp_path):
+    def made(verify=VERIFY, out="out", **more):
+        given = {
+            "program": "support",
+            "run.out": tmp_path / out,
+            "run.cache": tmp_path / "cache",
+            "judges.support.model": "weak",
+            "judges.support.verify": verify,
+            **more,
+        }
+        for name in ("weak", "strong"):
+            about = {"model": f"hosted_vllm/{name}", "api_base": server.base_url, "reasks": 0}
+            given[f"models.{name}"] = {**about, "price": {"input": 1, "output": 2}}
+        return load_config(DEMO / "judge.yaml", given)
+
+    return made
+
+
+def rows(folder, name):
+    return [json.loads(line) for line in (folder / name).open(encoding="utf-8")]
+
+
+def test_rows_have_the_label_before_and_the_run_says_how_many_changed(config, server):
+    planned = {row.judge: row for row in plan(config())}
+    assert planned["support verifier"].model == "strong (hosted_vllm/strong)"
+    result = nj.run(config())
+    assert result.is_complete
+    cited = [row for row in rows(result.folder, "support.jsonl") if row["citation"]]
+    changed = [row for row in cited if row["label"] == "full"]
+    assert changed
+    assert all(row["votes"] == {"first": "partial", "verifier": "full"} for row in changed)
+    assert {(row["method"], row["superseded"]) for row in changed} == {("verified", "partial")}
+    counts = result.manifest["counts"]
+    assert counts["labels that were verified"] == counts["labels that the verifier changed"]
+    n_asked = dict.fromkeys(("weak", "strong"), 0)
+    for request in server.requests:
+        n_asked[request.body["model"]] += 1
+    assert n_asked["weak"] == planned["support"].calls
+    assert 0 < n_asked["strong"] <= planned["support verifier"].calls
+    server.clear()
+    assert nj.run(config()).is_complete
+    assert server.requests == []
+
+
+def test_a_failed_verification_is_unjudged_and_asked_again(config, says, server):
+    says["strong"] = lambda asked: "none" if len(asked["sentence"]) % 3 else "no label"
+    result = nj.run(config())
+    lost = rows(result.folder, "unjudged.jsonl")
+    assert {row["reason"] for row in lost} == {"unparseable"}
+    assert all("(first: partial)" in row["detail"] for row in lost)
+    server.clear()
+    says["strong"] = lambda asked: "none"
+    assert nj.run(config()).is_complete
+    assert {request.body["model"] for request in server.requests} == {"strong"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "weak"},
+        {"when": {"labels": ["none"]}},
+        {"when": {"labels": ["partial"], "score": [0.2, 0.4]}},
+    ],
+)
+def test_whoever_verifies_and_when_is_in_the_identity(config, change):
+    def fingerprint(verify):
+        panel = Panel(config(verify), cache=None, budget=Budget())
+        assert panel["support"]
+        return panel.fingerprint(["support"])
+
+    assert fingerprint(VERIFY | change) != fingerprint(VERIFY) == fingerprint(dict(VERIFY))
+
+
+@pytest.mark.parametrize(
+    ("verify", "what"),
+    [
+        ({"model": "nobody", "when": {"labels": ["none"]}}, "no model 'nobody'"),
+        ({"model": "strong", "when": {}}, "when: wanted score, labels or spread"),
+        ({"model": "strong", "when": {"spread": 1}}, "that is a jury"),
+        ({"model": "strong", "when": {"labels": ["maybe"]}}, "'maybe' is none of none, partial"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_asked(config, server, verify, what):
+    with pytest.raises(InputError, match=what):
+        nj.run(config(verify))
+    assert server.requests == []
+
+
+def test_a_cascade_is_not_verified(config):
+    cascade = {"stages": ["weak", "strong"], "threshold": 0.5}
+    with pytest.raises(InputError, match="not with a cascade"):
+        config(**{"judges.support.cascade": cascade})
+
+
+def test_a_judge_that_quotes_nothing_cannot_be_verified(config):
+    with pytest.raises(InputError, match=r"importance\.verify: only .*support.* can be verified"):
+        config(**{"judges.importance.verify": VERIFY})
+
+
+# Counted by hand: 8 cells, 2 of each of 4 topics; a is what stands now, b what stood before.
+def test_what_verifying_did_is_counted_against_people():
+    cells = [(f"t{i // 2}", str(i)) for i in range(8)]
+    truth = dict(zip(cells, "yyyynnnn", strict=True))
+    before = dict(zip(cells, "nnynnnnn", strict=True))
+    after = dict(zip(cells, "yyyymnnn", strict=True))
+    votes = {cell: {"first": before[cell], "verifier": after[cell]} for cell in cells[:6]}
+    topics = [topic for topic, _ in cells]
+    found = verified_figures(votes, after, truth, cells, topics, {})
+    assert (found["n_verified"], found["n_changed"]) == (6, 4)
+    assert (found["wrong_to_right"], found["right_to_wrong"], found["wrong_to_wrong"]) == (3, 1, 0)
+    assert found["difference"]["value"] == pytest.approx(2 / 8)
+    assert found["helped"] is None  # of the topics +1, +1/2, -1/2 and 0
+    assert verified_figures({}, after, truth, cells, topics, {}) is None
+
+
+def test_agree_says_that_verification_did_not_help(config, tmp_path):
+    result = nj.run(config())
+    cited = [row for row in rows(result.folder, "support.jsonl") if row["citation"]]
+    keys = ("topic_id", "run_id", "sentence_id", "passage_id")
+    labels = tmp_path / "people.jsonl"
+    names = {"sentence_id": "sentence", "passage_id": "citation"}
+    with labels.open("w", encoding="utf-8") as file:
+        for i, row in enumerate(cited):
+            ids = {key: str(row[names.get(key, key)]) for key in keys}
+            label = "partial" if i % 2 else "full"
+            file.write(json.dumps({**ids, "label": label}) + "\n")
+    done = CliRunner().invoke(app, ["agree", str(labels), str(result.folder)])
+    assert done.exit_code == 0, done.output
+    assert "labels were verified" in done.output
+    assert "verification did not help." in done.output
