@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from .corpus import Corpus, PassageCorpus
     from .evidence import EvidenceAgent
     from .limits import Limits
+    from .react.agent import FreeAgent
+    from .react.evidence import EvidenceByReact
+    from .react.own import OwnAgent
     from .tools import Question, Tools, together
     from .trace import Step, Trace
 
@@ -21,7 +24,10 @@ _HOMES = {
     "Agent": "agent",
     "Corpus": "corpus",
     "EvidenceAgent": "evidence",
+    "EvidenceByReact": "react.evidence",
+    "FreeAgent": "react.agent",
     "Limits": "limits",
+    "OwnAgent": "react.own",
     "PassageCorpus": "corpus",
     "Question": "tools",
     "Step": "trace",
@@ -45,7 +51,10 @@ __all__ = [
     "Agent",
     "Corpus",
     "EvidenceAgent",
+    "EvidenceByReact",
+    "FreeAgent",
     "Limits",
+    "OwnAgent",
     "PassageCorpus",
     "Question",
     "Step",

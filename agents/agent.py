@@ -33,9 +33,9 @@ class Agent(dspy.Module):  # type: ignore[misc]
             lists passages that may be read without a search.
     """
 
-    name: ClassVar[str]
-    version: ClassVar[str] = "1"
-    inputs: ClassVar[tuple[str, ...]]
+    name: str
+    version: str = "1"
+    inputs: tuple[str, ...]
     default_limits: ClassVar[Limits] = Limits()
 
     def __init__(self, corpus: Corpus | None = None, limits: Limits | None = None) -> None:

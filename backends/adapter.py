@@ -14,7 +14,7 @@ import types
 import typing
 from collections.abc import Callable, Container, Mapping
 from enum import Enum
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import dspy
 import orjson
@@ -195,6 +195,8 @@ def _type_shape(kind: Any) -> str:
         return " | ".join(_type_shape(part) for part in get_args(kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
         return " | ".join(f'"{label.value}"' for label in kind)
+    if origin is Literal:
+        return " | ".join(f'"{value}"' for value in get_args(kind))
     if is_typeddict(kind):
         parts = get_type_hints(kind).items()
         return "{" + ", ".join(f'"{name}": {_type_shape(part)}' for name, part in parts) + "}"

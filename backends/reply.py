@@ -7,11 +7,19 @@ import typing
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import dspy
 import orjson
-from pydantic import AfterValidator, ConfigDict, Strict, TypeAdapter, ValidationError, with_config
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Discriminator,
+    Strict,
+    TypeAdapter,
+    ValidationError,
+    with_config,
+)
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict, is_typeddict
 
@@ -19,6 +27,8 @@ from ..records.judgements import Reason
 from .errors import JudgeOutputError
 from .replies.copies import is_copy
 from .replies.objects import NoObjectError, Written, the_object
+
+_UNIONS = (types.UnionType, typing.Union)
 
 
 class KeyedBy:
@@ -112,7 +122,7 @@ class ReplyFormat:
             detail = f"{'.'.join(path)}: {first['msg']}, got {str(first['input'])[:80]!r}"
             if first["type"] == "extra_forbidden":  # its name is the reply's
                 path = path[:-1]
-            what = f"{'.'.join(path)}: {first['msg']}"
+            what = f"{'.'.join(path)}: {_without_tag(first)}"
             raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=what) from None
 
     def object_in(self, text: str) -> str:
@@ -171,7 +181,8 @@ class ReplyFormat:
 def _strict(kind: Any) -> Any:
     """The type with its numbers strict: "2", 2.0 and true are not the grade 2 or 1.
 
-    A TypedDict stands for an object with exactly its keys.
+    A TypedDict stands for an object with exactly its keys; several that begin with a literal each
+    are told apart by it.
     """
     if kind in (int, float, bool):
         return Annotated[kind, Strict()]
@@ -184,14 +195,33 @@ def _strict(kind: Any) -> Any:
     parts = tuple(map(_strict, get_args(kind)))
     if (origin := get_origin(kind)) in (list, dict):
         return origin[parts]
-    return typing.Union[parts] if origin in (types.UnionType, typing.Union) else kind  # noqa: UP007
+    if origin not in _UNIONS:
+        return kind
+    tag, union = _tag_of(get_args(kind)), typing.Union[parts]  # noqa: UP007
+    return union if tag is None else Annotated[union, Discriminator(tag)]
+
+
+def _tag_of(kinds: tuple[Any, ...]) -> str | None:
+    """The key whose literal tells these objects apart; None: they are not of this kind."""
+    if not all(map(is_typeddict, kinds)):
+        return None
+    first = [next(iter(get_type_hints(kind).items())) for kind in kinds]
+    is_tag = all(get_origin(part) is Literal for _, part in first)
+    return first[0][0] if is_tag and len({name for name, _ in first}) == 1 else None
+
+
+def _without_tag(error: Any) -> str:
+    """What was wrong, without the reply's own words that pydantic repeats of a wrong literal."""
+    if error["type"] == "union_tag_invalid":
+        return f"wanted one of {error['ctx']['expected_tags']}"
+    return str(error["msg"])
 
 
 def _is_free_text(kind: Any) -> bool:
     """Whether a field holds texts alone: why, and not which label."""
     if (origin := get_origin(kind)) in (list, dict):
         return _is_free_text(get_args(kind)[-1])
-    if origin in (types.UnionType, typing.Union):
+    if origin in _UNIONS:
         return all(_is_free_text(part) for part in get_args(kind))
     return kind in (str, type(None))
 
@@ -226,8 +256,13 @@ def _type_schema(kind: Any) -> dict[str, Any]:
         return {"type": "string", "enum": [label.value for label in kind]}
     if is_typeddict(kind):
         return _closed({name: _type_schema(part) for name, part in get_type_hints(kind).items()})
-    if get_origin(kind) is list:
-        return {"items": _type_schema(get_args(kind)[0]), "type": "array"}
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is list:
+        return {"items": _type_schema(parts[0]), "type": "array"}
+    if origin is Literal and all(isinstance(part, str) for part in parts):
+        return {"type": "string", "enum": list(parts)}
+    if origin in _UNIONS and any(map(is_typeddict, parts)):
+        return {"anyOf": [_type_schema(part) for part in parts]}
     schema: dict[str, Any] = orjson.loads(_type_schema_json(kind))
     return schema
 

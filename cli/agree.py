@@ -149,6 +149,9 @@ def labels_text(found: Mapping[str, Any]) -> str:
         counted += f" on {found['n_topics']:,} topics"
     only = f"only human {found['n_human_only']:,}, only judged {found['n_judged_only']:,}"
     lines = [f"{counted}  ({only}, unjudged {found['n_judged_unlabelled']:,})"]
+    if (took := found.get("calls")) is not None and took["judgements"]:
+        each = took["calls"] / took["judgements"]
+        lines.append(f"calls of models {took['calls']:,}, {each:.2f} a judgement")
     if found["cut"] is not None:
         human, judged = found["cut"]
         lines.append(f"positive: human {human} or better, judged {judged} or better")

@@ -13,7 +13,9 @@ from .flags import Given, settings
 from .options import AsJson, DryRun, Fields, Quiet, Seed, fields_of
 
 
-@settings("run.max_cost run.max_calls run.max_tokens run.offline run.cache")
+@settings(
+    "data.passages data.index run.max_cost run.max_calls run.max_tokens run.offline run.cache"
+)
 def probe(
     given: Given,
     source: Annotated[
@@ -80,13 +82,16 @@ def probe(
 
     With --faults: plant faults in judged answers, and show which the judge sees.
 
-    With --injection: plant texts that talk to the judge, and show which labels they decide.
+    With --injection: plant texts that talk to the judge, and show which labels they decide; of an
+    agent (a YAML file with tools), in the --passages that it finds.
 
     Example: judge probe results/demo --judge assigner --conditions batch,replicates
 
     Exit: 0 complete, 2 usage or input, 3 some not judged.
     """
+    from ..programs.protocols.agent_items import is_agent
     from ..records.reading.problems import InputError
+    from .probing.agents import agent_injection as of_agent
     from .probing.conditions import conditions as of_conditions
     from .probing.faults import faults as of_faults
     from .probing.faults import judges_of
@@ -110,7 +115,8 @@ def probe(
     if faults:
         kind = of_faults(wanted, resolved)
     elif injection:
-        kind = of_injection(wanted, str(judge), resolved)
+        of_kind = of_agent if is_agent(resolved.changed("items", judge=judge)) else of_injection
+        kind = of_kind(wanted, str(judge), resolved)
     else:
         kind = of_conditions(wanted, str(judge), resolved, conditions)
         if not dry_run and "default" not in resolved.models and not resolved.judges:

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from .makers.subquestions import SubQuestionGenerator
     from .own import OwnJudge, OwnJudgeDefinition, read_own_judge
     from .relevance import RelevanceJudge
+    from .seeking.evidence import EvidencePlanner
+    from .seeking.own import OwnPlanner
     from .setwise import SetwiseRanker
     from .support import SupportJudge
     from .verdicts import Verdict
@@ -77,6 +79,7 @@ _HOMES = {  # of what is no judge by name
     "MergedPoint": "makers.keypoint_merger",
     "ProposedNugget": "makers.nugget_proposer",
     "OwnJudgeDefinition": "own",
+    "OwnPlanner": "seeking.own",
     "read_own_judge": "own",
     "Verdict": "verdicts",
     "Verified": "verifying.verified",
@@ -109,6 +112,7 @@ __all__ = [
     "ContradictionJudge",
     "Decontextualizer",
     "EntailmentJudge",
+    "EvidencePlanner",
     "FoundPoint",
     "GapWriter",
     "ItemJudge",
@@ -129,6 +133,7 @@ __all__ = [
     "Order",
     "OwnJudge",
     "OwnJudgeDefinition",
+    "OwnPlanner",
     "PointEntailment",
     "ProposedNugget",
     "QueryWriter",

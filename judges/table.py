@@ -76,6 +76,7 @@ BUILT_IN = {
     "listwise": _ours("listwise:ListwiseRanker"),
     "setwise": _ours("setwise:SetwiseRanker"),
     "rankllm": Kind(""),
+    "evidence_planner": _ours("seeking.evidence:EvidencePlanner"),
     "answer_writer": _ours("makers.answer_writer:AnswerWriter"),
     "recheck": _ours("support:SupportJudge", says_why=True),
     "query_writer": _ours("makers.query_writer:QueryWriter"),

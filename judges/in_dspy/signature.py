@@ -36,8 +36,10 @@ def _of_judge(judge: Any) -> Signature:
     asked = inspect.signature(judge.decide)
     if all(parameter.kind not in _OPEN for parameter in asked.parameters.values()):
         return asked
+    named = [each for each in asked.parameters.values() if each.kind not in _OPEN]
     inputs = [_input(name, Parameter.empty) for name in judge.inputs]
-    return asked.replace(parameters=inputs + [_input(name, "") for name in type(judge).optional])
+    optional = [_input(name, "") for name in getattr(type(judge), "optional", ())]
+    return asked.replace(parameters=[*inputs, *optional, *named])
 
 
 def _input(name: str, default: Any) -> Parameter:

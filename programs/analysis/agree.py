@@ -10,6 +10,8 @@ from ...metrics.bootstrap import Draws
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
+from ..engine.manifest import read_manifest
+from ..engine.results import MANIFEST
 from ..protocols.judged_files import are_ordered, judged_file, judged_kinds, kinds_in, scale_in
 from .agree_labels import agree_annotators, agree_labels
 from .agree_scores import agree_scores
@@ -44,9 +46,10 @@ def agree(
         draws: of the intervals, which draw topics; 0 resamples: no intervals.
 
     Returns: for labels, the fields of `Agreement`, how many cells only one side has, `intervals`,
-        `cut`, `scale_note` (what to beware of where the files may have two scales, or None), and
-        `annotators`: None, or `among` (the fields of `Reliability`) and `judge`: its mean kappa
-        with each of them and, `pooled`, its precision, recall and F1 over every single label.
+        `calls` (of models and `judgements` of a judged folder, or None), `cut`, `scale_note` (what
+        to beware of where the files may have two scales, or None), and `annotators`: None, or
+        `among` (the fields of `Reliability`) and `judge`: its mean kappa with each of them and,
+        `pooled`, its precision, recall and F1 over every single label.
         Weighted figures are None where the labels have no order (`is_ordered`, see
         `are_ordered`). For scores, `measures` with the fields of `Taus`, `intervals` and
         `run_scores` of each measure that both sides have; for one file, `annotators`. Run names
@@ -82,7 +85,17 @@ def agree(
     found = agree_labels(truth, other, human, judged, draws)
     if cut and not any(found["confusion"][1]) and not any(row[1] for row in found["confusion"]):
         raise InputError(f"--cut {','.join(cut)}: no label of either file reaches it")
-    return _by_order(found | {"cut": cuts if cut else None}, *paths)
+    found |= {"cut": cuts if cut else None, "calls": _calls(paths[1])}
+    return _by_order(found, *paths)
+
+
+def _calls(judged: Path) -> dict[str, int] | None:
+    """What a results folder took; None: nothing says it."""
+    manifest = read_manifest(judged) if (judged / MANIFEST).is_file() else {}
+    if "calls" not in manifest:
+        return None
+    n = sum(sum(manifest[name].values()) for name in ("judged", "unjudged"))
+    return {"calls": sum(manifest["calls"].values()), "judgements": n}
 
 
 def _cuts(cut: Sequence[str]) -> tuple[str | None, str | None]:

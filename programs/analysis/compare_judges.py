@@ -190,8 +190,9 @@ def _order(
 def _cost(one: Path, other: Path) -> dict[str, Any] | None:
     """What both folders took, and how many times as much the other took for a judgement.
 
-    The manifest has the spending of the last start. Where replies came from the cache or from
-    an earlier start, that is not what the judge takes: unknown, as is a price that is not known.
+    Calls are the questions asked, from the cache or not, where the manifest has them. The rest is
+    the spending of the last start: where replies came from the cache or from an earlier start,
+    that is not what the judge takes: unknown, as is a price that is not known.
     """
     if not (one.is_dir() and other.is_dir()):
         return None
@@ -212,9 +213,10 @@ def _spent(manifest: Mapping[str, Any]) -> dict[str, Any]:
     tokens = counted.get("prompt", 0) + counted.get("completion", 0)
     is_whole = not last.get("cache_hits") and (last.get("tokens") or 0) >= tokens
     n = sum(manifest["judged"].values()) + sum(manifest["unjudged"].values())
+    requests = last.get("requests") if is_whole else None
     return {
         "n_judgements": n,
-        "calls": last.get("requests") if is_whole else None,
+        "calls": sum(manifest["calls"].values()) if "calls" in manifest else requests,
         "tokens": tokens if not last.get("cache_hits") else None,
         "dollars": last.get("cost") if is_whole else None,
     }

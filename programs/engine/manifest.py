@@ -79,6 +79,7 @@ class _ReadBack(_Always, total=False):
 
     inputs: dict[str, StrictStr]
     judges: dict[str, Any]
+    calls: dict[str, StrictInt]
     tokens: dict[str, StrictInt]
     tokens_by: dict[str, dict[str, StrictInt]]
     this_time: dict[str, StrictFloat | None]
@@ -286,6 +287,7 @@ def manifest_of(
         "unjudged_by_reason": dict(results.reasons),
         "share_missing": results.share_missing,
         "limit_reached": budget.reached or None,
+        "calls": dict(results.n_calls),
         "tokens": dict(results.tokens),
         "tokens_by": {name: dict(found) for name, found in sorted(results.tokens_by.items())},
         "this_time": this_time(budget.usage, before, began),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,18 @@ from ...backends.cache import FOLDER, ReplyCache, RunReplies
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
 from ...backends.spending.price import price_of
-from ...judges import Cascade, ItemJudge, Jury, Verified
+from ...judges import (
+    Cascade,
+    ItemJudge,
+    Jury,
+    OwnJudgeDefinition,
+    OwnPlanner,
+    Verified,
+    read_own_judge,
+)
 from ...judges.base import Judge
 from ...judges.fitted.demonstrations import with_demonstrations
-from ...judges.table import item_judges, kind_of
+from ...judges.table import Kind, item_judges, kind_of
 from ...metrics.tokens import token_counter
 from ...records.reading.problems import InputError
 from ..config.juries import Seat, verifier_of, without_verifier
@@ -118,7 +126,18 @@ class Panel:
         if not is_known:
             self._own = name
         judge = self[name if is_known else "item"]
-        assert isinstance(judge, ItemJudge)
+        if not isinstance(judge, ItemJudge):
+            raise InputError(f"{name}: an agent (tools:), wanted a judge that is asked once")
+        return judge
+
+    def planner(self, path: Path) -> OwnPlanner:
+        """What chooses the turns of an agent, by the YAML file that says what it is.
+
+        Raises: InputError for a broken file, or settings that agents have not.
+        """
+        self._own = str(path)
+        judge = self["item"]
+        assert isinstance(judge, OwnPlanner)
         return judge
 
     def name_of(self, judge: Judge) -> JudgeName:
@@ -250,7 +269,9 @@ class Panel:
         options, about = _setup(name, config, self._own)
         if (window := window_of(name, config)) is not None:
             options["window"] = window
-        judge: Judge = kind.load()(backend=self.backend(config.judge(name).model), **options)
+        judge: Judge = _made_by(kind, options)(
+            backend=self.backend(config.judge(name).model), **options
+        )
         judge.name = judge.name or name  # in judge files
         if isinstance(judge, ItemJudge):
             judge = _explaining(judge, name, config)
@@ -283,7 +304,7 @@ def _setup(
         case "support" | "relevance":
             return {"titles": config.judge(name).titles}, {}
         case "item":
-            return {"definition": Path(own or "")}, {}
+            return {"definition": _definition(Path(own or ""), name, config)}, {}
         case "decontextualizer":
             tokenizer = config.coverage.tokenizer  # says where a document is cut
             return {"count": token_counter(tokenizer)}, {"tokenizer": tokenizer}
@@ -300,6 +321,24 @@ def _setup(
             numbers = {"words": config.generate.words, "citations": config.generate.citations}
             return {**numbers, "instructions": text_of(config.generate.instructions)}, numbers
     return {}, {}
+
+
+def _definition(path: Path, name: JudgeName, config: Config) -> OwnJudgeDefinition:
+    """What the file of a judge of one's own says. Raises: InputError, see `Panel.planner`."""
+    found = read_own_judge(path)
+    settings = config.judges.get(name)
+    if found.tools and settings is not None:
+        for setting in ("evidence", "reasoning", "jury", "cascade", "verify", "state"):
+            if getattr(settings, setting):
+                what = f"{path} has tools, and an agent has no such setting"
+                raise InputError(f"judges.{name}.{setting}: {what}")
+    return found
+
+
+def _made_by(kind: Kind, options: Mapping[str, Any]) -> Any:
+    """The class of a judge; of a definition with tools, of what chooses them."""
+    definition = options.get("definition")
+    return OwnPlanner if definition is not None and definition.tools else kind.load()
 
 
 def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:

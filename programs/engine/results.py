@@ -73,6 +73,7 @@ class Results:
         self.n_judged: Counter[str] = Counter()
         self.n_unjudged: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
+        self.n_calls: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
         self.tokens_by: dict[str, Counter[str]] = {}  # by who answered
         self.answered_by: set[str] = set()
@@ -115,6 +116,7 @@ class Results:
 
     def judged(self, stage: str, ids: Mapping[str, Any], outcome: Outcome, *, n: int = 1) -> None:
         """Count one outcome that stands for `n` judgements; list it when there is none."""
+        self.n_calls[stage] += len(outcome.provenance)
         for call in outcome.provenance:
             self.tokens["prompt"] += call.prompt_tokens
             self.tokens["cached"] += call.cached_tokens

@@ -21,7 +21,7 @@ from .judged_items import JudgedItems, equal_items
 from .scoreboard import Scoreboard, value_row
 
 if TYPE_CHECKING:
-    from ...judges import ItemJudge
+    from ...judges import ItemJudge, OwnPlanner
 
 ITEMS = "items"  # the program, its stage, and the run of items without one
 
@@ -57,7 +57,10 @@ class ItemScale(Row):
 
     @classmethod
     def of(
-        cls, judge: ItemJudge | type[ItemJudge], key: tuple[str, ...], measure: str = "mean_gain"
+        cls,
+        judge: ItemJudge | type[ItemJudge] | OwnPlanner,
+        key: tuple[str, ...],
+        measure: str = "mean_gain",
     ) -> ItemScale:
         """That of a judge's labels; `key` are the ids that each item has."""
         return cls(

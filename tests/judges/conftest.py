@@ -16,6 +16,7 @@ from nuggetjudge.judges import (
     ContradictionJudge,
     Decontextualizer,
     EntailmentJudge,
+    EvidencePlanner,
     GapWriter,
     KeyPointExtractor,
     KeyPointFilter,
@@ -25,6 +26,8 @@ from nuggetjudge.judges import (
     NuggetImportance,
     Nuggetizer,
     NuggetProposer,
+    OwnJudgeDefinition,
+    OwnPlanner,
     QueryWriter,
     QuestionDecomposer,
     QuestionEvolver,
@@ -58,6 +61,16 @@ PASSAGES = [
     "A damper takes energy out of the motion of a bridge.",
 ]
 ANSWER = "In wind, vortices leave the deck one after the other, and the bridge starts to sway."
+
+TURNS = [{"turn": 1, "action": {"tool": "search", "query": "vortices"}, "found": ["p1"]}]
+CHECKED = OwnJudgeDefinition(
+    name="checked",
+    question="Do passages carry the claim? yes or no.",
+    inputs={"claim": "a sentence of an answer"},
+    labels=["no", "yes"],
+    tools=["search", "read", "judge"],
+    lexical={"look_for": "claim", "in": "passages", "cuts": [1]},
+)
 
 
 @dataclass(frozen=True)
@@ -263,6 +276,20 @@ CASES = (
         "queries",
         "write",
     ),
+    Case(
+        "evidence_planner",
+        EvidencePlanner,
+        {"sentence": SENTENCE, "references": ["p1"], "turns": TURNS, "turns_left": 3},
+        "action",
+        "plan",
+    ),
+    Case(
+        "own_planner",
+        partial(OwnPlanner, CHECKED),
+        {"claim": SENTENCE, "turns": TURNS, "turns_left": 1},
+        "action",
+        "plan",
+    ),
 )
 
 
@@ -289,6 +316,9 @@ def model(twin_server: MockServer) -> ModelConfig:
 def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
     asked = input_of(body)
     system = body["messages"][0]["content"]
+    if "turns" in asked:
+        planner = OwnPlanner(CHECKED) if "claim" in asked else EvidencePlanner()
+        return planner.twins["plan"](asked)
     if '"unambiguous"' in system:
         return lexical_questions.score_question(asked)
     if '"subquestions"' in system:

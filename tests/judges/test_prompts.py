@@ -45,6 +45,11 @@ def rendered(case):
     }
     given |= {"key_points": {"1": "wind moves a deck", "2": HOSTILE}}
     given |= {"domain": HOSTILE, "category": ""}
+    if case.name.endswith("_planner"):
+        judged = {"passage": "p1", "label": "full", "quotes": [HOSTILE]}
+        ask = {"tool": "judge", "statement": "Wind moves a deck.", "passages": ["p1"]}
+        given |= {"turns": [{"turn": 1, "action": ask, "found": [judged]}], "turns_left": 3}
+        given |= {"claim": HOSTILE, "references": ["p1"]}
     if case.name in ("listwise_ranker", "setwise_ranker"):
         given |= {"passages": {"1": "Wind blows.", "2": HOSTILE}}
     if case.name == "answer_writer":
@@ -68,7 +73,8 @@ def rendered(case):
 
 
 def test_the_rendered_prompt_is_the_approved_one(case):
-    room = "makers" if ".makers." in type(case.make("lexical")).__module__ else ""
+    home = type(case.make("lexical")).__module__
+    room = next((name for name in ("makers", "seeking") if f".{name}." in home), "")
     path = GOLDEN / room / f"{case.name}.{case.predictor}.txt"
     found = rendered(case)
     if os.environ.get("NUGGETJUDGE_APPROVE"):
@@ -118,6 +124,8 @@ def test_there_is_no_approved_file_without_a_judge():
         "answer_writer.compose.txt",
         "listwise_ranker.rank.txt",
         "setwise_ranker.pick.txt",
+        "evidence_planner.plan.txt",
+        "own_planner.plan.txt",
     }
 
 

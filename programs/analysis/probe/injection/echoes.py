@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from .....backends.adapter import as_data
 from .....backends.errors import JudgeOutputError
@@ -34,6 +34,15 @@ class Echo:
     form: str
     text: str
     own: bool
+
+
+class Said(Protocol):
+    """A payload as it was planted, and the text with it."""
+
+    @property
+    def said(self) -> str: ...
+    @property
+    def text(self) -> str: ...
 
 
 def echo_rows(judge: ItemJudge, cases: Sequence[Planted]) -> list[dict[str, Any]]:
@@ -67,7 +76,7 @@ def echoes(
     prompt: Prompt,
     inputs: dict[str, Any],
     own: dict[str, Any],
-    case: Planted,
+    case: Said,
     field: str,
     label: str,
 ) -> Iterator[Echo]:

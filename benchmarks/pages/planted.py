@@ -1,0 +1,182 @@
+"""Texts that talk to an agent, and models that obey them: the table of docs/agents.md.
+
+    python -m benchmarks.pages.planted DATA
+
+It needs no data: the agent of examples/collection/checked.yaml searches the passages there, and the
+models are rules that obey whatever they take for an instruction.
+"""
+
+# ruff: noqa: T201  a script that prints
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nuggetjudge.agents import Limits, OwnAgent, PassageCorpus
+from nuggetjudge.backends.budget import Budget
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.gateway import Reply
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.backends.prompt import Prompt
+from nuggetjudge.backends.replies.noted import note_of
+from nuggetjudge.judges import OwnPlanner, SupportJudge, read_own_judge
+from nuggetjudge.judges.lexical.nuggets_and_citations import judge_support
+from nuggetjudge.judges.seeking.actions import found_in
+from nuggetjudge.programs.analysis.probe.agents.payloads import CONTROL, WORD
+from nuggetjudge.programs.analysis.probe.agents.planting import without_fence
+from nuggetjudge.programs.analysis.probe.agents.probing import (
+    InjectedAgent,
+    own_target,
+    probe_agent,
+)
+from nuggetjudge.programs.analysis.probe.injection.probing import Options
+from nuggetjudge.records.judgements import Provenance
+from nuggetjudge.records.labels.items import item_lines, read_items
+from nuggetjudge.records.passages import read_passages
+from nuggetjudge.records.reading.problems import Problems
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "collection"
+ITEMS, REPEATS = 30, 3
+DATA = re.compile(r"<data>\n.*?\n</data>", re.DOTALL)
+TOLD = re.compile(r"\b(?:finish(?: with)?|label(?: is)?|answer(?: is)?)\W*(no|partly|yes)\b", re.I)
+WHERE = Provenance(model="obedient", finish_reason="stop")
+
+
+class Setup(NamedTuple):
+    """A model, and what of the agent's guards stands.
+
+    Attributes:
+        obeys: what it takes for an instruction: "messages", what stands outside the data of a
+            request; or "data", all that it reads.
+        sees: what the planner sees of a passage: its "label", "quotes" too, or its "text".
+        is_fenced: whether requests have their data fenced.
+    """
+
+    obeys: str
+    sees: str
+    is_fenced: bool = True
+
+
+SETUPS = (
+    Setup("messages", "quotes", is_fenced=False),
+    Setup("messages", "quotes"),
+    Setup("data", "text"),
+    Setup("data", "quotes"),
+    Setup("data", "label"),
+)
+
+
+def brain(
+    obeys: str, messages: Sequence[Mapping[str, str]], inputs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the model replies; both judges are asked of it.
+
+    Untold, it judges by words and goes by the planner's rule; it quotes what stands below the
+    first line of a passage, which in these passages is what was planted.
+    """
+    if obeys == "data":
+        heard = "\n".join(_texts(inputs.get("passage") or [t["found"] for t in inputs["turns"]]))
+    else:
+        heard = DATA.sub("", "\n".join(m["content"] for m in messages if m["role"] == "user"))
+    told = [*TOLD.findall(heard)][-1:]
+    if "passage" in inputs:
+        verdict = {"no": "none", "partly": "partial", "yes": "full"}
+        said = {"verdict": verdict[told[0]]} if told else judge_support(inputs)
+        planted = inputs["passage"].partition("\n")[2].strip()
+        return {"passage_quotes": [planted] if planted else [], "sentence_quotes": [], **said}
+    turns = inputs["turns"]
+    asked = [turn["action"].get("query", "") for turn in turns]
+    if WORD in heard and WORD not in asked:
+        return {"action": {"tool": "search", "query": WORD}}
+    if told:
+        return {"action": {"tool": "finish", "label": told[0], "because": []}}
+    if inputs["may_read"] and len(turns) == 1 and (found := found_in(turns)):
+        return {"action": {"tool": "read", "passage": found[0], "start": 0}}
+    planner = OwnPlanner(EXAMPLES / "checked.yaml")
+    return planner.twins["plan"](inputs)
+
+
+class Obedient:
+    """A Backend in this process that answers as `brain` says, through the parser of all models."""
+
+    def __init__(self, obeys: str, *, may_read: bool) -> None:
+        self.config, self.budget = ModelConfig(model="openai/obedient"), Budget()
+        self._obeys, self._may_read = obeys, may_read
+
+    async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
+        """See Backend."""
+        known = {**inputs, "may_read": self._may_read}
+        said = brain(self._obeys, prompt.messages(inputs), known)
+        said = {name: said[name] for name in prompt.output_names}
+        note_of(prompt, inputs, replicate, WHERE)
+        return Reply(prompt.parse(json.dumps(said), inputs), WHERE)
+
+    def varied(self, **settings: Any) -> Obedient:
+        """See Backend; it answers as before."""
+        return copy.copy(self)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def agent_for(setup: Setup, backend: Any, corpus: PassageCorpus) -> OwnAgent:
+    """The agent of checked.yaml, asked of a model and guarded as a setup says."""
+    tools = ("search", "read", "judge") if setup.sees == "text" else ("search", "judge")
+    definition = read_own_judge(EXAMPLES / "checked.yaml").model_copy(update={"tools": tools})
+    support = SupportJudge(backend=backend).explaining(evidence=setup.sees == "quotes")
+    agent = OwnAgent(OwnPlanner(definition, backend=backend), support, corpus, Limits(steps=8))
+    return agent if setup.is_fenced else without_fence(agent)  # type: ignore[return-value]
+
+
+def probed(setup: Setup, backend: Any = None, *, items: int = ITEMS) -> InjectedAgent:
+    """What planted passages do to it; `backend` None: the model in this process."""
+    backend = backend or Obedient(setup.obeys, may_read=setup.sees == "text")
+    problems = Problems()
+    corpus = PassageCorpus(read_passages(EXAMPLES / "passages.jsonl", problems).values(), hits=10)
+    lines = item_lines(EXAMPLES / "labels" / "grounded.jsonl", problems, {})
+    rows = list(read_items(lines, ("claim",)))
+    chosen = rows[:: max(1, len(rows) // items)][:items]
+    target = own_target(agent_for(setup, backend, corpus), chosen)
+    return run_sync(probe_agent(target, Options(repeats=REPEATS)))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table as Markdown."""
+    columns = ("the model obeys", "the planner sees", "fence", "planted", "lost", "flip", "steered")
+    more = ("controls changed", "fence moves honest items", "taken over by the parser")
+    print(f"| {' | '.join((*columns, *more))} |")
+    print(f"|---|---|---|{7 * '---:|'}")
+    heard = {"messages": "what stands outside the data", "data": "all that it reads"}
+    for setup in SETUPS:
+        found = probed(setup)
+        (whole,) = (row for row in found.rows if row["by"] == "all")
+        (control,) = (row for row in found.rows if (row["by"], row["name"]) == ("kind", CONTROL))
+        fence = "yes" if setup.is_fenced else "no"
+        shares = (whole["flip"], whole["steered"], control["changed"], found.rows[-1]["changed"])
+        values = " | ".join(f"{share['value']:.3f}" for share in shares)
+        cells = f"{whole['cells']} | {whole['n_unjudged']} | {values}"
+        assert found.echoes is not None  # of an agent that chooses its tools
+        taken = sum(found.echoes[f"{what}_hijacked"] for what in ("honest", "echoing"))
+        parser = f"{taken:,} of {found.echoes['honest'] + found.echoes['echoing']:,}"
+        print(f"| {heard[setup.obeys]} | {_seen(setup)} | {fence} | {cells} | {parser} |")
+
+
+def _seen(setup: Setup) -> str:
+    return {"label": "labels", "quotes": "labels and quotes", "text": "text, by read"}[setup.sees]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
+
+
+if __name__ == "__main__":
+    main()

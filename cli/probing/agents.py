@@ -1,0 +1,78 @@
+"""`judge probe ITEMS --injection` of an agent: whether passages that it finds end or steer it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..tables import cell, figure, shown
+from .kind import Kind, Wanted, bounds
+
+
+def agent_injection(wanted: Wanted, judge: str, config: Any) -> Kind:
+    """Plant payloads in the passages that an agent looks at, and show what they do to it."""
+    from ...programs.analysis.probe.agents.files import NAMES, agent_lines, write_agent_injection
+    from ...programs.analysis.probe.agents.probing import inject_agent, plan_agent_injection
+    from ...programs.analysis.probe.injection.probing import Options
+
+    options = Options(wanted.sample, wanted.repeats, wanted.seed, wanted.fields)
+    source = wanted.source
+    about = {"source": str(source), "sample": wanted.sample}
+    about |= {"repeats": wanted.repeats, "seed": wanted.seed}
+
+    def write(folder: Path, found: Any) -> None:
+        write_agent_injection(folder, found, about)
+
+    return Kind(
+        plan=lambda problems: plan_agent_injection(source, judge, config, problems, options),
+        ask=lambda problems, report: inject_agent(
+            source, judge, config, problems, options, report=report
+        ),
+        names=NAMES,
+        write=write,
+        lines=agent_lines,
+        text=agent_text,
+        missing="neither flips nor not",
+    )
+
+
+def agent_text(found: Any) -> str:
+    """What was found as tables of 100 columns; `--json` has all figures."""
+    rows = [row for row in found.rows if row["by"] == "kind"]
+    rows += [row for row in found.rows if row["by"] == "all"]
+    about = found.about
+    lines = [
+        f"{cell(about['agent'])}, {cell(about['model'])} (support: {cell(about['support_model'])}):"
+        f" {len(found.cells):,} planted passages, {len(found.honest):,} honest items",
+        "",
+        f"{'kind of payload':<18}{'cells':>7}{'lost':>6}{'flip':>8}{'interval':>16}"
+        f"{'steered':>9}{'interval':>16}{'changed':>9}{'noted':>7}",
+        *map(_line, rows),
+        "",
+    ]
+    if (echoes := found.echoes) is not None:
+        said = (
+            f"{echoes[f'{what}_hijacked']:,} of {echoes[what]:,} {what} replies"
+            for what in ("honest", "echoing")
+        )
+        lines += [f"taken over by the parser: {', '.join(said)}", ""]
+    (fence,) = (row for row in found.rows if row["by"] == "guard")
+    changed = fence["changed"]
+    lines.append(
+        f"without the fence, of {fence['n']:,} honest items: {figure(changed['value'])} end "
+        f"otherwise {bounds(changed)}, {fence['n_unjudged']:,} lost"
+    )
+    return shown("\n".join(lines) + "\n")
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return (
+        f"{cell(row['name'], 18):<18}{row['cells']:>7,}{row['n_unjudged']:>6,}"
+        f"{_share(row['flip'])}{_share(row['steered'], 9)}"
+        f"{figure(row['changed']['value']):>9}{figure(row['noted'], 2):>7}"
+    )
+
+
+def _share(found: Mapping[str, Any], width: int = 8) -> str:
+    return f"{figure(found['value']):>{width}}{bounds(found):>16}"

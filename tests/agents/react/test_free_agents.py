@@ -1,0 +1,223 @@
+"""An agent without a plan: its turns are checked objects, and its result follows from them."""
+
+import json
+from typing import Any
+
+import pytest
+from mock_server import MockServer, input_of
+
+from nuggetjudge.agents import EvidenceByReact, Limits, OwnAgent, PassageCorpus
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.judges import EvidencePlanner, OwnJudgeDefinition, OwnPlanner, SupportJudge
+from nuggetjudge.records.judgements import Judged, Reason, Unjudged
+from nuggetjudge.records.rows import Passage
+
+PASSAGES = [
+    Passage(id="deck", text="Gusts of wind move the decks of long bridges. So much for that."),
+    Passage(id="ship", text="A ship lies in the harbour."),
+    Passage(id="rain", text="Rain fell on the harbour for a week."),
+]
+SENTENCE = "Gusts of wind move the decks of long bridges."
+DEFINITION = OwnJudgeDefinition(
+    name="checked",
+    question="Is the claim carried by the passages? yes or no.",
+    inputs={"claim": "a statement"},
+    labels=["no", "yes"],
+    tools=["search", "read", "judge"],
+    steps=4,
+)
+
+
+def search(query: str) -> dict[str, Any]:
+    return {"tool": "search", "query": query}
+
+
+def judge(*passages: str) -> dict[str, Any]:
+    return {"tool": "judge", "statement": SENTENCE, "passages": list(passages)}
+
+
+def finish(label: str, *because: int) -> dict[str, Any]:
+    return {"tool": "finish", "label": label, "because": list(because)}
+
+
+class Script:
+    """A model that takes these turns one after the other, and keeps what it was shown."""
+
+    def __init__(self, *actions: dict[str, Any]) -> None:
+        self.actions = list(actions)
+        self.bodies: list[dict[str, Any]] = []
+
+    def __call__(self, body: dict[str, Any]) -> dict[str, Any]:
+        self.bodies.append(body)
+        return {"action": self.actions[len(self.bodies) - 1]}
+
+    @property
+    def shown(self) -> list[dict[str, Any]]:
+        return [input_of(body) for body in self.bodies]
+
+
+def outcome_with(
+    script: Script, agent: str = "own", *, support: Any = None, reasks: int = 0, **item: Any
+) -> Judged | Unjudged:
+    with MockServer(script) as server:
+        entry = {"model": "openai/mock", "api_base": server.base_url, "reasks": reasks}
+        config = ModelConfig(**entry, retries=0)
+        support = support or SupportJudge("lexical").explaining(evidence=True)
+        corpus = PassageCorpus(PASSAGES)
+        if agent == "own":
+            found: Any = OwnAgent(OwnPlanner(DEFINITION, config), support, corpus)
+            item = {"claim": SENTENCE}
+        else:
+            found = EvidenceByReact(EvidencePlanner(config), support, corpus)
+            item = {"sentence": SENTENCE, **item}
+        return run_sync(found.outcome(**item))
+
+
+def test_each_turn_is_a_fresh_prompt_of_the_item_and_of_what_the_turns_before_found() -> None:
+    script = Script(search("wind decks"), judge("deck"), finish("yes", 2))
+    found = outcome_with(script)
+    assert isinstance(found, Judged)
+    assert found.values["made"] == {"label": "yes", "because": [2]}
+    assert [[m["role"] for m in body["messages"]] for body in script.bodies] == [
+        ["system", "user"]
+    ] * 3
+    assert len({body["messages"][0]["content"] for body in script.bodies}) == 1
+    first, second, third = script.shown
+    assert first == {"claim": SENTENCE, "turns": [], "turns_left": 4}
+    assert second["turns"] == [{"turn": 1, "action": search("wind decks"), "found": ["deck"]}]
+    judged = {"passage": "deck", "label": "full", "quotes": [SENTENCE]}
+    assert third["turns"][1]["found"] == [judged]
+    assert "So much for that" not in json.dumps(script.bodies)  # no text but what was quoted
+
+
+def test_the_trace_has_a_part_for_each_turn_and_says_which_the_label_rests_on() -> None:
+    found = outcome_with(Script(search("wind decks"), judge("deck"), finish("yes", 2)))
+    assert [(s["path"], s["kind"], s["name"]) for s in found.steps] == [
+        ("0", "agent", "checked"),
+        ("0.0", "turn", "1"),
+        ("0.0.0", "call", "checked"),
+        ("0.0.1", "tool", "search"),
+        ("0.1", "turn", "2"),
+        ("0.1.0", "call", "checked"),
+        ("0.1.1", "call", "support"),
+        ("0.2", "turn", "3"),
+        ("0.2.0", "call", "checked"),
+        ("0.3", "end", "yes"),
+    ]
+    assert found.steps[-1]["because"] == ["0.1"]
+    assert found.steps[5]["out"] == judge("deck")
+
+
+def test_used_up_turns_are_no_label_and_say_what_was_judged_until_then() -> None:
+    turns = [search("wind decks"), judge("deck"), search("harbour"), search("rain")]
+    found = outcome_with(Script(*turns))
+    assert isinstance(found, Unjudged)
+    assert found.reason is Reason.STEPS
+    assert "deck full" in found.detail
+    assert found.steps[-1]["reason"] == "steps"
+
+
+@pytest.mark.parametrize(
+    ("action", "what"),
+    [
+        ({"tool": "delete", "passage": "deck"}, "wanted one of"),
+        ({"tool": "search", "query": "wind", "path": "/etc"}, "action.search"),
+        ({"tool": "search"}, "action.search.query"),
+        ({"tool": "search", "query": 7}, "action.search.query"),
+        (search(" "), "the query is blank"),
+        ({"tool": "read", "passage": "ship", "start": 0}, "no search found"),
+        ({"tool": "read", "passage": "deck", "start": "0"}, "action.read.start"),
+        (judge("deck", "ship"), "no search found"),
+        (judge(), "wanted 1 to 20 passages"),
+        (finish("maybe"), "action.finish.label"),
+        (finish("yes", 2), "a turn that was not made"),
+    ],
+)
+def test_a_tool_or_argument_that_is_none_is_asked_again_and_else_no_judgement(
+    action: dict[str, Any], what: str
+) -> None:
+    lost = outcome_with(Script(search("wind decks"), action))
+    assert isinstance(lost, Unjudged)
+    assert lost.reason is Reason.UNPARSEABLE
+    again = Script(search("wind decks"), action, finish("no"))
+    found = outcome_with(again, reasks=1)
+    assert isinstance(found, Judged)
+    complaint = again.bodies[-1]["messages"][-1]["content"]
+    assert what in complaint
+    assert "delete" not in complaint  # nothing of the reply stands among our own words
+    assert "/etc" not in complaint
+
+
+def test_reading_gives_text_only_where_the_tool_is_offered_and_is_limited() -> None:
+    script = Script(
+        search("wind decks"), {"tool": "read", "passage": "deck", "start": 46}, finish("no")
+    )
+    assert isinstance(outcome_with(script), Judged)
+    assert script.shown[2]["turns"][1]["found"] == "So much for that."
+    without = DEFINITION.model_copy(update={"tools": ("search", "judge")})
+    schema = OwnPlanner(without, "lexical").prompt("plan").schema()
+    offered = [part["properties"]["tool"]["enum"] for part in
+               schema["properties"]["action"]["anyOf"]]  # fmt: skip
+    assert offered == [["search"], ["judge"], ["finish"]]
+
+
+def test_a_judgement_that_failed_ends_the_item_and_is_no_finding() -> None:
+    def refuse(body: dict[str, Any]) -> Any:
+        return "I would rather not."
+
+    with MockServer(refuse) as server:
+        entry = {"model": "openai/mock", "api_base": server.base_url, "reasks": 0}
+        support = SupportJudge(ModelConfig(**entry, retries=0))
+        script = Script(search("wind decks"), judge("deck"), finish("yes"))
+        found = outcome_with(script, support=support)
+    assert isinstance(found, Unjudged)
+    assert found.reason is Reason.UNPARSEABLE
+    assert "deck" in found.detail
+    assert len(script.bodies) == 2
+
+
+def ask(*passages: str) -> dict[str, Any]:
+    return {"tool": "judge", "passages": list(passages)}
+
+
+@pytest.mark.parametrize(
+    ("cited", "actions", "outcome", "suggestion"),
+    [
+        ("deck", [], "cited_ok", None),
+        ("ship", [search("wind decks"), ask("deck")], "wrong_citation", "deck"),
+        (None, [search("wind decks"), ask("deck")], "uncited_supported", "deck"),
+        (None, [search("harbour"), ask("ship", "rain"), {"tool": "finish"}], "not_found", None),
+    ],
+)
+def test_an_outcome_of_evidence_follows_from_labels_alone(
+    cited: str | None, actions: list[dict[str, Any]], outcome: str, suggestion: str | None
+) -> None:
+    found = outcome_with(Script(*actions), "evidence", cited=cited)
+    assert isinstance(found, Judged)
+    made = found.values["made"]
+    assert (made["outcome"], made["suggestion"]) == (outcome, suggestion)
+
+
+@pytest.mark.parametrize(
+    ("before", "what"),
+    [([], "nothing was searched"), ([search("harbour"), ask("ship")], "1 of 2 passages")],
+)
+def test_not_found_cannot_be_said_before_all_that_was_found_is_judged(
+    before: list[dict[str, Any]], what: str
+) -> None:
+    found = outcome_with(Script(*before, {"tool": "finish"}), "evidence")
+    assert isinstance(found, Unjudged)
+    assert what in found.detail
+
+
+def test_without_a_model_the_evidence_agent_goes_by_the_words() -> None:
+    support = SupportJudge("lexical")
+    agent = EvidenceByReact(EvidencePlanner("lexical"), support, PassageCorpus(PASSAGES))
+    assert agent(sentence=SENTENCE).suggestion == "deck"
+    assert agent(sentence="Zebras graze.").outcome == "not_found"
+    assert agent(sentence=SENTENCE, cited="deck").outcome == "cited_ok"
+    one = EvidenceByReact(EvidencePlanner("lexical"), support, agent.corpus, Limits(steps=1))
+    found = run_sync(one.outcome(sentence=SENTENCE))
+    assert isinstance(found, Unjudged)
+    assert found.reason is Reason.STEPS
