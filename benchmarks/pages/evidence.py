@@ -3,8 +3,8 @@
     python -m benchmarks.pages.evidence DATA
 
 DATA holds rag24_support, rag24_e2e and rag24_relevance. The lexical judge looks for evidence where
-NIST's assessors said none, or nothing is cited. suggestions.csv beside this file has the labels
-that one reader gave 100 of its suggestions, drawn at random; it has ids and no texts.
+NIST's assessors said none, or nothing is cited; suggestions of it were read (suggested.py). What
+the assessors said is full is searched again, and exchanged for other passages.
 """
 
 # ruff: noqa: T201  a script that prints
@@ -14,17 +14,24 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import nuggetjudge
-from nuggetjudge.programs.analysis.evidence.precision import labelled_suggestions, precision_rows
+from nuggetjudge.metrics.bootstrap import Interval
 from nuggetjudge.programs.analysis.evidence.refinding import refound
+from nuggetjudge.programs.protocols.evidence.program import LEXICAL_LEAST, LEXICAL_WORDS
+from nuggetjudge.records.labels.cells import Cell
 from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.labels.suggestions import read_sentence_evidence
 from nuggetjudge.records.reading.problems import Problems
 
-SHEET = Path(__file__).with_name("suggestions.csv")
+from .suggested import CUTS, DRAWS, PARTLY, precision, scored, sheet_labels
+
 RESAMPLES = 1000
+NEAR = "any other"  # a planted passage of the topic
+FAR = "one with at most a quarter of the words"
 
 
 def results_in(data: Path, folder: Path) -> Path:
@@ -60,20 +67,98 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pages.evidence")
     parser.add_argument("data", type=Path)
-    given = parser.parse_args(argv)
+    data = parser.parse_args(argv).data
     with tempfile.TemporaryDirectory() as made:
-        folder = results_in(given.data, Path(made))
-        sheet = read_labels(SHEET, Problems()).cells
-        read = labelled_suggestions(folder / "evidence.jsonl", sheet)
-        print("| suggestions | n | full | 95% | full or partial | 95% |\n|---|---|---|---|---|---|")
-        for row in precision_rows(read, resamples=RESAMPLES, seed=0):
-            shares = (_share(row["full"]), _share(row["partly"]))
-            print(f"| {row['chosen']} | {row['n']} | {shares[0]} | {shares[1]} |")
-        people = read_labels(given.data / "rag24_support" / "answers.jsonl", Problems()).cells
+        folder = results_in(data, Path(made))
+        _print_read(folder)
+        people = read_labels(data / "rag24_support" / "answers.jsonl", Problems()).cells
         found = refound(folder, people, resamples=RESAMPLES)
-    print("\n| confirmed citation | n | share | 95% |\n|---|---|---|---|")
-    for row in (*found.search, *found.swaps):
-        print(f"| {row['what']} | {row['n']:,} | {_share(row)} |")
+        pools = topic_passages(data)
+        print("\n| confirmed citation | n | share | 95% |\n|---|---|---|---|")
+        for row in found.search:
+            print(f"| {row['what']} | {row['n']:,} | {_share(row)} |")
+        tasks = [(FAR, "its references, then all", found.swaps)]
+        for where, scope in (("its references, then all", None), ("all at once", ("corpus",))):
+            again = refound(
+                folder, people, pools=pools, most_shared=None, scope=scope, resamples=RESAMPLES
+            )
+            tasks.append((NEAR, where, again.swaps))
+    columns = ("planted", "searched", "n", "flagged", "of these: a passage suggested")
+    _head(*columns, "the right one suggested", "the right one in the best 3")
+    for what, where, rows in tasks:
+        cells = [f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]" for row in rows]
+        print(f"| {what} | {where} | {rows[0]['n']:,} | {' | '.join(cells)} |")
+
+
+def topic_passages(data: Path) -> dict[str, list[str]]:
+    """The ids of what was retrieved, judged or cited for each topic."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for row in _rows(data / "rag24_support" / "pairs.jsonl"):
+        found[row["topic_id"]].add(row["docid"])
+    for row in _rows(data / "rag24_e2e" / "candidates.jsonl"):
+        found[row["topic_id"]].update(row["docids"])
+    for row in _rows(data / "rag24_relevance" / "pairs.jsonl"):
+        found[row["qid"]].add(row["docid"])
+    return {topic_id: sorted(names) for topic_id, names in found.items()}
+
+
+def texts_in(folder: Path) -> tuple[dict[Cell, str], dict[str, str]]:
+    """Sentences, by topic, run and number, and passages of a folder that `results_in` filled."""
+    sentences = {
+        (row["topic_id"], row["run_id"], str(number)): sentence["text"]
+        for row in _rows(folder / "runs.jsonl")
+        for number, sentence in enumerate(row["answer"])
+    }
+    return sentences, {row["docid"]: row["text"] for row in _rows(folder / "passages.jsonl")}
+
+
+def suggested_scores(evidence: Path, sentences: Mapping[Cell, str]) -> list[float]:
+    """The scores of all suggestions for sentences that are long enough for the lexical judge."""
+    problems = Problems()
+    scores = [
+        row.suggestion.score
+        for row in read_sentence_evidence(evidence, problems)
+        if row.suggestion is not None
+        and row.suggestion.label == "full"
+        and row.suggestion.score is not None
+        and len(sentences[row.topic_id, row.run_id, str(row.sentence)].split()) >= LEXICAL_WORDS
+    ]
+    problems.raise_errors()
+    return scores
+
+
+def _print_read(folder: Path) -> None:
+    sentences, passages = texts_in(folder.parent)
+    scores = suggested_scores(folder / "evidence.jsonl", sentences)
+    read = {
+        name: scored(sheet_labels(sheets), sentences, passages) for name, sheets in DRAWS.items()
+    }
+    columns = [name for sheets in list(DRAWS)[1:] for name in (f"n of {sheets}", "full")]
+    _head("suggestions that were read", "n", "full", "full or partial", *columns)
+    for cut in CUTS:
+        n, full = precision(read["all"], scores, cut, resamples=RESAMPLES)
+        partly = precision(read["all"], scores, cut, PARTLY, resamples=RESAMPLES)[1]
+        cells = [str(n), _interval(full), _interval(partly)]
+        for name in list(DRAWS)[1:]:
+            n, full = precision(read[name], scores, cut, resamples=RESAMPLES)
+            cells += [str(n), _interval(full)]
+        used = " (used)" if cut == LEXICAL_LEAST else ""
+        print(f"| score >= {cut:.2f}{used} | {' | '.join(cells)} |")
+    short = [each for each in read["all"] if each.words < LEXICAL_WORDS]
+    n_full = sum(each.label == "full" for each in short)
+    print(f"\n{len(short)} were of sentences of fewer than {LEXICAL_WORDS} words: {n_full} full")
+    first, others = (sheet_labels(sheets) for sheets in list(DRAWS.values())[1:])
+    twice = first.keys() & others.keys()
+    alike = sum(first[cell] == others[cell] for cell in twice)
+    print(f"{len(twice)} were read by both readers: {alike} with the same label")
+
+
+def _head(*cells: str) -> None:
+    print(f"\n| {' | '.join(cells)} |\n{'|---' * len(cells)}|")
+
+
+def _interval(of: Interval) -> str:
+    return f"{of.value:.3f} [{of.low:.3f}, {of.high:.3f}]"
 
 
 def _answer(row: dict) -> dict:

@@ -69,10 +69,21 @@ def _row(chosen: str, read: Sequence[Read], resamples: int, seed: int) -> dict[s
     return found
 
 
-def share(hits: Sequence[bool], topics: Sequence[str], resamples: int, seed: int) -> Interval:
-    """The share of hits, with its interval over topics."""
+def share(
+    hits: Sequence[bool],
+    topics: Sequence[str],
+    resamples: int,
+    seed: int,
+    weights: Sequence[float] | None = None,
+) -> Interval:
+    """The share of hits, each with its weight (None: 1), with its interval over topics.
+
+    >>> share([True, False], ["a", "b"], 0, 0, weights=[3.0, 1.0]).value
+    0.75
+    """
     sample = resampling(topics, resamples=resamples, seed=seed)
-    value = sum(hits) / len(hits) if hits else None
-    both = np.column_stack([np.asarray(hits, float), np.ones(len(hits))])
+    each = np.ones(len(hits)) if weights is None else np.asarray(weights, float)
+    both = np.column_stack([each * np.asarray(hits, float), each])
+    value = float(both[:, 0].sum() / each.sum()) if hits else None
     drawn = sample.sums(both) if hits else np.zeros((0, 2))
     return sample.interval(value, ratio(drawn[:, 0], drawn[:, 1]))

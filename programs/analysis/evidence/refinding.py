@@ -57,35 +57,48 @@ def refound(
     labels: Mapping[Cell, str],
     *,
     sample: int | None = None,
+    pools: Mapping[str, Sequence[str]] | None = None,
+    most_shared: float | None = MOST_SHARED,
+    scope: Sequence[str] | None = None,
     resamples: int = 1000,
     seed: int = 0,
     quiet: bool = True,
 ) -> Refound:
     """Search for the citations that people labelled full, and plant swaps for them to be mended.
 
-    A swap takes the place of the citation: another labelled passage of the topic that shares at
-    most a quarter of the sentence's content words, as those of `judge probe --faults`. The right
-    one is taken out of the answer's references, unless another sentence cites it.
+    A swap takes the place of the citation: another passage of the topic that shares at most a
+    quarter of the sentence's content words, as those of `judge probe --faults`. The right one is
+    taken out of the answer's references, unless another sentence cites it.
 
     Args:
         folder: results of the evidence program; its config says what is searched, how, by whom.
         labels: support labels by topic, run, sentence and passage.
         sample: sentences that are taken, at most, drawn by seed; None: all.
+        pools: ids of each topic's passages, of which swaps are drawn; None: those with labels.
+        most_shared: share in [0, 1] of the sentence's content words that a swap may have; None:
+            any, and sentences of a few words are taken too.
+        scope: where a swap is mended from, see `Plan.scopes`; None: as the config of the folder.
 
     Raises: InputError for a folder that cannot be used; as `run_session`.
     """
     config = config_of(folder)
+    if scope is not None:
+        searched = config.evidence.model_copy(update={"scope": tuple(scope)})
+        config = config.model_copy(update={"evidence": searched})
     corpus = PipelineCorpus(config, config.evidence.pipeline)
     known = list(_carried(config, corpus, labels))
     if sample is not None and sample < len(known):
         drawn = np.random.default_rng(seed).choice(len(known), sample, replace=False)
         known = [known[place] for place in sorted(drawn)]
     judges = EvidenceSearch().judges_of(config)
+    pools = _pools(labels) if pools is None else pools
 
     async def work(session: Session) -> Refound:
         ranks = await _ranks(corpus, known)
         counts = {"citations that people confirmed": len(known)}
-        swaps = await _mended(session, corpus, known, _pools(labels), seed, counts)
+        planted = _planted(corpus, known, pools, most_shared, seed)
+        counts["swaps planted"] = len(planted)
+        swaps = await _mended(session, corpus, planted)
         topics = [each.topic_id for each in known]
         found = [
             _figure(
@@ -148,21 +161,25 @@ class _Swap:
     anything: bool | None = None
 
 
-async def _mended(
-    session: Session,
+def _planted(
     corpus: Corpus,
     known: Sequence[Carried],
     pools: Mapping[str, Sequence[str]],
+    most_shared: float | None,
     seed: int,
-    counts: dict[str, int],
-) -> list[_Swap]:
+) -> list[tuple[Carried, Passage]]:
     rng = np.random.default_rng(seed)
     planted = []
     for each in known:
-        names = _free(each, corpus, pools.get(each.topic_id, ()))
+        names = _free(each, corpus, pools.get(each.topic_id, ()), most_shared)
         if names:
             planted.append((each, names[int(rng.integers(len(names)))]))
-    counts["swaps planted"] = len(planted)
+    return planted
+
+
+async def _mended(
+    session: Session, corpus: Corpus, planted: Sequence[tuple[Carried, Passage]]
+) -> list[_Swap]:
     agent = evidence_agent(session.config, session.panel, corpus)
     support: ItemJudge = session.panel[SUPPORT]
     at_once = asyncio.Semaphore(session.config.run.concurrency)
@@ -195,34 +212,32 @@ async def _mended(
     return list(await asyncio.gather(*(one(each, swap) for each, swap in planted)))
 
 
-def _free(each: Carried, corpus: Corpus, pool: Sequence[str]) -> list[Passage]:
+def _free(
+    each: Carried, corpus: Corpus, pool: Sequence[str], most_shared: float | None
+) -> list[Passage]:
+    known = (corpus.passage(name) for name in pool)
+    others = [p for p in known if p is not None and p.text != each.passage.text]
+    if most_shared is None:
+        return others
     needed = content_words(each.sentence.text)
     if len(needed) < FEWEST_WORDS:
         return []
-    known = (corpus.passage(name) for name in pool)
-    return [
-        passage
-        for passage in known
-        if passage is not None
-        and passage.text != each.passage.text
-        and recall(needed, content_words(passage.text)) <= MOST_SHARED
-    ]
+    return [p for p in others if recall(needed, content_words(p.text)) <= most_shared]
 
 
 def _swap_rows(swaps: Sequence[_Swap], resamples: int, seed: int) -> list[dict[str, Any]]:
-    """Shares of what was planted; a swap that was not flagged is not mended."""
+    """The share of swaps that were flagged, and of these the shares that were mended."""
+    flagged = [each for each in swaps if each.flagged]
     rows = []
-    for what, name in (
-        ("flagged", "flagged"),
-        ("a passage suggested", "anything"),
-        ("the right one suggested", "exactly"),
-        ("the right one in the best 3", "in_best"),
+    for what, of, name in (
+        ("flagged", swaps, "flagged"),
+        ("of these: a passage suggested", flagged, "anything"),
+        ("of these: the right one suggested", flagged, "exactly"),
+        ("of these: the right one in the best 3", flagged, "in_best"),
     ):
-        found = [(each.topic_id, getattr(each, name), each.flagged) for each in swaps]
-        judged = [
-            (t, bool(hit)) for t, hit, flagged in found if hit is not None or flagged is False
-        ]
-        topics, hits = [t for t, _ in judged], [hit for _, hit in judged]
+        found = [(each.topic_id, getattr(each, name)) for each in of]
+        judged = [(topic, hit) for topic, hit in found if hit is not None]
+        topics, hits = [topic for topic, _ in judged], [hit for _, hit in judged]
         rows.append(_figure(what, hits, topics, resamples, seed, len(found) - len(judged)))
     return rows
 
