@@ -25,7 +25,7 @@ storm: $(READY)
 
 # Simulations of more than a few seconds.
 test-slow: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m slow
 
 # What reads and writes where the locale is not UTF-8, as a user without root, in a tree that cannot be
 # written, in another order.
