@@ -62,7 +62,11 @@ def traces_of(folder: Path, wanted: Wanted = Wanted()) -> Iterator[ItemTrace]:  
     """
     path, problems = folder / TRACE, Problems()
     if not path.is_file():
-        what = "no agent was at work in it, or its run has not ended" if folder.is_dir() else "no results folder"
+        what = (
+            "no agent was at work in it, or its run has not ended"
+            if folder.is_dir()
+            else "no results folder"
+        )
         raise InputError(f"{folder}: has no {TRACE}, {what}")
     is_there = False
     for trace in read_traces(path, problems):
