@@ -14,7 +14,10 @@ from .stopping import INCOMPLETE, is_whole, report_end, unless_stopped
 from .tables import shown
 
 build = typer.Typer(
-    help="Make a collection to evaluate with.", no_args_is_help=True, rich_markup_mode=None
+    help="Make a collection to evaluate with.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 SHOWN = 10  # topics that were left out, on stderr
 SPENDING = "run.limit run.max_cost run.max_calls run.max_tokens run.offline run.out"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,10 @@ def read_ballots(
         check_same_things(paths[0], read[0].key_names, path, one.key_names)
     if people is not None and labels is not None:
         check_same_things(paths[0], read[0].key_names, labels, people.key_names)
+        if not set(people.cells.values()) & set(chain.from_iterable(one.scale for one in read)):
+            gave, may = (", ".join(sorted({*file.scale})) for file in (people, read[0]))
+            what = f"people gave {gave}, {paths[0]} has {may}"
+            raise InputError(f"{labels}: labels of another scale: {what}")
     whole = read[0].scale if people is None else joint_scale(people.scale, read[0].scale)
     for one in read[1:]:
         whole = joint_scale(whole, one.scale)

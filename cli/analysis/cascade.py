@@ -16,6 +16,7 @@ from ..tables import cell, figure, interval, shown, write_objects
 cascade = typer.Typer(
     help="Fit which labels of a cheap judge to keep, and see what that is worth.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 Labels = Annotated[Path, typer.Argument(exists=True, help="Labels of people.")]

@@ -12,7 +12,10 @@ from ..options import Command
 from ..tables import shown
 
 export = typer.Typer(
-    help="Write answers with suggested citations.", no_args_is_help=True, rich_markup_mode=None
+    help="Write answers with suggested citations.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 

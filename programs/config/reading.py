@@ -59,13 +59,20 @@ def load_config(
         except InputError as error:
             raise InputError(f"{shown}: {error}") from None
         flags[tuple(name.split("."))] = shown
+    whole = flags.keys() - ({("models", "default")} if model is not None else set())
+    lines = {  # without those of lists and sections that a flag took the place of
+        at: line for at, line in lines.items() if not any(at[:n] in whole for n in range(len(at)))
+    }
     wrong = [*unfit_values(data), *((at, REMOVED[at]) for at in _removed(data))]
     if wrong:
         raise InputError("\n".join(_located(at, what, path, lines, flags) for at, what in wrong))
     try:
         return Config.model_validate(data)
     except ValidationError as error:
-        found = [_explain(e, path, lines, flags) for e in error.errors(include_url=False)]
+        errors = error.errors(include_url=False)
+        places = {e["loc"][:-1] for e in errors}  # a list that lost its wrong items is not short
+        wanted = [e for e in errors if e["type"] != "too_short" or e["loc"] not in places]
+        found = [_explain(e, path, lines, flags) for e in wanted]
         raise InputError("\n".join(dict.fromkeys(found))) from None
 
 

@@ -42,12 +42,13 @@ class ItemTrace(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The ids in one text, as `judge trace` takes them.
+        """The ids in one text, as `judge trace` takes them; null is none.
 
-        >>> ItemTrace("evidence", {"topic_id": "t1", "run_id": "a", "sentence": 4}, "", ()).name
+        >>> ids = {"topic_id": "t1", "run_id": "a", "sentence": 4, "citation": None}
+        >>> ItemTrace("evidence", ids, "", ()).name
         't1/a/4'
         """
-        each = (v if isinstance(v, list) else [v] for v in self.ids.values())
+        each = (v if isinstance(v, list) else [v] for v in self.ids.values() if v is not None)
         return "/".join(",".join(map(str, part)) for part in each)
 
     @property

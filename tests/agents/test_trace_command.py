@@ -89,9 +89,16 @@ def test_items_are_chosen_by_ids_outcome_and_reason(results, trace):
 
     assert len(items()) == 5
     assert items("--outcome", "unjudged") == items("--reason", "refused") == ["demo-bees"]
-    assert items("demo") == items("demo-bee") == []  # whole ids alone
     assert items("demo-bees", "--stage", "seek") == ["demo-bees"]
-    assert items("--stage", "other") == []
+    assert items("demo-bees", "--outcome", "found") == []  # it is there, and ended otherwise
+
+
+@pytest.mark.parametrize("wanted", [["demo-bee"], ["no"], ["--stage", "other"]])
+@pytest.mark.parametrize("compared", [[], ["--diff"]])
+def test_an_item_that_is_not_there_is_no_empty_answer(results, trace, wanted, compared):
+    other = [*compared, results / "other"] if compared else []
+    with pytest.raises(InputError, match=r"no item.*(demo-bee'|no'|of stage 'other')"):
+        trace(results / "one", *wanted, *other)
 
 
 def test_what_a_model_wrote_cannot_steer_the_terminal(results, trace):

@@ -44,11 +44,15 @@ def differences(one: Path, other: Path, wanted: Wanted) -> Iterator[Difference |
     Args:
         wanted: which; outcome and reason are looked at in the first alone.
 
-    Raises: InputError for a folder without a trace, or a broken one.
+    Raises: InputError for a folder without a trace, or a broken one, and where neither has such an
+        item.
     """
-    there = Wanted(item=wanted.item, stage=wanted.stage)
-    others = {(trace.stage, trace.name): trace for trace in traces_of(other, there)}
-    for trace in traces_of(one, wanted):
+    there = wanted.place
+    others = {(x.stage, x.name): x for x in traces_of(other) if there.takes(x)}
+    if not others:  # then it is in the first, or nowhere
+        yield from (_first(trace, None) for trace in traces_of(one, wanted))
+        return
+    for trace in filter(wanted.takes, traces_of(one)):
         yield _first(trace, others.pop((trace.stage, trace.name), None))
     for trace in others.values() if wanted == there else ():
         yield _first(None, trace)

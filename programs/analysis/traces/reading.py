@@ -39,18 +39,43 @@ class Wanted(NamedTuple):
             and self.stage in (None, trace.stage)
         )
 
+    @property
+    def place(self) -> Wanted:
+        """The same items, however they ended."""
+        return Wanted(self.item, stage=self.stage)
+
+    def check_known(self, where: object) -> None:
+        """Raises: InputError if an item or a stage was named; for where none such is."""
+        of = f" of stage {self.stage!r}" if self.stage is not None else ""
+        if self.item is not None:
+            wanted = "wanted its ids joined by /, or the first of them, each whole"
+            raise InputError(f"{where}: no item {self.item!r}{of}; {wanted}")
+        if self.stage is not None:
+            raise InputError(f"{where}: no item{of}")
+
 
 def traces_of(folder: Path, wanted: Wanted = Wanted()) -> Iterator[ItemTrace]:  # noqa: B008
     """The traces of a results folder, lazily, in its order.
 
-    Raises: InputError where it has none, or, at the end, for what is wrong in the file.
+    Raises: InputError where it has none, or, at the end, for what is wrong in the file, and where
+        it has no such item or stage at all.
     """
     path, problems = folder / TRACE, Problems()
     if not path.is_file():
-        what = "no agent was at work in it" if folder.is_dir() else "no results folder"
+        what = (
+            "no agent was at work in it, or its run has not ended"
+            if folder.is_dir()
+            else "no results folder"
+        )
         raise InputError(f"{folder}: has no {TRACE}, {what}")
-    yield from filter(wanted.takes, read_traces(path, problems))
+    is_there = False
+    for trace in read_traces(path, problems):
+        is_there = is_there or wanted.place.takes(trace)
+        if wanted.takes(trace):
+            yield trace
     problems.raise_errors()
+    if not is_there:
+        wanted.check_known(path)
 
 
 class Prices:

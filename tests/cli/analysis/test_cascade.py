@@ -100,6 +100,16 @@ def test_too_few_topics_carry_no_promise(judge, voted):
     assert "wanted 12 topics or more to promise it of others, got 9" in ran.err
 
 
+def test_labels_of_another_question_are_not_taken_for_errors(judge, voted):
+    other = voted.parent / "other.jsonl"
+    rows = [json.loads(line) | {"relevance": "yes"} for line in voted.open(encoding="utf-8")]
+    named = [{("label" if k == "relevance" else k): v for k, v in row.items()} for row in rows]
+    other.write_text("".join(json.dumps(row) + "\n" for row in named), encoding="utf-8")
+    ran = judge("cascade", "curve", other, voted, "--votes", "said", "--kind", "relevance")
+    assert ran.code == 2
+    assert "labels of another scale: people gave" in ran.err
+
+
 def test_the_page_names_every_setting_of_a_cascade():
     from nuggetjudge.programs.config.judge_section import CascadeConfig
 

@@ -235,6 +235,14 @@ def test_a_wrong_set_is_quoted(pair, written):
     assert str(error.value).startswith(f"--set {pair}: ")
 
 
+def test_an_item_of_a_list_that_a_flag_gives_is_not_blamed_on_the_file(written):
+    path = written("program: [evidence]\nevidence:\n  of: [none]\n")
+    with pytest.raises(InputError) as error:
+        load_config(path, {}, ["evidence.of=[foo]"])
+    (line,) = str(error.value).splitlines()
+    assert line.startswith("--set evidence.of=[foo]: evidence.of.0: ")
+
+
 SECRET = "sk-tide-7f3a9c55e1"
 
 
