@@ -40,6 +40,15 @@ def test_the_demo_prints_the_leaderboard_shown(tmp_path):
     assert shown == block_after("`make demo` prints")
 
 
+def test_the_trace_shown_is_what_the_search_for_evidence_leaves(tmp_path):
+    shown = block_after("the second, step by step:")
+    judge = ("-m", "nuggetjudge")
+    printed(*judge, "run", "examples/collection/evidence.yaml", "--quiet", cwd=tmp_path)
+    (tmp_path / "examples").unlink()
+    asked = ("trace", "results/evidence", "demo-bridges/miscited/1")
+    assert printed(*judge, *asked, cwd=tmp_path) == shown
+
+
 def test_the_kappa_of_the_lexical_assigner_is_that_of_the_commands(shared_data, tmp_path):
     e2e = shared_data / "rag24_e2e"
     import nuggetjudge as nj

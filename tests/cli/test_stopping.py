@@ -92,7 +92,7 @@ def test_sigterm_ends_a_run_with_143_while_modules_are_loaded(module, environmen
     [(f"{HOME}scoring.score:score_path", ["score", "."]),
      (f"{HOME}analysis.compare:compare", ["compare", "."]),
      (f"{HOME}analysis.next_labels:next_labels", ["next", ".", "--out", "sheet.csv"]),
-     (f"{HOME}run:plan", ["run", COLLECTION, "--dry-run"]),
+     (f"{HOME}run:forecast", ["run", COLLECTION, "--dry-run"]),
      (f"{HOME}run:load_data", ["run", COLLECTION]),
      (f"{HOME}engine.session:open_cache", ["run", COLLECTION]),
      (f"{HOME}pipelines.indexing:make_indexes", ["index", "--passages", "p", "--out", "i"]),

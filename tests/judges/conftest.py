@@ -329,7 +329,7 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_hunting.write_gap_queries(asked)
     if '"queries"' in system:
         return lexical_contradiction.write_queries(asked)
-    if "contradicts" in system:
+    if "sentence" in asked and "contradicts" in system:
         return lexical_contradiction.judge_contradiction(asked)
     if '"order"' in system:
         return lexical_ranking.order_passages(asked)
