@@ -181,7 +181,7 @@ class _Sought:
         ):
             if isinstance(verdict, Unjudged):
                 self._missing.append(verdict)
-            elif verdict.label == FULL and verdict.evidence is not None and not _quoted(verdict):
+            elif verdict.label == FULL and not is_carried_by_quotes(verdict):
                 what = f"{passage.id} carries the sentence, but no words of it are quoted"
                 self._missing.append(Unjudged(Reason.UNGROUNDED, what))
             else:
@@ -324,5 +324,7 @@ class _Sought:
         return Passage(id=name, title=title, text=text)
 
 
-def _quoted(verdict: Verdict) -> bool:
-    return any(each.is_quoted and each.of == "passage" for each in verdict.evidence or ())
+def is_carried_by_quotes(verdict: Verdict) -> bool:
+    """Whether words of the passage are quoted, of a judge that was asked for quotes."""
+    given = verdict.evidence
+    return given is None or any(each.is_quoted and each.of == "passage" for each in given)

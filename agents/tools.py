@@ -191,7 +191,7 @@ class Tools:
         def shown(found: Verdict | Unjudged) -> Any:
             if isinstance(found, Unjudged):
                 return {"unjudged": found.reason}
-            return found.as_row()
+            return _in_trace(found)
 
         self._spent.call(len(questions) * judge.most_calls)  # what is not asked is given back
         places = [self.trace.reserve() for _ in questions]
@@ -310,6 +310,19 @@ async def together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         if (failure := task.result()[1]) is not None:
             raise failure
     return [found for task in tasks for found in task.result()[0]]
+
+
+def _in_trace(verdict: Verdict) -> dict[str, Any]:
+    """Of words that stand in a judged text their place alone: the step names the text."""
+    row = verdict.as_row()
+    if verdict.evidence:
+        row["evidence"] = [
+            each.as_row()
+            if each.start is None
+            else {"of": each.of, "start": each.start, "end": each.end}
+            for each in verdict.evidence
+        ]
+    return row
 
 
 def _failed(step: Step, name: str, why: str) -> JudgeError:

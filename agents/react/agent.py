@@ -12,6 +12,8 @@ from ...judges.seeking.actions import Action, Turn, labels_in
 from ...judges.seeking.planner import Planner
 from ...judges.verdicts import Verdict
 from ...records.judgements import Reason
+from ...records.rows import Passage
+from ...retrieval.scored import Ranked
 from ..agent import Agent
 from ..corpus import Corpus
 from ..limits import Limits
@@ -71,7 +73,7 @@ class FreeAgent(Agent):
     @staticmethod
     def begun() -> Done:
         """No turn yet."""
-        return Done([], [])
+        return Done([], [], {})
 
     def as_dspy(self) -> ReactInDspy:
         """The same tools and signature as a dspy.ReAct, for notebooks and optimisers.
@@ -102,43 +104,56 @@ class FreeAgent(Agent):
 
     async def take(self, tools: Tools, action: Action, item: Mapping[str, Any], done: Done) -> None:
         """Take one turn. Raises: JudgeError where the tool failed."""
-        found = await self.use(tools, action, item)
+        found = await self.use(tools, action, item, done)
         done.turns.append({"turn": len(done.turns) + 1, "action": dict(action), "found": found})
         done.paths.append(tools.trace.path)
 
-    async def use(self, tools: Tools, action: Action, item: Mapping[str, Any]) -> Any:
+    def hits(self, found: Ranked, item: Mapping[str, Any]) -> list[str]:
+        """Of what a search found the ids that count."""
+        return [name for name, _ in found]
+
+    def passage(self, tools: Tools, name: str, item: Mapping[str, Any]) -> Passage:
+        """The text that is judged under an id. Raises: JudgeError(no_passage)."""
+        return tools.passage(name)
+
+    def shown(self, name: str, verdict: Verdict) -> dict[str, Any]:
+        """What the planner sees of a judged passage: of its text the quotes that stand in it.
+
+        Raises: JudgeError where the verdict does not count.
+        """
+        quotes = [
+            each.quote[:QUOTED]
+            for each in verdict.evidence or ()
+            if each.of == "passage" and each.is_quoted
+        ]
+        row: dict[str, Any] = {"passage": name, "label": verdict.label}
+        return row | ({"quotes": quotes} if quotes else {})
+
+    async def use(self, tools: Tools, action: Action, item: Mapping[str, Any], done: Done) -> Any:
         """What one action finds, as the planner is shown it.
 
         Raises: JudgeError where the tool, or one of the judgements, failed.
         """
         match action["tool"]:
             case "search":
-                return [name for name, _ in await tools.search(action["query"])]
+                return self.hits(await tools.search(action["query"]), item)
             case "read":
                 return tools.read(action["passage"], action["start"], READ)
         statement = self.statement(action, item)
-        questions = [
-            self._question(tools, statement, passage_id) for passage_id in action["passages"]
-        ]
+        names: list[str] = action["passages"]
+        texts = [self.passage(tools, name, item) for name in names]
+        questions = [question_of(self.support, statement, text) for text in texts]
         found = await tools.judge_each(self.support, questions)
-        return [
-            _shown(name, verdict_of(given, f"passage {name}: "))
-            for name, (given, _) in zip(action["passages"], found, strict=True)
-        ]
-
-    def _question(self, tools: Tools, statement: str, passage_id: str) -> Question:
-        passage = tools.passage(passage_id)
-        inputs = {"sentence": statement, "passage": passage.text}
-        title = self.support.known({"title": passage.title or ""})
-        return Question(inputs | title, {"passage": passage_id})
+        rows = []
+        for name, (given, path) in zip(names, found, strict=True):
+            verdict = verdict_of(given, f"passage {name}: ")
+            rows.append(self.shown(name, verdict))
+            done.verdicts[name] = (verdict, path)
+        return rows
 
 
-def _shown(passage_id: str, verdict: Verdict) -> dict[str, Any]:
-    """What the planner sees of a judged passage: of its text the quotes that stand in it."""
-    quotes = [
-        each.quote[:QUOTED]
-        for each in verdict.evidence or ()
-        if each.of == "passage" and each.is_quoted
-    ]
-    row: dict[str, Any] = {"passage": passage_id, "label": verdict.label}
-    return row | ({"quotes": quotes} if quotes else {})
+def question_of(judge: ItemJudge, statement: str, passage: Passage) -> Question:
+    """How a judge of support is asked of a passage."""
+    inputs = {"sentence": statement, "passage": passage.text}
+    title = judge.known({"title": passage.title or ""})
+    return Question(inputs | title, {"passage": passage.id})

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...judges.seeking.actions import Action, Turn, labels_in
+from ...backends.errors import JudgeError
+from ...judges.items import ItemJudge
+from ...judges.seeking.actions import Action, Turn, found_in, labels_in
+from ...judges.seeking.planner import Planner
+from ...judges.verdicts import Verdict
+from ...records.judgements import Reason
+from ...records.rows import Passage
+from ...retrieval.scored import Ranked
+from ..corpus import Corpus
+from ..evidence import FULL, MOST_SHOWN, PARTIAL, SCOPES, Found, is_carried_by_quotes
 from ..limits import Limits
 from ..tools import Tools
-from .agent import FreeAgent
+from .agent import FreeAgent, question_of
 from .turns import Done
 
 
@@ -16,48 +25,134 @@ class EvidenceByReact(FreeAgent):
     """Looks for a passage that backs up a sentence, by queries of a model's choice.
 
     Args:
-        planner: an `EvidencePlanner`. support: as for FreeAgent.
+        planner: an `EvidencePlanner`; of passages it sees ids and labels alone.
+        support: as for FreeAgent. recheck: looks at the cited passage once more; None: nobody
+            does, but where its label is not known the support judge.
+        scopes: as of a Plan; the corpus is always searched.
 
-    The cited passage is judged again first. The outcome follows from the labels, whatever the
-    planner says: `cited_ok`; `wrong_citation` or `uncited_supported` with the first full passage as
-    `suggestion`; `partly_supported` with the first partial one; `not_found`, which the planner may
-    end with only when it has searched and had all that it found judged.
+    Inputs and result are those of EvidenceAgent, of which `cited`, `label`, `references` and
+    `documents` may be left out; nothing is said of contradictions and claims.
 
-    Inputs: `sentence`, `cited` (the id of the cited passage; None: none), `references` (the ids
-    of the answer's own passages), `topic_id`.
+    The outcome follows from the labels, whatever the planner says: `cited_ok`; `wrong_citation` or
+    `uncited_supported` with the best full passage as `suggestion`; `partly_supported` with the best
+    partial one, if another than the cited one is; `not_found`, which the planner may end with only
+    when it has searched and had all that it found judged.
     """
 
     name = "evidence_react"
-    inputs = ("sentence", "cited", "references", "topic_id")
+    inputs = ("topic_id", "question", "sentence", "cited", "label", "references", "documents")
     default_limits = Limits(steps=6, hits=8)
 
+    def __init__(
+        self,
+        planner: Planner,
+        support: ItemJudge,
+        corpus: Corpus | None = None,
+        limits: Limits | None = None,
+        *,
+        recheck: ItemJudge | None = None,
+        scopes: Sequence[str] = SCOPES,
+    ) -> None:
+        super().__init__(planner, support, corpus, limits)
+        self.recheck = recheck if "self" in scopes else None
+        self.scopes = tuple(scopes)
+
+    def identity(self) -> list[Any]:
+        """See Agent."""
+        return [*super().identity(), list(self.scopes)]
+
     async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
-        """See Agent: `outcome`, `suggestion` (an id, or None), and `labels` by passage."""
-        item = {"cited": None, "references": [], **item}
-        done = self.begun()
-        if (cited := item["cited"]) is not None:
-            ask = {"tool": "judge", "passages": [cited]}
-            await self.take(tools.part("turn", "cited"), ask, item, done)
-            if self.is_settled(done.turns):
-                return self.result(tools, item, done)
-        return await self.go_on(tools, item, done)
+        """See Agent."""
+        item = {"cited": None, "label": None, **item}
+        cited = item["cited"]
+        own = item.get("references") or () if "reply" in self.scopes else ()
+        names = [name for name in dict.fromkeys(own) if name != cited]
+        item["references"] = [name for name in names if self._has_text(tools, name, item)]
+        judge = self.recheck or (self.support if item["label"] is None else None)
+        if cited is not None and judge is not None:
+            part = tools.part("turn", "cited")
+            asked = question_of(judge, item["sentence"], self.passage(tools, cited, item))
+            verdict, path = await part.judge(judge, asked.inputs, asked.about)
+            if verdict.label == FULL:
+                return self._ended(tools, "cited_ok", [path], self.begun())
+            item["label"] = item["label"] or verdict.label
+        return await self.go_on(tools, item, self.begun())
 
     def statement(self, action: Action, item: Mapping[str, Any]) -> str:
         """See FreeAgent: always the sentence."""
         return str(item["sentence"])
 
+    def hits(self, found: Ranked, item: Mapping[str, Any]) -> list[str]:
+        """See FreeAgent: all but the cited passage, whose label is known."""
+        return [name for name in super().hits(found, item) if name != item.get("cited")]
+
+    def passage(self, tools: Tools, name: str, item: Mapping[str, Any]) -> Passage:
+        """See FreeAgent: of the answer's own file first."""
+        if (given := (item.get("documents") or {}).get(name)) is None:
+            return tools.passage(name)
+        title, text = given
+        return Passage(id=name, title=title, text=text)
+
+    def shown(self, name: str, verdict: Verdict) -> dict[str, Any]:
+        """See FreeAgent: the label, and no word of the passage."""
+        if verdict.label == FULL and not is_carried_by_quotes(verdict):
+            what = f"{name} carries the sentence, but no words of it are quoted"
+            raise JudgeError(Reason.UNGROUNDED, what)
+        return {"passage": name, "label": verdict.label}
+
     def is_settled(self, turns: Sequence[Turn]) -> bool:
         """See FreeAgent: once a passage is full."""
-        return "full" in labels_in(turns).values()
+        return FULL in labels_in(turns).values()
 
     def result(self, tools: Tools, item: Mapping[str, Any], done: Done) -> dict[str, Any]:
         """See FreeAgent: the outcome that the labels have."""
-        labels, cited = labels_in(done.turns), item["cited"]
-        best = next((label for label in ("full", "partial") if label in labels.values()), "none")
-        first = next((name for name, label in labels.items() if label == best != "none"), None)
-        outcome = {"full": "wrong_citation" if cited else "uncited_supported",
-                   "partial": "partly_supported", "none": "not_found"}[best]  # fmt: skip
-        if first is not None and first == cited:
-            outcome, first = ("cited_ok" if best == "full" else outcome), None
-        tools.end(outcome, done.paths)
-        return {"outcome": outcome, "suggestion": first, "labels": labels}
+        found = self._by_worth(done, tools, item)
+        best = found[0] if found else None
+        label = best.verdict.label if best is not None else None
+        if best is not None and label == FULL:
+            outcome = "wrong_citation" if item["cited"] is not None else "uncited_supported"
+            return self._ended(tools, outcome, [best.path], done, found)
+        if best is not None and label == PARTIAL:
+            return self._ended(tools, "partly_supported", [best.path], done, found)
+        if item["label"] == PARTIAL:
+            return self._ended(tools, "partly_supported", done.paths, done)
+        return self._ended(tools, "not_found", done.paths, done)
+
+    def _by_worth(self, done: Done, tools: Tools, item: Mapping[str, Any]) -> list[Found]:
+        """The judged passages, the best first, each as it was first found."""
+        places = {label: n for n, label in enumerate(self.support.scale)}
+        found = []
+        for name, (verdict, path) in done.verdicts.items():
+            at = next((t for t in done.turns if name in found_in([t])), None)
+            scope, among, query = "reply", list(item["references"]), None
+            if at is not None:
+                scope, among, query = "corpus", at["found"], at["action"]["query"]
+            query = None if query == item["sentence"] else query
+            passage = self.passage(tools, name, item)
+            found.append(Found(passage, scope, among.index(name) + 1, query, verdict, path))
+        return sorted(found, key=lambda f: (-places[f.verdict.label], -(f.verdict.score or 0.0)))
+
+    def _ended(
+        self,
+        tools: Tools,
+        outcome: str,
+        because: Sequence[str],
+        done: Done,
+        found: Sequence[Found] = (),
+    ) -> dict[str, Any]:
+        tools.end(outcome, because)
+        searched = [t["action"] for t in done.turns if t["action"]["tool"] == "search"]
+        return {
+            "outcome": outcome,
+            "suggestion": found[0].as_row() if found else None,
+            "best": [each.passage.id for each in found[:MOST_SHOWN]],
+            "contradiction": None,
+            "claims": [],
+            "queries": [action["query"] for action in searched],
+        }
+
+    def _has_text(self, tools: Tools, name: str, item: Mapping[str, Any]) -> bool:
+        try:
+            return bool(self.passage(tools, name, item))
+        except JudgeError:  # not in the data, so that nobody can look at it
+            return False

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...judges.seeking.actions import Action, Turn
+from ...judges.verdicts import Verdict
 
 
 class Done(NamedTuple):
-    """The turns, the path of each in the trace, and the planner's `finish`, if it came to one."""
+    """The turns, the path of each in the trace, and the planner's `finish`, if it came to one.
+
+    `verdicts`: of each judged passage the last one, and the path of its step.
+    """
 
     turns: list[Turn]
     paths: list[str]
+    verdicts: dict[str, tuple[Verdict, str]]
     finish: Action | None = None

@@ -7,14 +7,13 @@ from typing import Any
 
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend
-from .actions import Action, Ask, Tool, Turn, found_in, labels_in
+from .actions import MOST_JUDGED, Action, Ask, Tool, Turn, found_in, labels_in
 from .planner import KNOWN, TURNS, Planner, by_rule
 
 TASK = """Look for a passage that backs up the whole sentence.
 
 Search by what the sentence claims, then in other words, or for a part of it. Have each passage
 that may carry it judged. Stop as soon as one is full, or when no other query is worth a turn."""
-JUDGED = 8  # passages that the lexical twin has judged
 
 
 class EvidencePlanner(Planner):
@@ -54,4 +53,4 @@ def not_looked_for(turns: Sequence[Turn]) -> str:
 
 
 def _next(inputs: Mapping[str, Any]) -> Action:
-    return by_rule(inputs, inputs["sentence"], JUDGED, {}) or {"tool": "finish"}
+    return by_rule(inputs, inputs["sentence"], MOST_JUDGED, {}) or {"tool": "finish"}

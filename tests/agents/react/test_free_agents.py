@@ -196,7 +196,39 @@ def test_an_outcome_of_evidence_follows_from_labels_alone(
     found = outcome_with(Script(*actions), "evidence", cited=cited)
     assert isinstance(found, Judged)
     made = found.values["made"]
-    assert (made["outcome"], made["suggestion"]) == (outcome, suggestion)
+    found_it = made["suggestion"] and made["suggestion"]["passage_id"]
+    assert (made["outcome"], found_it) == (outcome, suggestion)
+
+
+def test_the_planner_of_evidence_sees_labels_and_no_word_of_a_passage() -> None:
+    turns = [
+        search("wind harbour"),
+        ask("rain"),
+        search("bridges"),
+        ask("ship"),
+        {"tool": "finish"},
+    ]
+    script = Script(*turns)
+    found = outcome_with(script, "evidence", cited="deck", label="partial")
+    assert isinstance(found, Judged), found
+    made = found.values["made"]
+    assert (made["outcome"], made["suggestion"]) == ("partly_supported", None)
+    shown = [row for turn in script.shown[-1]["turns"] for row in turn["found"]]
+    assert shown == ["ship", "rain", {"passage": "rain", "label": "none"},
+                     {"passage": "ship", "label": "none"}]  # fmt: skip
+
+
+def test_texts_of_the_answers_own_file_are_judged_first_and_say_their_place() -> None:
+    given = {"references": ["gone", "own"], "documents": {"own": ["", SENTENCE]}}
+    script = Script(ask("own"))
+    found = outcome_with(script, "evidence", cited="ship", label="none", **given)
+    assert isinstance(found, Judged), found
+    assert script.shown[0]["references"] == ["own"]  # the other one has no text
+    suggestion = found.values["made"]["suggestion"]
+    assert found.values["made"]["outcome"] == "wrong_citation"
+    assert [suggestion[n] for n in ("passage_id", "scope", "rank", "query")] == [
+        "own", "reply", 1, None]  # fmt: skip
+    assert found.steps[-1]["because"] == ["0.0.1"]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +246,7 @@ def test_not_found_cannot_be_said_before_all_that_was_found_is_judged(
 def test_without_a_model_the_evidence_agent_goes_by_the_words() -> None:
     support = SupportJudge("lexical")
     agent = EvidenceByReact(EvidencePlanner("lexical"), support, PassageCorpus(PASSAGES))
-    assert agent(sentence=SENTENCE).suggestion == "deck"
+    assert agent(sentence=SENTENCE).suggestion["passage_id"] == "deck"
     assert agent(sentence="Zebras graze.").outcome == "not_found"
     assert agent(sentence=SENTENCE, cited="deck").outcome == "cited_ok"
     one = EvidenceByReact(EvidencePlanner("lexical"), support, agent.corpus, Limits(steps=1))

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from benchmarks.pages import evidence as page
 from benchmarks.pages import suggested
+from mock_server import MockServer, input_of
 
 import nuggetjudge
+from nuggetjudge.judges import EvidencePlanner
+from nuggetjudge.judges.lexical.nuggets_and_citations import judge_support
 from nuggetjudge.programs.analysis.evidence.precision import labelled_suggestions, precision_rows
 from nuggetjudge.programs.analysis.evidence.refinding import refound
 from nuggetjudge.programs.protocols.evidence.program import LEXICAL_LEAST
@@ -25,11 +28,11 @@ DEMO = ROOT / "examples" / "collection"
 LABELS = DEMO / "labels" / "support.jsonl"
 
 
-def run(out: Path, program: str = "evidence", **settings):
+def run(out: Path, program: str = "evidence", model="lexical", **settings):
     data = {"topics": DEMO / "topics.tsv", "passages": [DEMO / "passages.jsonl"]}
     runs = [str(DEMO / "runs" / "miscited.jsonl"), str(DEMO / "runs" / "thin.jsonl")]
     return nuggetjudge.run(
-        program=program, model="lexical", runs=runs, out=out, cache=False, **(data | settings)
+        program=program, model=model, runs=runs, out=out, cache=False, **(data | settings)
     )
 
 
@@ -38,6 +41,17 @@ def results(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("evidence") / "out"
     run(out, "support,evidence")
     return out
+
+
+def steps_of(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
+
+
+def answer_as_twins(body):
+    asked = input_of(body)
+    if "turns" in asked:
+        return EvidencePlanner.twins["plan"](asked)
+    return judge_support(asked)
 
 
 def rows_of(folder: Path) -> list[SentenceEvidence]:
@@ -120,6 +134,58 @@ def test_given_labels_are_taken_and_what_nobody_labelled_is_not_sought(tmp_path)
             assert row.label == people[cell]
             assert (row.outcome == "not_sought") is (row.label in ("full", "partial"))
     assert not (tmp_path / "given" / "support.jsonl").exists()
+
+
+def test_free_steps_find_what_the_plan_finds_and_say_what_they_took(results, tmp_path):
+    given = {"evidence.how": "react", "program": "evidence", "evidence.labels": LABELS}
+    lexical = run(tmp_path / "lexical", **given)
+    rows = rows_of(tmp_path / "lexical")
+    assert {step["name"] for step in steps_of(tmp_path / "lexical") if step["kind"] == "agent"} == {
+        "evidence_react"
+    }
+    run(tmp_path / "plan", **{**given, "evidence.how": "plan"})
+    plan = {(row.run_id, row.topic_id, row.sentence): row for row in rows_of(tmp_path / "plan")}
+    both = [(row, plan[row.run_id, row.topic_id, row.sentence]) for row in rows]
+    sought = [(one, other) for one, other in both if other.calls]
+    assert all(one.calls for one, _ in sought)
+    assert len(sought) > 15
+    assert all(one.outcome == other.outcome for one, other in sought)
+    assert any(row.suggestion and row.suggestion.evidence and row.shown for row in rows)
+    assert 0 < sum(one.calls for one, _ in sought) < sum(other.calls for _, other in sought)
+    with MockServer(answer_as_twins) as server:
+        model = {"model": "openai/mock", "api_base": server.base_url}
+        alone = {"judges.support.evidence": False}  # the twin answers with labels
+        asked = run(tmp_path / "model", model=model, **given, **alone)
+    assert asked.is_complete
+    assert lexical.is_complete
+    twins = {(row.run_id, row.topic_id, row.sentence): row for row in rows_of(tmp_path / "model")}
+    for row in rows:
+        twin = twins[row.run_id, row.topic_id, row.sentence]
+        assert (twin.outcome, twin.calls) == (row.outcome, row.calls)
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({"evidence.of": ["none", "full"]}, "by evidence.how: plan alone"),
+        ({"evidence.scope": ["reply"]}, "wanted corpus"),
+        ({"judges.evidence_planner.model": "strong"}, "no model 'strong'|strong"),
+    ],
+)
+def test_what_free_steps_cannot_do_is_refused_before_anything_is_asked(settings, wanted, tmp_path):
+    with pytest.raises(InputError, match=wanted):
+        run(tmp_path / "out", **{"evidence.how": "react", "evidence.labels": LABELS, **settings})
+
+
+def test_a_trace_has_places_of_quoted_words_and_not_the_words(results):
+    found = [
+        part
+        for step in steps_of(results)
+        if isinstance(step.get("out"), dict)
+        for part in step["out"].get("evidence", ())
+    ]
+    assert found
+    assert {tuple(part) for part in found} == {("of", "start", "end")}
 
 
 def test_a_line_that_was_edited_is_named(tmp_path):

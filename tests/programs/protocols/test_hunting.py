@@ -170,3 +170,20 @@ def test_a_hunt_finds_more_vital_nuggets_than_windows_over_the_same_passages(
     assert hunt[precision] > max(same[precision], as_many[precision])
     n_same = int(cells["a report answers it (T1, majority of 3)"][3])
     assert n_same >= 60  # of 88
+
+
+@pytest.mark.slow
+def test_a_model_hunts_as_the_lexical_judges_do_on_topics_of_trec_2024(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    folder = shared_data / "rag24_e2e"
+    data = {"topics": folder / "topics.tsv", "passages": folder / "passages.jsonl"}
+    given = {**data, "runs": sorted((folder / "runs").iterdir())[:1], "limit": None}
+    lexical = run(tmp_path / "lexical", **given)
+    with MockServer(answer_as_twins) as server:
+        model = {"model": "openai/mock", "api_base": server.base_url}
+        asked = run(tmp_path / "model", model=model, **given)
+    assert len(rows(asked.folder / "hunt.jsonl")) == 12
+    for name in ("nuggets.jsonl", "hunt.jsonl", "pool.jsonl"):
+        assert (asked.folder / name).read_bytes() == (lexical.folder / name).read_bytes()
+    assert 0 < max(row["calls"] for row in rows(asked.folder / "hunt.jsonl")) <= 80
