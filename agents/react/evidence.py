@@ -11,10 +11,19 @@ from ...judges.seeking.actions import Action, Turn, found_in, labels_in
 from ...judges.seeking.planner import Planner
 from ...judges.verdicts import Verdict
 from ...records.judgements import Reason
+from ...records.labels.suggestions import OUTCOMES
 from ...records.rows import Passage
 from ...retrieval.scored import Ranked
 from ..corpus import Corpus
-from ..evidence import FULL, MOST_SHOWN, PARTIAL, SCOPES, Found, is_carried_by_quotes
+from ..evidence import (
+    FULL,
+    MOST_SHOWN,
+    PARTIAL,
+    SCOPES,
+    EvidenceAgent,
+    Found,
+    is_carried_by_quotes,
+)
 from ..limits import Limits
 from ..tools import Tools
 from .agent import FreeAgent, question_of
@@ -40,7 +49,9 @@ class EvidenceByReact(FreeAgent):
     """
 
     name = "evidence_react"
-    inputs = ("topic_id", "question", "sentence", "cited", "label", "references", "documents")
+    inputs = EvidenceAgent.inputs
+    input_types = EvidenceAgent.input_types
+    outcomes = OUTCOMES
     default_limits = Limits(steps=6, hits=8)
 
     def __init__(

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from ...agents import Agent
 from ...records.reading.fields import Line, read_lines, show
@@ -73,12 +75,24 @@ def read_agent_examples(
     return examples
 
 
+def _check_input(line: Line, name: str, kind: Any) -> None:
+    try:
+        TypeAdapter(kind).validate_json(orjson.dumps(line.row[name]))
+    except (ValidationError, TypeError):
+        wanted = "a text" if kind is str else str(kind)
+        line.bad(name, line.row[name], f"{wanted} or null")
+
+
 def _example(line: Line, agent: Agent) -> AgentExample | None:
     topic, outcome = line.id("topic_id"), line.text(OUTCOME)
+    if outcome is not None and agent.outcomes and outcome not in agent.outcomes:
+        line.bad(OUTCOME, outcome, f"one of {', '.join(agent.outcomes)}")
     for name in agent.inputs:
         if name not in line.row:
             what = f"field {line.name(name)!r} is missing, an input of {agent.name} (or null)"
             line.error("missing", what)
+        elif name != "topic_id" and line.row[name] is not None:
+            _check_input(line, name, agent.input_types.get(name, str))
     passages, quotes = line.row.get("passages") or {}, line.row.get("quotes") or {}
     if not (isinstance(passages, dict) and all(type(v) in (str, int) for v in passages.values())):
         line.error("passages", f"passages is {show(passages)}, wanted passage id -> label")

@@ -9,7 +9,7 @@ from mock_rules import RULE, stamp_brain
 from mock_server import MockServer
 from typer.testing import CliRunner
 
-from nuggetjudge.agents import PassageCorpus
+from nuggetjudge.agents import EvidenceAgent, PassageCorpus
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.calibration.agents.examples import AgentExample, read_agent_examples
 from nuggetjudge.calibration.agents.marking import AgentMarks, agent_tasks
@@ -215,6 +215,28 @@ def test_an_example_says_what_is_wrong_with_its_line(config, labels, tmp_path):
     few.write_text(labels.read_text(encoding="utf-8").split("\n", 1)[0] + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="3 topics or more"):
         read_agent_examples(few, agent, Problems())
+
+
+def test_an_example_holds_what_the_agent_takes_and_can_come_to(tmp_path):
+    path = tmp_path / "wrong.jsonl"
+    known = {"topic_id": "t", "question": "q", "sentence": "s", "cited": None, "label": None}
+    rows = [
+        {**known, "references": ["p"], "documents": {"p": ["", "text"]}, "outcome": "not_found"},
+        {**known, "sentence": 5, "references": [], "documents": None, "outcome": "not_found"},
+        {**known, "references": "p3", "documents": None, "outcome": "not_found"},
+        {**known, "references": [], "documents": [1], "outcome": "unsupported"},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+    agent = EvidenceAgent.__new__(EvidenceAgent)  # whose judges nobody asks
+    with pytest.raises(InputError) as refused:
+        read_agent_examples(path, agent, Problems())
+    assert "wrong.jsonl:1" not in str(refused.value)
+    assert "wrong.jsonl:2: field 'sentence' is 5, wanted a text or null" in str(refused.value)
+    assert "wrong.jsonl:3: field 'references' is 'p3'" in str(refused.value)
+    assert "wrong.jsonl:4: field 'outcome' is 'unsupported', wanted one of cited_ok" in str(
+        refused.value
+    )
+    assert "wrong.jsonl:4: field 'documents' is [1]" in str(refused.value)
 
 
 # By hand, of 9 calls at most at .01: all calls cost .09; right after 4: (1 - .04 + .09) / 1.09.
