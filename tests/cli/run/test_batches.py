@@ -43,6 +43,7 @@ def start(server, environment, tmp_path):
     return go
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_every_step_sends_nothing_twice(
     server, start, environment, tmp_path, files_of
 ):

@@ -273,6 +273,7 @@ def test_labelled_runs_are_in_the_order_of_their_contexts(duc, counted, folder):
         assert row.n_topics == len(shares) == 6
 
 
+@pytest.mark.slow
 def test_the_program_gives_the_same_numbers_from_the_files_and_asks_no_model(duc, folder, tmp_path):
     result = nj.run(
         program="coverage",
