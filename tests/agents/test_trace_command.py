@@ -149,13 +149,16 @@ def test_results_that_follow_from_the_kept_replies_are_told_from_edited_ones(
         ({"path": "0.x"}, "wanted such as"),
         ({}, "do not end"),
         ({"kind": None}, "'kind' is missing"),
+        ({"agent": None}, "'agent' is missing"),
         ({"tokens": [1, "2"]}, "two whole numbers"),
     ],
 )
 def test_a_broken_trace_is_named_by_file_and_line(trace, tmp_path, change, says):
     row = {"stage": "s", "item": {"t": "1"}, "agent": "a", "path": "0", "kind": "agent"}
     row |= {"name": "finder", **change}
-    (tmp_path / "trace.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    end = {**row, "path": "0.0", "kind": "end"} if change.keys() == {"agent"} else row
+    rows = dict.fromkeys(map(json.dumps, (row, end)))
+    (tmp_path / "trace.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
     with pytest.raises(InputError, match=rf"trace\.jsonl:1: .*{says}"):
         trace(tmp_path)
 
