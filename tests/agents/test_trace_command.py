@@ -156,6 +156,7 @@ def test_results_that_follow_from_the_kept_replies_are_told_from_edited_ones(
 def test_a_broken_trace_is_named_by_file_and_line(trace, tmp_path, change, says):
     row = {"stage": "s", "item": {"t": "1"}, "agent": "a", "path": "0", "kind": "agent"}
     row |= {"name": "finder", **change}
+    row = {name: value for name, value in row.items() if value is not None}
     end = {**row, "path": "0.0", "kind": "end"} if change.keys() == {"agent"} else row
     rows = dict.fromkeys(map(json.dumps, (row, end)))
     (tmp_path / "trace.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
