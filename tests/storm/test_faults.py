@@ -19,7 +19,7 @@ from .world import jobs, write_config, write_world
 
 SEED = 16
 BY_NAME = {job.name: job for job in jobs()}
-QUICK = ("support, nuggets given", "closed loop, some missing")  # the others in `make test-slow`
+QUICK = ("closed loop, some missing",)  # the others in `make test-slow`
 
 
 @pytest.mark.parametrize(

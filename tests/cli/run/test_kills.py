@@ -34,6 +34,7 @@ def command(url, out, concurrency):
     return ["run", DEMO, *model, *sets]
 
 
+@pytest.mark.slow
 def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
     slow_server, environment, tmp_path, files_of
 ):
