@@ -1,8 +1,8 @@
-"""A run of tests/seeking.py in a process of its own, which kills itself at its n-th point.
+"""A run of tests/seeking.py in a process of its own, which kills itself at the n-th point of a kind.
 
 A point is before a question is sent, after its reply, half of a line of a journal, the whole of
-it, before a commit of replies and after it. Arguments: a JSON object with out, cache, url, number
-(0: never) and log, a file that gets a line with the time and kind of each point.
+it, before a commit of replies and after it. Arguments: a JSON object with out, cache, url, kind (or null:
+never) and number, and log, a file that gets a line with the time and kind of each point.
 """
 
 import json
@@ -29,9 +29,9 @@ lock, n = threading.Lock(), 0
 def point(kind):
     global n
     with lock:
-        n += 1
+        n += kind == given["kind"]
         write(log, f"{time.monotonic()}\t{kind}\n".encode())
-        if n == given["number"]:
+        if kind == given["kind"] and n == given["number"]:
             os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(60)
 

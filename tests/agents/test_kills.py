@@ -22,16 +22,17 @@ LATENCY_S = 0.12
 ON_ITS_WAY_S = 0.2  # a reply that came so long before a commit of the cache is in it
 
 
-def until(number, folder, url, *, cached, limit):
-    """The run, killed at this point; the kind of each of its points, with when it was."""
+def until(at, folder, url, *, cached, limit):
+    """The run, killed at the n-th point of this kind (None: never); its points, with their time."""
+    kind, number = at or (None, 0)
     log = folder / "points.tsv"
     log.unlink(missing_ok=True)
-    given = {"number": number, "out": str(folder / "out"), "log": str(log), "url": url}
+    given = {"kind": kind, "number": number, "out": str(folder / "out"), "log": str(log)}
     given |= {"cache": cached and str(folder / "cache"), "settings": {"run.limit": limit}}
-    ended = run(SCRIPT, json.dumps(given), cwd=folder)
+    ended = run(SCRIPT, json.dumps({**given, "url": url}), cwd=folder)
     points = [line.split("\t") for line in log.read_text("utf-8").splitlines()]
-    is_killed = 0 < number <= len(points)  # a run with fewer commits may have fewer points
-    assert ended.returncode == (-signal.SIGKILL if is_killed else 0), ended.stderr
+    is_met = at is not None and sum(met == kind for _, met in points) >= number
+    assert ended.returncode == (-signal.SIGKILL if is_met else 0), ended.stderr
     return [(kind, float(when)) for when, kind in points]
 
 
@@ -50,46 +51,50 @@ def kept_and_repeated(server, points):
     return len(kept), [key for key in kept if times[key] > 1]
 
 
-def checked(numbers, tmp_path, *, cached=True, limit=2):
-    """Kills at these of so many points; the kinds of points that were met, and replies kept."""
+def checked(chosen, tmp_path, *, cached=True, limit=2):
+    """Kills at the points chosen of so many of each kind; the kinds killed at, and replies kept."""
     met, kept = Counter[str](), 0
     with MockServer(brain=brain, latency_s=LATENCY_S) as server:
         whole = tmp_path / "whole"
         whole.mkdir()
-        n = len(until(0, whole, server.base_url, cached=cached, limit=limit))
+        points = until(None, whole, server.base_url, cached=cached, limit=limit)
         wanted = files_of(whole / "out")
-        for number in numbers(n - 4):  # commits may be fewer
-            folder = tmp_path / str(number)
+        for at in chosen(Counter(kind for kind, _ in points)):
+            folder = tmp_path / f"{met.total()}"
             folder.mkdir()
             server.clear()
-            points = until(number, folder, server.base_url, cached=cached, limit=limit)
-            last, _ = points[-1]
-            met[last] += 1
-            until(0, folder, server.base_url, cached=cached, limit=limit)
-            assert files_of(folder / "out") == wanted, last
-            assert replay(folder / "out", judge_collection).is_same, last
+            points = until(at, folder, server.base_url, cached=cached, limit=limit)
+            met[points[-1][0]] += 1
+            until(None, folder, server.base_url, cached=cached, limit=limit)
+            assert files_of(folder / "out") == wanted, at
+            assert replay(folder / "out", judge_collection).is_same, at
             n_early, repeated = kept_and_repeated(server, points)
-            assert repeated == [], last
+            assert repeated == [], at
             kept += n_early
             shutil.rmtree(folder)
     return met, kept
 
 
 def test_after_a_kill_within_an_agent_the_trace_is_the_same(tmp_path):
-    met, kept = checked(lambda n: [20, 38], tmp_path)
-    assert met.total() == 2
+    met, kept = checked(lambda _: [("after asking", 5), ("half a line", 1)], tmp_path)
+    assert met == {"after asking": 1, "half a line": 1}
     assert kept > 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cached", [True, False])
 def test_at_each_of_sixty_points_and_more_a_kill_changes_no_byte(tmp_path, cached):
-    """Half of the points with each cache, two and two in turn, which meets each kind in both."""
+    """A dozen points of each kind where it has so many, from the first to the last but one.
 
-    def half(n):
-        return [number for number in range(1, n) if (number % 4 < 2) is cached]
+    A run that is killed may commit one time less than the whole one did.
+    """
 
-    met, kept = checked(half, tmp_path, cached=cached, limit=4)
+    def spread(n_of):
+        for kind, n in n_of.items():
+            step = max(1, (n - 1) // 8)
+            yield from ((kind, number) for number in range(1, max(2, n), step))
+
+    met, kept = checked(spread, tmp_path, cached=cached, limit=4)
     assert met.total() >= 30
     assert kept >= 30 * 4
     assert met.keys() == {
