@@ -15,13 +15,12 @@ from ..judges import ItemJudge, JudgeFile, Verified
 from ..judges.fitted.files import FORMAT
 from ..judges.makers.lists import ListMaker
 from ..judges.table import item_judges, list_makers
-from ..programs.config.reading import load_config
+from ..programs.config.reading import dotted, load_config
 from ..programs.config.sections import Config, ItemsConfig
 from ..programs.engine.estimates import Estimate
 from ..programs.engine.panel import Panel, budget_of, check_prices, open_cache
 from ..programs.engine.rehearsal import rehearse
 from ..programs.engine.writing import check_writable
-from ..programs.run import dotted
 from ..records.reading.problems import InputError, Problems
 from ..records.writing.files import rename, write_file, writing
 from .examples import Examples, read_examples

@@ -80,6 +80,31 @@ def paired_tests(
     ]
 
 
+def mean_intervals(
+    scores: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0, level: float = LEVEL
+) -> list[Interval]:
+    """The mean of each run over topics, with its interval by topic.
+
+    Topics are drawn again as for the differences of `paired_tests`, from the same seed.
+
+    Args:
+        scores: (n_runs, n_topics), finite; nan: not judged, left out.
+        resamples, seed, level: see `paired_tests`.
+
+    Returns: one a run; value None where nothing was judged.
+    Raises: ValueError for another shape or an infinite score.
+
+    >>> [found] = mean_intervals([[0.0, 0.5, 1.0, 0.5]])
+    >>> found.value, found.low < 0.5 < found.high, found.n_topics
+    (0.5, True, 4)
+    """
+    given = np.asarray(scores, dtype=float)
+    if given.ndim != 2 or np.isinf(given).any():
+        raise ValueError(f"wanted finite (n_runs, n_topics) scores, got {given.shape}")
+    draws = topic_draws(max(given.shape[1], 1), resamples=resamples, seed=seed).astype(float)
+    return [_mean_interval(row, draws, level) for row in given]
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """P-values corrected for how many were looked at, so that no claim among them is chance alone.
 
@@ -133,17 +158,14 @@ def _test(row: Floats, p: float, is_exact: bool, draws: Floats, level: float) ->
     known = ~np.isnan(row)
     values = row[known]
     n = len(values)
+    difference = _mean_interval(row, draws, level)
     if not n:
-        none = Interval(None, None, None, 0, level)
-        return PairedTest(none, None, is_exact, None, 0, 0, 0, 0)
-    counts = draws if n == len(row) else draws[:, known]
-    with np.errstate(invalid="ignore"):
-        drawn = counts @ values / counts.sum(axis=1)
+        return PairedTest(difference, None, is_exact, None, 0, 0, 0, 0)
     spread = float(values.std(ddof=1)) if n > 1 else 0.0
     mean = float(values.mean())
     wins, losses = int((values > _TIE).sum()), int((values < -_TIE).sum())
     return PairedTest(
-        difference=interval(mean, drawn, n, level=level),
+        difference=difference,
         p=p,
         is_exact=is_exact,
         effect_size=mean / spread if spread > _TIE else None,
@@ -152,6 +174,17 @@ def _test(row: Floats, p: float, is_exact: bool, draws: Floats, level: float) ->
         losses=losses,
         n_topics=n,
     )
+
+
+def _mean_interval(row: Floats, draws: Floats, level: float) -> Interval:
+    known = ~np.isnan(row)
+    values = row[known]
+    if not len(values):
+        return Interval(None, None, None, 0, level)
+    counts = draws if known.all() else draws[:, known]
+    with np.errstate(invalid="ignore"):
+        drawn = counts @ values / counts.sum(axis=1)
+    return interval(float(values.mean()), drawn, len(values), level=level)
 
 
 def _randomisation(differences: Floats, resamples: int, seed: int, level: float) -> Floats:

@@ -1,17 +1,14 @@
-"""`nuggetjudge.run`: one or more programs over one load of the data, into a results folder."""
+"""One or more programs over one load of the data, into a results folder."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError, Problems
 from ..records.scores import write_scores
 from .config.names import program_names
-from .config.reading import load_config
 from .config.sections import Config
 from .engine.estimates import Estimate
 from .engine.forecasting.forecast import Forecast
@@ -38,52 +35,6 @@ from .protocols.table import chosen, empty_notes, program_files
 from .scoring.result import Result
 
 
-def run(
-    config: str | Path | Config | None = None, *, quiet: bool = True, **settings: Any
-) -> Result:
-    """Judge runs and write a results folder.
-
-    Args:
-        config: a YAML file or a Config; None: everything is in `settings`.
-        quiet: draw no progress bar.
-        settings: `program`; `model`, the name of a model or of an entry under `models:`, or a
-            whole entry as a dict; the names of `data:` (topics, runs, passages, candidates,
-            qrels, nuggets, items, questions, ratings, retrieval, ...), of `items:` (judge,
-            fields) and of `run:` (out, concurrency, max_cost, limit, ...), or any dotted name
-            as `**{"support.citations": "all"}`.
-
-    Returns: scores, judgements and counts, read back from the folder.
-    Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
-        judged until then is in the folder's journal, and the same call goes on from there.
-    """
-    if isinstance(config, Config):
-        if settings:
-            raise ValueError("give settings or a Config, not both")
-        return judge_collection(config, quiet=quiet)
-    path = Path(config) if config is not None else None
-    model = settings.pop("model", None)
-    if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
-        settings["models.default"], model = model, None
-    return judge_collection(load_config(path, dotted(settings), model=model), quiet=quiet)
-
-
-def dotted(settings: dict[str, Any]) -> dict[str, Any]:
-    """Flat settings (`topics`, `out`) under their names in the config."""
-    from .config.sections import DataConfig, ItemsConfig, RunSection
-
-    found: dict[str, Any] = {}
-    for name, value in settings.items():
-        if name in DataConfig.model_fields:
-            found[f"data.{name}"] = value
-        elif name in ItemsConfig.model_fields:
-            found[f"items.{name}"] = str(value) if isinstance(value, Path) else value
-        elif name in RunSection.model_fields:
-            found[f"run.{name}"] = value
-        else:
-            found[name] = value
-    return found
-
-
 def judge_collection(
     config: Config,
     *,
@@ -91,7 +42,7 @@ def judge_collection(
     panel: Panel | None = None,
     expected: Forecast | None = None,
 ) -> Result:
-    """Run a checked config. See `run`.
+    """Run a checked config.
 
     Args:
         panel: judges that are open already; None: those of the config.

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...metrics.bootstrap import LEVEL, Draws
-from ...metrics.significance import RESAMPLES, PairedTest, holm, paired_tests, randomised_hsd
+from ...metrics.significance import (
+    RESAMPLES,
+    PairedTest,
+    holm,
+    mean_intervals,
+    paired_tests,
+    randomised_hsd,
+)
 from ...records.reading.problems import InputError, Problems
 from ..protocols.scoreboard import OF_ANSWERED
 from ..scoring.topic_scores import (
@@ -47,10 +54,10 @@ def compare_runs(
         measures: which to compare; by default all, and with more than two runs `PRIMARY`.
         level: of the intervals; a pair is told apart where p < 1 - level.
 
-    Returns: `runs_in_both`: runs that two sources have. `measures`: by name its `runs` (mean and
-        topics) and `pairs`: the fields of `PairedTest`, and with more than two runs `p_holm`,
-        `p_hsd` and `are_neighbours` on the leaderboard. `is_told_apart` goes by `p`, with more
-        than two runs by `p_hsd`; None where that is undefined.
+    Returns: `runs_in_both`: runs that two sources have. `measures`: by name its `runs` (mean, its
+        interval by topic, and topics) and `pairs`: the fields of `PairedTest`, and with more than
+        two runs `p_holm`, `p_hsd` and `are_neighbours` on the leaderboard. `is_told_apart` goes by
+        `p`, with more than two runs by `p_hsd`; None where that is undefined.
     Raises: InputError for an unknown run or measure, fewer than two runs, scores without topics.
     """
     found = [topic_scores(path, problems) for path in sources]
@@ -97,10 +104,17 @@ def _one_measure(
     present = [run for run in runs if run in scores.values[measure]]
     topics = list(scores.topics[measure])
     table = _table(scores, measure, present, topics)
-    rows = []
-    for run, column in zip(present, table.T, strict=True):
-        n_unanswered = len(set(topics) - scores.values[measure][run].keys())
-        rows.append({**_run_row(run, column), "n_unanswered": n_unanswered})
+    rows: list[dict[str, Any]] = [
+        {
+            "run_id": run,
+            "mean": mean.value,
+            "low": mean.low,
+            "high": mean.high,
+            "n_topics": mean.n_topics,
+            "n_unanswered": len(set(topics) - scores.values[measure][run].keys()),
+        }
+        for run, mean in zip(present, mean_intervals(table.T, **options), strict=True)
+    ]
     order = list(range(len(present)))
     if is_leaderboard:
         order.sort(key=lambda i: (rows[i]["mean"] is None, -(rows[i]["mean"] or 0), present[i]))
@@ -138,12 +152,6 @@ def _table(
         [scores.values[measure][run].get(topic, unanswered) for run in runs] for topic in topics
     ]
     return np.array(cells, dtype=float).reshape(len(topics), len(runs))
-
-
-def _run_row(run: str, column: NDArray[np.float64]) -> dict[str, Any]:
-    known = column[~np.isnan(column)]
-    mean = float(known.mean()) if len(known) else None
-    return {"run_id": run, "mean": mean, "n_topics": len(known)}
 
 
 def _test_row(test: PairedTest) -> dict[str, Any]:

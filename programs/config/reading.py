@@ -13,7 +13,7 @@ from ...records.reading.config_paths import texts_of_file
 from ...records.reading.problems import InputError
 from ...records.reading.secret_names import HIDDEN, has_secret, is_secret
 from ...records.reading.yaml_text import Keys, NotYaml, plain_error, read_yaml, unfit_values
-from .sections import Config
+from .sections import Config, DataConfig, ItemsConfig, RunSection
 
 # Settings that earlier versions had, and why there are none now.
 REMOVED: Mapping[Keys, str] = {("run", "seed"): "was removed: nothing that a run does is random"}
@@ -169,3 +169,18 @@ def _located(
 
 def _behind(flag: str, text: str) -> str:
     return text if text.startswith(flag) else f"{flag}: {text}"  # a dotted name is there already
+
+
+def dotted(settings: dict[str, Any]) -> dict[str, Any]:
+    """Flat settings (`topics`, `out`) under their names in the config."""
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name in DataConfig.model_fields:
+            found[f"data.{name}"] = value
+        elif name in ItemsConfig.model_fields:
+            found[f"items.{name}"] = str(value) if isinstance(value, Path) else value
+        elif name in RunSection.model_fields:
+            found[f"run.{name}"] = value
+        else:
+            found[name] = value
+    return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import agents, calibration, judges, metrics, records
     from .calibration.session import calibrate
-    from .programs.run import run
+    from .evaluation.run import run
     from .programs.scoring.result import Result
 
 __version__ = "0.1.0"
@@ -31,7 +31,7 @@ __all__ = [
 _HOMES = {
     "Result": ".programs.scoring.result",
     "calibrate": ".calibration.session",
-    "run": ".programs.run",
+    "run": ".evaluation.run",
 }
 _FOLDERS = (
     "agents",

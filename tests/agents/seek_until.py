@@ -1,8 +1,8 @@
-"""A run of tests/seeking.py in a process of its own, which kills itself at the n-th point of a kind.
+"""A run of tests/seeking.py in its own process, which kills itself at the n-th point of a kind.
 
 A point is before a question is sent, after its reply, half of a line of a journal, the whole of
-it, before a commit of replies and after it. Arguments: a JSON object with out, cache, url, kind (or null:
-never) and number, and log, a file that gets a line with the time and kind of each point.
+it, before a commit of replies and after it. Arguments: a JSON object with out, cache, url, kind
+(or null: never) and number, and log, a file that gets a line with the time and kind of each point.
 """
 
 import json

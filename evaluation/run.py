@@ -1,0 +1,40 @@
+"""`nuggetjudge.run`: an evaluation by a config, settings or both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..programs.config.reading import dotted, load_config
+from ..programs.config.sections import Config
+from ..programs.run import judge_collection
+from ..programs.scoring.result import Result
+
+
+def run(
+    config: str | Path | Config | None = None, *, quiet: bool = True, **settings: Any
+) -> Result:
+    """Judge runs and write a results folder.
+
+    Args:
+        config: a YAML file or a Config; None: everything is in `settings`.
+        quiet: draw no progress bar.
+        settings: `program`; `model`, the name of a model or of an entry under `models:`, or a
+            whole entry as a dict; the names of `data:` (topics, runs, passages, candidates,
+            qrels, nuggets, items, questions, ratings, retrieval, ...), of `items:` (judge,
+            fields) and of `run:` (out, concurrency, max_cost, limit, ...), or any dotted name
+            as `**{"support.citations": "all"}`.
+
+    Returns: scores, judgements and counts, read back from the folder.
+    Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
+        judged until then is in the folder's journal, and the same call goes on from there.
+    """
+    if isinstance(config, Config):
+        if settings:
+            raise ValueError("give settings or a Config, not both")
+        return judge_collection(config, quiet=quiet)
+    path = Path(config) if config is not None else None
+    model = settings.pop("model", None)
+    if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
+        settings["models.default"], model = model, None
+    return judge_collection(load_config(path, dotted(settings), model=model), quiet=quiet)

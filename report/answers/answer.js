@@ -1,0 +1,8 @@
+// Answer.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

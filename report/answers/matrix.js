@@ -1,0 +1,8 @@
+// Facts and runs.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

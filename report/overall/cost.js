@@ -1,0 +1,8 @@
+// Cost.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

@@ -1,0 +1,8 @@
+// Method.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

@@ -1,0 +1,8 @@
+// Summary.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

@@ -1,0 +1,8 @@
+// Retrieval.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

@@ -1,0 +1,8 @@
+// Score and length.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

@@ -1,0 +1,8 @@
+// Pairs.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

@@ -1,0 +1,8 @@
+// Topics.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

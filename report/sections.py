@@ -1,0 +1,47 @@
+"""The sections of a report, in their order."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .source import Source
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section.
+
+    Attributes:
+        home: folder and name of its two files, `runs/leaderboard`. The Python one has
+            `data(source)`: what the other one draws, as JSON; with `missing` (and `command`) in it
+            where there is nothing to draw: what is not there, and what would make it. None: the
+            section means nothing for these results and is left out. With `count` the navigation
+            shows a number.
+        title: in the navigation, and above it.
+    """
+
+    home: str
+    title: str
+
+    @property
+    def id(self) -> str:
+        """Its name in links."""
+        return self.home.rpartition("/")[2]
+
+    @property
+    def script(self) -> Path:
+        """What draws it."""
+        return Path(__file__).parent / f"{self.home}.js"
+
+    def data(self, source: Source) -> Mapping[str, Any] | None:
+        """See `home`."""
+        module = importlib.import_module(f".{self.home.replace('/', '.')}", __package__)
+        found: Mapping[str, Any] | None = module.data(source)
+        return found
+
+
+SECTIONS = (Section("runs/leaderboard", "Leaderboard"),)

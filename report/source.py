@@ -1,0 +1,67 @@
+"""The results that a report is about: read when a section asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..programs.analysis.compare_runs import PRIMARY, compare_runs
+from ..programs.scoring.result import Result
+from ..programs.scoring.topic_scores import TopicScores, merged, topic_scores
+from ..records.reading.problems import Problems
+
+
+class Source:
+    """One or more results folders, and labels of people.
+
+    Attributes:
+        paths: of the folders. problems: what is noted while they are read.
+        labels: a file of people's labels; None: there is none.
+    """
+
+    def __init__(
+        self, paths: Sequence[Path], problems: Problems, *, labels: Path | None = None
+    ) -> None:
+        self.paths = list(paths)
+        self.problems = problems
+        self.labels = labels
+        self._compared: dict[str, dict[str, Any]] = {}
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """The folders. Raises: InputError if one is none."""
+        return [Result(path) for path in self.paths]
+
+    @cached_property
+    def scores(self) -> TopicScores:
+        """Scores by topic of all runs; of one name in two folders as `run@folder`."""
+        return merged(self.paths, [topic_scores(path, self.problems) for path in self.paths])
+
+    @cached_property
+    def measures(self) -> list[str]:
+        """Their measures, those that leaderboards are compared by first."""
+        first = [name for name in PRIMARY if name in self.scores.values]
+        return [*first, *(name for name in self.scores.values if name not in first)]
+
+    @cached_property
+    def runs(self) -> list[str]:
+        """All runs, in the order of the folders."""
+        return list(dict.fromkeys(run for by in self.scores.values.values() for run in by))
+
+    @cached_property
+    def topics(self) -> list[str]:
+        """The topics that any measure is over."""
+        return list(dict.fromkeys(t for topics in self.scores.topics.values() for t in topics))
+
+    def compared(self, measure: str) -> dict[str, Any]:
+        """What `judge compare` says of all runs by this measure: `runs` and `pairs`."""
+        if measure not in self._compared:
+            found = compare_runs(
+                [self.paths[0]] if len(self.paths) == 1 else self.paths,
+                self.problems,
+                measures=[measure],
+            )
+            self._compared[measure] = found["measures"][measure]
+        return self._compared[measure]

@@ -1,0 +1,8 @@
+// Agents.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

@@ -1,0 +1,8 @@
+// Disagreements.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

@@ -1,0 +1,8 @@
+// People and judge.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

@@ -1,0 +1,8 @@
+// Unjudged.
+
+export const keys = [];
+
+/** See page.js. */
+export function draw() {
+  return [];
+}

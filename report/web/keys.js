@@ -1,0 +1,37 @@
+// The keys of the page, in one table. None with ctrl, alt or meta, none while text is typed.
+
+const bound = new Map();
+let first = "";
+
+/** Bind a key, or two one after the other as "g t"; a key that is bound already is an error. */
+export function bind(key, what, action) {
+  if (bound.has(key)) throw new Error(`the key ${key} is bound already`);
+  bound.set(key, { what, action });
+}
+
+/** All keys with what they do, for the help. */
+export function bindings() {
+  return [...bound].map(([key, { what }]) => [key, what]);
+}
+
+/** Whether keys are on; people with speech input switch them off. */
+export function areOn() {
+  return document.documentElement.dataset.keys !== "off";
+}
+
+/** Switch all keys on or off. */
+export function turn(on) {
+  document.documentElement.dataset.keys = on ? "on" : "off";
+}
+
+function isTyping(target) {
+  return target instanceof Element && target.closest("input, select, textarea, [contenteditable]") !== null;
+}
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target) || !areOn()) return;
+  const found = bound.get(first ? `${first} ${event.key}` : event.key);
+  const isFirst = !first && [...bound.keys()].some((key) => key.startsWith(`${event.key} `));
+  first = isFirst ? event.key : "";
+  if (found && found.action(event) !== false) event.preventDefault();
+});
