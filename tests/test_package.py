@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import tomllib
+from glob import glob
 from pathlib import Path
 
 import pytest
@@ -164,12 +165,18 @@ def test_the_constraints_are_names_and_versions_only():
     assert [text for text in lines if not line.fullmatch(text)] == []
 
 
+def _matching(root, pattern):
+    """As setuptools finds package data: `**` is any folders, links among them."""
+    return {str(Path(path).relative_to(root)) for path in glob(f"{root}/{pattern}", recursive=True)}
+
+
 def test_every_data_file_beside_the_code_ships_with_it(tracked):
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     shipped = {
-        f"{package.replace('.', '/')}/{name}"
+        path
         for package, names in settings["tool"]["setuptools"]["package-data"].items()
         for name in names
+        for path in _matching(ROOT / "src", f"{package.replace('.', '/')}/{name}")
     }
     linked = {p.name for p in (ROOT / "src" / "nuggetjudge").iterdir() if p.is_symlink()}
     folders = tuple(f"{name}/" for name in linked - {"examples"})
