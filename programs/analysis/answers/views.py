@@ -37,7 +37,8 @@ class Judged:
     """One judgement of an answer.
 
     Attributes:
-        program: that judged it. item: names it in the answer. text: what was looked for or judged.
+        program: that judged it. unit: what it is, as a Piece has it. item: names it in the answer.
+        text: what was looked for or judged.
         label: None: not judged, and `unjudged` says why, `detail` and `raw` what came instead.
         score: in [0, 1], how far the judge leans to the best label; None: it does not say.
         sentence: 0-based place of the sentence that it is about. docid, passage, title: of the
@@ -46,6 +47,7 @@ class Judged:
     """
 
     program: str
+    unit: str
     item: str
     text: str
     label: str | None
@@ -95,6 +97,7 @@ def answers_of(
     run: str | None = None,
     topic: str | None = None,
     labels: Path | None = None,
+    with_texts: bool = True,
 ) -> Iterator[AnswerView]:
     """The answers that a results folder is about, topic by topic; one topic is held at a time.
 
@@ -104,6 +107,7 @@ def answers_of(
     Args:
         run, topic: of these alone.
         labels: people's labels, as `judge agree` reads them.
+        with_texts: read sentences and passages too.
 
     Raises: InputError for a folder that is none, an unknown run or topic, with the nearest names,
         and for labels of other things.
@@ -114,7 +118,7 @@ def answers_of(
     known(folder, "topic", topic, topics)
     people = People(folder, labels, runs, problems) if labels is not None else None
     files = TopicFiles(about.file, problems, run=run, topic=topic)
-    texts = AnswerTexts(folder, problems)
+    texts = AnswerTexts(folder, problems, is_whole=with_texts)
     programs = chosen(about.programs)
     for topic_id in topics if topic is None else [topic]:
         yield from _of_topic(topic_id, about, programs, files.of(topic_id), texts, people, run)
@@ -145,9 +149,11 @@ def _of_topic(
     written = {run: one for run, one in texts.of(topic_id).items() if only in (None, run)}
     missing = _Missing(lines(UNJUDGED), programs)
     judged: dict[str, list[Judged]] = {run: [] for run in written}
+    of_items = texts.items(topic_id)
     for program in programs:
         for piece in program.pieces(lines):
             if piece.run_id and only in (None, piece.run_id):
+                piece = piece._replace(text=piece.text or of_items.get(piece.cell, ""))
                 said = people.of(program.name, piece.cell) if people is not None else ()
                 found = _judged(program.name, piece, written.get(piece.run_id), missing, said)
                 judged.setdefault(piece.run_id, []).append(found)
@@ -181,6 +187,7 @@ def _judged(
 ) -> Judged:
     found = Judged(
         program,
+        piece.unit,
         piece.item,
         piece.text,
         piece.label,
@@ -231,7 +238,7 @@ class _Missing:
         """What is missing as a whole: of all answers to the topic, such as its nuggets."""
         for (program, ids), why in self._why.items():
             if not ids:
-                yield Judged(program, "", "", None, **why)
+                yield Judged(program, "", "", "", None, **why)
 
 
 def _items(row: Mapping[str, Any]) -> Iterator[frozenset[tuple[str, str]]]:
