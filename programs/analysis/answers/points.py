@@ -13,7 +13,7 @@ from ....records.reading.problems import InputError, Problems
 from ....records.rows import ScoreRow
 from ....records.scores import score_rows
 from ...protocols.measure_values import OF_ANSWERED
-from ...protocols.pieces import POINTS, TopicFiles
+from ...protocols.pieces import TopicFiles
 from ...protocols.program import Folder
 from .views import SCORES, AnswerView, Judged, answers_of
 
@@ -91,7 +91,7 @@ class TopicAnswers:
         if view.not_made:
             self.not_made[view.run_id] = view.not_made
         for judged in view.judged:
-            if judged.unit not in POINTS:
+            if not judged.is_point:
                 of_run = self.counts.setdefault(view.run_id, {})
                 of_run.setdefault(judged.program, Counter())[judged.label] += 1
                 continue

@@ -165,7 +165,7 @@ def _is_missed_by_all(point: Point) -> bool:
 
 
 def _vital_first(point: Point) -> tuple[bool, int, int]:
-    return (not point.is_vital, point.n["stated"], point.n["partly"])
+    return (not point.is_vital, -point.n["missed"], point.n["stated"])
 
 
 def _number(value: float | None, without: float) -> float:

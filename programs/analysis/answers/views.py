@@ -13,8 +13,8 @@ from ....records.evidence import Evidence
 from ....records.reading.fields import Line
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import ScoreRow
-from ....records.scores import score_rows
-from ...protocols.pieces import FileLines, Piece, TopicFiles
+from ....records.scores import score_row, score_rows
+from ...protocols.pieces import POINTS, FileLines, Piece, TopicFiles
 from ...protocols.program import Folder, Program
 from ...protocols.table import chosen
 from .people import Label, People
@@ -64,13 +64,19 @@ class Judged:
     raw: str = ""
     people: tuple[Label, ...] = ()
 
+    @property
+    def is_point(self) -> bool:
+        """Whether all answers to the topic are held against the same one."""
+        return self.unit in POINTS
+
 
 @dataclass(frozen=True)
 class AnswerView:
     """What one run answered to one topic, and what was judged of it.
 
     Attributes:
-        sentences: one without citations where only the text is known; () where nothing is.
+        sentences: () where the text is not known. is_split: whether they are the sentences; else
+            the text, of which only the results know, stands there as one, without citations.
         length: words. score_rows: its values, each with what it rests on.
         not_made: why there is no answer, where that is no doing of the run; "": there is one.
     """
@@ -83,6 +89,20 @@ class AnswerView:
     length: int | None
     score_rows: tuple[ScoreRow, ...] = field(default=(), repr=False)
     not_made: str = ""
+    is_split: bool = True
+
+    def as_row(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        names = ("run_id", "topic_id", "question", "length", "not_made", "is_split")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "scores": [score_row(row) for row in self.score_rows],
+            "sentences": [vars(sentence) for sentence in self.sentences],
+            "judged": [
+                vars(each) | {"evidence": [one.as_row() for one in each.evidence]}
+                for each in self.judged
+            ],
+        }
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -175,6 +195,7 @@ def _of_topic(
             count_words(answer.text) if answer.text else _length(rows.get(run, ())),
             tuple(rows.get(run, ())),
             not_made.get(run, ""),
+            run in written,
         )
 
 
