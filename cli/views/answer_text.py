@@ -76,6 +76,7 @@ def _sentences(
     view: AnswerView, points: Sequence[Judged], places: _Places, passages: bool
 ) -> Iterator[str]:
     n_known = len(view.sentences) if view.is_split else 0
+    cites = "not asked" if any(each.sentence is not None for each in view.judged) else "cites"
     for at, sentence in enumerate(view.sentences):
         yield wrapped(sentence.text or "(no text)", _TAB, f"{at + 1:>3}  " if n_known else _TAB)
         about = [each for each in view.judged if each.sentence == at < n_known]
@@ -83,7 +84,7 @@ def _sentences(
             yield from _cited(each, passages)
         judged = {each.docid for each in about}
         if others := [name for name in sentence.citations if name not in judged]:
-            yield wrapped(f"not asked: {', '.join(others)}", _TAB + "  ", _TAB)
+            yield wrapped(f"{cites}: {', '.join(others)}", _TAB + "  ", _TAB)
         quoted = [n for n, each in enumerate(points) if at in map(places.of, each.evidence)]
         if quoted:
             numbers = ", ".join(str(n + 1) for n in quoted)
@@ -111,9 +112,10 @@ def _cited(judged: Judged, passages: bool) -> Iterator[str]:
 def _points(
     unit: str, of_unit: Sequence[Judged], order: Sequence[Judged], places: _Places
 ) -> Iterator[str]:
-    counts = Counter(each.label or "not judged" for each in of_unit)
-    parts = ", ".join(f"{n} {label}" for label, n in sorted(counts.items(), key=_by_place))
-    yield wrapped(f"{_PLURAL.get(unit, unit)}, {len(of_unit)}: {parts}")
+    counts = Counter(each.label for each in of_unit)
+    order_of = sorted(counts, key=_place, reverse=True)
+    parts = ", ".join(f"{counts[label]} {_named(label)}" for label in order_of)
+    yield wrapped(f"{_PLURAL[unit]}, {len(of_unit)}: {parts}")
     for n, each in enumerate(order):
         if each.unit != unit:
             continue
@@ -136,7 +138,13 @@ def _others(unit: str, of_unit: Sequence[Judged]) -> Iterator[str]:
 def _label(judged: Judged) -> str:
     if judged.label is None:
         return f"not judged ({judged.unjudged})"
-    return judged.label if judged.score is None else f"{judged.label} ({number(judged.score)})"
+    sure = "" if judged.score is None else f" ({number(judged.score)})"
+    return _named(judged.label) + sure
+
+
+def _named(label: str | None) -> str:
+    """A label in a sentence; one that is a number is a rating or a grade."""
+    return "not judged" if label is None else f"rated {label}" if label.isdecimal() else label
 
 
 def _why(judged: Judged, indent: str, places: _Places | None = None) -> Iterator[str]:
@@ -184,7 +192,3 @@ def _place(label: str | None) -> int:
     if label.isdecimal():
         return int(label)
     return _ORDER.index(label) if label in _ORDER else len(_ORDER)
-
-
-def _by_place(each: tuple[str, int]) -> int:
-    return -_place(None if each[0] == "not judged" else each[0])

@@ -17,6 +17,7 @@ _UNITS: Mapping[str, str] = {
     "key point": "key points",
     "sub-question": "sub-questions",
 }
+_JUDGED = {"support": "sentences by citation", "keypoints": "claims", "evidence": "sentences"}
 Row = Mapping[str, Any]
 
 
@@ -73,15 +74,19 @@ def run_text(found: Row, folder: Path) -> str:
     score = f"{by} {_value(mean, by)}, {_rests(mean)}" if mean else "no scores"
     done = f"{found['n_answered']} of {counted(found['n_topics'], 'topic')} answered"
     parts = [wrapped(f"{run}: {done}; {score}."), overlap_note(found["word_overlap"])]
-    parts.append(f"\nTopics, worst first by {by}; rank: among {counted(found['n_runs'], 'run')}\n")
+    parts += [f"\nTopics, worst first by {by}\n", _legend(found)]
     parts.append(_topics_of_run(found["topics"], by))
-    parts += _missed(found, run)
+    parts += _missed(found)
     worst = next((row for row in found["topics"] if row["is_answered"]), None)
     if worst is not None:
         topic = worst["topic_id"]
         asks = [
             ("why this answer was judged so", command("judge", "show", folder, run, topic)),
-            ("what the others state", command("judge", "show", folder, "--topic", topic)),
+            (
+                "how all runs stand to this topic",
+                command("judge", "show", folder, "--topic", topic),
+            ),
+            ("what no run states", command("judge", "show", folder)),
         ]
         parts += _next(asks)
     return "".join(parts)
@@ -126,11 +131,28 @@ def _judged(found: Row) -> str:
     return text + "."
 
 
+def _legend(found: Row) -> str:
+    """What the columns of a run's topics count."""
+    topics, parts = found["topics"], [f"rank: among {counted(found['n_runs'], 'run')}"]
+    if any(sum(row["vital"].values()) for row in topics):
+        unit = _UNITS[found["unit"]]
+        parts.append(f"missed, in part, stated: {'vital ' * found['has_vital']}{unit}")
+    for program in _programs(topics):
+        missing = ", ? not judged" if "unjudged" in _names(topics, program) else ""
+        what = _JUDGED.get(program, program)
+        parts.append(f"{_label_head(topics, program)}: {what}{missing}")
+    return wrapped("; ".join(parts), "  ")
+
+
+def _programs(topics: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(name for row in topics for name in row["labels"]))
+
+
 def _topics_of_run(topics: Sequence[Row], by: str) -> str:
     has_points = any(sum(row["vital"].values()) for row in topics)
     has_missing = any(row["vital"]["unjudged"] for row in topics)
     standings = ["missed", "partly", "stated", *(["unjudged"] if has_missing else [])]
-    programs = list(dict.fromkeys(name for row in topics for name in row["labels"]))
+    programs = _programs(topics)
     head = [by, "rank"]
     if has_points:
         names = {"missed": "missed", "partly": "in part", "stated": "stated"}
@@ -159,7 +181,7 @@ def _runs_of_topic(runs: Sequence[Row], by: str, n_points: int) -> str:
     return _table(rows, names, [by, "" if n_points else "labels", "run"], left=(1,))
 
 
-def _missed(found: Row, run: str) -> Iterator[str]:
+def _missed(found: Row) -> Iterator[str]:
     missed = found["missed"]
     if not missed:
         return
@@ -167,29 +189,35 @@ def _missed(found: Row, run: str) -> Iterator[str]:
     of_others = [row for row in missed if row["n"]["stated"]]
     n_none = len(missed) - len(of_others)
     vital = "vital ones first, " if any(row["importance"] for row in missed) else ""
-    title = f"{unit.capitalize()} that it misses and others state: {vital}"
-    yield f"\n{title}most stated first\n"
+    verb = _verb(missed[0])
+    title = f"{unit.capitalize()} that it misses and others {verb}: {vital}"
+    yield f"\n{title}those first that most {verb}\n"
     shown_rows = of_others[:MOST]
     rows = [
         [_of(row), "in part" if row["standing"] == "partly" else "missed", row["topic_id"]]
         for row in shown_rows
     ]
-    head = ["stated by", "", "topic", unit.removesuffix("s")]
+    head = ["others", "", "topic", unit.removesuffix("s")]
     yield _table(rows, list(map(_point, shown_rows)), head, left=(1, 2))
     yield _more(len(of_others))
     if n_none:
-        yield wrapped(f"{n_none:,} more that it misses no run states in full.", "  ")
+        yield wrapped(f"{n_none:,} more that it misses, no run {verb}s in full.", "  ")
 
 
 def _missed_by_all(points: Sequence[Row]) -> Iterator[str]:
     if not points:
         return
     unit = _UNITS[points[0]["unit"]]
+    verb = _verb(points[0])
     vital = ", vital ones first" if any(p["importance"] for p in points) else ""
-    yield f"\n{unit.capitalize()} that no run states, not even in part{vital}: {len(points):,}\n"
+    yield f"\n{unit.capitalize()} that no run {verb}s, not even in part{vital}: {len(points):,}\n"
     rows = [[point["topic_id"]] for point in points[:MOST]]
     yield _table(rows, list(map(_point, points[:MOST])), ["topic", unit.removesuffix("s")], (0,))
     yield _more(len(points))
+
+
+def _verb(point: Row) -> str:
+    return "answer" if point["unit"] == "sub-question" else "state"
 
 
 def _of(row: Row) -> str:

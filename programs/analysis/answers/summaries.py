@@ -65,8 +65,10 @@ def run_summary(
     known(folder, "run", run, runs)
     by = measure_of(folder, means, measure)
     topics, missed = [], []
+    seen: dict[tuple[str, str, str | None], None] = {}  # kinds of points
     for of_topic in topics_of(folder, problems):
         stands = of_topic.standing.get(run, {})
+        seen |= {(p.program, p.unit, p.importance): None for p in of_topic.points.values()}
         missed += [
             point.as_row() | {"standing": stands[key]}
             for key, point in of_topic.points.items()
@@ -75,10 +77,13 @@ def run_summary(
         topics.append(_topic_of_run(of_topic, run, runs, by))
     missed.sort(key=lambda row: (row["importance"] == "okay", -row["n"]["stated"]))
     topics.sort(key=lambda row: (_number(row["value"], 2.0), row["topic_id"]))
+    units = [unit for _, unit, _ in seen]
     return {
         "run_id": run,
         **_about(manifest, by),
         "n_answered": sum(row["is_answered"] for row in topics),
+        "unit": units[0] if units else None,
+        "has_vital": any(importance is not None for _, _, importance in seen),
         "means": [score_row(row) for row in means.get(run, {}).values()],
         "topics": topics,
         "missed": missed,

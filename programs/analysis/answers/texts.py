@@ -72,7 +72,9 @@ class AnswerTexts:
         try:
             inputs = inputs_of(self._folder)
             data, changed = inputs.config.data, inputs.changed
-            runs = tuple(map(str, expand_runs(data.runs))) if self._is_whole else ()
+            gone = [pattern for pattern in data.runs if pattern in changed]
+            there = tuple(pattern for pattern in data.runs if pattern not in changed)
+            runs = (*gone, *map(str, expand_runs(there))) if self._is_whole else ()
         except InputError as error:
             self._skip(self._folder, f"texts are left out: {str(error).splitlines()[0]}")
             return None
