@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from ....metrics import count_words
 from ....records.evidence import Evidence
 from ....records.reading.fields import Line
+from ....records.reading.nearest import nearest
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import ScoreRow
 from ....records.scores import score_row, score_rows
@@ -151,7 +151,7 @@ def known(folder: Path, what: str, name: str | None, names: Collection[str]) -> 
         return
     low = name.casefold()
     inside = [one for one in names if low in one.casefold()]
-    near = inside or difflib.get_close_matches(name, names, n=3, cutoff=0.4) or list(names)
+    near = inside or nearest(name, names, 3) or list(names)
     more = f" and {len(near) - 3} more" if len(near) > 3 else ""
     wanted = f"nearest: {', '.join(near[:3])}{more}" if near else f"it has no {what}"
     raise InputError(f"{folder}: has no {what} {name!r}; {wanted}")
@@ -235,7 +235,7 @@ class _Missing:
     """Why what was not judged was not: the rows of unjudged.jsonl of one topic, by their ids."""
 
     def __init__(self, lines: Iterable[Line], programs: Sequence[Program]) -> None:
-        program_of = {stage: one.name for one in programs for stage in one.stages}
+        program_of = {stage: one.name for one in programs for stage in one.stages or (one.name,)}
         self._why: dict[tuple[str, frozenset[tuple[str, str]]], dict[str, Any]] = {}
         for line in lines:
             row = line.row
