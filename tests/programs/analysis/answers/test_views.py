@@ -262,5 +262,5 @@ def test_nuggets_that_could_not_be_made_are_said_at_every_answer(mill, tmp_path)
     assert [view.run_id for view in found] == ["one", "two"]
     for view in found:
         assert [(e.program, e.item, e.unjudged) for e in view.judged] == [
-            ("nuggets", "", "unparseable")
+            ("nuggets", "", made.unjudged[0]["reason"])
         ]
