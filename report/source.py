@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..programs.analysis.compare_runs import PRIMARY, compare_scores
 from ..programs.protocols.scoreboard import LENGTH
+from ..programs.scoring.corrected import corrected_scores
+from ..programs.scoring.corrected_rows import CorrectedScore
 from ..programs.scoring.result import Result
 from ..programs.scoring.topic_scores import (
     TopicScores,
     merged,
     note_other_instruments,
+    run_names,
     topic_scores,
 )
-from ..records.reading.problems import Problems
+from ..records.reading.problems import InputError, Problems
 
 # Pairs x topics x measures up to which every measure is tested: some ten seconds.
 _FEW = 200_000
@@ -37,6 +41,7 @@ class Source:
         self.problems = problems
         self.labels = labels
         self._compared: dict[str, dict[str, Any]] = {}
+        self._not_corrected: str | None = None
 
     @cached_property
     def results(self) -> list[Result]:
@@ -46,9 +51,17 @@ class Source:
     @cached_property
     def scores(self) -> TopicScores:
         """Scores by topic of all runs; of one name in two folders as `run@folder`."""
-        found = [topic_scores(path, self.problems) for path in self.paths]
         note_other_instruments(self.paths, self.problems)
-        return merged(self.paths, found)
+        return merged(self.paths, self._by_folder)
+
+    @cached_property
+    def _by_folder(self) -> list[TopicScores]:
+        return [topic_scores(path, self.problems) for path in self.paths]
+
+    @cached_property
+    def names(self) -> list[dict[str, str]]:
+        """By folder, what its runs are called here."""
+        return run_names(self.paths, self._by_folder)
 
     @cached_property
     def measures(self) -> list[str]:
@@ -78,3 +91,23 @@ class Source:
             is_tested = self.is_tested(measure)
             self._compared[measure] = compare_scores(self.scores, measure, is_tested=is_tested)
         return self._compared[measure]
+
+    @cached_property
+    def corrected(self) -> list[CorrectedScore]:
+        """What people's labels make of the scores, as `judge score --labels` has it."""
+        found: list[CorrectedScore] = []
+        for path, names in zip(self.paths if self.labels else (), self.names, strict=False):
+            assert self.labels is not None
+            try:
+                scores = corrected_scores(path, self.labels, self.problems, ignore_others=True)
+            except InputError as error:
+                self._not_corrected = str(error)
+                continue
+            of_page = [replace(one, run_id=names.get(one.run_id, "")) for one in scores.scores]
+            found += [one for one in of_page if one.run_id]
+        return found
+
+    @property
+    def not_corrected(self) -> str | None:
+        """Why people's labels do not correct the scores of a folder; None: they do, or are none."""
+        return self._not_corrected if self.corrected or self.labels else None
