@@ -11,8 +11,19 @@ export function draw({ data, head }) {
   return [
     el("p", { class: "lead" }, data.lead),
     data.warnings.map(({ text, section, link: words }) =>
-      el("p", { class: "warn" }, text, section && words && has(section) ? [" ", el("a", { href: link(section) }, `See ${words}.`)] : null)),
-    el("dl", { class: "facts" }, data.facts.map(({ name, value, note }) =>
-      el("div", {}, el("dt", {}, name), el("dd", {}, value, note ? el("small", {}, note) : null)))),
+      el(
+        "p",
+        { class: "warn" },
+        text,
+        section && words && has(section) ? [" ", el("a", { href: link(section) }, `See ${words}.`)] : null,
+      ),
+    ),
+    el(
+      "dl",
+      { class: "facts" },
+      data.facts.map(({ name, value, note }) =>
+        el("div", {}, el("dt", {}, name), el("dd", {}, value, note ? el("small", {}, note) : null)),
+      ),
+    ),
   ].flat();
 }

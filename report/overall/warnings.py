@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from ...metrics.bootstrap import LEVEL
 from ...programs.inputs.hashes import hash_of
@@ -19,7 +18,7 @@ _NOTED = ("other_judge", "other_nuggets")
 
 def warnings(source: Source) -> list[dict[str, str]]:
     """Each with `text`, and `section` and `link` where the page shows more."""
-    found = [*_of_runs(source), *_of_judges(source), *_of_comparison(source), *_of_inputs(source)]
+    found = [*_of_judges(source), *_of_runs(source), *_of_comparison(source), *_of_inputs(source)]
     if source.not_corrected:
         text = f"People's labels do not correct these scores: {source.not_corrected}"
         found.append(_warning(text, "people"))
@@ -28,11 +27,6 @@ def warnings(source: Source) -> list[dict[str, str]]:
 
 def _warning(text: str, section: str = "", link: str = "") -> dict[str, str]:
     return {"text": text, "section": section, "link": link}
-
-
-def is_partial(manifest: Mapping[str, Any]) -> bool:
-    """Whether the run was stopped, or left something out, so that its results are not all."""
-    return bool(manifest.get("limit_reached")) or bool(manifest.get("partial"))
 
 
 def _of_runs(source: Source) -> Iterator[dict[str, str]]:
@@ -119,10 +113,11 @@ def _of_comparison(source: Source) -> Iterator[dict[str, str]]:
         text += "no two topics were judged for every run."
         yield _warning(text, "pairs", "what was tested")
     elif n_steps and not n_apart:
-        what = "two runs" if n_steps == 1 else f"{n_steps:,} neighbouring steps of the leaderboard"
-        text = f"These topics tell apart none of the {what} by {measure}"
-        text = text.replace("none of the two runs", "the two runs not")
-        yield _warning(f"{text}: the order may be chance.", "pairs", "all pairs")
+        what = (
+            "the two runs" if len(source.runs) == 2 else f"any run from the next of {n_steps + 1:,}"
+        )
+        text = f"By {measure} these topics do not tell {what} apart: the order may be chance."
+        yield _warning(text, "pairs", "all pairs")
     if n_topics < _FEW_TOPICS:
         text = f"{n_topics:,} topics are few: read the {LEVEL:.0%} intervals as a rough guide."
         yield _warning(text.replace("1 topics are", "1 topic is"))

@@ -13,7 +13,7 @@ export function cellsOf(head, measure) {
 }
 
 function open(head, measure) {
-  const { values, bytes, cells } = head.cells[measure];
+  const { values, bytes, cells, is_of_answered: isOfAnswered } = head.cells[measure];
   const raw = Uint8Array.from(atob(cells), (character) => character.charCodeAt(0));
   const numbers = bytes === 1 ? raw : new Uint16Array(raw.buffer);
   const top = 256 ** bytes;
@@ -24,12 +24,12 @@ function open(head, measure) {
   const isThere = (run) => head.topics.some((_, topic) => why(run, topic) !== UNDEFINED);
   const means = (topic) => head.runs.some((_, run) => why(run, topic) !== UNDEFINED);
   const places = (names, test) => names.map((_, place) => place).filter(test);
-  return { value, why, values, runs: places(head.runs, isThere), topics: places(head.topics, means) };
+  return { value, why, values, isOfAnswered, runs: places(head.runs, isThere), topics: places(head.topics, means) };
 }
 
 /** What a cell counts in a mean: its value, 0 where the run did not answer, null where it is left out. */
-export function counted(cells, run, topic, isOfAnswered) {
-  return cells.why(run, topic) === UNANSWERED && !isOfAnswered ? 0 : cells.value(run, topic);
+export function counted(cells, run, topic) {
+  return cells.why(run, topic) === UNANSWERED && !cells.isOfAnswered ? 0 : cells.value(run, topic);
 }
 
 /** Why there is no value, in words. */

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
+from ...programs.protocols.scoreboard import OF_ANSWERED
 from ...records.rows import ScoreRow
 from ..source import Source
 
@@ -21,7 +22,7 @@ def packed_cells(source: Source) -> dict[str, Any]:
     Returns: by measure `values`, the distinct ones; `cells`, base64 of (runs x topics) numbers of
         `bytes` bytes, little end first. A number n is a place in `values`, or, counted down from
         one more than the highest: 1 the run did not answer, 2 it was not judged, 3 the measure
-        means nothing there.
+        means nothing there. `is_of_answered`: 1 does not count as 0 in means.
     """
     return {measure: _packed(source, measure) for measure in source.measures}
 
@@ -47,7 +48,8 @@ def _packed(source: Source, measure: str) -> dict[str, Any]:
     if size == 2 and array("H", [1]).tobytes() != b"\x01\x00":
         numbers.byteswap()
     cells = base64.b64encode(numbers.tobytes()).decode()
-    return {"values": distinct, "bytes": size, "cells": cells}
+    is_of_answered = measure.partition("@")[0] in OF_ANSWERED
+    return {"values": distinct, "bytes": size, "cells": cells, "is_of_answered": is_of_answered}
 
 
 def _cell(rows: Mapping[str, ScoreRow], topic: str) -> float | int:

@@ -21,7 +21,11 @@ export function unknown(head, available, why) {
   const measure = get("measure");
   if (measure && !available.includes(measure))
     found.push(head.measures.includes(measure) ? why(measure) : `There is no measure ${measure} here.`);
-  for (const [key, noun, names] of [["run", "run", head.runs], ["other", "run", head.runs], ["topic", "topic", head.topics]])
+  for (const [key, noun, names] of [
+    ["run", "run", head.runs],
+    ["other", "run", head.runs],
+    ["topic", "topic", head.topics],
+  ])
     if (get(key) && !names.includes(get(key))) found.push(`There is no ${noun} ${get(key)} here.`);
   return found.map((text) => el("p", { class: "nothing" }, text));
 }

@@ -5,18 +5,32 @@ import { get } from "../web/state.js";
 import { say } from "../web/page.js";
 import { said, UNANSWERED, UNJUDGED } from "./cells.js";
 
-const [NAMES, MEANS, HEAD, ROW] = [200, 56, 22, 18]; // pixels: of names, of means, above, a row
-const [LEAST, MOST] = [4, 48]; // of a column
+const [MEANS, HEAD, ROW] = [56, 22, 18]; // pixels: of means, above, a row
+const [LEAST, MOST] = [4, 64]; // of a column
 
 /** A heat map with a cursor that arrow keys move; `open(run, topic)` is called by click and Enter. */
 export function heatmap({ id, head, cells, measure, digits, runs, topics, open }) {
-  const canvas = el("canvas", { tabindex: "0", role: "img", "aria-label": `${measure} of ${runs.length} runs on ${topics.length} topics; the table by topic below says the same. Arrow keys move, Enter opens.` });
+  const canvas = el("canvas", {
+    tabindex: "0",
+    role: "img",
+    "aria-label":
+      `${measure} of ${runs.length} runs on ${topics.length} topics; the table by topic below says the same. ` +
+      "Arrow keys move, Enter opens.",
+  });
   const under = el("p", { class: "pointed" }, "");
   const most = Math.max(cells.values.at(-1) ?? 1, digits ? 1 : 0);
   const low = Math.min(0, cells.values[0] ?? 0);
   const share = (value) => (value - low) / (most - low || 1);
-  const start = [runs.findIndex(({ name }) => name === get("run")), topics.findIndex(({ name }) => name === get("topic"))];
-  const state = { at: start.map((place) => Math.max(0, place)), isOn: start.some((place) => place >= 0), column: MOST };
+  const start = [
+    runs.findIndex(({ name }) => name === get("run")),
+    topics.findIndex(({ name }) => name === get("topic")),
+  ];
+  const state = {
+    at: start.map((place) => Math.max(0, place)),
+    isOn: start.some((place) => place >= 0),
+    column: MOST,
+    names: 200,
+  };
   const paint = () => drawAll(canvas, { cells, runs, topics, share, digits, state });
   const tell = (isSaid) => {
     const [row, column] = state.at;
@@ -27,7 +41,7 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
     if (isSaid) say(text);
   };
   const placeOf = (event) => {
-    const column = Math.floor((event.offsetX - NAMES) / state.column);
+    const column = Math.floor((event.offsetX - state.names) / state.column);
     const row = Math.floor((event.offsetY - HEAD) / ROW);
     return row >= 0 && row < runs.length && column >= 0 && column < topics.length ? [row, column] : null;
   };
@@ -56,7 +70,11 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
     }
     event.preventDefault();
   });
-  const box = el("div", { class: "scroll map", role: "region", "aria-label": `Heat map of ${measure}`, tabindex: "-1" }, canvas);
+  const box = el(
+    "div",
+    { class: "scroll map", role: "region", "aria-label": `Heat map of ${measure}`, tabindex: "-1" },
+    canvas,
+  );
   if (runs.length && topics.length) {
     new ResizeObserver(paint).observe(box);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
@@ -88,7 +106,15 @@ function tones(canvas) {
   const style = getComputedStyle(canvas);
   const of = (name) => style.getPropertyValue(`--${name}`).trim();
   const ramp = [of("none"), of("part"), of("full")].map(channels);
-  return { ramp, line: of("line"), soft: of("soft"), bad: of("bad"), ink: of("ink"), accent: of("accent"), card: of("card") };
+  return {
+    ramp,
+    line: of("line"),
+    soft: of("soft"),
+    bad: of("bad"),
+    ink: of("ink"),
+    accent: of("accent"),
+    card: of("card"),
+  };
 }
 
 function channels(colour) {
@@ -99,7 +125,8 @@ function channels(colour) {
 
 function tone(ramp, share) {
   const [from, to, part] = share < 0.5 ? [ramp[0], ramp[1], share * 2] : [ramp[1], ramp[2], share * 2 - 1];
-  return `rgb(${from.map((value, i) => Math.round(value + (to[i] - value) * Math.min(1, Math.max(0, part)))).join(" ")})`;
+  const near = Math.min(1, Math.max(0, part));
+  return `rgb(${from.map((value, i) => Math.round(value + (to[i] - value) * near)).join(" ")})`;
 }
 
 /** A value is a tone; not answered a stroke; not judged hatched; what means nothing is left blank with a dot. */
@@ -132,10 +159,12 @@ function cell(context, colours, x, y, width, height, share, why) {
 }
 
 function drawAll(canvas, { cells, runs, topics, share, digits, state }) {
-  const room = (canvas.parentElement?.clientWidth || 900) - NAMES - MEANS - 2;
+  const width = canvas.parentElement?.clientWidth || 900;
+  const names = (state.names = width > 600 ? 200 : 110);
+  const room = width - names - MEANS - 2;
   state.column = Math.min(MOST, Math.max(LEAST, room / topics.length));
   const { column } = state;
-  const right = NAMES + topics.length * column;
+  const right = names + topics.length * column;
   const context = sized(canvas, right + MEANS, HEAD + (runs.length + 2) * ROW);
   if (!context) return;
   const colours = tones(canvas);
@@ -148,29 +177,48 @@ function drawAll(canvas, { cells, runs, topics, share, digits, state }) {
   put("mean", right + MEANS - 8, HEAD / 2, "right", colours.soft);
   runs.forEach(({ run, name, mean }, row) => {
     const y = HEAD + row * ROW;
-    put(fitted(context, name, NAMES - 12), NAMES - 8, y + ROW / 2);
+    put(fitted(context, name, names - 12), names - 8, y + ROW / 2);
     topics.forEach(({ topic }, at) => {
       const value = cells.value(run, topic);
-      cell(context, colours, NAMES + at * column, y, column, ROW, value === null ? null : share(value), cells.why(run, topic));
+      cell(
+        context,
+        colours,
+        names + at * column,
+        y,
+        column,
+        ROW,
+        value === null ? null : share(value),
+        cells.why(run, topic),
+      );
     });
     put(num(mean, digits), right + MEANS - 8, y + ROW / 2);
   });
   const below = HEAD + runs.length * ROW;
-  put("mean", NAMES - 8, below + ROW, "right", colours.soft);
+  put("mean", names - 8, below + ROW, "right", colours.soft);
+  const prefix = shared(topics.map(({ name }) => name));
   topics.forEach(({ mean, name }, at) => {
-    const x = NAMES + at * column;
+    const x = names + at * column;
     if (mean !== null) cell(context, colours, x, below + ROW / 2, column, ROW, share(mean));
-    if (column >= 40) put(fitted(context, name.slice(-6), column), x + column / 2, HEAD / 2, "center", colours.soft);
+    if (column >= 40)
+      put(fitted(context, name.slice(prefix), column - 4), x + column / 2, HEAD / 2, "center", colours.soft);
   });
   if (state.isOn) {
     context.strokeStyle = colours.accent;
     context.lineWidth = 2;
-    context.strokeRect(NAMES + state.at[1] * column - 1, HEAD + state.at[0] * ROW - 1, column + 1, ROW + 1);
+    context.strokeRect(names + state.at[1] * column - 1, HEAD + state.at[0] * ROW - 1, column + 1, ROW + 1);
   }
+}
+
+/** How many characters all names begin with, up to their last separator. */
+function shared(names) {
+  let n = 0;
+  while (names.length > 1 && names.every((name) => n < name.length && name[n] === names[0][n])) n += 1;
+  return names[0].slice(0, n).search(/[-_.:/][^-_.:/]*$/) + 1;
 }
 
 function fitted(context, text, width) {
   let name = text;
-  while (name.length > 1 && context.measureText(name).width > width) name = name.endsWith("…") ? `${name.slice(0, -2)}…` : `${name.slice(0, -1)}…`;
+  while (name.length > 1 && context.measureText(name).width > width)
+    name = name.endsWith("…") ? `${name.slice(0, -2)}…` : `${name.slice(0, -1)}…`;
   return name;
 }

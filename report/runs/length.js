@@ -15,26 +15,42 @@ export function draw({ id, data, head }) {
   const available = Object.keys(data.measures);
   const measure = measureOf(head, available);
   const { points, front, spearman } = data.measures[measure];
-  const chosen = nameOf("run", points.map((point) => point.run));
+  const chosen = nameOf(
+    "run",
+    points.map((point) => point.run),
+  );
   const isOn = new Set(front);
   const rows = points.map((point, i) => ({ ...point, isOn: isOn.has(i) ? "yes" : "no" }));
   const rank = spearman === null ? "undefined" : num(spearman, 2);
   return [
     el("div", { class: "controls" }, choice(id, "measure", "Measure", available, measure)),
     ...unknown(head, available, (name) => `${name} is not set against length; below by ${measure}.`),
-    el("p", { class: "lead" },
-      "A point is a run: words of its answers, over the topics that it answered, and its mean score. No run is both shorter and " +
-      `better than one on the line. Longer runs score higher by a rank correlation of ${rank} (Spearman, ${count(points.length, "run")}).`),
+    el(
+      "p",
+      { class: "lead" },
+      "A point is a run: words of its answers, over the topics that it answered, and its mean score. " +
+        "No run is both shorter and better than one on the line. " +
+        `Rank correlation of score and length: ${rank} (Spearman, ${count(points.length, "run")}).`,
+    ),
     el("div", { class: "plot" }, plot(id, measure, points, front, chosen)),
-    el("details", {}, el("summary", {}, "The same as a table"), table({
-      id, of: id, caption: `${measure} and words by run`, rows, order: "words",
-      columns: [
-        { key: "run", label: "run", isText: true, value: (row) => row.run },
-        { key: "words", label: "words", value: (row) => row.words, cell: (row) => num(row.words, 0) },
-        { key: "score", label: measure, value: (row) => row.score, cell: (row) => num(row.score) },
-        { key: "on", label: "on the line", isText: true, value: (row) => row.isOn },
-      ],
-    })),
+    el(
+      "details",
+      {},
+      el("summary", {}, "The same as a table"),
+      table({
+        id,
+        of: id,
+        caption: `${measure} and words by run`,
+        rows,
+        order: "words",
+        columns: [
+          { key: "run", label: "run", isText: true, value: (row) => row.run },
+          { key: "words", label: "words", value: (row) => row.words, cell: (row) => num(row.words, 0) },
+          { key: "score", label: measure, value: (row) => row.score, cell: (row) => num(row.score) },
+          { key: "on", label: "on the line", isText: true, value: (row) => row.isOn },
+        ],
+      }),
+    ),
   ];
 }
 
@@ -51,30 +67,60 @@ function plot(id, measure, points, front, chosen) {
   const x = (words) => PAD.left + (words / across.at(-1)) * (WIDTH - PAD.left - PAD.right);
   const y = (score) => HEIGHT - PAD.bottom - (score / up.at(-1)) * (HEIGHT - PAD.top - PAD.bottom);
   const line = front.map((i) => points[i]);
-  const corners = line.flatMap((point, i) => (i ? [[x(point.words), y(line[i - 1].score)], [x(point.words), y(point.score)]] : [[x(point.words), y(point.score)]]));
+  const corners = line.flatMap((point, i) =>
+    i
+      ? [
+          [x(point.words), y(line[i - 1].score)],
+          [x(point.words), y(point.score)],
+        ]
+      : [[x(point.words), y(point.score)]],
+  );
   const digits = up[1] < 0.1 ? 2 : up[1] < 1 ? 1 : 0;
   const isNamed = named(points, front, chosen, x, y);
-  return svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": `${measure} against words, ${count(points.length, "run")}` },
+  return svg(
+    "svg",
+    {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      role: "group",
+      "aria-label": `${measure} against words, ${count(points.length, "run")}`,
+    },
     up.map((value) => [
       svg("line", { class: "axis", x1: PAD.left, x2: WIDTH - PAD.right, y1: y(value), y2: y(value) }),
       svg("text", { x: PAD.left - 8, y: y(value) + 4, "text-anchor": "end" }, value ? num(value, digits) : "0"),
     ]),
-    across.map((value) => svg("text", { x: x(value), y: HEIGHT - PAD.bottom + 18, "text-anchor": "middle" }, count(value))),
+    across.map((value) =>
+      svg("text", { x: x(value), y: HEIGHT - PAD.bottom + 18, "text-anchor": "middle" }, count(value)),
+    ),
     svg("text", { x: WIDTH - PAD.right, y: HEIGHT - 4, "text-anchor": "end" }, "words"),
     svg("text", { x: PAD.left, y: PAD.top - 4 }, measure),
-    svg("polyline", { class: "front", points: corners.map((pair) => pair.map((n) => n.toFixed(1)).join(",")).join(" ") }),
+    svg("polyline", {
+      class: "front",
+      points: corners.map((pair) => pair.map((n) => n.toFixed(1)).join(",")).join(" "),
+    }),
     points.map((point, i) => {
       const words = `${point.run}: ${measure} ${num(point.score)}, ${num(point.words, 0)} words`;
       const state = point.run === chosen ? "chosen" : front.includes(i) ? "best" : null;
       const isRight = x(point.words) > WIDTH * 0.62;
-      return svg("a", { href: link(id, { run: point.run === chosen ? "" : point.run }), class: state, "aria-label": words },
+      return svg(
+        "a",
+        { href: link(id, { run: point.run === chosen ? "" : point.run }), class: state, "aria-label": words },
         svg("title", {}, words),
         svg("circle", { class: "hit", cx: x(point.words), cy: y(point.score), r: 12 }),
         svg("circle", { class: "point", cx: x(point.words), cy: y(point.score), r: point.run === chosen ? 6 : 4 }),
         isNamed.has(i)
-          ? svg("text", { x: x(point.words) + (isRight ? -10 : 10), y: y(point.score) - 6, "text-anchor": isRight ? "end" : "start" }, short(point.run))
-          : null);
-    }));
+          ? svg(
+              "text",
+              {
+                x: x(point.words) + (isRight ? -10 : 10),
+                y: y(point.score) - 6,
+                "text-anchor": isRight ? "end" : "start",
+              },
+              short(point.run),
+            )
+          : null,
+      );
+    }),
+  );
 }
 
 /** The chosen run and, best first, those on the line whose names do not run into one another. */
@@ -85,7 +131,9 @@ function named(points, front, chosen, x, y) {
     const [at, height] = [x(points[i].words), y(points[i].score)];
     const width = 7 * short(points[i].run).length;
     const box = at > WIDTH * 0.62 ? [at - 10 - width, at - 10] : [at + 10, at + 10 + width];
-    const isFree = taken.every(([left, right, other]) => Math.abs(other - height) > 15 || box[1] < left || box[0] > right);
+    const isFree = taken.every(
+      ([left, right, other]) => Math.abs(other - height) > 15 || box[1] < left || box[0] > right,
+    );
     if (isFree) taken.push([...box, height, i]);
   }
   return new Set(taken.map((one) => one[3]));
