@@ -62,8 +62,8 @@ function made({ id }, one) {
       { key: "pair", label: one.names.join(" → "), width: `${widest(one)}px`, cell: (row) => [
         labelled(columns.label.at(row), one.scale, one.is_ordered), " → ", labelled(columns.other_label.at(row), one.scale, one.is_ordered)] },
       { key: name ?? itemKeys[0], label: name ? name.replaceAll("_", " ") : "item", width: "minmax(200px, 3fr)", cell: (row) => (name && columns[name].at(row)) || ids(row) },
-      { key: "topic_id", label: "topic", width: "minmax(90px, 1fr)", cell: (row) => columns.topic_id?.at(row) ?? "" },
-      ...(isRun ? [{ key: "run", label: "run", width: "minmax(120px, 1.4fr)", cell: (row) => columns.run.at(row) }] : []),
+      { key: "topic_id", label: "topic", width: "minmax(100px, 1fr)", cell: (row) => columns.topic_id?.at(row) ?? "" },
+      ...(isRun ? [{ key: "run", label: "run", width: "minmax(150px, 2fr)", cell: (row) => columns.run.at(row) }] : []),
       ...(one.is_ordered ? [{ key: "distance", label: "apart", width: "52px", isNumber: true, cell: (row) => columns.distance.at(row) }] : []),
       { key: "score", label: "score", width: "52px", isNumber: true, cell: (row) => num(columns.score.at(row), 2) },
     ],
@@ -76,7 +76,7 @@ function made({ id }, one) {
 
 /** Pixels that two labels and the arrow between them take. */
 function widest({ scale }) {
-  return 96 + 16 * Math.max(...scale.map((label) => label.length));
+  return 96 + 13 * Math.max(...scale.map((label) => label.length));
 }
 
 /** One item: what was judged, and what both said of it. */

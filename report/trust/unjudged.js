@@ -94,7 +94,7 @@ function missing(id, data) {
     item: (row) => el("article", { class: "item", "aria-label": "The item" },
       el("dl", {}, ["reason", "detail", "stage", "topic", "run", "item"].filter((name) => at(name, row) !== "").map((name) => [
         el("dt", {}, { reason: "why", detail: "in full" }[name] ?? name), el("dd", {}, at(name, row))])),
-      at("raw", row) === "" ? el("p", { class: "nothing" }, "Nothing came back, so there is no reply to show.")
+      at("raw", row) === "" ? el("p", { class: "nothing" }, "There is no reply to show.")
         : el("details", {}, el("summary", {}, "The reply, as it came"), el("pre", {}, at("raw", row)))),
   });
 }
