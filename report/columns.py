@@ -22,9 +22,7 @@ def natural(value: Any) -> Any:
     return natural_order(value) if isinstance(value, str) else value
 
 
-def column(
-    values: Sequence[Any], key: Callable[[Any], Any] = natural
-) -> dict[str, Any]:
+def column(values: Sequence[Any], key: Callable[[Any], Any] = natural) -> dict[str, Any]:
     """A column as JSON, see web/columns.js.
 
     Args:

@@ -3,9 +3,9 @@
 import { columns as unpacked } from "../web/columns.js";
 import { count, el } from "../web/el.js";
 import { inflated } from "../web/inflate.js";
-import { link } from "../web/state.js";
 import { table } from "../web/table.js";
 import { bindKeys, browser } from "./browser.js";
+import { linked } from "./label.js";
 import { hunts } from "./hunts.js";
 import { steps } from "./steps.js";
 
@@ -39,7 +39,7 @@ export function changed(view) {
 
 function ends(id, { ends: rows }) {
   const isReason = rows.some((row) => row.reason !== null);
-  const of = (row) => link(id, {
+  const of = (row) => ({
     [`${id}.stage`]: row.stage, [`${id}.outcome`]: row.outcome, [`${id}.reason`]: row.reason ?? "", [`${id}.at`]: "", [`${id}.text`]: "" });
   return table({
     id: `${id}.ends`, of: id, caption: "How items ended", rows,
@@ -47,7 +47,7 @@ function ends(id, { ends: rows }) {
       { key: "outcome", label: "outcome", isText: true, value: (row) => row.outcome, cell: (row) => row.outcome.replaceAll("_", " ") },
       ...(isReason ? [{ key: "reason", label: "why there is none", isText: true, value: (row) => row.reason, cell: (row) => row.reason?.replaceAll("_", " ") ?? "" }] : []),
       { key: "stage", label: "stage", isText: true, value: (row) => row.stage },
-      { key: "n", label: "items", value: (row) => row.n, cell: (row) => el("a", { href: of(row) }, count(row.n)) },
+      { key: "n", label: "items", value: (row) => row.n, cell: (row) => linked(id, of(row), count(row.n)) },
     ],
   });
 }

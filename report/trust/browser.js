@@ -39,23 +39,26 @@ export function browser({ id, name = id, caption, columns, n, by, searched, show
     onmove: (row) => go(id, { [key("at")]: row }, true),
     onopen: (row) => open?.(row),
   });
-  let filtered = "";
+  let asked = [null, null];
+  let filtered = all;
   let current = all;
   let drawn = -2;
 
   const shown = () => {
     const wanted = known.map(([column]) => [columns[column], get(key(column))]);
     const by = get(key("sort"));
-    const asked = JSON.stringify([...wanted.map(([, value]) => value), get(key("text")), by]);
+    const filter = JSON.stringify([...wanted.map(([, value]) => value), get(key("text"))]);
     if (document.activeElement !== text) text.value = get(key("text"));
     for (const [column, select] of selects) select.value = get(key(column));
-    if (asked !== filtered) {
-      current = chosen(n, wanted, get(key("text")), searched.filter((one) => columns[one]).map((one) => columns[one]));
+    if (filter !== asked[0]) {
+      filtered = chosen(n, wanted, get(key("text")), searched.filter((one) => columns[one]).map((one) => columns[one]));
+      found.textContent = filtered.length === n ? count(n, "row") : `${count(filtered.length)} of ${count(n, "row")}`;
+      if (asked[0]) say(found.textContent);
+    }
+    if (filter !== asked[0] || by !== asked[1]) {
       const column = columns[by.replace(/^-/, "")];
-      if (column) current = sorted(current, column, by.startsWith("-"));
-      found.textContent = current.length === n ? count(n, "row") : `${count(current.length)} of ${count(n, "row")}`;
-      if (filtered) say(found.textContent);
-      filtered = asked;
+      current = column ? sorted(filtered, column, by.startsWith("-")) : filtered;
+      asked = [filter, by];
       below.replaceChildren(...[under?.(current) ?? []].flat());
     }
     const at = get(key("at")) === "" ? -1 : Number(get(key("at")));

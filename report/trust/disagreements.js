@@ -2,10 +2,10 @@
 
 import { columns as unpacked } from "../web/columns.js";
 import { count, el, num } from "../web/el.js";
-import { get, go, link } from "../web/state.js";
+import { get, go } from "../web/state.js";
 import { download } from "../web/table.js";
 import { bindKeys, browser } from "./browser.js";
-import { choice, labelled } from "./label.js";
+import { choice, labelled, linked } from "./label.js";
 
 export const keys = ["disagreements.of"];
 
@@ -103,7 +103,7 @@ function item(one, columns, row, isRun) {
         isSilent ? el("div", {}, "It gave no reason and no words of the text.") : null),
       texts.slice(1).map(text),
       one.keys.map((key) => pair(key.replaceAll("_", " "), key === "run_id" ? at("run") : at(key)))),
-    isRun ? el("p", {}, el("a", { href: link("answer", { topic: at("topic_id"), run: at("run"), item: at(one.keys[2]) }) }, "Open the answer")) : null);
+    isRun ? el("p", {}, linked("answer", { topic: at("topic_id"), run: at("run"), item: at(one.keys[2]) }, "Open the answer")) : null);
 }
 
 /** A text in which these quotes are marked, where they stand in it word by word. */

@@ -1,6 +1,7 @@
 // A label as glyph, tone and word; the tone goes by its place on its scale.
 
 import { el } from "../web/el.js";
+import { go, link } from "../web/state.js";
 
 const GLYPHS = { none: "✗", part: "◐", full: "✓" };
 
@@ -26,4 +27,14 @@ export function choice(label, value, options, onchange) {
   const select = el("select", { onchange: (event) => onchange(event.target.value) },
     items.map(([key, text]) => el("option", { value: key, selected: String(key) === String(value) }, text)));
   return el("label", {}, label, select);
+}
+
+/** A link to another view of the page: of what the address says when it is followed, not when it was drawn. */
+export function linked(to, changes, ...children) {
+  const follow = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(to, changes);
+  };
+  return el("a", { href: link(to, changes), onclick: follow }, children);
 }

@@ -2,11 +2,13 @@
 
 import { count, el, num } from "../web/el.js";
 import { range } from "../web/marks.js";
-import { get, go, link } from "../web/state.js";
+import { get, go } from "../web/state.js";
 import { table } from "../web/table.js";
-import { choice, labelled } from "./label.js";
+import { choice, labelled, linked } from "./label.js";
 
 export const keys = [];
+
+const NO_FILTER = Object.fromEntries(["text", "topic_id", "run", "at"].map((name) => [`disagreements.${name}`, ""]));
 
 /** See page.js. */
 export function draw({ id, data }) {
@@ -70,7 +72,7 @@ function confusion({ scale, confusion: rows, is_ordered: isOrdered }, at) {
     const pair = `${scale[i]} → ${scale[j]}`;
     const isLink = i !== j && n;
     return el("td", { class: "tone", style: { "--share": `${Math.round(share * 60)}%` } },
-      isLink ? el("a", { href: link("disagreements", { "disagreements.of": at || "", "disagreements.pair": pair }) }, text) : text);
+      isLink ? linked("disagreements", { ...NO_FILTER, "disagreements.of": at || "", "disagreements.pair": pair }, text) : text);
   };
   return el("figure", { class: "table" }, el("div", { class: "scroll fit", role: "region", tabindex: "0", "aria-label": "Labels of people and judge" },
     el("table", {}, el("caption", { class: "unseen" }, "Items by the label of people, in rows, and of the judge, in columns"),

@@ -3,9 +3,9 @@
 import { columns as unpacked } from "../web/columns.js";
 import { count, el, num } from "../web/el.js";
 import { range } from "../web/marks.js";
-import { link } from "../web/state.js";
 import { table } from "../web/table.js";
 import { bindKeys, browser } from "./browser.js";
+import { linked } from "./label.js";
 
 export const keys = ["problems.text", "problems.kind", "problems.action", "problems.folder", "problems.sort", "problems.at"];
 
@@ -41,13 +41,13 @@ export function changed(view) {
 }
 
 function reasons(id, { reasons: rows }) {
-  const of = (row) => link(id, { [`${id}.stage`]: row.stage, [`${id}.reason`]: row.reason, [`${id}.at`]: "", [`${id}.text`]: "" });
+  const of = (row) => ({ [`${id}.stage`]: row.stage, [`${id}.reason`]: row.reason, [`${id}.at`]: "", [`${id}.text`]: "" });
   return table({
     id: `${id}.reasons`, of: id, caption: "Reasons by stage", rows,
     columns: [
       { key: "why", label: "why", isText: true, value: (row) => row.reason, cell: (row) => row.reason.replaceAll("_", " ") },
       { key: "asked", label: "stage", isText: true, value: (row) => row.stage },
-      { key: "items", label: "items", value: (row) => row.rows, cell: (row) => el("a", { href: of(row) }, count(row.rows)) },
+      { key: "items", label: "items", value: (row) => row.rows, cell: (row) => linked(id, of(row), count(row.rows)) },
       { key: "n", label: "judgements", value: (row) => row.n, cell: (row) => count(row.n) },
     ],
   });
@@ -58,7 +58,7 @@ function bounds(id, { bounds: { n, runs } }) {
   return [
     el("h3", {}, "What it could change"),
     el("p", { class: "lead" }, `${count(n, "run")} could stand elsewhere. Of each the measure that could move most${n > runs.length ? `, of the ${count(runs.length)} that could move furthest` : ""}; the bracket is where the missing could put it. `,
-      el("a", { href: link("leaderboard") }, "All runs are in the leaderboard.")),
+      linked("leaderboard", {}, "All runs are in the leaderboard.")),
     table({
       id: `${id}.bounds`, of: id, caption: "Bounds by run", rows: runs, order: "-width",
       columns: [

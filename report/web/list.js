@@ -97,8 +97,9 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
     },
     /** Move to the next row (1) or the one before (-1). */
     step(by) {
-      const to = Math.min(rows.length - 1, Math.max(0, place + by));
-      if (rows.length) onmove(rows[to]);
+      if (!rows.length) return;
+      place = Math.min(rows.length - 1, Math.max(0, place + by));
+      onmove(rows[place]);
     },
     /** Open the row that is chosen. */
     open() {
