@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..programs.analysis.compare_judges import compare_judges
 from ..programs.analysis.compare_runs import PRIMARY, compare_scores
+from ..programs.protocols.judged_files import kinds_in
 from ..programs.protocols.scoreboard import LENGTH
 from ..programs.scoring.corrected import corrected_scores
 from ..programs.scoring.corrected_rows import CorrectedScore
@@ -20,10 +23,19 @@ from ..programs.scoring.topic_scores import (
     run_names,
     topic_scores,
 )
+from ..records.reading.fields import stem
 from ..records.reading.problems import InputError, Problems
 
 # Pairs x topics x measures up to which every measure is tested: some ten seconds.
 _FEW = 200_000
+
+
+class Sides(NamedTuple):
+    """Two judges of the same items, `one` people or another judge; what `compare_judges` found."""
+
+    one: Path
+    other: Path
+    found: Mapping[str, Any]
 
 
 class Source:
@@ -31,15 +43,15 @@ class Source:
 
     Attributes:
         paths: of the folders. problems: what is noted while they are read.
-        labels: a file of people's labels; None: there is none.
+        labels: files of people's labels, of one kind each.
     """
 
     def __init__(
-        self, paths: Sequence[Path], problems: Problems, *, labels: Path | None = None
+        self, paths: Sequence[Path], problems: Problems, *, labels: Sequence[Path] = ()
     ) -> None:
         self.paths = list(paths)
         self.problems = problems
-        self.labels = labels
+        self.labels = list(labels)
         self._compared: dict[str, dict[str, Any]] = {}
         self._not_corrected: str | None = None
 
@@ -85,6 +97,36 @@ class Source:
         is_cheap = n * (n - 1) // 2 * n_topics * len(self.measures) <= _FEW
         return n > 1 and measure != LENGTH and (is_cheap or measure in (*PRIMARY, self.measures[0]))
 
+    @cached_property
+    def sides(self) -> list[Sides]:
+        """What labels the same items: people and each folder; without people two folders.
+
+        Raises: InputError if there are labels, and none of them is about anything judged.
+        """
+        pairs: list[tuple[Path, Path, str | None]]
+        if self.labels:
+            pairs = [(labels, path, None) for labels in self.labels for path in self.paths]
+        else:
+            first, *others = self.paths
+            pairs = [(first, path, kind) for path in others for kind in kinds_in(first)]
+        found, refused = [], []
+        for one, other, kind in pairs:
+            problems = Problems()
+            try:
+                found.append(Sides(one, other, compare_judges(one, other, problems, kind)))
+            except InputError as error:  # labels of another kind, or of other runs
+                refused.append(error)
+            else:
+                self.problems.take(problems)
+        if self.labels and not found:
+            raise refused[0]
+        return found
+
+    def shown_run(self, folder: Path, run_id: str) -> str:
+        """The name under which `runs` has a run of this folder."""
+        tails = (f"{run_id}@{stem(folder)}", f"{run_id}@{folder}")
+        return next((name for name in tails if name in self.runs), run_id)
+
     def compared(self, measure: str) -> dict[str, Any]:
         """What `judge compare` says of all runs by this measure: `runs`, and `pairs` if tested."""
         if measure not in self._compared:
@@ -96,10 +138,10 @@ class Source:
     def corrected(self) -> list[CorrectedScore]:
         """What people's labels make of the scores, as `judge score --labels` has it."""
         found: list[CorrectedScore] = []
-        for path, names in zip(self.paths if self.labels else (), self.names, strict=False):
-            assert self.labels is not None
+        of_folders = zip(self.paths, self.names, strict=True) if self.labels else ()
+        for (path, names), labels in product(of_folders, self.labels):
             try:
-                scores = corrected_scores(path, self.labels, self.problems, ignore_others=True)
+                scores = corrected_scores(path, labels, self.problems, ignore_others=True)
             except InputError as error:
                 self._not_corrected = str(error)
                 continue
