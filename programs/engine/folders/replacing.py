@@ -20,6 +20,7 @@ from ..results import MANIFEST
 # Of `data`; the runs and topics that they hold are compared instead.
 _BY_IDS = ("runs", "topics", "retrieval")
 _GROWING = ("data.passages", "data.ratings")  # more files only add to what can be judged
+_MADE = ("data.nuggets", "data.questions", "data.keypoints")  # where none is given
 _ANYWHERE = ("endpoint", "recording")  # of a model: the same one may answer elsewhere
 
 
@@ -62,8 +63,11 @@ def _differences(
     asked = [name for name in manifest.get("judges", {}) if name in judge_names()]
     then, now = dict(_settings(before, asked)), dict(_settings(config, asked))
     known = _Files(manifest)
+    has_more = bool(set(config.program) - set(before.program))
     for name in dict.fromkeys((*then, *now)):
         one, other = then.get(name), now.get(name)
+        if has_more and one is None and name.startswith("data.") and name not in _MADE:
+            continue  # another program reads it
         if one != other and not known.are_same(name, one, other):
             yield f"{name}: {_shown(one)} then, {_shown(other)} now"
     for what in ("run", "topic") if data is not None else ():
