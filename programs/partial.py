@@ -15,7 +15,6 @@ from .engine.folders.spending import SPEND
 from .engine.folders.started import read_started
 from .engine.manifest import read_manifest
 from .engine.results import MANIFEST, pretty
-from .run import judge_collection
 
 
 @contextmanager
@@ -36,6 +35,8 @@ def finished_or_partial(path: Path) -> Iterator[tuple[Path, bool]]:
     if started is None:
         yield path, False
         return
+    from .run import judge_collection  # opens judges, which whole results need not
+
     lost = f"what was judged in {path}, where a run was stopped, cannot be read without it"
     config = started.inputs.checked(lost)
     # What its pipelines made stands among the inputs.
