@@ -17,6 +17,7 @@ _FLIP_CHARS = 200  # of each text of a flip that is printed
 
 
 def compare(
+    context: typer.Context,
     one: Annotated[
         Path, typer.Argument(exists=True, help="A results folder, judgements, or scores by topic.")
     ],
@@ -52,13 +53,15 @@ def compare(
     """
     from ..programs.analysis.compare import compare as compare_files
     from ..records.reading.problems import InputError, Problems
+    from .views.partial import opened
 
     if flips is not None and flips.exists():
         raise InputError(f"{flips}: is there already; name another file")
     problems = Problems()
+    one, *others = opened(context, [one] if other is None else [one, other])
     found = compare_files(
         one,
-        other,
+        others[0] if others else None,
         problems,
         way=way,
         runs=[name for name in (runs or "").split(",") if name],

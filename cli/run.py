@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from ..programs.config.names import program_names
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
 from .stopping import GATE_FAILED, report_end, unless_stopped
-from .tables import aligned, cell, print_agents, shown, worked_lines
+from .tables import aligned, cell, money, print_agents, shown, spent_line, worked_lines
 
 QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
@@ -23,8 +24,8 @@ REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stder
     "data.topics data.runs data.passages data.candidates data.qrels data.nuggets data.questions "
     "data.reference data.retrieval data.ratings data.pool data.keypoints data.documents data.items "
     "coverage.k coverage.paper_zero items.judge items.fields run.limit run.max_cost run.max_calls "
-    "run.max_tokens run.offline run.executor run.address run.workers run.out run.allow_missing "
-    "run.explain"
+    "run.max_tokens run.offline run.executor run.address run.workers run.out run.force "
+    "run.allow_missing run.explain"
 )
 def run(
     given: Given,
@@ -157,7 +158,8 @@ def _note_uncounted(config: Any) -> None:
 def _report(result: Any) -> None:
     from ..programs.scoring.hunts import hunt_lines
 
-    manifest = result.manifest
+    manifest, spent = result.manifest, result.manifest["this_time"]
+    took = f"{spent_line(spent)}{_in_all(result.folder, spent)}, {spent['seconds']:.1f} s"
     judged = f"{result.n_judged:,} judged, {result.n_unjudged:,} unjudged"
     if reasons := manifest["unjudged_by_reason"]:
         judged += " (" + ", ".join(f"{name} {n:,}" for name, n in reasons.items()) + ")"
@@ -171,10 +173,21 @@ def _report(result: Any) -> None:
         manifest,
         first=[judged, *hunt_lines(result.folder)],
         counted={**manifest["counts"], **manifest["problems"]},
+        took=took,
         partial="the results are partial",
         last=[*last, f"Results: {result.folder}"],
         is_complete=result.is_complete,
     )
+
+
+def _in_all(folder: Path, spent: Mapping[str, Any]) -> str:
+    """What all starts cost that wrote into the folder; "" where this is the first that asked."""
+    from ..programs.engine.folders.spending import cost_in_all, read_spending
+
+    rows = read_spending(folder)
+    if len({row["start"] for row in rows}) + (not (spent["requests"] or spent["cache_hits"])) < 2:
+        return ""
+    return f", {money(cost_in_all(rows))} in all"
 
 
 def _quotes(folder: Path) -> str:

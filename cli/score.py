@@ -27,6 +27,7 @@ _HEADER = ("topics like these", "these topics")
 
 
 def score(
+    context: typer.Context,
     path: Annotated[
         Path,
         typer.Argument(
@@ -94,7 +95,9 @@ def score(
     """
     from ..programs.scoring.score import score_path
     from ..records.reading.problems import InputError, Problems
+    from .views.partial import opened
 
+    (path,) = opened(context, [path])
     of_labels = {
         "--measure": measure,
         "--against": against is not None,

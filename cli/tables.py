@@ -97,7 +97,7 @@ def plan_table(estimates: Sequence[Any], gpus: int | None = None) -> str:
     shown = [(e.judge, e.model, *(getattr(e, name) for name in _COUNTED)) for e in estimates]
     shown.append(("all", "", *(_sum([row[i] for row in shown]) for i in range(2, 8))))
     rows = [["judge", "model", "calls", "prompt tokens", "cached", "reply tokens", "cost"]]
-    rows += [[*row[:2], *(f"{n:,}" for n in row[2:6]), _money(row[6])] for row in shown]
+    rows += [[*row[:2], *(f"{n:,}" for n in row[2:6]), money(row[6])] for row in shown]
     if gpus is not None or any(row[7] for row in shown[:-1]):
         for n in dict.fromkeys((1, gpus or 1)):
             hours = [_hours(row[7], n) for row in shown]
@@ -159,7 +159,7 @@ def spent_line(spent: Mapping[str, Any]) -> str:
     """What was asked and what it took, of a manifest's `this_time`."""
     return (
         f"{spent['requests']:,} requests, {spent['cache_hits']:,} from the cache, "
-        f"{spent['tokens']:,} tokens, cost {_money(spent['cost'])}"
+        f"{spent['tokens']:,} tokens, cost {money(spent['cost'])}"
     )
 
 
@@ -222,7 +222,8 @@ def _shown(row: ScoreRow | None) -> str:
     return f"{row.value:.4f}{bounds}"
 
 
-def _money(cost: float | None) -> str:
+def money(cost: float | None) -> str:
+    """Dollars; None: not known."""
     return "unknown" if cost is None else f"${cost:.4f}"
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
+from ..backends.budget import Usage
 from ..backends.config import ModelConfig
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError, Problems
@@ -12,9 +15,11 @@ from ..records.scores import write_scores
 from .config.names import program_names
 from .config.sections import Config
 from .engine.estimates import Estimate
+from .engine.folders.replacing import check_replaced
+from .engine.folders.started import write_started
 from .engine.forecasting.forecast import Forecast
 from .engine.manifest import (
-    check_folder,
+    check_not_input,
     data_of,
     fingerprint_of,
     input_hashes,
@@ -23,7 +28,7 @@ from .engine.manifest import (
 )
 from .engine.panel import Panel, budget_of, check_judges
 from .engine.rehearsal import forecast_of
-from .engine.results import Results
+from .engine.results import ALWAYS, Results
 from .engine.session import Session, run_session
 from .inputs.collection import Collection
 from .pipelines.closed_loop import closed_loop, is_closed_loop
@@ -42,12 +47,16 @@ def judge_collection(
     quiet: bool = True,
     panel: Panel | None = None,
     expected: Forecast | None = None,
+    asks: bool = True,
 ) -> Result:
     """Run a checked config.
 
     Args:
         panel: judges that are open already; None: those of the config.
         expected: what its agents were expected to take, for the manifest.
+        asks: False: nobody is asked, what the folder's journals lack is not judged.
+
+    Raises: InputError for bad input, and for a folder with results that would be lost.
     """
     programs = programs_of(config)
     judges = [name for program in programs for name in program.judges_of(config)]
@@ -56,20 +65,23 @@ def judge_collection(
         if panel is None:
             check_judges(config, judges)
         load_data(config)  # raises what is wrong with the files before anything is spent
-        check_folder(config, program_files())
+        _check_folder(config)
         config = closed_loop(config, budget, quiet=quiet, panel=panel)
     inputs = input_hashes(config)
     collection = load_data(config)
     for program in programs:
         program.check(config, collection)
-    check_folder(config, program_files())
+    _check_folder(config, data_of(collection))
+    before = replace(budget.usage)  # what the pipelines took
     # A finished run that is started again asks for what is missing; a killed one goes on.
     retry = is_finished(config.run.out, fingerprint_of(config, inputs))
 
     async def judge(session: Session) -> None:
-        await _judge(session, programs, inputs, collection, expected)
+        await _judge(session, programs, inputs, collection, expected, before)
 
-    run_session(config, judges, judge, retry=retry, quiet=quiet, budget=budget, panel=panel)
+    run_session(
+        config, judges, judge, retry=retry, quiet=quiet, budget=budget, panel=panel, asks=asks
+    )
     return Result(config.run.out)
 
 
@@ -83,7 +95,7 @@ def forecast(config: Config) -> Forecast:
 
     Asks nothing and writes nothing that stays. See `rehearse`.
     """
-    check_folder(config, program_files())
+    check_not_input(config, (*program_files(), *ALWAYS))
     here = rerankers_of(pipelines_of(config)) if is_closed_loop(config) else ()
     return forecast_of(config, lambda alone, panel: judge_collection(alone, panel=panel), here)
 
@@ -120,16 +132,25 @@ def load_data(config: Config) -> Collection:
     return programs[0].load(config)
 
 
+def _check_folder(config: Config, data: Mapping[str, Any] | None = None) -> None:
+    """Raise InputError if the run would write over an input, or take away other results."""
+    check_not_input(config, (*program_files(), *ALWAYS))
+    check_replaced(config, data)
+
+
 async def _judge(
     session: Session,
     programs: Sequence[Program],
     inputs: Mapping[str, str],
     collection: Collection,
     expected: Forecast | None,
+    before: Usage,
 ) -> None:
     """All programs; the results folder is complete when this returns."""
     began, config = time.monotonic(), session.config
     with Results(config.run.out, program_files()) as results:
+        write_started(config, inputs)
+        session.spending.add("pipelines", "", before)
         run = Run(session, collection, results, corpus=lambda steps: PipelineCorpus(config, steps))
         _count_not_made(collection, results)
         for program in programs:

@@ -135,5 +135,5 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {
         path.name: path.read_bytes()
         for path in sorted(folder.iterdir())
-        if path.is_file() and path.name not in ("manifest.json", "DATASHEET.md")
+        if path.is_file() and path.name not in ("manifest.json", "spend.jsonl", "DATASHEET.md")
     }

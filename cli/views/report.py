@@ -12,6 +12,7 @@ from ..stopping import list_problems
 
 
 def report(
+    context: typer.Context,
     results: Annotated[
         list[Path], typer.Argument(exists=True, file_okay=False, help="Results folders.")
     ],
@@ -30,8 +31,9 @@ def report(
     from ...records.reading.problems import Problems
     from ...report.page import write_report
     from ...report.source import Source
+    from .partial import opened
 
     problems = Problems()
-    write_report(Source(results, problems, labels=labels or []), out)
+    write_report(Source(opened(context, results), problems, labels=labels or []), out)
     list_problems(problems)
     sys.stdout.write(f"{out}\n")

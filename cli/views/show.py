@@ -14,6 +14,7 @@ from ..tables import write_objects
 
 
 def show(
+    context: typer.Context,
     results: Annotated[
         Path, typer.Argument(exists=True, file_okay=False, help="A results folder.")
     ],
@@ -43,13 +44,15 @@ def show(
     """
     from ...programs.analysis.answers import summaries
     from ...records.reading.problems import InputError, Problems
+    from .partial import opened
 
     if of_topic is not None and topic is not None:
         raise InputError("--topic: the topic is named already; wanted RUN TOPIC, or --topic alone")
     problems = Problems()
+    (folder,) = opened(context, [results])
     topic = of_topic if of_topic is not None else topic
     if run is not None and topic is not None:
-        _answer(results, run, topic, labels, problems, passages=passages, as_json=as_json)
+        _answer(folder, run, topic, labels, problems, passages=passages, as_json=as_json)
         return
     if labels is not None or passages:
         name = "--labels" if labels is not None else "--passages"
@@ -58,12 +61,12 @@ def show(
 
     found: dict[str, Any]
     if run is not None:
-        found, text = summaries.run_summary(results, run, problems, measure), summary_text.run_text
+        found, text = summaries.run_summary(folder, run, problems, measure), summary_text.run_text
     elif topic is not None:
-        found = summaries.topic_summary(results, topic, problems, measure)
+        found = summaries.topic_summary(folder, topic, problems, measure)
         text = summary_text.topic_text
     else:
-        found, text = summaries.folder_summary(results, problems, measure), summary_text.folder_text
+        found, text = summaries.folder_summary(folder, problems, measure), summary_text.folder_text
     if as_json:
         write_objects([found])
     else:

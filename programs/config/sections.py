@@ -196,6 +196,9 @@ class RunSection(Section):
     out: Annotated[Writable, _OUTPUT] = Field(
         default=Path("results"), description="folder that what is made is written to"
     )
+    force: Annotated[bool, _OUTPUT] = Field(
+        default=False, description="replace the results of another run in that folder"
+    )
     concurrency: Whole = Field(
         default=32, ge=1, le=100_000, description="judgements under way at once"
     )

@@ -62,6 +62,11 @@ class Journal:
         self._end = end
         self._reader = path.open("rb")  # buffered: outcomes lie roughly in the items' order
 
+    @property
+    def size(self) -> int:
+        """Bytes of its lines."""
+        return self._end
+
     def recall(self, item: int, digest: int) -> bool:
         """Whether this item is finished; remembers where its outcome stands."""
         # The last of equal digests: an outcome that was asked for again stands after the first.
@@ -91,13 +96,13 @@ class Journal:
     def outcome(self, item: int) -> Outcome:
         """What was judged for this item.
 
-        An item that the run did not reach is `Unjudged(error)`.
+        An item that the run did not reach is `Unjudged(budget)`.
         """
         if self._waiting:
             self._flush()
         start = self._offsets[item] if item < len(self._offsets) else 0
         if not start:
-            return Unjudged(Reason.ERROR, "the run ended before this was asked")
+            return Unjudged(Reason.BUDGET, "the run ended before this was asked")
         self._reader.seek(start - 1)
         return _from_json(orjson.loads(self._reader.readline()))
 

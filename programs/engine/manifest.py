@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,11 +34,12 @@ from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
 from ..inputs.hashes import hash_of
-from .results import ALWAYS, MANIFEST, Results
+from .results import MANIFEST, Results
 
 if TYPE_CHECKING:
     from .session import Session
 
+STARTED = "journal/started.json"  # see folders/started.py
 # Distributions, with their modules, whose version can change a result or how one is reached.
 _PACKAGES = {
     **{name: name for name in ("nuggetjudge", "dspy", "litellm", "pydantic", "aiohttp")},
@@ -167,23 +168,6 @@ def check_not_input(config: Config, names: Container[str]) -> None:
             )
 
 
-def check_folder(config: Config, names: Iterable[str]) -> None:
-    """Raise InputError if the run would replace one of its inputs, or results of other programs.
-
-    Args:
-        names: of the files that programs may write.
-    """
-    folder = config.run.out
-    check_not_input(config, (*names, *ALWAYS))
-    if not (folder / MANIFEST).is_file():
-        return
-    before = read_manifest(folder)["config"]["program"]
-    if gone := [name for name in before if name not in config.program]:
-        what = f"holds results of {gone[0]}, which this run would remove"
-        together = ",".join(dict.fromkeys((*before, *config.program)))
-        raise InputError(f"{folder}: {what}; name another --out, or run {together} together")
-
-
 def is_finished(folder: Path, fingerprint: str, program: str | None = None) -> bool:
     """Whether this very run, or build by `program`, has been finished in this folder."""
     path = folder / MANIFEST
@@ -199,7 +183,9 @@ def read_manifest(folder: Path, program: str | None = None) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = orjson.loads(path.read_bytes())
     except OSError:
-        raise InputError(f"{folder}: no results folder, {MANIFEST} is missing") from None
+        raise InputError(
+            f"{folder}: no results folder, {MANIFEST} is missing{_how(folder)}"
+        ) from None
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path}:1: not JSON ({error})") from None
     found = manifest.get("program") if isinstance(manifest, dict) else program
@@ -209,6 +195,13 @@ def read_manifest(folder: Path, program: str | None = None) -> dict[str, Any]:
         raise InputError(f"{path}: not written by this version; name another folder (run.out)")
     _check_values(path, manifest)
     return manifest
+
+
+def _how(folder: Path) -> str:
+    """What to do about a folder without a manifest."""
+    if not (folder / STARTED).is_file():
+        return ""
+    return "; its run was stopped: the same `judge run` goes on, `judge score` reads what there is"
 
 
 def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ from ...records.judgements import Judged, Outcome, Reason, Unjudged
 from ...records.labels.cells import FIRST, VERIFIED
 from ..config.names import JudgeName
 from ..config.sections import Config
+from .folders.spending import Spending
 from .journal import Journal
 from .panel import Panel, budget_of, check_judges, check_prices, open_cache
 from .progress import ProgressBar
@@ -81,10 +83,18 @@ class Session:
     Args:
         retry: ask again for what the journals have as unjudged.
         quiet: draw no progress bar.
+        asks: False: nobody is asked, what the journals lack is not judged.
     """
 
     def __init__(
-        self, config: Config, panel: Panel, budget: Budget, *, retry: bool, quiet: bool
+        self,
+        config: Config,
+        panel: Panel,
+        budget: Budget,
+        *,
+        retry: bool,
+        quiet: bool,
+        asks: bool = True,
     ) -> None:
         self.config = config
         self.panel = panel
@@ -92,6 +102,15 @@ class Session:
         self._elsewhere = _executor(config, panel, budget)
         self._retry = retry
         self._quiet = quiet
+        self._asks = asks
+        self._spending: Spending | None = None
+
+    @property
+    def spending(self) -> Spending:
+        """What is written of what this start takes, to the folder that it writes."""
+        if self._spending is None:
+            self._spending = Spending(self.config.run.out, self.budget.usage)
+        return self._spending
 
     @asynccontextmanager
     async def judged(self, stage: Stage, results: Results) -> AsyncIterator[Outcomes]:
@@ -100,20 +119,26 @@ class Session:
         identity = self.panel.fingerprint(stage.judges, stage.settings)
         name = "offline" if run.offline else identity
         path = run.out / "journal" / f"{stage.name}-{name}.jsonl"
-        if run.offline:  # replays the cache alone, not an earlier journal
+        if run.offline and self._asks:  # replays the cache alone, not an earlier journal
             path.unlink(missing_ok=True)
         if stage.limits is not None:
             self.panel.keep_replies()
-        journal = Journal(path, retry=self._retry, kept=stage.kept, values=stage.values)
+        kept = stage.kept if self._asks else frozenset(Reason)
+        journal = Journal(path, retry=self._retry, kept=kept, values=stage.values)
         try:
-            asked = (self.config.models_of(judge) for judge in stage.judges)
-            aliases = {alias for models in asked for alias, _ in models}
+            models = dict(m for judge in stage.judges for m in self.config.models_of(judge))
+            aliases = models.keys()
             if journal.has_judged:
                 self.panel.trust(aliases)
             usage = self.budget.usage
-            with ProgressBar(stage.name, stage.total, usage, quiet=self._quiet) as bar:
+            with (
+                self.spending.stage(stage.name, [*models.values()], path, journal.size),
+                ProgressBar(stage.name, stage.total, usage, quiet=self._quiet) as bar,
+            ):
                 work = Work(stage, journal, bar, self.panel.settle_replies)
-                if self._elsewhere is None:
+                if not self._asks:
+                    deque(work.left(), maxlen=0)  # looked up alone
+                elif self._elsewhere is None:
                     await run_here(work, self._at_once(stage))
                 else:
                     await self._elsewhere.run(work)
@@ -150,6 +175,7 @@ def run_session(
     quiet: bool,
     budget: Budget | None = None,
     panel: Panel | None = None,
+    asks: bool = True,
 ) -> T:
     """Open what a command that asks judges needs, do its work, and close all.
 
@@ -157,6 +183,7 @@ def run_session(
         judges: those that may be asked.
         budget: shared with other work; None: that of the config.
         panel: judges that are open already; None: those of the config.
+        asks: see Session.
 
     Raises: InputError for a limit in dollars without a price; what the work raises.
     """
@@ -164,14 +191,14 @@ def run_session(
     cache = None
     if budget is None:
         budget = budget_of(config)
-    if panel is None:
+    if panel is None and asks:
         check_prices(config, names)
         check_judges(config, names)
         cache = open_cache(config, names)
     try:
-        asks = config.run.executor != "ray"
-        panel = panel or Panel(config, cache=cache, budget=budget, asks=asks)
-        session = Session(config, panel, budget, retry=retry, quiet=quiet)
+        is_asking = asks and config.run.executor != "ray"
+        panel = panel or Panel(config, cache=cache, budget=budget, asks=is_asking)
+        session = Session(config, panel, budget, retry=retry, quiet=quiet, asks=asks)
 
         async def whole() -> T:
             try:

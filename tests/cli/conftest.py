@@ -148,7 +148,7 @@ def files_of() -> Callable[[Path], dict[str, bytes]]:
         return {
             path.name: path.read_bytes()
             for path in sorted(folder.iterdir())
-            if path.is_file() and path.name != "manifest.json"
+            if path.is_file() and path.name not in ("manifest.json", "spend.jsonl")
         }
 
     return read

@@ -12,6 +12,7 @@ import pytest
         "analysis.agree",
         "analysis.compare",
         "analysis.next_labels",
+        "partial",
         "scoring.corrected",
         "scoring.score",
     ],

@@ -118,7 +118,7 @@ def test_concurrency_changes_no_byte(tmp_path, model_server):
         made[concurrency] = {
             path.name: path.read_bytes()
             for path in folder.iterdir()
-            if path.is_file() and path.name != "manifest.json"
+            if path.is_file() and path.name not in ("manifest.json", "spend.jsonl")
         }
     assert made[1] == made[64]
     assert len(made[1]) == 7
@@ -137,6 +137,6 @@ def test_model_swaps_the_name_and_keeps_the_rest_of_the_entry(settings, tmp_path
         asked = []
         for model in (None, "openai/two", "other", {"model": "lexical"}):
             server.clear()
-            nj.run(config, **{**settings, "program": "support", "model": model})
+            nj.run(config, **{**settings, "program": "support", "model": model}, force=True)
             asked.append({(r.body["model"], r.body["temperature"]) for r in server.requests})
     assert asked == [{("one", 0.0)}, {("two", 0.0)}, {("two", 0.5)}, set()]

@@ -58,7 +58,7 @@ def files_of() -> Callable[[Path], dict[str, bytes]]:
         return {
             path.name: path.read_bytes()
             for path in sorted(folder.iterdir())
-            if path.is_file() and path.name not in ("manifest.json", "DATASHEET.md")
+            if path.is_file() and path.name not in ("manifest.json", "spend.jsonl", "DATASHEET.md")
         }
 
     return read

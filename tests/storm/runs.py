@@ -19,7 +19,7 @@ from .table import Row
 from .world import ENVIRONMENT, KEY_VARIABLE
 
 HUNG = 1000  # "exit code" of a command that did not end in its time
-NOT_SHARED = ("manifest.json", "DATASHEET.md")  # they tell times and costs
+NOT_SHARED = ("manifest.json", "spend.jsonl", "DATASHEET.md")  # they tell times and costs
 
 
 @dataclass(frozen=True)

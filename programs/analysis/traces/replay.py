@@ -16,11 +16,12 @@ from ....records.reading.fields import shorten
 from ....records.reading.problems import InputError
 from ...config.sections import Config
 from ...engine.folders.inputs import inputs_of
+from ...engine.folders.spending import SPEND
 from ...engine.manifest import read_manifest
 from ...engine.results import MANIFEST
 from .reading import traces_of
 
-_NOT_COMPARED = (MANIFEST, "DATASHEET.md")  # they tell times
+_NOT_COMPARED = (MANIFEST, SPEND, "DATASHEET.md")  # they tell times
 _WHY = ("reason", "detail", "raw", "unjudged")  # of what failed
 
 

@@ -233,7 +233,7 @@ def test_explain_leaves_a_judge_with_a_prompt_of_its_own_as_it_is(
     ran = run_tiny(server, "support", *more)
     assert ran.code == 0, ran.err
     assert "reasoning" not in manifest(tmp_path / "out")["judges"]["support"]
-    ran = run_tiny(server, "support", *more, "--set", "judges.support.reasoning=true")
+    ran = run_tiny(server, "support", *more, "--set", "judges.support.reasoning=true", out="other")
     assert (ran.code, "judges.support.reasoning: goes with" in ran.err) == (2, True)
 
 

@@ -63,7 +63,7 @@ def test_ratings_qrels_and_statistics_are_those_counted_by_hand(built, summaries
     found = built(summaries)["statistics"]
     out = tmp_path / "out"
     assert not list(out.glob("*.part"))
-    assert {path.name for path in out.iterdir()} == {*BUILT_FILES, "journal"}
+    assert {path.name for path in out.iterdir()} == {*BUILT_FILES, "spend.jsonl", "journal"}
     assert [tuple(row.values()) for row in rows(out / "ratings.jsonl")] == [
         ("tide", "tide:0#0", [4, 4, 0, 0]),
         ("tide", "tide:0#1", [5, 0, 0, 0]),

@@ -13,6 +13,7 @@ from nuggetjudge.programs.build.long2rag_files import FILES
 from nuggetjudge.programs.build.verification import SHEET, UNVERIFIED
 from nuggetjudge.programs.build.verify_long2rag import verify_long2rag
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.folders.spending import SPEND
 from nuggetjudge.programs.engine.results import MANIFEST
 from nuggetjudge.records.documents import read_topic_documents
 from nuggetjudge.records.key_points import read_key_point_sets
@@ -68,7 +69,7 @@ def sheet_of(folder):
 
 def files_of(folder):
     names = sorted(path.name for path in folder.iterdir() if path.is_file())
-    return {name: (folder / name).read_bytes() for name in names if name != MANIFEST}
+    return {name: (folder / name).read_bytes() for name in names if name not in (MANIFEST, SPEND)}
 
 
 def points_of(folder):
@@ -85,7 +86,7 @@ def test_scores_key_points_and_statistics_are_those_counted_by_hand(
 ):
     found = built(seeds, documents)["statistics"]
     out = tmp_path / "out"
-    assert {path.name for path in out.iterdir()} == {*FILES, SHEET, "journal"} - {UNVERIFIED}
+    assert {path.name for path in out.iterdir()} == {*FILES, SHEET, SPEND, "journal"} - {UNVERIFIED}
     assert [row["kept"] for row in rows(out / "question_scores.jsonl")] == [True, True, False]
     assert [row["id"] for row in rows(out / "topics.jsonl")] == ["tide", "kelp"]
     assert rows(out / "subquestions.jsonl")[1] == {

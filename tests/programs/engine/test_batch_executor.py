@@ -12,6 +12,7 @@ import nuggetjudge as nj
 from nuggetjudge.backends.config import BatchConfig
 from nuggetjudge.programs.build.long2rag import build_long2rag
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.folders.spending import read_spending
 from nuggetjudge.programs.run import plan
 from nuggetjudge.records.reading.problems import InputError
 
@@ -45,7 +46,7 @@ def files_of(folder):
     return {
         path.name: path.read_bytes()
         for path in sorted(folder.iterdir())
-        if path.is_file() and path.name not in ("manifest.json", "DATASHEET.md")
+        if path.is_file() and path.name not in ("manifest.json", "spend.jsonl", "DATASHEET.md")
     }
 
 
@@ -67,6 +68,9 @@ def test_results_are_those_of_a_local_run(server, config, tmp_path):
     assert len(set(one_by_one)) == len(one_by_one)
     assert files_of(tmp_path / "batch") == files_of(tmp_path / "local")
     assert result.manifest["this_time"]["requests"] == len(one_by_one)
+    spent = read_spending(result.folder)
+    assert sum(row["requests"] for row in spent) == len(one_by_one)
+    assert {row["stage"] for row in spent} == result.manifest["judged"].keys()
 
 
 def test_rounds_of_a_judge_are_batches_one_after_another(server, config):

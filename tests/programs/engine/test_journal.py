@@ -71,7 +71,7 @@ def test_an_item_that_was_never_reached_is_unjudged(written, path):
     for number in (0, 1, 99):
         outcome = journal.outcome(number)
         assert isinstance(outcome, Unjudged)
-        assert outcome.reason is Reason.ERROR
+        assert outcome.reason is Reason.BUDGET
     journal.close()
 
 

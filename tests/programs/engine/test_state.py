@@ -135,7 +135,7 @@ def test_a_changed_state_is_judged_anew_and_told_in_the_manifest(run, data):
     assert manifest()["judges"]["support"]["state"] is None
     found = []
     for cuts in ((2.0, 2.0), (-1.0, -1.0), (2.0, 2.0)):
-        run("support", Correction(cuts=cuts))
+        run("support", Correction(cuts=cuts), force=True)
         labels = {row["label"] for row in rows_of(data["out"], "support.jsonl")}
         found.append((manifest()["judges"]["support"]["state"], labels))
     assert [labels for _, labels in found] == [{"none"}, {"full"}, {"none"}]

@@ -83,7 +83,7 @@ def test_a_title_is_shown_where_there_is_one_and_nothing_is_said_of_it_elsewhere
     system = {text: body["messages"][0]["content"] for text, body in asked.items()}
     assert "- title: " in system["It pulls the sea."]
     assert "title" not in system["Kelp bends."]
-    off = run(program, **{f"judges.{program}.titles": False})
+    off = run(program, force=True, **{f"judges.{program}.titles": False})
     assert "title" not in json.dumps(off["It pulls the sea."])
     for untitled in ("Kelp bends.", "Wind blows."):  # the same bytes as without the feature
         assert off[untitled] == asked[untitled]
@@ -97,7 +97,7 @@ def test_titles_switched_off_are_another_judge_and_shared_by_no_journal(run, dat
     assert len(run("support")) == 3
     with_titles = judge()
     assert len(run("support")) == 0
-    assert len(run("support", **{"judges.support.titles": False})) == 3
+    assert len(run("support", force=True, **{"judges.support.titles": False})) == 3
     assert judge() != with_titles
 
 

@@ -200,7 +200,7 @@ def test_an_unreadable_rating_bounds_the_scores_and_counts_0_only_for_the_paper(
     assert row.high == pytest.approx(2 / 3)
     assert {r["reason"] for r in result.unjudged} == {"no_passage"}
 
-    zero = judged(files(broken), *given, **{"coverage.paper_zero": True})
+    zero = judged(files(broken), *given, **{"coverage.paper_zero": True, "run.force": True})
     assert zero.is_complete
     assert scores(zero)["a", "coverage"] == 0.5  # of two answerable questions
 
