@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ...programs.engine.folders.spending import Spent, cost_in_all, read_spending
 from ...programs.scoring.result import Result
-from ...records.reading.lines import json_lines
-from ...records.reading.problems import Problems
 from ..source import Source
 
-SPEND = "spend.jsonl"  # a row a stage and start
 _SUMS = ("requests", "cache_hits", "prompt_tokens", "cached_tokens", "completion_tokens", "cost")
 
 
@@ -25,7 +22,7 @@ def _folder(result: Result) -> dict[str, Any]:
     manifest = result.manifest
     calls = manifest.get("calls", {})
     names = dict.fromkeys((*manifest["judged"], *manifest["unjudged"], *calls))
-    spend = spent_by_stage(result.folder)
+    rows = read_spending(result.folder)
     return {
         "folder": str(result.folder),
         "stages": [
@@ -37,8 +34,8 @@ def _folder(result: Result) -> dict[str, Any]:
             }
             for name in names
         ],
-        "spend": list(spend.values()),
-        "n_starts": len({row.get("start") for row in _spend_rows(result.folder)}),
+        "spend": list(spent_by_stage(rows).values()),
+        "n_starts": len({row["start"] for row in rows}),
         "models": [
             {"model": name, **dict(tokens)}
             for name, tokens in manifest.get("tokens_by", {}).items()
@@ -52,21 +49,15 @@ def _folder(result: Result) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def spent_by_stage(folder: Path) -> dict[str, dict[str, Any]]:
+def spent_by_stage(rows: Iterable[Spent]) -> dict[str, dict[str, Any]]:
     """By stage what was spent over all starts; a cost is None as soon as one is unknown."""
     found: dict[str, dict[str, Any]] = {}
-    for row in _spend_rows(folder):
-        stage = str(row.get("stage"))
-        of = found.setdefault(stage, {"stage": stage, **dict.fromkeys(_SUMS, 0)})
-        for name in _SUMS:
-            value = row.get(name, 0)
-            of[name] = None if value is None or of[name] is None else of[name] + value
+    for row in rows:
+        of = found.setdefault(row["stage"], {"stage": row["stage"], **dict.fromkeys(_SUMS, 0)})
+        for name, value in row.items():
+            if name in _SUMS:
+                of[name] = None if value is None or of[name] is None else of[name] + value
     return found
-
-
-def _spend_rows(folder: Path) -> list[dict[str, Any]]:
-    path = folder / SPEND
-    return [row for _, row in json_lines(path, Problems())] if path.is_file() else []
 
 
 def totals(source: Source) -> dict[str, str]:
@@ -74,13 +65,11 @@ def totals(source: Source) -> dict[str, str]:
     dollars: list[float | None] = []
     is_whole = True
     for result in source.results:
-        spend = spent_by_stage(result.folder)
-        if spend:
-            costs = [row["cost"] for row in spend.values()]
-            dollars.append(None if None in costs else sum(costs))
-        else:
+        if rows := read_spending(result.folder):
+            dollars.append(cost_in_all(rows))
+        else:  # nothing was asked of a model, or the folder is older than the file
             dollars.append(result.manifest.get("this_time", {}).get("cost"))
-            is_whole = False
+            is_whole &= "made_in" in result.manifest
     n = sum(sum(result.manifest.get("calls", {}).values()) for result in source.results)
     known = [one for one in dollars if one is not None]
     text = f"$ {sum(known):,.2f}" if len(known) == len(dollars) else "not known"

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ...programs.inputs.hashes import hash_of
+from ...programs.engine.folders.inputs import CHANGED as HAS_CHANGED
+from ...programs.engine.folders.inputs import inputs_of
 from ...programs.scoring.result import Result
-from ...records.reading.problems import InputError
 
 SAME, CHANGED, GONE = "the same", "changed", "not there"
 
 
 def input_states(result: Result) -> list[tuple[str, str, str]]:
     """Each input of a run: its path, its SHA-256 then, and what has become of it."""
-    inputs = result.manifest.get("inputs", {})
-    return [(name, sha, _state(name, sha)) for name, sha in inputs.items()]
+    changed = inputs_of(result.folder).changed
+    return [
+        (path, digest, _state(changed.get(path)))
+        for path, digest in result.manifest.get("inputs", {}).items()
+    ]
 
 
-def _state(name: str, sha: str) -> str:
-    try:
-        return SAME if hash_of(Path(name)) == sha else CHANGED
-    except InputError:
-        return GONE
+def _state(wrong: str | None) -> str:
+    if wrong is None:
+        return SAME
+    return CHANGED if wrong == HAS_CHANGED else GONE

@@ -224,7 +224,8 @@ def test_the_config_can_be_run_again_and_the_commands_name_the_folder(key_points
 def test_spending_is_added_up_over_starts_and_an_unknown_price_is_no_zero(demo, tmp_path):
     folder = edited(demo, tmp_path / "spent")
     row = {"requests": 2, "cache_hits": 1, "prompt_tokens": 10, "cached_tokens": 0}
-    row |= {"completion_tokens": 3}
+    row |= {"completion_tokens": 3, "at": "2026-01-01T00:00:00Z", "model": "m"}
+    row |= {"from_journal": False}
     rows = [
         {"start": 1, "stage": "support", "cost": 0.25, **row},
         {"start": 2, "stage": "support", "cost": 0.5, **row},
