@@ -14,6 +14,15 @@ from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
 from .stopping import GATE_FAILED, report_end, unless_stopped
 from .tables import aligned, cell, print_agents, shown, worked_lines
+from .views.leaderboards import (
+    Format,
+    Formats,
+    Measures,
+    Sort,
+    chosen_format,
+    names_of,
+    print_leaderboards,
+)
 
 QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
@@ -60,6 +69,9 @@ def run(
         ),
     ] = None,
     quiet: Quiet = False,
+    measures: Measures = None,
+    sort: Sort = None,
+    format: Formats = Format.TABLE,
     as_json: AsJson = False,
 ) -> None:
     """Judge runs and print a leaderboard. Started again, it goes on where it was.
@@ -72,9 +84,9 @@ def run(
     """
     from ..programs.engine.estimates import with_speed
     from ..programs.run import forecast, forecast_if_limited, judge_collection
-    from .tables import leaderboard, write_rows
 
     gates = [_gate(text) for text in fail_under or ()]
+    way = chosen_format(format, as_json=as_json)
     config = given.config_of(what)
     if dry_run:
         if tokens_per_s is not None:
@@ -94,14 +106,25 @@ def run(
         "What was judged is kept",
         config.run.out,
     )
-    if as_json:
-        write_rows(result.scores)
-    else:
-        sys.stdout.write(leaderboard(result.scores) + _quotes(result.folder))
+    print_leaderboards(
+        result.scores, result.folder, way, measures=_known(names_of(measures), result.scores),
+        sort=next(iter(_known([sort] if sort else [], result.scores)), None),
+    )  # fmt: skip
+    if way is Format.TABLE:
+        sys.stdout.write(_quotes(result.folder))
     _report(result)
     if failed := [line for gate in gates for line in _failures(result.scores, *gate)]:
         sys.stderr.write(shown("".join(failed)))
         raise typer.Exit(GATE_FAILED)
+
+
+def _known(measures: list[str], rows: Any) -> list[str]:
+    """Those that there are: what was judged is not lost to a slip in a name, which is said."""
+    known = dict.fromkeys(row.measure for row in rows)
+    for name in measures:
+        if name not in known:
+            sys.stderr.write(shown(f"No measure {name!r} to show; there is {', '.join(known)}\n"))
+    return [name for name in measures if name in known]
 
 
 def _gate(text: str) -> tuple[str, float]:

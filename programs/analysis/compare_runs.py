@@ -29,6 +29,8 @@ from ..scoring.topic_scores import (
     topic_scores,
 )
 
+Floats = NDArray[np.float64]
+
 # What a leaderboard is compared by.
 PRIMARY = ("V_strict", "support_precision", "coverage", "report_coverage", "nDCG@10")
 
@@ -103,18 +105,8 @@ def _one_measure(
 ) -> dict[str, Any]:
     present = [run for run in runs if run in scores.values[measure]]
     topics = list(scores.topics[measure])
-    table = _table(scores, measure, present, topics)
-    rows: list[dict[str, Any]] = [
-        {
-            "run_id": run,
-            "mean": mean.value,
-            "low": mean.low,
-            "high": mean.high,
-            "n_topics": mean.n_topics,
-            "n_unanswered": len(set(topics) - scores.values[measure][run].keys()),
-        }
-        for run, mean in zip(present, mean_intervals(table.T, **options), strict=True)
-    ]
+    table = score_table(scores, measure, present)
+    rows = run_rows(scores, measure, present, table, options)
     order = list(range(len(present)))
     if is_leaderboard:
         order.sort(key=lambda i: (rows[i]["mean"] is None, -(rows[i]["mean"] or 0), present[i]))
@@ -126,9 +118,9 @@ def _one_measure(
         for (i, j), test in zip(pairs, tests, strict=True)
     ]
     alpha = 1 - options["level"]
-    complete = table[~np.isnan(table).any(axis=1)]
+    n_complete = len(_all_judged(table))
     if is_leaderboard:
-        _correct(found, pairs, complete, options)
+        _correct(found, pairs, table, options)
         neighbours = set(pairwise(order))
         for row, pair in zip(found, pairs, strict=True):
             row["are_neighbours"] = pair in neighbours
@@ -137,21 +129,54 @@ def _one_measure(
         row["is_told_apart"] = None if p is None else p < alpha
     return {
         "n_topics": len(topics),
-        "n_topics_all_judged": len(complete),
+        "n_topics_all_judged": n_complete,
         "runs": [rows[i] for i in order],
         "pairs": found,
     }
 
 
-def _table(
-    scores: TopicScores, measure: str, runs: Sequence[str], topics: Sequence[str]
-) -> NDArray[np.float64]:
+def score_table(scores: TopicScores, measure: str, runs: Sequence[str]) -> Floats:
     """(n_topics, n_runs) scores: 0 where a run did not answer, nan where it was not judged."""
+    topics = list(scores.topics[measure])
     unanswered = None if measure in OF_ANSWERED else 0.0
     cells = [
         [scores.values[measure][run].get(topic, unanswered) for run in runs] for topic in topics
     ]
     return np.array(cells, dtype=float).reshape(len(topics), len(runs))
+
+
+def run_rows(
+    scores: TopicScores, measure: str, runs: Sequence[str], table: Floats, options: Draws
+) -> list[dict[str, Any]]:
+    """Of each run its mean with the interval by topic, and how many topics it answered.
+
+    Args:
+        table: what `score_table` makes of the others.
+    """
+    topics = set(scores.topics[measure])
+    return [
+        {
+            "run_id": run,
+            "mean": mean.value,
+            "low": mean.low,
+            "high": mean.high,
+            "n_topics": mean.n_topics,
+            "n_unanswered": len(topics - scores.values[measure][run].keys()),
+        }
+        for run, mean in zip(runs, mean_intervals(table.T, **options), strict=True)
+    ]
+
+
+def pair_p(table: Floats, options: Draws) -> Floats | None:
+    """(n_runs, n_runs) p of HSD over the topics on which all were judged; None: fewer than 2."""
+    complete = _all_judged(table)
+    if len(complete) < 2:
+        return None
+    return randomised_hsd(complete, resamples=options["resamples"], seed=options["seed"])
+
+
+def _all_judged(table: Floats) -> Floats:
+    return table[~np.isnan(table).any(axis=1)]
 
 
 def _test_row(test: PairedTest) -> dict[str, Any]:
@@ -164,15 +189,13 @@ def _test_row(test: PairedTest) -> dict[str, Any]:
 def _correct(
     found: Sequence[dict[str, Any]],
     pairs: Sequence[tuple[int, int]],
-    complete: NDArray[np.float64],
+    table: Floats,
     options: Draws,
 ) -> None:
     """Add `p_holm`, and `p_hsd` over the topics on which every run was judged."""
     tested = [row for row in found if row["p"] is not None]
     corrected = iter(holm([row["p"] for row in tested]))
-    hsd = None
-    if len(complete) > 1:
-        hsd = randomised_hsd(complete, resamples=options["resamples"], seed=options["seed"])
+    hsd = pair_p(table, options)
     for row, (i, j) in zip(found, pairs, strict=True):
         row["p_holm"] = None if row["p"] is None else next(corrected)
         row["p_hsd"] = None if hsd is None else float(hsd[i, j])
