@@ -28,11 +28,15 @@ from ..scoring.topic_scores import (
     runs_in_both,
     topic_scores,
 )
+from .run_differences import judgement_differences, topic_differences
 
 Floats = NDArray[np.float64]
 
 # What a leaderboard is compared by.
 PRIMARY = ("V_strict", "support_precision", "coverage", "report_coverage", "nDCG@10")
+
+
+NOT_ALL_JUDGED = "HSD needs 2 topics on which every run was judged, and there are fewer"
 
 
 def compare_runs(
@@ -59,7 +63,9 @@ def compare_runs(
     Returns: `runs_in_both`: runs that two sources have. `measures`: by name its `runs` (mean, its
         interval by topic, and topics) and `pairs`: the fields of `PairedTest`, and with more than
         two runs `p_holm`, `p_hsd` and `are_neighbours` on the leaderboard. `is_told_apart` goes by
-        `p`, with more than two runs by `p_hsd`; None where that is undefined.
+        `p`, with more than two runs by `p_hsd`; None where that is undefined. Of two runs also
+        their `topics`, see `topic_differences`, and beside the measures, for runs of one folder,
+        `judgements`, see `judgement_differences`.
     Raises: InputError for an unknown run or measure, fewer than two runs, scores without topics.
     """
     found = [topic_scores(path, problems) for path in sources]
@@ -79,15 +85,26 @@ def compare_runs(
     if not wanted:
         raise InputError(f"{names}: {' and '.join(chosen)} have no measure in common")
     options: Draws = {"resamples": resamples, "seed": seed, "level": level}
-    return {
+    of_measures = {
+        measure: _one_measure(scores, measure, chosen, len(chosen) > 2, options)
+        for measure in wanted
+    }
+    compared = {
         "compared": "runs",
         **options,
         "runs_in_both": sorted(runs_in_both(found)),
-        "measures": {
-            measure: _one_measure(scores, measure, chosen, len(chosen) > 2, options)
-            for measure in wanted
-        },
+        "measures": of_measures,
     }
+    if len(chosen) == 2:
+        for measure in wanted:
+            of_measures[measure]["topics"] = topic_differences(
+                scores, measure, chosen[0], chosen[1]
+            )
+        if len(sources) == 1 and sources[0].is_dir():
+            compared["judgements"] = judgement_differences(
+                sources[0], chosen[0], chosen[1], problems
+            )
+    return compared
 
 
 def _default_measures(scores: TopicScores, runs: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from ...records.rows import ScoreRow
 from ..protocols.program import Folder
 from ..protocols.table import chosen, programs
 from ..scoring.topic_scores import TopicScores, scores_by_topic
-from .compare_runs import Floats, pair_p, run_rows, score_table
+from .compare_runs import NOT_ALL_JUDGED, Floats, pair_p, run_rows, score_table
 
 # Scores beyond which the runs are not tested: HSD takes 4 s for so many.
 MOST_TESTED = 20_000
@@ -176,9 +176,6 @@ def _tested(
         return "", NOT_ALL_JUDGED, {}
     at = list(combinations(range(len(runs)), 2))
     return HSD, "", {(runs[i], runs[j]): float(p_values[i, j]) for i, j in at}
-
-
-NOT_ALL_JUDGED = "HSD needs 2 topics on which every run was judged, and there are fewer"
 
 
 def _is_same(mean: float | None, value: float | None) -> bool:
