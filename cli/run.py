@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +26,7 @@ from .views.leaderboards import (
 )
 
 QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
+SHOWN_TOPICS = 3  # problems with topics, on stderr
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
 
 
@@ -181,7 +183,7 @@ def _report(result: Any) -> None:
     judged = f"{result.n_judged:,} judged, {result.n_unjudged:,} unjudged"
     if reasons := manifest["unjudged_by_reason"]:
         judged += " (" + ", ".join(f"{name} {n:,}" for name, n in reasons.items()) + ")"
-    last = worked_lines(manifest)
+    last = [*_other_topics(result), *worked_lines(manifest)]
     if result.n_unjudged:
         if not result.n_judged and (first := _first_reason(result.folder)):
             last.append(f"First of them: {first}")
@@ -195,6 +197,22 @@ def _report(result: Any) -> None:
         last=[*last, f"Results: {result.folder}"],
         is_complete=result.is_complete,
     )
+
+
+def _other_topics(result: Any) -> list[str]:
+    """The first of what names topics that are not judged, a slip in an id perhaps."""
+    from ..records.reading.lines import json_lines
+    from ..records.reading.problems import Problems
+
+    kinds = {"unknown_topic", "other_topics"}
+    n = sum(result.manifest["problems"].get(kind, 0) for kind in kinds)
+    if not n:
+        return []
+    rows = (row for _, row in json_lines(result.folder / "problems.jsonl", Problems()))
+    found = dict.fromkeys(row["what"] for row in rows if row["kind"] in kinds)
+    lines = [cell(what) for what in islice(found, SHOWN_TOPICS)]
+    more = len(found) - len(lines)
+    return [*lines, *([f"... and {more:,} more of this kind in problems.jsonl"] if more else [])]
 
 
 def _quotes(folder: Path) -> str:
