@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
+from ...records.reading.nearest import nearest as like
 from ...records.reading.problems import Problems
 
 _SHOWN = 3  # ids named of each side
@@ -17,17 +18,17 @@ def nearest(topic_id: str, known: Collection[str]) -> str:
     """What to say behind a topic that is none of the known ones; "" if none is like it.
 
     >>> nearest("demo-bridge", ["demo-bees", "demo-bridges"])
-    '; nearest topics: demo-bridges'
-    >>> nearest("other", ["demo-bees"])
+    '; nearest topics: demo-bridges, demo-bees'
+    >>> nearest("tides", ["demo-bees"])
     ''
     """
-    found = _nearest(topic_id, tuple(known)[:_MOST_COMPARED])
+    found = _nearest(topic_id, tuple(islice(known, _MOST_COMPARED)))
     return f"; nearest topics: {', '.join(found)}" if found else ""
 
 
 @lru_cache(maxsize=4096)
 def _nearest(topic_id: str, known: tuple[str, ...]) -> list[str]:
-    return get_close_matches(topic_id, known, n=_SHOWN, cutoff=0.8)
+    return like(topic_id, known, _SHOWN)
 
 
 def against(topics: Sequence[str], known: Collection[str]) -> str:
