@@ -243,10 +243,10 @@ def _n_topics(line: Line, measure: str) -> int | None:
 
 
 def _is_partial(board: Leaderboard) -> bool:
-    """Whether a mean is over fewer topics than were asked."""
+    """Whether topics are missing from a mean because nothing was judged on them."""
     first = board.measures[0]
-    answered = [(line.answered[first], line) for line in board.lines if first in line.answered]
-    return any(_n_topics(line, first) not in (None, asked) for (_, asked), line in answered)
+    known = [line for line in board.lines if first in line.answered]
+    return any(_n_topics(x, first) != x.answered[first][not board.is_of_answered] for x in known)
 
 
 def _digits(measure: str) -> int:
@@ -270,8 +270,12 @@ def _notes(board: Leaderboard, n_shown: int) -> Iterator[str]:
         yield f"Not tested: {board.untested}"
     if any(_bounds(line, first) for line in board.lines):
         yield f"{IF_JUDGED}: the mean with what is unjudged at its worst and best; no interval"
+    answered = [line.answered[first] for line in board.lines if first in line.answered]
+    if any(n != n_asked for n, n_asked in answered):
+        what = "is not in the mean" if board.is_of_answered else "counts 0"
+        yield f"topics: answered of asked; one that is not answered {what}"
     if _is_partial(board):
-        yield f"{IN_MEAN}: topics that the mean is over"
+        yield f"{IN_MEAN}: topics that the mean is over; on the others nothing was judged"
     if left := board.measures[n_shown:]:
         yield f"Not shown: {', '.join(map(cell, left))} (--measures, or --format csv)"
 

@@ -12,6 +12,7 @@ from ...metrics.significance import RESAMPLES, paired_tests
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
 from ..protocols.program import Folder
+from ..protocols.scoreboard import OF_ANSWERED
 from ..protocols.table import chosen, programs
 from ..scoring.topic_scores import TopicScores, scores_by_topic
 from .compare_runs import NOT_ALL_JUDGED, Floats, pair_p, run_rows, score_table
@@ -47,6 +48,8 @@ class Leaderboard:
     Attributes:
         measures: in order; the runs stand in the order of the first, and are tested by it.
         level: of the intervals; a pair is told apart where p < 1 - level.
+        is_of_answered: whether the first measure's mean is over the topics that a run answered; of
+            others a topic that it did not answer counts 0.
         test: HSD, or of two runs the randomisation test; "": none, for the reason `untested`.
         n_told_apart, n_pairs: of all runs that are tested.
     """
@@ -54,6 +57,7 @@ class Leaderboard:
     measures: Sequence[str]
     lines: Sequence[Line]
     level: float
+    is_of_answered: bool
     test: str
     untested: str
     n_told_apart: int
@@ -150,6 +154,7 @@ def _leaderboard(
         measures,
         [Line(run, by_run[run], intervals[run], answered[run], apart.get(run)) for run in runs],
         LEVEL,
+        first.partition("@")[0] in OF_ANSWERED,
         test,
         untested,
         sum(pairs.values()),

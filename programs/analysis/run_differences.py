@@ -87,7 +87,9 @@ def judgement_differences(
             continue
         try:
             items = read_items(path, kind, Problems())  # type: ignore[arg-type]
-        except InputError:  # labels without topics, or of nothing that runs have
+        except InputError as error:
+            what = f"{kind} are not compared: {str(error).splitlines()[0]}"
+            problems.skip(path, 0, "not_compared", what)
             continue
         if items.key_names[-1] in _SHARED:
             found.append(_shared(path, kind, items, run_id, other_run_id, problems))

@@ -77,6 +77,8 @@ def test_what_cannot_be_compared_ends_with_2_and_the_reason(judge, judged):
         (["--runs", "complete,thinn"], "no run 'thinn'; there is complete, factdump"),
         (["--flips", "f.jsonl"], "runs are compared, wanted two judges"),
         (["--level", "2"], "wanted 0 < level < 1"),
+        (["complete"], "no such file or folder; to compare two runs name both"),
+        (["complete", "thin", "terse"], "or two runs, once"),
     ):
         ran = judge("compare", "judged", *more)
         assert (ran.code, reason in ran.err) == (2, True), ran.err
@@ -84,5 +86,7 @@ def test_what_cannot_be_compared_ends_with_2_and_the_reason(judge, judged):
 
 def test_the_page_shows_what_is_printed(judge, judged):
     page = (Path(__file__).parents[3] / "docs" / "trust" / "compare.md").read_text(encoding="utf-8")
-    shown = page.split("$ judge compare results/lexical --measure V_strict\n")[1].split("```")[0]
-    assert judge("compare", "judged", "--measure", "V_strict").out == shown
+    for runs in ([], ["complete", "thin"]):
+        command = " ".join(["$ judge compare results/lexical", *runs, "--measure V_strict"])
+        shown = page.split(f"{command}\n")[1].split("```")[0]
+        assert judge("compare", "judged", *runs, "--measure", "V_strict").out == shown
