@@ -12,8 +12,10 @@ from .options import AsJson, Kind, Seed
 from .stopping import list_problems
 from .tables import cell, figure, interval, shown, write_objects
 from .views.differences import answered_of, differences_text
+from .views.leaderboards import cut_names
 
 SHOWN_FLIPS = 3  # the others are in the file of --flips
+_NAME_CHARS = 40  # of a run on a leaderboard
 _FLIP_CHARS = 200  # of each text of a flip that is printed
 
 
@@ -142,7 +144,8 @@ def _pair_text(pairs: list[tuple[str, dict[str, Any]]], level: float) -> str:
 def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
     runs, pairs = given["runs"], given["pairs"]
     next_of = {row["run_id"]: row for row in pairs if row["are_neighbours"]}
-    width = min(60, max(len(cell(run["run_id"])) for run in runs))
+    names = cut_names([cell(run["run_id"]) for run in runs], _NAME_CHARS)
+    width = max(map(len, names))
     alpha = 1 - level
     from ..programs.analysis.compare_runs import NOT_ALL_JUDGED
 
@@ -151,8 +154,8 @@ def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
         f"{cell(name)}: {len(runs)} runs, {given['n_topics']} topics",
         f"{'run':<{width}}{'mean':>8}   less the next{'interval':>19}{'p':>8}{'Holm':>8}{'HSD':>8}",
     ]
-    for run in runs:
-        text = f"{cell(run['run_id']):<{width}}{figure(run['mean'], 4):>8}"
+    for run, named in zip(runs, names, strict=True):
+        text = f"{named:<{width}}{figure(run['mean'], 4):>8}"
         if row := next_of.get(run["run_id"]):
             bounds = interval(row["low"], row["high"], 4, "+", "[- -]")
             mark = "  =" if row["is_told_apart"] is False else ""
