@@ -82,11 +82,11 @@ def test_citations_which_are_each_runs_own_are_counted_by_label(folder):
 
 def test_a_topic_without_an_answer_is_0_and_said_to_be_none():
     values = {"V": {"one": {"t1": 0.5, "t2": 0.25, "t3": None}, "two": {"t1": 0.75, "t3": 1.0}}}
-    scores = TopicScores(values, {"V": ["t1", "t2", "t3"]})
+    scores = TopicScores(values, {"V": ["t1", "t2", "t3"]}, {})
     rows = topic_differences(scores, "V", "one", "two")
     found = {row["topic_id"]: (row["difference"], row["other_is_answered"]) for row in rows}
     assert found == {"t1": (-0.25, True), "t2": (0.25, False), "t3": (None, True)}
-    length = TopicScores({"length": values["V"]}, {"length": ["t2"]})
+    length = TopicScores({"length": values["V"]}, {"length": ["t2"]}, {})
     assert topic_differences(length, "length", "one", "two")[0]["difference"] is None
 
 
