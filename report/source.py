@@ -39,6 +39,7 @@ class Source:
         self.problems = problems
         self.labels = list(labels)
         self._compared: dict[str, dict[str, Any]] = {}
+        self._shown: dict[tuple[Path, str], str] = {}
 
     @cached_property
     def results(self) -> list[Result]:
@@ -93,8 +94,11 @@ class Source:
 
     def shown_run(self, folder: Path, run_id: str) -> str:
         """The name under which `runs` has a run of this folder."""
-        tails = (f"{run_id}@{stem(folder)}", f"{run_id}@{folder}")
-        return next((name for name in tails if name in self.runs), run_id)
+        if (folder, run_id) not in self._shown:
+            tails = (f"{run_id}@{stem(folder)}", f"{run_id}@{folder}")
+            found = next((name for name in tails if name in self.runs), run_id)
+            self._shown[folder, run_id] = found
+        return self._shown[folder, run_id]
 
     def compared(self, measure: str) -> dict[str, Any]:
         """What `judge compare` says of all runs by this measure: `runs` and `pairs`."""

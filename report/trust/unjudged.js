@@ -57,7 +57,7 @@ function bounds(id, { bounds: { n, runs } }) {
   if (!n) return [];
   return [
     el("h3", {}, "What it could change"),
-    el("p", { class: "lead" }, `${count(n, "run")} could stand elsewhere. Of each the measure that could move most${n > runs.length ? `, of the ${count(runs.length)} that could move furthest` : ""}; the bracket is where the missing could put it. `,
+    el("p", { class: "lead" }, `${count(n, "run")} could stand elsewhere${n > runs.length ? `; here are the ${count(runs.length)} that could move furthest` : ""}, each by the measure that could move most. The bracket is where the missing could put it. `,
       linked("leaderboard", {}, "All runs are in the leaderboard.")),
     table({
       id: `${id}.bounds`, of: id, caption: "Bounds by run", rows: runs, order: "-width",
