@@ -61,7 +61,8 @@ function hits(column, part) {
 export function sorted(rows, { values, codes }, isDescending) {
   const n = values.length;
   const isNone = n && values[n - 1] === null ? 1 : 0;
-  const place = Uint32Array.from(values, (_, code) => (isDescending && code < n - isNone ? n - isNone - 1 - code : code));
+  const place = Uint32Array.from(values, (_,
+    code) => (isDescending && code < n - isNone ? n - isNone - 1 - code : code));
   const starts = new Uint32Array(n + 1);
   for (let i = 0; i < rows.length; i++) starts[place[codes[rows[i]]] + 1]++;
   for (let i = 1; i < starts.length; i++) starts[i] += starts[i - 1];
