@@ -70,8 +70,9 @@ def run(
     Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted,
     143 terminated, 70 an error of this program.
     """
+    from ..backends.spending.notes import notes_on
     from ..programs.engine.estimates import with_speed
-    from ..programs.run import forecast, forecast_if_limited, judge_collection
+    from ..programs.run import forecast, forecast_if_limited, judge_collection, models_asked
     from .tables import leaderboard, write_rows
 
     gates = [_gate(text) for text in fail_under or ()]
@@ -86,6 +87,8 @@ def run(
         return
     if "default" not in config.models and not config.judges:
         sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
+    for line in () if config.run.offline else notes_on(models_asked(config)):
+        sys.stderr.write(f"{line}\n")
     expected = forecast_if_limited(config)
     for line in expected.short_of(config) if expected is not None else ():
         sys.stderr.write(f"{line}.\n")
@@ -182,9 +185,10 @@ def _quotes(folder: Path) -> str:
     if not found:
         return ""
     table = [["program", "run", "topic", "item", "label", "quoted words"]]
-    for each in found:
-        names = (name or "-" for name in each[:5])
-        table.append([*names, cell(each.evidence[0].quote, QUOTE_CHARS)])
+    for name, each in found:
+        ids = (each.run_id, each.topic_id, each.item, each.label or "")
+        words = cell(each.quoted[0].quote, QUOTE_CHARS)
+        table.append([name, *(one or "-" for one in ids), words])
     return "\n" + aligned(table, are_words=True)
 
 

@@ -50,7 +50,7 @@ SECTIONS = (
     Section("runs/pairs", "Pairs"),
     Section("runs/length", "Score and length"),
     Section("runs/topics", "Topics"),
-    Section("answers/matrix", "Nuggets"),
+    Section("answers/matrix", "Facts and runs"),
     Section("answers/answer", "Answer"),
     Section("trust/people", "People and judge"),
     Section("trust/disagreements", "Disagreements"),

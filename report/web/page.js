@@ -31,7 +31,8 @@ export function start(modules) {
     view.draw = () => {
       const missing = view.data.missing;
       const nodes = missing ? nothing(view.data) : module.draw(view);
-      view.root.replaceChildren(el("h2", { id: `${id}-title` }, view.data.title ?? title), ...[nodes].flat());
+      const isTitle = view.data.title === head.title;
+      view.root.replaceChildren(el(isTitle ? "h1" : "h2", { id: `${id}-title` }, view.data.title ?? title), ...[nodes].flat());
     };
     navigation.append(view.link);
     main.append(view.root);
