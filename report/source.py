@@ -23,7 +23,6 @@ from ..programs.scoring.topic_scores import (
     run_names,
     topic_scores,
 )
-from ..records.reading.fields import stem
 from ..records.reading.problems import InputError, Problems
 
 # Pairs x topics x measures up to which every measure is tested: some ten seconds.
@@ -124,8 +123,7 @@ class Source:
 
     def shown_run(self, folder: Path, run_id: str) -> str:
         """The name under which `runs` has a run of this folder."""
-        tails = (f"{run_id}@{stem(folder)}", f"{run_id}@{folder}")
-        return next((name for name in tails if name in self.runs), run_id)
+        return self.names[self.paths.index(folder)].get(run_id, run_id)
 
     def compared(self, measure: str) -> dict[str, Any]:
         """What `judge compare` says of all runs by this measure: `runs`, and `pairs` if tested."""

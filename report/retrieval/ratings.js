@@ -15,11 +15,17 @@ export function matrix(folder, topic, run) {
     (order.get(passages[a]) ?? Infinity) - (order.get(passages[b]) ?? Infinity) || answers(b) - answers(a) || a - b);
   return [
     el("h3", {}, `Ratings of ${count(passages.length, "passage")}`),
-    el("p", { class: "lead" }, `Required are the passages that together answer every answerable sub-question, in the order in which they were taken. ${missing ? `Hatched: ${count(missing, "rating")} did not arrive and count for nothing.` : "Every rating arrived."}${rows.length > MOST ? ` The first ${count(MOST)} are drawn.` : ""}`),
-    el("figure", { class: "table" }, el("div", { class: "scroll fit", role: "region", tabindex: "0", "aria-label": "Ratings" },
-      el("table", { class: "ratings" }, el("caption", { class: "unseen" }, `Ratings of passages for the sub-questions of ${topic}`),
+    el("p", { class: "lead" },
+      `Required are the passages that together answer every answerable sub-question, in the order in which they were `
+        + `taken. ${missing ? `Hatched: ${count(missing, "rating")} did not arrive.` : "Every rating arrived."}`
+        + `${rows.length > MOST ? ` The first ${count(MOST)} are drawn.` : ""}`),
+    el("figure", { class: "table" }, el("div",
+      { class: "scroll fit", role: "region", tabindex: "0", "aria-label": "Ratings" },
+      el("table", { class: "ratings" }, el("caption", { class: "unseen" },
+        `Ratings of passages for the sub-questions of ${topic}`),
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "passage"),
-          questions.map((text, j) => el("th", { scope: "col", title: text }, j + 1, answerable[j] === 0 ? el("small", { title: "no passage of the pool answers it" }, " –") : null)))),
+          questions.map((text, j) => el("th", { scope: "col", title: text }, j + 1,
+            answerable[j] === 0 ? el("small", { title: "no passage of the pool answers it" }, " –") : null)))),
         el("tbody", {}, rows.slice(0, MOST).map((i) => el("tr", {},
           el("th", { scope: "row" }, passages[i],
             order.has(passages[i]) ? el("span", { class: "tag" }, `required ${order.get(passages[i]) + 1}`) : null,

@@ -18,7 +18,7 @@ from ...records.agentic.traces import TRACE, ItemTrace
 from ...records.labels.suggestions import NOT_SOUGHT, OUTCOMES, read_sentence_evidence
 from ...records.reading.lines import json_lines
 from ...records.reading.problems import Problems
-from ..columns import MOST_BYTES, column
+from ..columns import MOST_BYTES, Column
 from ..source import Source
 
 _SHOWN = ("path", "kind", "name", "args", "in", "out", "tokens", "because", "reason")
@@ -45,7 +45,7 @@ def data(source: Source) -> Mapping[str, Any] | None:
             {"stage": stage, "outcome": outcome, "reason": reason, "n": n}
             for (stage, outcome, reason), n in ends.most_common()
         ],
-        "columns": {name: column([r[name] for r in rows]) for name in (*_SHORT, "results")},
+        "columns": {name: Column(r[name] for r in rows).packed() for name in (*_SHORT, "results")},
         "steps": [text if is_kept else None for text, is_kept in zip(packed, kept, strict=True)],
         "n_left": len(kept) - sum(kept),
         "hunts": hunts,

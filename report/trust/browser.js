@@ -11,8 +11,8 @@ import { choice } from "./label.js";
 /** A browser over columns; what is drawn of it is `root`, and `shown()` shows what the address says.
  *
  * id: the section; name: of the list within it, before its keys in the address. columns: by name, see web/columns.js,
- * of `n` rows. by: [[column, label]] to choose a value of. searched: names of the columns that the text is looked for in.
- * shows: columns of the list, see web/list.js, `key` the name of the column it sorts by. item(row): nodes about one row.
+ * of `n` rows. by: [[column, label]] to choose a value of. searched: names of columns that the text is looked for in.
+ * shows: columns of the list, see web/list.js, `key` the name of the column it sorts by. item(row): nodes about a row.
  * open(row): what Enter does. under(rows): nodes below the list, for the rows that are chosen.
  */
 export function browser({ id, name = id, caption, columns, n, by, searched, shows, item, open, under }) {
@@ -20,18 +20,20 @@ export function browser({ id, name = id, caption, columns, n, by, searched, show
   const known = by.filter(([column]) => columns[column] && columns[column].values.length > 1);
   const all = chosen(n, []);
   const text = el("input", {
-    type: "search", name: key("text"), placeholder: "any words", oninput: () => go(id, { [key("text")]: text.value, [key("at")]: "" }, true),
+    type: "search", name: key("text"), placeholder: "any words",
+      oninput: () => go(id, { [key("text")]: text.value, [key("at")]: "" }, true),
   });
   const controls = el("div", { class: "controls" }, el("label", {}, "Filter", text));
   const selects = known.map(([column, label]) => {
-    const options = [["", "any"], ...counts(all, columns[column]).filter(([value]) => value !== null).map(([value, of]) => [value, `${value} (${count(of)})`])];
+    const options = [["", "any"], ...counts(all,
+      columns[column]).filter(([value]) => value !== null).map(([value, of]) => [value, `${value} (${count(of)})`])];
     const node = choice(label, "", options, (value) => go(id, { [key(column)]: value, [key("at")]: "" }));
     controls.append(node);
     return [column, node.querySelector("select")];
   });
   const found = el("output", {});
   controls.append(found);
-  const detail = el("div", { "aria-live": "off" });
+  const detail = el("div", {});
   const below = el("div", {});
   const rows = list({
     caption, columns: shows,
@@ -68,16 +70,19 @@ export function browser({ id, name = id, caption, columns, n, by, searched, show
       drawn = at;
     }
   };
-  return { root: el("div", {}, controls, rows.root, below, detail), shown, step: rows.step, open: rows.open, filter: () => text.focus() };
+  return { root: el("div", {}, controls, rows.root, below, detail), shown, step: rows.step, open: rows.open,
+    filter: () => text.focus() };
 }
 
 /** Bind the keys of the browser that `view.browser` is: j, k, Enter and /. */
 export function bindKeys(view, what) {
   const isControl = (target) => target.closest("a, button, summary") !== null;
   const to = (by) => () => view.browser?.step(by);
-  for (const [key, by, words] of [["j", 1, "next"], ["k", -1, "previous"]]) bind(key, `${words} ${what}`, to(by), view.id);
+  for (const [key, by, words] of [["j", 1, "next"], ["k", -1, "previous"]]) bind(key, `${words} ${what}`, to(by),
+    view.id);
   for (const [key, by] of [["ArrowDown", 1], ["ArrowUp", -1]])
-    bind(key, `${by > 0 ? "next" : "previous"} ${what}, in the list`, (event) => (event.target.closest(".list") ? view.browser?.step(by) : false), view.id);
+    bind(key, `${by > 0 ? "next" : "previous"} ${what}, in the list`,
+      (event) => (event.target.closest(".list") ? view.browser?.step(by) : false), view.id);
   bind("Enter", `open the ${what}`, (event) => (isControl(event.target) ? false : view.browser?.open()), view.id);
   bind("/", "filter", () => view.browser?.filter(), view.id);
 }

@@ -29,12 +29,14 @@ export function draw(view) {
   requestAnimationFrame(() => view.browser?.shown());
   return [
     el("p", { class: "lead" }, one.n
-      ? `${count(one.n)} of ${count(one.n_both)} items that both labelled have two labels${one.is_ordered ? ", the furthest apart first" : ""}. The arrow goes from ${first} to ${second}.`
+      ? `${count(one.n)} of ${count(one.n_both)} items that both labelled have two `
+        + `labels${one.is_ordered ? ", the furthest apart first" : ""}. The arrow goes from ${first} to ${second}.`
       : `All ${count(one.n_both)} items that both labelled have the same label.`),
     data.compared.length > 1 ? el("div", { class: "controls" }, choice("Compared",
       at, data.compared.map((each, i) => [i, `${each.kind}: ${each.of.join(" and ")} (${count(each.n)})`]),
       (value) => go(id, { [`${id}.of`]: value, [`${id}.at`]: "", [`${id}.pair`]: "", [`${id}.sort`]: "" }))) : null,
-    one.n_left ? el("p", { class: "warn" }, `${count(one.n_left, "text")} left out, for the page would be too large: judge compare prints them all.`) : null,
+    one.n_left ? el("p", { class: "warn" },
+      `${count(one.n_left, "text")} left out, for the page would be too large: judge compare prints them all.`) : null,
     view.browser?.root,
   ].filter(Boolean);
 }
@@ -53,24 +55,29 @@ function made({ id }, one) {
   const name = ["nugget", "key_point", "sentence", ...one.texts].find((text) => columns[text]);
   const ids = (row) => itemKeys.map((key) => columns[key].at(row)).join(" ");
   const isRun = one.keys.includes("run_id");
-  const open = (row) => go("answer", { topic: columns.topic_id?.at(row), run: columns.run.at(row), item: columns[itemKeys[0]]?.at(row) });
+  const open = (row) => go("answer", { topic: columns.topic_id?.at(row), run: columns.run.at(row),
+    item: columns[itemKeys[0]]?.at(row) });
   return browser({
     id, caption: "Items with two labels", columns, n: one.n,
     by: [["pair", "Labels"], ["topic_id", "Topic"], ...(isRun ? [["run", "Run"]] : [])],
     searched: [...one.keys, "run", ...one.texts],
     shows: [
       { key: "pair", label: one.names.join(" → "), width: `${widest(one)}px`, cell: (row) => [
-        labelled(columns.label.at(row), one.scale, one.is_ordered), " → ", labelled(columns.other_label.at(row), one.scale, one.is_ordered)] },
-      { key: name ?? itemKeys[0], label: name ? name.replaceAll("_", " ") : "item", width: "minmax(200px, 3fr)", cell: (row) => (name && columns[name].at(row)) || ids(row) },
+        labelled(columns.label.at(row), one.scale, one.is_ordered), " → ",
+          labelled(columns.other_label.at(row), one.scale, one.is_ordered)] },
+      { key: name ?? itemKeys[0], label: name ? name.replaceAll("_", " ") : "item", width: "minmax(200px, 3fr)",
+        cell: (row) => (name && columns[name].at(row)) || ids(row) },
       { key: "topic_id", label: "topic", width: "minmax(100px, 1fr)", cell: (row) => columns.topic_id?.at(row) ?? "" },
       ...(isRun ? [{ key: "run", label: "run", width: "minmax(150px, 2fr)", cell: (row) => columns.run.at(row) }] : []),
-      ...(one.is_ordered ? [{ key: "distance", label: "apart", width: "52px", isNumber: true, cell: (row) => columns.distance.at(row) }] : []),
+      ...(one.is_ordered ? [{ key: "distance", label: "apart", width: "52px", isNumber: true,
+        cell: (row) => columns.distance.at(row) }] : []),
       { key: "score", label: "score", width: "52px", isNumber: true, cell: (row) => num(columns.score.at(row), 2) },
     ],
     item: (row) => item(one, columns, row, isRun),
     open: isRun ? open : undefined,
     under: (rows) => el("p", { class: "under" }, sheet(one, columns, rows), " ", both(one, columns, rows), " ",
-      el("span", {}, "The first is blind, to be labelled once more; then ", el("code", {}, `judge agree sheet.csv ${one.results}`))),
+      el("span", {}, "The first is blind, to be labelled once more; then ",
+        el("code", {}, `judge agree sheet.csv ${one.results}`))),
   });
 }
 
@@ -99,11 +106,13 @@ function item(one, columns, row, isRun) {
     el("dl", {},
       texts.slice(0, 1).map(text),
       pair(first, said(at("label"), "")),
-      pair(second, said(at("other_label"), "other_"), at("score") === null ? null : el("div", {}, `score ${num(at("score"), 2)}`),
+      pair(second, said(at("other_label"), "other_"), at("score") === null ? null : el("div", {},
+        `score ${num(at("score"), 2)}`),
         isSilent ? el("div", {}, "It gave no reason and no words of the text.") : null),
       texts.slice(1).map(text),
       one.keys.map((key) => pair(key.replaceAll("_", " "), key === "run_id" ? at("run") : at(key)))),
-    isRun ? el("p", {}, linked("answer", { topic: at("topic_id"), run: at("run"), item: at(one.keys[2]) }, "Open the answer")) : null);
+    isRun ? el("p", {}, linked("answer", { topic: at("topic_id"), run: at("run"), item: at(one.keys[2]) },
+      "Open the answer")) : null);
 }
 
 /** A text in which these quotes are marked, where they stand in it word by word. */
@@ -119,7 +128,8 @@ function sheet(one, columns, rows) {
   const texts = one.texts.filter((name) => !SAID.includes(name));
   return download("sheet.csv", () => [
     [...one.keys, ...texts, "label", "annotator", "rationale", "chosen_by"],
-    ...Array.from(rows, (row) => [...[...one.keys, ...texts].map((name) => columns[name].at(row)), null, null, null, "disagreement"]),
+    ...Array.from(rows, (row) => [...[...one.keys, ...texts].map((name) => columns[name].at(row)), null, null, null,
+      "disagreement"]),
   ]);
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...programs.analysis.cell_texts import TEXTS
-from ..columns import column, fitting
+from ..columns import Column, Texts
 from ..source import Sides, Source
 from .people import without_labels
 
@@ -42,16 +42,21 @@ def _of(source: Source, sides: Sides) -> dict[str, Any]:
         rows.append(row)
     names = [*_TEXTS, *(name for name in TEXTS if name not in _TEXTS)]
     names += [name for row in rows[:1] for name in _inputs(row, keys, names)]
-    texts, n_left = fitting(rows, names)
-    columns = {name: column([row[name] for row in rows]) for name in keys}
-    columns["run"] = column([source.shown_run(sides.other, row.get("run_id", "")) for row in rows])
-    columns["pair"] = column([f"{row['label']} → {row['other_label']}" for row in rows])
+    kept = Texts(names)
+    for row in rows:
+        kept.add(row)
+    texts, n_left = kept.packed()
+    columns = {name: Column(row[name] for row in rows).packed() for name in keys}
+    columns["run"] = Column(
+        source.shown_run(sides.other, row.get("run_id", "")) for row in rows
+    ).packed()
+    columns["pair"] = Column(f"{row['label']} → {row['other_label']}" for row in rows).packed()
     for name in ("label", "other_label"):
-        columns[name] = column([row[name] for row in rows])
+        columns[name] = Column(row[name] for row in rows).packed()
     apart = [abs(rank[row["label"]] - rank[row["other_label"]]) for row in rows]
-    columns["distance"] = column(apart if agreement["is_ordered"] else [None] * len(rows))
+    columns["distance"] = Column(apart if agreement["is_ordered"] else [None] * len(rows)).packed()
     scores = [row.get("other_score") for row in rows]
-    columns["score"] = column([s if s is None else round(s, 3) for s in scores])
+    columns["score"] = Column([s if s is None else round(s, 3) for s in scores]).packed()
     is_people = bool(source.labels)
     return {
         "of": [sides.one.name, sides.other.name],

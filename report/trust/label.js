@@ -18,7 +18,8 @@ export function labelled(label, scale, isOrdered = true) {
   if (!by) return el("span", { class: "label" }, label);
   const isNumber = /^\d+$/.test(label);
   return el("span", { class: "label" },
-    el("i", { class: by, "aria-hidden": isNumber ? null : "true" }, isNumber ? label : GLYPHS[by]), isNumber ? null : label.replaceAll("_", " "));
+    el("i", { class: by, "aria-hidden": isNumber ? null : "true" }, isNumber ? label : GLYPHS[by]),
+      isNumber ? null : label.replaceAll("_", " "));
 }
 
 /** A select that keeps its value in the address; `options` are values or [value, text]. */

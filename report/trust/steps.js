@@ -22,7 +22,8 @@ export function steps(all) {
 function said(step) {
   const name = step.name.replaceAll("_", " ");
   if (step.kind === "end") return ended(step, name);
-  const given = Object.entries({ ...step.args, ...step.in }).map(([key, value]) => el("span", {}, ` ${key.replaceAll("_", " ")} `, el("em", {}, text(value))));
+  const given = Object.entries({ ...step.args, ...step.in }).map(([key, value]) => el("span", {},
+    ` ${key.replaceAll("_", " ")} `, el("em", {}, text(value))));
   return [step.kind === "plan" ? el("strong", {}, name) : name, given];
 }
 
@@ -37,12 +38,14 @@ function back(out) {
   if (Array.isArray(out)) {
     if (!out.length) return "nothing";
     const more = out.length > MOST ? ` and ${count(out.length - MOST)} more` : "";
-    return [out.slice(0, MOST).map((one, i) => [i ? ", " : "", isHit(one) ? `${one[0]} ${num(one[1], 2)}` : text(Array.isArray(one) ? one[0] : one)]), more];
+    return [out.slice(0, MOST).map((one, i) => [i ? ", " : "",
+      isHit(one) ? `${one[0]} ${num(one[1], 2)}` : text(Array.isArray(one) ? one[0] : one)]), more];
   }
   if (out === null || typeof out !== "object") return text(out);
   if ("unjudged" in out) return `not judged: ${text(out.unjudged)}`;
   const { evidence, ...rest } = out;
-  return Object.entries(rest).map(([key, value]) => [key === "label" ? String(value) : ` ${key} ${typeof value === "number" ? num(value, 2) : text(value)}`]);
+  return Object.entries(rest).map(([key, value]) => [key === "label" ? String(value)
+    : ` ${key} ${typeof value === "number" ? num(value, 2) : text(value)}`]);
 }
 
 function isHit(one) {

@@ -10,35 +10,41 @@ from typing import Any
 from ...programs.scoring.result import Result
 from ...records.reading.lines import json_lines
 from ...records.reading.problems import Problems
-from ..columns import column, fitting
+from ..columns import Column, Texts
 from ..source import Source
 
 _KNOWN = ("stage", "topic_id", "run_id", "n", "reason", "detail", "raw")
+_SHORT = ("stage", "reason", "topic", "run", "item", "n", "folder")
 _MOST_RUNS = 20
 
 
 def data(source: Source) -> Mapping[str, Any]:
     """Judgements that did not arrive, bounds of runs, and problems of the files."""
-    rows = [row for path in source.paths for row in _unjudged(source, path)]
-    counts = Counter((row["stage"], row["reason"]) for row in rows)
+    counts: Counter[tuple[str, str]] = Counter()
     weights: Counter[tuple[str, str]] = Counter()
-    for row in rows:
-        weights[row["stage"], row["reason"]] += row["n"]
-    short = ("stage", "reason", "topic", "run", "item", "n", "folder")
-    texts, n_left = fitting(rows, ("detail", "raw"))
+    columns, texts = {name: Column() for name in _SHORT}, Texts(("detail", "raw"))
+    for path in source.paths:
+        for row in _unjudged(source, path):
+            counts[row["stage"], row["reason"]] += 1
+            weights[row["stage"], row["reason"]] += row["n"]
+            for name, column in columns.items():
+                column.add(row[name])
+            texts.add(row)
+    said, n_left = texts.packed()
+    problems = _problems(source)
     return {
-        "count": len(rows),
+        "count": counts.total(),
         "n_judged": sum(result.n_judged for result in source.results),
         "reasons": [
             {"stage": stage, "reason": reason, "rows": n, "n": weights[stage, reason]}
             for (stage, reason), n in counts.most_common()
         ],
-        "columns": {name: column([row[name] for row in rows]) for name in short} | texts,
+        "columns": {name: column.packed() for name, column in columns.items()} | said,
         "n_left": n_left,
         "bounds": _bounds(source),
-        "n_problems": len(problems := _problems(source)),
+        "n_problems": len(problems),
         "problems": {
-            name: column([row[name] for row in problems], key=str)
+            name: Column(row[name] for row in problems).packed(key=str)
             for name in ("kind", "action", "at", "what", "folder")
         },
     }

@@ -31,8 +31,8 @@ export function chosen(n, wanted, text = "", searched = []) {
   const part = text.trim().toLowerCase();
   if (!part) return rows;
   const found = new Uint8Array(n);
-  for (const { values, codes } of searched) {
-    const is = hits(values, part);
+  for (const one of searched) {
+    const [is, { codes }] = [hits(one, part), one];
     if (is) for (let row = 0; row < n; row++) found[row] |= is[codes[row]];
   }
   return narrowed(rows, (row) => found[row]);
@@ -46,12 +46,14 @@ function narrowed(rows, isWanted) {
   return rows.subarray(0, length);
 }
 
-function hits(values, part) {
-  const is = new Uint8Array(values.length);
+function hits(column, part) {
+  column.lower ??= column.values.map((value) => (value === null ? "" : String(value).toLowerCase()));
+  const { lower } = column;
+  const is = new Uint8Array(lower.length);
   let any = false;
-  values.forEach((value, i) => {
-    if (value !== null && String(value).toLowerCase().includes(part)) any = is[i] = 1;
-  });
+  for (let i = 0; i < lower.length; i++) {
+    if (lower[i].includes(part)) any = is[i] = 1;
+  }
   return any ? is : null;
 }
 
@@ -59,7 +61,8 @@ function hits(values, part) {
 export function sorted(rows, { values, codes }, isDescending) {
   const n = values.length;
   const isNone = n && values[n - 1] === null ? 1 : 0;
-  const place = Uint32Array.from(values, (_, code) => (isDescending && code < n - isNone ? n - isNone - 1 - code : code));
+  const place = Uint32Array.from(values, (_,
+    code) => (isDescending && code < n - isNone ? n - isNone - 1 - code : code));
   const starts = new Uint32Array(n + 1);
   for (let i = 0; i < rows.length; i++) starts[place[codes[rows[i]]] + 1]++;
   for (let i = 1; i < starts.length; i++) starts[i] += starts[i - 1];

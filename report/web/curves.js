@@ -16,7 +16,9 @@ function frame({ x, y, xLabel, yLabel, label }) {
     svg("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, xLabel),
     svg("text", { x: 0, y: 10 }, yLabel),
   ];
-  return { across, up, drawn: (...marks) => svg("svg", { role: "img", "aria-label": label, width: WIDTH, height: HEIGHT + 4, viewBox: `0 -4 ${WIDTH} ${HEIGHT + 4}` }, parts, marks) };
+  return { across, up, drawn: (...marks) => svg("svg",
+    { role: "img", "aria-label": label, width: WIDTH, height: HEIGHT + 4, viewBox: `0 -4 ${WIDTH} ${HEIGHT + 4}` },
+    parts, marks) };
 }
 
 function ticks([low, high]) {
@@ -36,7 +38,8 @@ export function curves({ lines, y, xLabel, yLabel, label, first = 1 }) {
   const last = Math.max(first + 1, ...lines.map(({ values }) => values.length - 1 + first));
   const { across, up, drawn } = frame({ x: [first, last], y, xLabel, yLabel, label });
   return drawn(lines.toSorted((a, b) => (a.isOwn ?? 0) - (b.isOwn ?? 0)).map(({ name, values, isOwn }) => {
-    const points = values.map((v, i) => [v, i]).filter(([v]) => v !== null).map(([v, i]) => `${across(i + first).toFixed(1)},${up(v).toFixed(1)}`);
+    const points = values.map((v, i) => [v, i]).filter(([v]) => v !== null).map(([v,
+      i]) => `${across(i + first).toFixed(1)},${up(v).toFixed(1)}`);
     return svg("polyline", { class: isOwn ? "line own" : "line", points: points.join(" ") }, svg("title", {}, name));
   }));
 }
@@ -45,5 +48,6 @@ export function curves({ lines, y, xLabel, yLabel, label, first = 1 }) {
 export function scatter({ points, xLabel, yLabel, label }) {
   const { across, up, drawn } = frame({ x: [0, 1], y: [0, 1], xLabel, yLabel, label });
   return drawn(points.toSorted((a, b) => (a.isOwn ?? 0) - (b.isOwn ?? 0)).map(({ name, x, y, isOwn }) =>
-    svg("circle", { class: isOwn ? "point own" : "point", cx: across(x), cy: up(y), r: 5 }, svg("title", {}, `${name}: ${x.toFixed(3)}, ${y.toFixed(3)}`))));
+    svg("circle", { class: isOwn ? "point own" : "point", cx: across(x), cy: up(y), r: 5 },
+      svg("title", {}, `${name}: ${x.toFixed(3)}, ${y.toFixed(3)}`))));
 }

@@ -43,7 +43,8 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
     const row = rows[i];
     const isAt = i === place;
     return el("div", {
-      role: "row", class: "row", "aria-rowindex": i + 2, "aria-selected": String(isAt), style: { ...style, top: `${top}px` },
+      role: "row", class: "row", "aria-rowindex": i + 2, "aria-selected": String(isAt),
+        style: { ...style, top: `${top}px` },
       tabindex: isAt || (place < 0 && i === page * PAGE) ? "0" : "-1",
       onclick: () => onmove(row), ondblclick: () => onopen(row),
     }, columns.map((one) => el("div", { role: "gridcell", class: one.isNumber ? "number" : null }, one.cell(row))));
@@ -66,7 +67,8 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
     pages.replaceChildren(
       `Rows ${count(page * PAGE + 1)} to ${count(page * PAGE + inPage())} of ${count(rows.length)} `,
       ...[["Before", page - 1], ["After", page + 1]].map(([name, other]) =>
-        el("button", { type: "button", class: "quiet", disabled: other < 0 || other >= n, onclick: () => { turn(other); drawn(); } }, name)));
+        el("button", { type: "button", class: "quiet", disabled: other < 0 || other >= n,
+          onclick: () => { turn(other); drawn(); } }, name)));
   };
   grid.addEventListener("scroll", () => {
     const from = Math.max(0, Math.floor(grid.scrollTop / HEIGHT) - BEYOND);
@@ -84,12 +86,15 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
         const isBy = one.key && by.replace(/^-/, "") === one.key;
         const isDown = isBy && by.startsWith("-");
         const other = isBy ? (isDown ? one.key : `-${one.key}`) : one.isNumber ? `-${one.key}` : one.key;
-        return el("div", { role: "columnheader", class: one.isNumber ? "number" : null, "aria-sort": isBy ? (isDown ? "descending" : "ascending") : null },
-          one.key ? el("button", { type: "button", "data-sort": one.key, onclick: () => onsort(other) }, one.label) : one.label);
+        return el("div", { role: "columnheader", class: one.isNumber ? "number" : null,
+          "aria-sort": isBy ? (isDown ? "descending" : "ascending") : null },
+          one.key ? el("button", { type: "button", "data-sort": one.key, onclick: () => onsort(other) }, one.label)
+            : one.label);
       }));
       grid.setAttribute("aria-rowcount", rows.length + 1);
-      grid.style.setProperty("height", `${Math.min(11, rows.length + 1) * HEIGHT + 20}px`);
       grid.hidden = rows.length === 0;
+      const edge = grid.offsetHeight - grid.clientHeight; // with the bar by which a narrow one scrolls
+      grid.style.setProperty("height", `${Math.min(11, rows.length + 1) * HEIGHT + edge}px`);
       empty.hidden = rows.length > 0;
       if (!isSame) turn(Math.max(0, Math.floor(place / PAGE)));
       reach();
