@@ -20,7 +20,7 @@ from .sections import SECTIONS
 from .source import Source
 
 _WEB = Path(__file__).parent / "web"
-_STYLES = ("base.css", "tables.css", "reading.css")
+_STYLES = ("base.css", "tables.css", "matrix.css", "reading.css")
 # What could end a script element, or a line of JavaScript, as escapes of JSON.
 _ESCAPES = {
     "<": "\\u003c",
