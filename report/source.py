@@ -10,6 +10,7 @@ from typing import Any
 from ..programs.analysis.compare_runs import PRIMARY, compare_runs
 from ..programs.scoring.result import Result
 from ..programs.scoring.topic_scores import TopicScores, merged, topic_scores
+from ..records.reading.fields import stem
 from ..records.reading.problems import Problems
 
 
@@ -54,6 +55,11 @@ class Source:
     def topics(self) -> list[str]:
         """The topics that any measure is over."""
         return list(dict.fromkeys(t for topics in self.scores.topics.values() for t in topics))
+
+    def shown_run(self, folder: Path, run_id: str) -> str:
+        """The name under which `runs` has a run of this folder."""
+        tails = (f"{run_id}@{stem(folder)}", f"{run_id}@{folder}")
+        return next((name for name in tails if name in self.runs), run_id)
 
     def compared(self, measure: str) -> dict[str, Any]:
         """What `judge compare` says of all runs by this measure: `runs` and `pairs`."""

@@ -36,7 +36,7 @@ function cell(matrix, topic, one, run) {
   const code = one.codes[run];
   if (code === null) return el("td", { class: "c", title: `${matrix.runs[run]}: no answer` });
   const look = matrix.looks[code];
-  const address = link("answer", { topic, run: matrix.runs[run], item: one.id });
+  const address = link("answer", { topic, run: matrix.runs[run], item: one.id, sentence: "" });
   return el("td", { class: "c" }, mark(look, `${look.word}: ${matrix.runs[run]}`, address));
 }
 

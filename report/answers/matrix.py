@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ...records.reading.fields import stem
@@ -13,19 +14,13 @@ from .cells import matrices
 
 def data(source: Source) -> Mapping[str, Any] | None:
     """The matrices of all folders, and the order of runs by each measure."""
-    known = set(source.runs)
     found = []
     for path in source.paths:
-
-        def name_of(run: str, tails: tuple[str, ...] = (stem(path), str(path))) -> str:
-            named = (name for tail in tails if (name := f"{run}@{tail}") in known)
-            return next(named, run)
-
         given = list(matrices(path, source.problems))
         questions = {topic: text for one in given for topic, text in one.words.items() if text}
         where = f"@{stem(path)}" if len(source.paths) > 1 else ""
         for one in given:
-            if (drawn := one.as_json(name_of, questions)) is not None:
+            if (drawn := one.as_json(partial(source.shown_run, path), questions)) is not None:
                 found.append({"name": f"{one.kind}{where}", **drawn})
     if not found:
         return None

@@ -32,5 +32,5 @@ export function strips(id, matrix, topic, order) {
 
 function sentence(matrix, topic, run, code, at) {
   const look = matrix.looks[code];
-  return look.glyph ? mark(look, `sentence ${at + 1}: ${look.word}`, link("answer", { topic, run, item: at })) : " ";
+  return look.glyph ? mark(look, `sentence ${at + 1}: ${look.word}`, link("answer", { topic, run, item: "", sentence: at })) : " ";
 }
