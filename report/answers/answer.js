@@ -12,12 +12,13 @@ export const keys = ["topic", "run", "item", "sentence", "measure"];
 
 /** See page.js. What is drawn comes when its texts are unpacked. */
 export function draw(view) {
-  const root = el("div", { class: "answer" });
+  const root = el("div", { class: "answer", style: { "min-height": "100vh" } }); // to scroll to, before it is filled
   view.drawing = root;
   filled(view).then(
     (nodes) => {
       if (view.drawing !== root) return;
       root.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
+      root.style.removeProperty("min-height");
       if (section() === view.id) root.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
     },
     (error) => root.replaceChildren(el("p", { class: "nothing" }, `The texts cannot be opened: ${error.message}`)),
@@ -63,7 +64,7 @@ async function filled(view) {
   return [
     controls, title, el("p", { class: "summary" }, summary(answer, measure)),
     el("p", { class: "steps" }, near(-1, "‹ better run"), el("span", {}, `${at + 1} of ${order.length} by ${measure} on this topic`), near(1, "next run ›")),
-    reading(answer, get("item"), get("sentence")), facts(id, answer, get("item")), left(index),
+    reading(answer, get("item"), get("sentence")), facts(view, answer, get("item")), left(index),
   ];
 }
 

@@ -9,8 +9,10 @@ from ..source import Source
 
 
 def data(source: Source) -> Mapping[str, Any] | None:
-    """Whether words alone were compared; the texts are packed by topic (texts.py)."""
+    """Whether words alone were compared, and the rating that answers a sub-question; the texts are packed by topic (texts.py)."""
     manifests = [result.manifest for result in source.results]
     if not any(manifest["data"].get("run_ids") for manifest in manifests):
         return None
-    return {"lexical": all(manifest.get("answered_by") == ["lexical"] for manifest in manifests)}
+    etas = [manifest["config"].get("coverage", {}).get("eta", 3) for manifest in manifests]
+    is_lexical = all(manifest.get("answered_by") == ["lexical"] for manifest in manifests)
+    return {"lexical": is_lexical, "eta": min(etas)}

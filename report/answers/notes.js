@@ -25,13 +25,14 @@ export function said(one, kind) {
 function quote([of, words, spans, place, isQuoted]) {
   const isFound = spans.length || place;
   const why = isQuoted === false ? ` These words do not stand in the ${of || "text"}.` : isFound ? "" : ` Of the ${of || "text"}.`;
-  return el("p", { class: isQuoted === false ? "unfound" : null }, "“", isQuoted === false ? words : el("mark", {}, words), "”", why ? el("small", {}, why) : null);
+  return el("p", { class: isQuoted === false ? "unfound" : null }, `“${words}”`, why ? el("small", {}, why) : null);
 }
 
 /** A passage, folded, with what was quoted of it, or else the words that it shares with the sentence. */
 export function passage(one, passages, sentence) {
   if (!one.docid) return null;
   const known = Object.hasOwn(passages, one.docid) ? passages[one.docid] : null;
+  if (!known && one.unjudged) return null;
   if (!known) return el("p", { class: "source" }, `${one.docid}: its text is not here.`);
   const [title, text] = known;
   const quotes = (one.evidence ?? []).filter(([, , , place]) => place)
