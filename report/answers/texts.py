@@ -136,7 +136,9 @@ def topic_json(
         found[name_of(answer.run_id)] = {
             "length": answer.length,
             "not_made": answer.not_made,
-            "scores": [[row.measure, row.value, row.n, row.n_unjudged] for row in answer.score_rows],
+            "scores": [
+                [row.measure, row.value, row.n, row.n_unjudged] for row in answer.score_rows
+            ],
             "sentences": [
                 [one.text if is_whole or at in about else None, list(one.citations)]
                 for at, one in enumerate(answer.sentences)
