@@ -25,7 +25,7 @@ export function draw(view) {
   );
   return [el("p", { class: "lead" }, "What a run wrote, and beside each sentence what was said of it. ",
     el("mark", {}, "Yellow"), ": words that the judge quoted. ", el("mark", { class: "words" }, "Dashed"),
-    ": shared words only, not the judge's reason.", view.data.lexical ? " The judge was lexical: it labels by the words that two texts share." : ""), root];
+    ": shared words only, no judge's reason."), root];
 }
 
 /** See page.js. */
@@ -58,7 +58,7 @@ async function filled(view) {
   const title = el("h3", {}, run, el("span", { class: "question" }, found.question ? ` · ${found.question}` : ` · ${topic}`));
   if (!found.answers.has(run)) return [controls, title, el("p", { class: "nothing" }, `${run} has no answer to topic ${topic}.`), left(index)];
   view.shown = { order, run };
-  const answer = found.answers.get(run);
+  const answer = { ...found.answers.get(run), byWords: new Set(view.data.by_words) };
   const at = order.indexOf(run);
   const near = (by, text) => (order[at + by] ? el("a", { href: link(id, { run: order[at + by], item: "", sentence: "" }) }, text) : null);
   return [

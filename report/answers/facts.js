@@ -27,5 +27,5 @@ function entry(id, answer, one, item) {
   const [text, importance] = named(answer, one);
   const isChosen = one.item === item;
   const name = one.item ? el("a", { href: link(id, { item: isChosen ? "" : one.item, sentence: "" }), title: isChosen ? "show all quotes again" : "show where" }, text) : look(one.program, one.label).word;
-  return el("li", { "aria-current": isChosen ? "true" : null }, el("div", { class: "what" }, fact(name, importance)), el("div", { class: "note" }, said(one, one.program)));
+  return el("li", { "aria-current": isChosen ? "true" : null }, el("div", { class: "what" }, fact(name, importance)), el("div", { class: "note" }, said(one, answer)));
 }

@@ -12,7 +12,6 @@ from itertools import groupby
 from typing import Any, Literal
 
 from ...programs.analysis.answers.views import AnswerView, Judged, answers_of
-from ...programs.protocols.keypoints.program import CLAIM
 from ..source import Source
 from ..written import json_text
 from .quotes import OF_ANSWER, OF_PASSAGE, in_answer, in_text
@@ -157,8 +156,7 @@ def _judged(
     is_whole: bool,
 ) -> dict[str, Any]:
     """One judgement; a field that says nothing is left out."""
-    is_claim = one.program == "keypoints" and one.item.split(" ")[0] == CLAIM
-    program = "claims" if is_claim else one.program
+    program = "claims" if one.unit == "claim" else one.program
     if one.sentence is None and one.text:
         items.setdefault(f"{program} {one.item}", [one.text, one.importance or ""])
     if one.docid is not None and one.passage is not None and is_whole:
