@@ -17,12 +17,16 @@ from urllib.parse import quote
 from ..records.writing.files import NewFile, remove, rename
 from .answers.texts import LeftOut, Wanted, packed_texts
 from .bundle import bundle
+from .runs.cells import packed_cells
 from .sections import SECTIONS
 from .source import Source
 from .written import json_text
 
 _WEB = Path(__file__).parent / "web"
-_STYLES = ("base.css", "tables.css", "matrix.css", "reading.css")
+_STYLES = (
+    *("base.css", "tables.css", "runs.css", "matrix.css", "reading.css"),
+    *("lists.css", "charts.css"),
+)
 # What could end a script element, or a line of JavaScript, as escapes of JSON.
 _ESCAPES = {
     "<": "\\u003c",
@@ -117,7 +121,8 @@ def _texts(
             continue
         own = {"topics": {one.topic: [number]}, "pages": {}, "left": {}}
         own["main"] = f"../{quote(out.name)}"
-        about = {**head, "title": f"Answers to topic {one.topic}", "topics": [one.topic]}
+        about = {**head, "title": f"Answers to topic {one.topic}", "cells": {}}
+        about["topics"] = [one.topic]
         parts = page(about, {"answer": found["answer"]}, [text, island("texts", own)])
         _write(folder / f"{number}.html", parts)
         pages.setdefault(one.topic, []).append(f"{quote(folder.name)}/{number}.html")
@@ -159,8 +164,9 @@ def _hash(text: str) -> str:
 
 def _head(source: Source, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {
-        "title": f"{len(source.runs)} runs on {len(source.topics)} topics",
+        "title": found["summary"]["title"],
         "measures": source.measures,
         "runs": source.runs,
         "topics": source.topics,
+        "cells": packed_cells(source),
     }

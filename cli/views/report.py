@@ -16,7 +16,8 @@ def report(
         list[Path], typer.Argument(exists=True, file_okay=False, help="Results folders.")
     ],
     labels: Annotated[
-        Path | None, typer.Option(exists=True, help="People's labels of what was judged.")
+        list[Path] | None,
+        typer.Option(exists=True, help="People's labels of what was judged; again for each kind."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The file to write.", rich_help_panel="Output")] = Path(
         "report.html"
@@ -49,6 +50,7 @@ def report(
     from ...report.source import Source
 
     problems = Problems()
-    write_report(Source(results, problems, labels=labels), out, Wanted(texts, max_mb, split))
+    given = Source(results, problems, labels=labels or [])
+    write_report(given, out, Wanted(texts, max_mb, split))
     list_problems(problems)
     sys.stdout.write(f"{out}\n")

@@ -88,7 +88,8 @@ def packed_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[
     n_left = sum(len(result.manifest["data"].get("topic_ids", ())) for result in source.results)
     for path in source.paths:
         name_of = partial(source.shown_run, path)
-        answers = answers_of(path, source.problems, labels=source.labels)
+        people = [side.one for side in source.sides if side.other == path] if source.labels else []
+        answers = answers_of(path, source.problems, labels=people)
         for topic, group in groupby(answers, key=lambda answer: answer.topic_id):
             found = list(group)
             part = room if wanted.is_split else room / max(n_left, 1)

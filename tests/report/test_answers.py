@@ -250,7 +250,7 @@ def test_half_a_report_does_not_stay_where_labels_are_of_something_else(tides, t
         [{"topic_id": "t", "key_point_id": "k", "run_id": "one", "label": "yes"}],
     )
     with pytest.raises(InputError):
-        written(tides, tmp_path / "r.html", labels=labels)
+        written(tides, tmp_path / "r.html", labels=[labels])
     assert not list(tmp_path.glob("r.html*"))
 
 
