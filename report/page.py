@@ -119,7 +119,7 @@ def _texts(
             topics.setdefault(one.topic, []).append(number)
             yield text
             continue
-        own = {"topics": {one.topic: [number]}, "pages": {}, "left": {}}
+        own: dict[str, Any] = {"topics": {one.topic: [number]}, "pages": {}, "left": {}}
         own["main"] = f"../{quote(out.name)}"
         about = {**head, "title": f"Answers to topic {one.topic}", "cells": {}}
         about["topics"] = [one.topic]

@@ -62,8 +62,8 @@ async function filled(view) {
   const at = order.indexOf(run);
   const near = (by, text) => (order[at + by] ? el("a", { href: link(id, { run: order[at + by], item: "", sentence: "" }) }, text) : null);
   return [
-    controls, title, el("p", { class: "summary" }, summary(answer, measure)),
-    el("p", { class: "steps" }, near(-1, "‹ better run"), el("span", {}, `${at + 1} of ${order.length} by ${measure} on this topic`), near(1, "next run ›")),
+    controls, title, el("p", { class: "in-short" }, summary(answer, measure)),
+    el("p", { class: "near-runs" }, near(-1, "‹ better run"), el("span", {}, `${at + 1} of ${order.length} by ${measure} on this topic`), near(1, "next run ›")),
     reading(answer, get("item"), get("sentence")), facts(view, answer, get("item")), left(index),
   ];
 }
