@@ -18,7 +18,7 @@ export function grid(id, matrix, topic, order, kind) {
       el("th", { scope: "col", class: "words" }, kind.item), el("th", { scope: "col" }, kind.hit),
       runs.map((run) => el("th", { scope: "col", class: "upright" }, el("span", { title: matrix.runs[run] }, short(matrix.runs[run])))))),
     el("tbody", {}, facts.map((one) => el("tr", {},
-      el("th", { scope: "row", class: "words long" }, fact(one.text, one.importance)),
+      el("th", { scope: "row", class: "words fact-text" }, fact(one.text, one.importance)),
       el("td", { title: one.unjudged ? `${one.unjudged} not judged` : null }, `${one.hits} of ${one.n}`),
       runs.map((run) => cell(matrix, topic, one, run))))),
     el("tfoot", {}, el("tr", {}, el("th", { scope: "row", class: "words" }, `share that this run states`), el("td", {}),

@@ -31,7 +31,7 @@ export function draw(view) {
     return [controls, missing, matrix.is_strip ? topics(id, matrix) : missed(view, matrix, kind)].flat().filter(Boolean);
   }
   const order = ordered(matrix, data.order[measure].map((place) => head.runs[place]));
-  const legend = el("ul", { class: "legend", "aria-label": "Marks" },
+  const legend = el("ul", { class: "marks", "aria-label": "Marks" },
     matrix.looks.filter((look) => look.glyph).map((look) => el("li", {}, mark(look, look.word), ` ${look.word}`)));
   const name = el("h3", {}, topic.id, topic.question ? `: ${topic.question}` : "");
   const isRated = matrix.codes.includes("5");
@@ -75,7 +75,7 @@ function missed({ id }, matrix, kind) {
   return [el("p", { class: "lead" }, lead), table({
     id, of: id, caption: `${kind.title} by how many runs ${kind.hit}`, rows, limit: 25,
     columns: [
-      { key: "text", label: kind.item, isText: true, className: () => "long", value: (row) => row.text },
+      { key: "text", label: kind.item, isText: true, className: () => "fact-text", value: (row) => row.text },
       hasImportance ? { key: "importance", label: "importance", isText: true, value: (row) => row.importance, cell: (row) => fact(row.importance === "vital" ? "" : row.importance, row.importance) } : null,
       { key: "topic", label: "topic", isText: true, value: (row) => row.topic, cell: (row) => el("a", { href: link(id, { topic: row.topic }), title: row.question }, row.topic) },
       { key: "hits", label: `runs that ${kind.hit}`, value: (row) => row.hits },
@@ -100,7 +100,7 @@ function topics(id, matrix) {
       id, of: id, caption: "Citations by topic", rows: matrix.byTopicCounts, limit: 25,
       columns: [
         { key: "topic", label: "topic", isText: true, value: (row) => row.id, cell: (row) => el("a", { href: link(id, { topic: row.id }), title: row.question }, row.id) },
-        { key: "question", label: "question", isText: true, className: () => "long", value: (row) => row.question },
+        { key: "question", label: "question", isText: true, className: () => "fact-text", value: (row) => row.question },
         { key: "full", label: "full support", value: (row) => row.full },
         { key: "partial", label: "partial", value: (row) => row.partial },
         { key: "none", label: "none", value: (row) => row.none },

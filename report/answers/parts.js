@@ -5,7 +5,7 @@ import { go, link } from "../web/state.js";
 
 /** A label as its glyph in its tone; where there is an address, a link. */
 export function mark(look, name, address = "") {
-  const props = { class: `label ${look.tone}`, title: name, "aria-label": name };
+  const props = { class: `glyph ${look.tone}`, title: name, "aria-label": name };
   return address ? el("a", { ...props, href: address }, look.glyph) : el("i", { ...props, role: "img" }, look.glyph);
 }
 

@@ -16,7 +16,7 @@ export function strips(id, matrix, topic, order) {
   const drawn = table({
     id, of: id, caption: `Sentences of topic ${topic} by run`, rows,
     columns: [
-      { key: "run", label: "run", isText: true, className: () => "long", value: (row) => row.run },
+      { key: "run", label: "run", isText: true, className: () => "fact-text", value: (row) => row.run },
       { key: "strip", label: "sentences", isText: true, className: () => "strip", cell: (row) => row.codes.map((code, at) => sentence(matrix, topic, row.run, code, at)) },
       { key: "rate", label: "share full", title: "of those that were judged", value: (row) => row.rate, cell: (row) => num(row.rate, 2) },
       { key: "hits", label: "full", value: (row) => row.hits },
