@@ -3,7 +3,7 @@
 const NAMES = new Set([
   "class", "id", "title", "role", "scope", "type", "value", "name", "for", "tabindex", "colspan", "rowspan",
   "checked", "selected", "disabled", "hidden", "open", "placeholder", "lang", "download", "width", "height",
-  "min", "max", "rel",
+  "min", "max", "rel", "list",
   "viewBox", "d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "fill", "stroke", "points", "transform",
   "text-anchor", "preserveAspectRatio",
 ]);
@@ -38,8 +38,11 @@ function filled(element, props, children) {
   return element;
 }
 
+const PAGE = /^(?:\.\.\/)?(?:[\w.~%-]+\/)*[\w.~%-]+\.html(?:#.*)?$/; // beside this one
+
 function setLink(element, address) {
-  if (address.startsWith("#") || /^https?:\/\//.test(address)) element.setAttribute("href", address);
+  if (PAGE.test(address)) element.setAttribute("href", address);
+  else if (address.startsWith("#") || /^https?:\/\//.test(address)) element.setAttribute("href", address);
   else if (address.startsWith("blob:")) element.setAttribute("href", address);
 }
 

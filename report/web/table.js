@@ -1,6 +1,6 @@
 // A table that sorts by its heads, keeps its order in the address, and downloads as CSV.
 
-import { el } from "./el.js";
+import { count, el } from "./el.js";
 import { get, go } from "./state.js";
 
 /** A table of rows.
@@ -8,9 +8,9 @@ import { get, go } from "./state.js";
  * id: names its order in the address, and its file. of: the section. caption: what it holds.
  * columns: { key, label, title, isText, value(row), cell(row), className(row) }; `value` is sorted by and stands in
  * the CSV; `cell` is what is drawn, `value` if it is left out; a column without `value` is only drawn.
- * order: the order of rows by default, as "-mean".
+ * order: the order of rows by default, as "-mean". limit: how many are drawn at first; the CSV has all.
  */
-export function table({ id, of, caption, columns, rows, order = "" }) {
+export function table({ id, of, caption, columns, rows, order = "", limit = 0 }) {
   const key = `${id}.sort`;
   const wanted = get(key, order);
   const by = columns.find((column) => column.key === wanted.replace(/^-/, "") && column.value);
@@ -24,7 +24,8 @@ export function table({ id, of, caption, columns, rows, order = "" }) {
       : column.label;
     return el("th", { scope: "col", class: column.isText ? "words" : null, "aria-sort": direction }, name);
   });
-  const body = sorted.map((row) =>
+  const most = limit ? Number(get(`${id}.rows`)) || limit : sorted.length;
+  const body = sorted.slice(0, most).map((row) =>
     el("tr", {}, columns.map((column, i) => {
       const content = column.cell ? column.cell(row) : column.value(row);
       const className = [column.isText ? "words" : "", column.className?.(row) ?? ""].join(" ").trim();
@@ -35,10 +36,14 @@ export function table({ id, of, caption, columns, rows, order = "" }) {
     el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" },
       el("table", {}, el("caption", { class: "unseen" }, caption),
         el("thead", {}, el("tr", {}, head)), el("tbody", {}, body))),
-    el("p", { class: "under" }, download(`${id}.csv`, () => [
+    el("p", { class: "under" }, sorted.length > most ? more(sorted.length - most, () => go(of, { [`${id}.rows`]: 4 * most }, true)) : null, download(`${id}.csv`, () => [
       columns.filter((c) => c.value).map((c) => c.label),
       ...sorted.map((row) => columns.filter((c) => c.value).map((c) => c.value(row))),
     ])));
+}
+
+function more(n, onclick) {
+  return el("button", { type: "button", class: "quiet", onclick }, `Show more (${count(n)} are not shown)`);
 }
 
 /** Rows in the order of a value; those without one come last, either way. */

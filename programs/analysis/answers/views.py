@@ -117,7 +117,7 @@ def answers_of(
     *,
     run: str | None = None,
     topic: str | None = None,
-    labels: Path | None = None,
+    labels: Path | Sequence[Path] | None = None,
     with_texts: bool = True,
 ) -> Iterator[AnswerView]:
     """The answers that a results folder is about, topic by topic; one topic is held at a time.
@@ -127,7 +127,7 @@ def answers_of(
 
     Args:
         run, topic: of these alone.
-        labels: people's labels, as `judge agree` reads them.
+        labels: people's labels, as `judge agree` reads them; of each kind a file.
         with_texts: read sentences and passages too.
 
     Raises: InputError for a folder that is none, an unknown run or topic, with the nearest names,
@@ -137,7 +137,8 @@ def answers_of(
     runs, topics = list(about.data.get("run_ids", ())), list(about.topics or ())
     known(folder, "run", run, runs)
     known(folder, "topic", topic, topics)
-    people = People(folder, labels, runs, problems) if labels is not None else None
+    given = [labels] if isinstance(labels, Path) else labels or ()
+    people = [People(folder, path, runs, problems) for path in given]
     files = TopicFiles(about.file, problems, run=run, topic=topic)
     texts = AnswerTexts(folder, problems, is_whole=with_texts)
     programs = chosen(about.programs)
@@ -164,7 +165,7 @@ def _of_topic(
     programs: Sequence[Program],
     lines: FileLines,
     texts: AnswerTexts,
-    people: People | None,
+    people: Sequence[People],
     only: str | None,
 ) -> Iterator[AnswerView]:
     written = {run: one for run, one in texts.of(topic_id).items() if only in (None, run)}
@@ -175,7 +176,7 @@ def _of_topic(
         for piece in program.pieces(lines):
             if piece.run_id and only in (None, piece.run_id):
                 piece = piece._replace(text=piece.text or of_items.get(piece.cell, ""))
-                said = people.of(program.name, piece.cell) if people is not None else ()
+                said = tuple(label for one in people for label in one.of(program.name, piece.cell))
                 found = _judged(program.name, piece, written.get(piece.run_id), missing, said)
                 judged.setdefault(piece.run_id, []).append(found)
     rows: dict[str, list[ScoreRow]] = {}
