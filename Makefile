@@ -8,7 +8,7 @@ READY  := $(VENV)/ready
 VLLM   := .venv-vllm
 LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba llvmlite
 
-EXTRAS := lucene dense rerank ray instruments
+EXTRAS := lucene dense rerank ray instruments browser
 
 .PHONY: demo pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study constraints constraints-vllm constraints-extras clean
 
@@ -36,8 +36,8 @@ test-odd: $(READY)
 test-vllm: $(VLLM)/ready
 	$(VLLM)/bin/python -m pytest -rs tests/vllm
 
-# Each in an environment of its own: Lucene by Pyserini, dense models, RankLLM, Ray, and the
-# prompts of nuggetizer and umbrela.
+# Each in an environment of its own: Lucene by Pyserini, dense models, RankLLM, Ray, the prompts
+# of nuggetizer and umbrela, and the report page in Debian's Chromium.
 $(EXTRAS:%=test-%): test-%: .venv-%/ready
 	.venv-$*/bin/python -m pytest -rs tests/$*
 
