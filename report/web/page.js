@@ -41,6 +41,7 @@ export function start(modules) {
     return view;
   });
   for (const view of views) view.draw();
+  if (!main.querySelector("h1")) main.prepend(el("h1", {}, head.title));
   const here = () => views.find((view) => view.id === section()) ?? views[0];
   bindAll(views, here);
   const show = (isNew) => {
@@ -51,7 +52,8 @@ export function start(modules) {
       else view.link.removeAttribute("aria-current");
     }
     navigation.scrollLeft = current.link.offsetLeft - 16; // the strip of a phone
-    if (isNew && section()) current.root.scrollIntoView();
+    const isActedIn = current.root !== document.activeElement && current.root.contains(document.activeElement);
+    if (isNew && section() && !isActedIn) current.root.scrollIntoView();
   };
   listen((changed, isNew) => {
     for (const view of views) if ([...changed].some((key) => view.keys.has(key) || key.startsWith(`${view.id}.`))) view.draw();
