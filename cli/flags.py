@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from ..programs.config.names import program_names
 from ..programs.config.sections import Config, Flag
+from ..records.reading.nearest import did_you_mean
 from .options import Model, Sets, fields_of
 
 ConfigFile = Annotated[
@@ -78,7 +79,10 @@ class Given:
         names, known = what.split(","), program_names()
         if unknown := [name for name in names if name not in known]:
             programs = ", ".join(known)
-            raise InputError(f"{unknown[0]!r} is neither a config file nor one of {programs}")
+            meant = did_you_mean(unknown[0], known)
+            raise InputError(
+                f"{unknown[0]!r} is neither a config file nor one of {programs}{meant}"
+            )
         return self.config(under={"program": names})
 
 

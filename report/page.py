@@ -13,14 +13,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from .bundle import bundle
 from .sections import SECTIONS
 from .source import Source
+from .written import json_text
 
 _WEB = Path(__file__).parent / "web"
-_STYLES = ("base.css", "tables.css", "reading.css")
+_STYLES = ("base.css", "tables.css", "matrix.css", "reading.css")
 # What could end a script element, or a line of JavaScript, as escapes of JSON.
 _ESCAPES = {
     "<": "\\u003c",
@@ -77,7 +76,7 @@ The same numbers are in the results folders; <code>judge score</code> prints the
 
 def island(name: str, data: Any) -> str:
     """JSON in a script element that no browser runs; no text in it can end the element."""
-    text = orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS).decode()
+    text = json_text(data)
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
     return f'<script type="application/json" id="{html.escape(name)}">{text}</script>\n'

@@ -44,4 +44,8 @@ class Section:
         return found
 
 
-SECTIONS = (Section("runs/leaderboard", "Leaderboard"),)
+SECTIONS = (
+    Section("runs/leaderboard", "Leaderboard"),
+    Section("answers/matrix", "Facts and runs"),
+    Section("answers/answer", "Answer"),
+)

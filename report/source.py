@@ -16,6 +16,7 @@ from ..programs.scoring.topic_scores import (
     note_other_instruments,
     topic_scores,
 )
+from ..records.reading.fields import stem
 from ..records.reading.problems import Problems
 
 # Pairs x topics x measures up to which every measure is tested: some ten seconds.
@@ -71,6 +72,11 @@ class Source:
         n, n_topics = len(self.runs), len(self.topics)
         is_cheap = n * (n - 1) // 2 * n_topics * len(self.measures) <= _FEW
         return n > 1 and measure != LENGTH and (is_cheap or measure in (*PRIMARY, self.measures[0]))
+
+    def shown_run(self, folder: Path, run_id: str) -> str:
+        """The name under which `runs` has a run of this folder."""
+        tails = (f"{run_id}@{stem(folder)}", f"{run_id}@{folder}")
+        return next((name for name in tails if name in self.runs), run_id)
 
     def compared(self, measure: str) -> dict[str, Any]:
         """What `judge compare` says of all runs by this measure: `runs`, and `pairs` if tested."""

@@ -1,8 +1,111 @@
-// Facts and runs.
+// Facts and runs: the facts that most runs miss; of one topic, a real table of facts by runs.
 
-export const keys = [];
+import { count, el, num } from "../web/el.js";
+import { get, link } from "../web/state.js";
+import { table } from "../web/table.js";
+import { grid } from "./grid.js";
+import { KINDS } from "./labels.js";
+import { Matrix } from "./matrices.js";
+import { choice, fact, finder, mark } from "./parts.js";
+import { strips } from "./strips.js";
+
+export const keys = ["topic", "measure"];
 
 /** See page.js. */
-export function draw() {
-  return [];
+export function draw(view) {
+  const { id, data, head } = view;
+  view.matrices ??= new Map(data.matrices.map((one) => [one.name, new Matrix(one)]));
+  const matrix = view.matrices.get(get(`${id}.program`)) ?? view.matrices.values().next().value;
+  const kind = KINDS[matrix.kind];
+  data.title = kind.title;
+  const topic = matrix.byTopic.get(get("topic"));
+  const measure = Object.hasOwn(data.order, get("measure")) ? get("measure") : head.measures[0];
+  const controls = el("div", { class: "controls" },
+    view.matrices.size > 1
+      ? choice(id, "what", `${id}.program`, [...view.matrices].map(([name, one]) => [name, titled(name, one)]), matrix.name)
+      : null,
+    finder(id, "topic", "topic", matrix.topics.map((one) => [one.id, one.question]), topic?.id ?? "", "all topics"),
+    topic && !matrix.is_strip ? sorting(id, measure, get(`${id}.sort`), get(`${id}.runs`)) : null);
+  if (!topic) {
+    const missing = get("topic") ? el("p", { class: "nothing" }, `Topic ${get("topic")} has none of these.`) : null;
+    return [controls, missing, matrix.is_strip ? topics(id, matrix) : missed(view, matrix, kind)].flat().filter(Boolean);
+  }
+  const order = ordered(matrix, data.order[measure].map((place) => head.runs[place]));
+  const legend = el("ul", { class: "legend", "aria-label": "Marks" },
+    matrix.looks.filter((look) => look.glyph).map((look) => el("li", {}, mark(look, look.word), ` ${look.word}`)));
+  const name = el("h3", {}, topic.id, topic.question ? `: ${topic.question}` : "");
+  const drawn = matrix.is_strip ? strips(id, matrix, topic.id, order) : grid(id, matrix, topic.id, order, kind);
+  const lead = matrix.is_strip
+    ? `A row is a run, best by ${measure} first; a mark is a sentence, by the label of its first citation. A mark leads to the answer.`
+    : `A row is a ${kind.item}, a column a run, best by ${measure} first. A cell leads to the answer.`;
+  return [el("p", { class: "lead" }, lead), controls, name, legend, drawn];
+}
+
+function titled(name, matrix) {
+  const at = name.indexOf("@");
+  return KINDS[matrix.kind].title + (at < 0 ? "" : ` of ${name.slice(at + 1)}`);
+}
+
+function sorting(id, measure, rows, columns) {
+  return [
+    choice(id, "rows", `${id}.sort`, [["", "vital first"], ["rate", "most missed first"], ["-rate", "least missed first"]], rows),
+    choice(id, "runs", `${id}.runs`, [["", `by ${measure}`], ["topic", "by this topic"], ["name", "by name"]], columns),
+  ];
+}
+
+/** Places of the matrix's runs as they are named here, those that are not named last. */
+function ordered(matrix, names) {
+  const places = new Map(matrix.runs.map((run, place) => [run, place]));
+  const first = names.filter((name) => places.has(name)).map((name) => places.get(name));
+  const known = new Set(first);
+  return [...first, ...matrix.runs.map((_, place) => place).filter((place) => !known.has(place))];
+}
+
+/** All topics: the facts by how few runs state them. */
+function missed({ id }, matrix, kind) {
+  matrix.allMissed ??= matrix.missed();
+  const rows = matrix.allMissed;
+  const none = rows.filter((row) => row.n && !row.hits);
+  const vital = none.filter((row) => row.importance === "vital").length;
+  const hasImportance = rows.some((row) => row.importance);
+  const lead = `${count(none.length, `${kind.item} is`, `${kind.item}s are`)} missed by every run`
+    + `${vital ? `, ${count(vital)} of them vital` : ""}, of ${count(rows.length)} in all; those that fewest runs ${kind.hit} come first. A topic shows its facts by run.`;
+  return [el("p", { class: "lead" }, lead), table({
+    id, of: id, caption: `${kind.title} by how many runs ${kind.hit}`, rows, limit: 25,
+    columns: [
+      { key: "text", label: kind.item, isText: true, className: () => "long", value: (row) => row.text },
+      hasImportance ? { key: "importance", label: "importance", isText: true, value: (row) => row.importance, cell: (row) => fact(row.importance === "vital" ? "" : row.importance, row.importance) } : null,
+      { key: "topic", label: "topic", isText: true, value: (row) => row.topic, cell: (row) => el("a", { href: link(id, { topic: row.topic }), title: row.question }, row.topic) },
+      { key: "hits", label: `runs that ${kind.hit}`, value: (row) => row.hits },
+      { key: "n", label: "judged", value: (row) => row.n },
+      { key: "rate", label: "share", value: (row) => row.rate, cell: (row) => num(row.rate, 2) },
+      { key: "unjudged", label: "not judged", value: (row) => row.unjudged },
+    ].filter(Boolean),
+  })];
+}
+
+/** All topics: how often sentences are carried by what they cite. */
+function topics(id, matrix) {
+  const at = Object.fromEntries(matrix.codes.map((label, code) => [label, code]));
+  matrix.byTopicCounts ??= matrix.topics.map((topic) => {
+    const codes = matrix.strips(topic.id).flat();
+    const of = (label) => codes.filter((code) => code === at[label]).length;
+    return { ...topic, ...matrix.counted(codes), full: of("full"), partial: of("partial"), none: of("none"), uncited: of("uncited") };
+  });
+  return [
+    el("p", { class: "lead" }, "Sentences of all runs by the label of their first citation. A topic shows them run by run."),
+    table({
+      id, of: id, caption: "Citations by topic", rows: matrix.byTopicCounts, limit: 25,
+      columns: [
+        { key: "topic", label: "topic", isText: true, value: (row) => row.id, cell: (row) => el("a", { href: link(id, { topic: row.id }), title: row.question }, row.id) },
+        { key: "question", label: "question", isText: true, className: () => "long", value: (row) => row.question },
+        { key: "full", label: "full support", value: (row) => row.full },
+        { key: "partial", label: "partial", value: (row) => row.partial },
+        { key: "none", label: "none", value: (row) => row.none },
+        { key: "rate", label: "share full", title: "of those that were judged", value: (row) => row.rate, cell: (row) => num(row.rate, 2) },
+        { key: "uncited", label: "no citation", value: (row) => row.uncited },
+        { key: "unjudged", label: "not judged", value: (row) => row.unjudged },
+      ],
+    }),
+  ];
 }

@@ -4,7 +4,6 @@ import { count, el } from "./el.js";
 import { say } from "./page.js";
 import { get, go } from "./state.js";
 
-const PAGE = 200; // rows at a time: what is drawn takes time, not what is there
 const collator = new Intl.Collator("en", { numeric: true });
 const texts = new WeakMap();
 
@@ -14,17 +13,18 @@ const texts = new WeakMap();
  * columns: { key, label, title, isText, value(row), cell(row), className(row) }; `value` is sorted by and stands in
  * the CSV; `cell` is what is drawn, `value` if it is left out; a column without `value` is only drawn.
  * order: the order of rows by default, as "-mean". find: what a field says that filters by the words of a row.
+ * limit: rows at a time; what is drawn takes time, not what is there, and the CSV has all.
  */
-export function table({ id, of, caption, columns, rows, order = "", find = "" }) {
+export function table({ id, of, caption, columns, rows, order = "", find = "", limit = 200 }) {
   const wanted = get(`${id}.sort`, order);
   const valued = columns.filter((column) => column.value);
   const by = valued.find((column) => column.key === wanted.replace(/^-/, ""));
   const words = get(`${id}.find`).trim();
   const found = find && words ? filtered(rows, valued, words) : rows;
   const sorted = by ? ordered(found, by.value, wanted.startsWith("-")) : found;
-  const last = Math.max(0, Math.ceil(sorted.length / PAGE) - 1);
+  const last = Math.max(0, Math.ceil(sorted.length / limit) - 1);
   const page = Math.min(last, Math.max(0, (Number(get(`${id}.page`)) || 1) - 1));
-  const body = sorted.slice(page * PAGE, (page + 1) * PAGE).map((row) => el("tr", {}, columns.map((column, i) => {
+  const body = sorted.slice(page * limit, (page + 1) * limit).map((row) => el("tr", {}, columns.map((column, i) => {
     const content = column.cell ? column.cell(row) : column.value(row);
     const className = [column.isText ? "words" : "", column.className?.(row) ?? ""].join(" ").trim() || null;
     return i ? el("td", { class: className }, content) : el("th", { scope: "row", class: className }, content);
@@ -36,7 +36,7 @@ export function table({ id, of, caption, columns, rows, order = "", find = "" })
         el("thead", {}, el("tr", {}, columns.map((column) => head(column, id, of, column === by ? wanted : "")))),
         el("tbody", {}, body))),
     el("p", { class: "under" },
-      last ? pages(id, of, page, last, sorted.length) : null,
+      last ? pages({ id, of, page, limit, last, n: sorted.length }) : null,
       download(`${id}.csv`, () => [
         valued.map((column) => column.label),
         ...sorted.map((row) => valued.map((column) => column.value(row))),
@@ -65,12 +65,12 @@ function filter(id, of, label, n, all) {
     el("output", {}, n === all ? count(all, "row") : `${count(n)} of ${count(all, "row")}`));
 }
 
-function pages(id, of, page, last, n) {
+function pages({ id, of, page, limit, last, n }) {
   const to = (number, label) => el("button", {
     type: "button", class: "quiet", name: `${id}.${label}`, disabled: number < 0 || number > last,
     onclick: () => go(of, { [`${id}.page`]: number ? number + 1 : "" }),
   }, label);
-  const shown = `rows ${count(page * PAGE + 1)} to ${count(Math.min(n, (page + 1) * PAGE))} of ${count(n)}`;
+  const shown = `rows ${count(page * limit + 1)} to ${count(Math.min(n, (page + 1) * limit))} of ${count(n)}`;
   return el("span", { class: "pages" }, to(page - 1, "previous"), shown, to(page + 1, "next"));
 }
 

@@ -1,0 +1,31 @@
+// What an answer states and misses: its nuggets, key points or sub-questions, vital ones first.
+
+import { count, el } from "../web/el.js";
+import { link } from "../web/state.js";
+import { KINDS, look } from "./labels.js";
+import { said } from "./notes.js";
+import { fact } from "./parts.js";
+import { named } from "./reading.js";
+
+const HITS = new Set(["support", "yes", "3", "4", "5"]);
+
+/** A list for each program whose judgements are about the whole answer. */
+export function facts(id, answer, item) {
+  const whole = answer.judged.filter((one) => one.docid === undefined);
+  return [...new Set(whole.map((one) => one.program))].map((program) => {
+    const of = whole.filter((one) => one.program === program);
+    const place = (one) => (named(answer, one)[1] === "vital" ? 0 : 2) + (HITS.has(one.label) ? 1 : 0);
+    const kind = KINDS[program === "coverage" ? "reports" : program];
+    return [
+      el("h4", {}, kind?.title ?? program, el("small", {}, ` ${count(of.filter((one) => HITS.has(one.label)).length)} of ${count(of.length)}`)),
+      el("ul", { class: "facts-of" }, [...of].sort((a, b) => place(a) - place(b)).map((one) => entry(id, answer, one, item))),
+    ];
+  });
+}
+
+function entry(id, answer, one, item) {
+  const [text, importance] = named(answer, one);
+  const isChosen = one.item === item;
+  const name = one.item ? el("a", { href: link(id, { item: isChosen ? "" : one.item, sentence: "" }), title: isChosen ? "show all quotes again" : "show where" }, text) : look(one.program, one.label).word;
+  return el("li", { "aria-current": isChosen ? "true" : null }, el("div", { class: "what" }, fact(name, importance)), el("div", { class: "note" }, said(one, one.program)));
+}

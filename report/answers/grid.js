@@ -1,0 +1,53 @@
+// One topic: facts by runs, with how many runs state each fact and how many facts each run states.
+
+import { el, num } from "../web/el.js";
+import { get, link } from "../web/state.js";
+import { roving } from "../web/roving.js";
+import { download } from "../web/table.js";
+import { fact, mark, short } from "./parts.js";
+
+/** The table; `order` has the places of its runs. */
+export function grid(id, matrix, topic, order, kind) {
+  const facts = sorted(matrix.facts(topic), get(`${id}.sort`));
+  const of = new Map(order.map((run) => [run, matrix.counted(facts.map(({ codes }) => codes[run]))]));
+  const runs = columns(matrix, order, of, get(`${id}.runs`));
+  const isEmpty = (run) => !of.get(run).n && !of.get(run).unjudged;
+  const table = roving(el("table", { class: "matrix" },
+    el("caption", { class: "unseen" }, `${kind.title} of topic ${topic} by run`),
+    el("thead", {}, el("tr", {},
+      el("th", { scope: "col", class: "words" }, kind.item), el("th", { scope: "col" }, kind.hit),
+      runs.map((run) => el("th", { scope: "col", class: "upright" }, el("span", { title: matrix.runs[run] }, short(matrix.runs[run])))))),
+    el("tbody", {}, facts.map((one) => el("tr", {},
+      el("th", { scope: "row", class: "words long" }, fact(one.text, one.importance)),
+      el("td", { title: one.unjudged ? `${one.unjudged} not judged` : null }, `${one.hits} of ${one.n}`),
+      runs.map((run) => cell(matrix, topic, one, run))))),
+    el("tfoot", {}, el("tr", {}, el("th", { scope: "row", class: "words" }, `share that this run states`), el("td", {}),
+      runs.map((run) => el("td", { title: isEmpty(run) ? "no answer" : `${of.get(run).hits} of ${of.get(run).n}` }, isEmpty(run) ? "–" : num(of.get(run).rate, 2)))))));
+  return el("figure", { class: "table" },
+    el("div", { class: "scroll", role: "region", "aria-label": `${kind.title} of topic ${topic} by run`, tabindex: "0" }, table),
+    el("p", { class: "under" }, download(`${matrix.name}-${topic}.csv`, () => [
+      ["topic", "id", kind.item, "importance", ...runs.map((run) => matrix.runs[run])],
+      ...facts.map((one) => [topic, one.id, one.text, one.importance,
+        ...runs.map((run) => (one.codes[run] === null ? "" : matrix.codes[one.codes[run]]))]),
+    ])));
+}
+
+function cell(matrix, topic, one, run) {
+  const code = one.codes[run];
+  if (code === null) return el("td", { class: "c", title: `${matrix.runs[run]}: no answer` });
+  const look = matrix.looks[code];
+  const address = link("answer", { topic, run: matrix.runs[run], item: one.id, sentence: "" });
+  return el("td", { class: "c" }, mark(look, `${look.word}: ${matrix.runs[run]}`, address));
+}
+
+function sorted(facts, by) {
+  const sign = by.startsWith("-") ? -1 : 1;
+  const place = (one) => (by ? sign * (one.rate ?? 2 * sign) : one.importance === "vital" ? 0 : 1);
+  return facts.map((one) => [place(one), one]).sort(([a], [b]) => a - b).map(([, one]) => one);
+}
+
+function columns(matrix, order, of, by) {
+  if (by === "name") return [...order].sort((a, b) => matrix.runs[a].localeCompare(matrix.runs[b], "en", { numeric: true }));
+  if (by === "topic") return [...order].sort((a, b) => (of.get(b).rate ?? -1) - (of.get(a).rate ?? -1));
+  return order;
+}

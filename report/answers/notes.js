@@ -1,0 +1,42 @@
+// What was said of an answer: a judgement's label, quotes, reason, what people say, and the passage.
+
+import { el, num } from "../web/el.js";
+import { marked, sharedWords } from "../web/marked.js";
+import { look } from "./labels.js";
+import { mark } from "./parts.js";
+
+/** Label, reason, quotes and people's labels of one judgement. */
+export function said(one, kind) {
+  const seen = look(kind, one.label);
+  const score = one.score === undefined ? "" : ` · score ${num(one.score, 2)}`;
+  const people = (one.people ?? []).map(([name, label, why]) => el("li", {},
+    el("b", {}, name || "people"), ": ", look(kind, label).word,
+    label === one.label ? "" : el("span", { class: "differs" }, " (the judge differs)"), why ? `. ${why}` : ""));
+  return [
+    el("span", { class: "verdict" }, mark(seen, seen.word), ` ${seen.word}${score}`),
+    one.unjudged ? el("p", {}, `${one.unjudged}${one.detail ? `: ${one.detail}` : ""}`) : null,
+    one.reasoning ? el("p", {}, el("b", {}, "Judge: "), one.reasoning) : null,
+    (one.evidence ?? []).map(quote),
+    people.length ? el("ul", { class: "people" }, people) : null,
+    one.raw ? el("details", {}, el("summary", {}, "the reply as it came"), el("pre", {}, one.raw)) : null,
+  ];
+}
+
+function quote([of, words, spans, place, isQuoted]) {
+  const isFound = spans.length || place;
+  const why = isQuoted === false ? ` These words do not stand in the ${of || "text"}.` : isFound ? "" : ` Of the ${of || "text"}.`;
+  return el("p", { class: isQuoted === false ? "unfound" : null }, "“", isQuoted === false ? words : el("mark", {}, words), "”", why ? el("small", {}, why) : null);
+}
+
+/** A passage, folded, with what was quoted of it, or else the words that it shares with the sentence. */
+export function passage(one, passages, sentence) {
+  if (!one.docid) return null;
+  const known = Object.hasOwn(passages, one.docid) ? passages[one.docid] : null;
+  if (!known) return el("p", { class: "source" }, `${one.docid}: its text is not here.`);
+  const [title, text] = known;
+  const quotes = (one.evidence ?? []).filter(([, , , place]) => place)
+    .map(([, , , [start, end]]) => ({ start, end, title: "quoted by the judge" }));
+  const marks = quotes.length ? quotes : sharedWords(text, sentence ?? "");
+  return el("details", { class: "passage" }, el("summary", {}, title ? `${title} ` : "", el("small", {}, one.docid)),
+    el("p", {}, marked(text, marks)));
+}

@@ -1,0 +1,45 @@
+// Small parts that the matrix and the answer share.
+
+import { el } from "../web/el.js";
+import { go, link } from "../web/state.js";
+
+/** A label as its glyph in its tone; where there is an address, a link. */
+export function mark(look, name, address = "") {
+  const props = { class: `label ${look.tone}`, title: name, "aria-label": name };
+  return address ? el("a", { ...props, href: address }, look.glyph) : el("i", { ...props, role: "img" }, look.glyph);
+}
+
+/** A name that fits: its two ends, if it is long. */
+export function short(name, most = 26) {
+  const characters = [...name];
+  const half = Math.floor((most - 1) / 2);
+  return characters.length <= most ? name : `${characters.slice(0, half).join("")}…${characters.slice(-half).join("")}`;
+}
+
+/** A choice that stands in the address under `key`; options are [value, text]. */
+export function choice(of, label, key, options, chosen) {
+  const select = el("select", { onchange: () => go(of, { [key]: select.value }) },
+    options.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
+  return el("label", {}, label, select);
+}
+
+/** A field with a list to choose one of many from: it filters as it is typed in; "" is none. */
+export function finder(of, label, key, options, chosen, none = "") {
+  const id = `${of}-${key}`;
+  const input = el("input", { id, list: `${id}-list`, value: chosen, placeholder: none, onchange: () => {
+    const wanted = input.value.trim();
+    const found = options.find(([value]) => value === wanted)
+      ?? options.find(([value, text]) => wanted && `${value} ${text}`.toLowerCase().includes(wanted.toLowerCase()));
+    if (found || !wanted) go(of, { [key]: found ? found[0] : "" });
+    input.setCustomValidity(found || !wanted ? "" : `There is no ${label} like this.`);
+    input.reportValidity();
+  } });
+  return el("label", {}, label, input,
+    el("datalist", { id: `${id}-list` }, options.map(([value, text]) => el("option", { value }, text))),
+    chosen && none ? el("a", { href: link(of, { [key]: "" }) }, none) : null);
+}
+
+/** Text without a place to break is broken anywhere; an importance as a tag before it. */
+export function fact(text, importance) {
+  return [importance === "vital" ? el("span", { class: "vital" }, "vital") : null, text];
+}

@@ -1,0 +1,35 @@
+// Texts of answers: packed by topic in the page, or on a page of their own; opened when they are wanted.
+
+let index = null;
+const opened = new Map();
+
+/** Where texts are: { topics: by topic, numbers of islands, pages: by topic, an address, left, main }. */
+export async function textIndex() {
+  if (document.readyState === "loading")
+    await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve, { once: true }));
+  const island = document.getElementById("texts");
+  index ??= island ? JSON.parse(island.textContent) : { topics: {}, pages: {}, left: {} };
+  return index;
+}
+
+/** The answers to a topic: { question, answers, by run, each with its `items` and `passages` }; null without texts. */
+export async function answersTo(topic) {
+  const { topics } = await textIndex();
+  if (!Object.hasOwn(topics, topic)) return null;
+  if (!opened.has(topic)) {
+    const parts = await Promise.all(topics[topic].map(opening));
+    const answers = new Map();
+    for (const { items, passages, answers: found } of parts)
+      for (const [run, answer] of Object.entries(found)) answers.set(run, { ...answer, items, passages });
+    if (opened.size > 8) opened.delete(opened.keys().next().value);
+    opened.set(topic, { question: parts.find((part) => part.question)?.question ?? "", answers });
+  }
+  return opened.get(topic);
+}
+
+async function opening(number) {
+  const packed = atob(document.getElementById(`texts-${number}`).textContent);
+  const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}

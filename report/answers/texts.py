@@ -1,0 +1,159 @@
+"""Texts of answers with what was judged of them: by topic, packed, opened when they are wanted."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import Any, Literal
+
+from ...programs.analysis.answers.views import AnswerView, Judged, answers_of
+from ..source import Source
+from ..written import json_text
+from .quotes import OF_ANSWER, OF_PASSAGE, in_answer, in_text
+
+HowMuch = Literal["all", "evidence", "none"]
+
+
+@dataclass(frozen=True)
+class TopicTexts:
+    """The answers of one folder to one topic, packed: base64 of gzipped JSON.
+
+    Attributes:
+        how: what it has: all texts, or the sentences alone that judgements are about.
+    """
+
+    topic: str
+    packed: str
+    how: HowMuch
+    n_answers: int
+
+
+@dataclass
+class LeftOut:
+    """How many answers have less than their whole text on the page."""
+
+    n_answers: int = 0
+    by_how: Counter[HowMuch] = field(default_factory=Counter)
+
+    def as_json(self) -> dict[str, int]:
+        """For the page: `answers`, of which `evidence` are cut to it and `none` have no text."""
+        return {"answers": self.n_answers, **{how: self.by_how[how] for how in self.by_how}}
+
+
+def packed_texts(
+    source: Source, how: HowMuch, room: float, left_out: LeftOut, *, is_shared: bool = True
+) -> Iterator[TopicTexts]:
+    """The texts of all topics, one topic held at a time.
+
+    Args:
+        how: at most this much of them.
+        room: bytes for all of them. A topic gets an equal part of what the ones before it left; if
+            that is not enough, its texts are cut to their evidence, then left out.
+        left_out: what was cut is counted here.
+        is_shared: whether all topics share the room; otherwise each of them has all of it.
+    """
+    n_left = sum(len(result.manifest["data"].get("topic_ids", ())) for result in source.results)
+    for path in source.paths:
+        answers = answers_of(path, source.problems, labels=source.labels)
+        for topic, group in groupby(answers, key=lambda answer: answer.topic_id):
+            found = list(group)
+            part = room / max(n_left, 1) if is_shared else room
+            one = _fitting(topic, found, how, part, partial(source.shown_run, path))
+            n_left -= 1
+            left_out.n_answers += len(found)
+            kept = one.how if one is not None else "none"
+            if kept != "all":
+                left_out.by_how[kept] += len(found)
+            if one is not None:
+                room -= len(one.packed) if is_shared else 0
+                yield one
+
+
+def _fitting(
+    topic: str,
+    answers: Sequence[AnswerView],
+    how: HowMuch,
+    room: float,
+    name_of: Callable[[str], str],
+) -> TopicTexts | None:
+    levels: tuple[HowMuch, ...] = ("all", "evidence") if how == "all" else ("evidence",)
+    for level in levels if how != "none" else ():
+        text = pack_json(topic_json(answers, name_of, is_whole=level == "all"))
+        if len(text) <= room:
+            return TopicTexts(topic, text, level, len(answers))
+    return None
+
+
+def pack_json(data: Any) -> str:
+    """JSON as gzip as base64, the same bytes each time."""
+    return base64.b64encode(gzip.compress(json_text(data).encode(), mtime=0)).decode()
+
+
+def topic_json(
+    answers: Sequence[AnswerView], name_of: Callable[[str], str], *, is_whole: bool
+) -> dict[str, Any]:
+    """What `answer.js` draws of the answers to a topic; what several of them share stands once."""
+    items: dict[str, list[str]] = {}
+    passages: dict[str, list[str]] = {}
+    found = {}
+    for answer in answers:
+        texts = [sentence.text for sentence in answer.sentences]
+        judged = [_judged(one, texts, items, passages, is_whole) for one in answer.judged]
+        about = {one.sentence for one in answer.judged}
+        about |= {span[0] for row in judged for said in row.get("evidence", ()) for span in said[2]}
+        found[name_of(answer.run_id)] = {
+            "length": answer.length,
+            "not_made": answer.not_made,
+            "scores": [[row.measure, row.value, row.n, row.n_unjudged] for row in answer.score_rows],
+            "sentences": [
+                [one.text if is_whole or at in about else None, list(one.citations)]
+                for at, one in enumerate(answer.sentences)
+            ],
+            "judged": judged,
+        }
+    question = next((answer.question for answer in answers if answer.question), "")
+    return {"question": question, "items": items, "passages": passages, "answers": found}
+
+
+def _judged(
+    one: Judged,
+    texts: Sequence[str],
+    items: dict[str, list[str]],
+    passages: dict[str, list[str]],
+    is_whole: bool,
+) -> dict[str, Any]:
+    """One judgement; a field that says nothing is left out."""
+    if one.docid is None and one.text:
+        items.setdefault(f"{one.program} {one.item}", [one.text, one.importance or ""])
+    if one.docid is not None and one.passage is not None and is_whole:
+        passages.setdefault(one.docid, [one.title, one.passage])
+    row: Mapping[str, Any] = {
+        "program": one.program,
+        "item": one.item,
+        "label": one.label,
+        "score": one.score,
+        "sentence": one.sentence,
+        "docid": one.docid,
+        "evidence": [_said(each, one, texts) for each in one.evidence],
+        "reasoning": one.reasoning,
+        "unjudged": one.unjudged,
+        "detail": one.detail,
+        "raw": one.raw,
+        "people": [list(label) for label in one.people],
+    }
+    return {name: value for name, value in row.items() if value not in (None, "", [])}
+
+
+def _said(evidence: Any, one: Judged, texts: Sequence[str]) -> list[Any]:
+    """[of, quote, its parts of sentences, its place in the passage, is_quoted]."""
+    in_passage = None
+    if evidence.of in OF_PASSAGE and one.passage is not None:
+        in_passage = in_text(evidence, one.passage)
+    spans = in_answer(evidence, texts, one.sentence) if evidence.of not in OF_PASSAGE else []
+    of = "answer" if evidence.of in OF_ANSWER else evidence.of
+    return [of, evidence.quote, spans, in_passage, evidence.is_quoted]

@@ -1,0 +1,12 @@
+// Small numbers packed into few bits each: what report/answers/packing.py makes.
+
+/** A function that gives the code at a place of this base64 text; `bits` of each, 1 to 8. */
+export function unpacked(text, bits) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const mask = (1 << bits) - 1;
+  return (place) => {
+    const at = place * bits;
+    const pair = bytes[at >> 3] | ((bytes[(at >> 3) + 1] ?? 0) << 8);
+    return (pair >> (at & 7)) & mask;
+  };
+}
