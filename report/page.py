@@ -19,7 +19,7 @@ from .source import Source
 from .written import json_text
 
 _WEB = Path(__file__).parent / "web"
-_STYLES = ("base.css", "tables.css", "matrix.css", "reading.css")
+_STYLES = ("base.css", "tables.css", "matrix.css", "reading.css", "lists.css", "charts.css")
 # What could end a script element, or a line of JavaScript, as escapes of JSON.
 _ESCAPES = {
     "<": "\\u003c",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..programs.analysis.compare_judges import compare_judges
 from ..programs.analysis.compare_runs import PRIMARY, compare_scores
+from ..programs.protocols.judged_files import kinds_in
 from ..programs.protocols.scoreboard import LENGTH
 from ..programs.scoring.result import Result
 from ..programs.scoring.topic_scores import (
@@ -17,7 +19,17 @@ from ..programs.scoring.topic_scores import (
     topic_scores,
 )
 from ..records.reading.fields import stem
-from ..records.reading.problems import Problems
+from ..records.reading.problems import InputError, Problems
+
+
+class Sides(NamedTuple):
+    """Two judges of the same items, `one` people or another judge; what `compare_judges` found."""
+
+    one: Path
+    other: Path
+    found: Mapping[str, Any]
+
+
 
 # Pairs x topics x measures up to which every measure is tested: some ten seconds.
 _FEW = 200_000
@@ -28,15 +40,15 @@ class Source:
 
     Attributes:
         paths: of the folders. problems: what is noted while they are read.
-        labels: a file of people's labels; None: there is none.
+        labels: files of people's labels, of one kind each.
     """
 
     def __init__(
-        self, paths: Sequence[Path], problems: Problems, *, labels: Path | None = None
+        self, paths: Sequence[Path], problems: Problems, *, labels: Sequence[Path] = ()
     ) -> None:
         self.paths = list(paths)
         self.problems = problems
-        self.labels = labels
+        self.labels = list(labels)
         self._compared: dict[str, dict[str, Any]] = {}
 
     @cached_property
@@ -72,6 +84,31 @@ class Source:
         n, n_topics = len(self.runs), len(self.topics)
         is_cheap = n * (n - 1) // 2 * n_topics * len(self.measures) <= _FEW
         return n > 1 and measure != LENGTH and (is_cheap or measure in (*PRIMARY, self.measures[0]))
+
+    @cached_property
+    def sides(self) -> list[Sides]:
+        """What labels the same items: people and each folder; without people two folders.
+
+        Raises: InputError if there are labels, and none of them is about anything judged.
+        """
+        pairs: list[tuple[Path, Path, str | None]]
+        if self.labels:
+            pairs = [(labels, path, None) for labels in self.labels for path in self.paths]
+        else:
+            first, *others = self.paths
+            pairs = [(first, path, kind) for path in others for kind in kinds_in(first)]
+        found, refused = [], []
+        for one, other, kind in pairs:
+            problems = Problems()
+            try:
+                found.append(Sides(one, other, compare_judges(one, other, problems, kind)))
+            except InputError as error:  # labels of another kind, or of other runs
+                refused.append(error)
+            else:
+                self.problems.take(problems)
+        if self.labels and not found:
+            raise refused[0]
+        return found
 
     def shown_run(self, folder: Path, run_id: str) -> str:
         """The name under which `runs` has a run of this folder."""

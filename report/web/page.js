@@ -15,7 +15,8 @@ function island(name) {
  * draw(view): its nodes, where view has `data`, `head`, `id` and `title`;
  * keys: names of values in the address by which it is drawn anew;
  * bound(view): optional, binds its keys once;
- * step(view, by): optional, what j (by 1) and k (by -1) do while the section is the current one.
+ * changed(view): optional, shows what changed in the address without being drawn anew, so that what is typed in
+ * keeps its cursor, and lists their place; false where it must be drawn anew.
  */
 export function start(modules) {
   const head = island("head");
@@ -25,7 +26,7 @@ export function start(modules) {
   navigation.append(el("b", {}, "nuggetjudge"));
   const views = head.sections.map(({ id, title, count: n }) => {
     const module = modules[id];
-    const view = { id, title, head, step: module.step, data: island(`data-${id}`), keys: new Set(module.keys ?? []) };
+    const view = { id, title, head, data: island(`data-${id}`), keys: new Set(module.keys ?? []) };
     view.root = el("section", { id, "aria-labelledby": `${id}-title`, tabindex: "-1" });
     view.link = el("a", { href: link(id) }, title, n === null || n === undefined ? null : el("small", {}, ` ${count(n)}`));
     view.draw = () => {
@@ -56,7 +57,8 @@ export function start(modules) {
     if (isNew && section() && !isActedIn) current.root.scrollIntoView();
   };
   listen((changed, isNew) => {
-    for (const view of views) if ([...changed].some((key) => view.keys.has(key) || key.startsWith(`${view.id}.`))) view.draw();
+    for (const view of views)
+      if ([...changed].some((key) => view.keys.has(key) || key.startsWith(`${view.id}.`)) && !modules[view.id].changed?.(view)) view.draw();
     show(isNew);
   });
   show(true);
@@ -94,11 +96,8 @@ function bindAll(views, here) {
       bind(`g ${letters[view.id]}`, `go to ${view.title}`, () => {
         go(view.id);
         view.root.focus({ preventScroll: true });
+        view.root.scrollIntoView();
       });
-  if (views.some((view) => view.step)) {
-    bind("j", "next", () => here().step?.(here(), 1));
-    bind("k", "previous", () => here().step?.(here(), -1));
-  }
   bind("/", "filter", () => {
     const field = here().root.querySelector("input[type=search]") ?? document.querySelector("main input[type=search]");
     field?.focus();

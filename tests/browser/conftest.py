@@ -31,11 +31,11 @@ class Opened:
     said: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def at(self, view: str = "") -> "Opened":
-        """The page opened anew with this hash."""
+    def at(self, view: str = "", wait: float = 10_000) -> "Opened":
+        """The page opened anew with this hash; it fails if it is not drawn within `wait` ms."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.address}#{view}" if view else self.address)
-        self.page.locator("html[data-ready=yes]").wait_for(timeout=10_000)
+        self.page.locator("html[data-ready=yes]").wait_for(timeout=wait)
         return self
 
     def goes(self, view: str) -> None:
@@ -167,7 +167,7 @@ def opened(chromium: Any) -> Iterator[Open]:
     """`opened(file, "leaderboard?measure=V_strict")`; options are those of a browser's context."""
     contexts = []
 
-    def open_it(path: Path, view: str = "", **options: Any) -> Opened:
+    def open_it(path: Path, view: str = "", wait: float = 10_000, **options: Any) -> Opened:
         settings = {"viewport": {"width": 1280, "height": 900}} | options
         context = chromium.new_context(**settings)
         contexts.append(context)
@@ -184,7 +184,7 @@ def opened(chromium: Any) -> Iterator[Open]:
             dialog.dismiss()
 
         page.on("dialog", dismiss)
-        return found.at(view)
+        return found.at(view, wait)
 
     yield open_it
     for context in contexts:
