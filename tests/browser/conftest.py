@@ -89,9 +89,11 @@ def folders(tmp_path_factory: pytest.TempPathFactory, request: Any) -> Callable[
         if out.exists():
             return out
         examples = ROOT / "examples"
-        if name in ("demo", "evidence"):
-            config = "judge" if name == "demo" else "evidence"
-            judged("run", examples / f"collection/{config}.yaml", "--out", out)
+        if name == "demo":  # on the nuggets that its labels are about
+            bank = ("--nuggets", examples / "collection/nuggets.jsonl")
+            judged("run", examples / "collection/judge.yaml", *bank, "--out", out)
+        elif name == "evidence":
+            judged("run", examples / "collection/evidence.yaml", "--out", out)
         elif name == "keypoints":
             given = ("--topics", examples / "keypoints/topics.jsonl")
             given += ("--keypoints", examples / "keypoints/keypoints.jsonl")
