@@ -21,6 +21,13 @@ FOLDERS = ("demo", "evidence", "coverage", "keypoints", "rag24_e2e")
 REFUSED = """addEventListener('securitypolicyviolation', (event) =>
   (window.refused ??= []).push(`${event.violatedDirective} refused ${event.blockedURI}`));"""
 
+STILL = """() => new Promise((done) => {
+  const end = () => { seen.disconnect(); done(); };
+  let timer = setTimeout(end, 60);
+  const seen = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(end, 60); });
+  seen.observe(document.body, { childList: true, subtree: true, attributes: true });
+})"""
+
 
 @dataclass
 class Opened:
@@ -36,6 +43,7 @@ class Opened:
         self.page.goto("about:blank")
         self.page.goto(f"{self.address}#{view}" if view else self.address)
         self.page.locator("html[data-ready=yes]").wait_for(timeout=wait)
+        self.settled()
         return self
 
     def goes(self, view: str) -> None:
@@ -44,10 +52,8 @@ class Opened:
         self.settled()
 
     def settled(self) -> None:
-        """After the next frames: what a change of the hash draws is drawn."""
-        self.page.evaluate(
-            "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))"
-        )
+        """When nothing has been drawn for a moment: texts are unpacked when they are wanted."""
+        self.page.evaluate(STILL)
 
     @property
     def sections(self) -> list[str]:
@@ -73,14 +79,25 @@ class Opened:
 Open = Callable[..., Opened]
 
 
-def judged(*arguments: object) -> None:
-    """`judge ...` at the root of the project, in this process."""
-    ran = run(*JUDGE, *arguments, cwd=ROOT, env=dict(os.environ))
-    assert ran.returncode in (0, 3), ran.stderr
+Judged = Callable[..., None]
 
 
 @pytest.fixture(scope="session")
-def folders(tmp_path_factory: pytest.TempPathFactory, request: Any) -> Callable[[str], Path]:
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    """`judge ...` at the root of the project, with a cache of its own; it must not fail."""
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
+
+    def go(*arguments: object) -> None:
+        ran = run(*JUDGE, *arguments, cwd=ROOT, env=environment)
+        assert ran.returncode in (0, 3), ran.stderr
+
+    return go
+
+
+@pytest.fixture(scope="session")
+def folders(
+    tmp_path_factory: pytest.TempPathFactory, request: Any, judged: Judged
+) -> Callable[[str], Path]:
     """The results folder of a name, made without a model when it is first asked for."""
     home = tmp_path_factory.mktemp("results")
 
@@ -122,7 +139,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory, request: Any) -> Callable[
 
 @pytest.fixture(scope="session")
 def reports(
-    folders: Callable[[str], Path], request: Any, tmp_path_factory: pytest.TempPathFactory
+    folders: Callable[[str], Path],
+    request: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+    judged: Judged,
 ) -> Callable[[str], Path]:
     """The report of such a folder, with people's labels where there are some."""
     home = tmp_path_factory.mktemp("reports")
