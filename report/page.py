@@ -9,10 +9,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from ..records.writing.files import NewFile, remove, rename
+from .answers.texts import LeftOut, Wanted, packed_texts
 from .bundle import bundle
 from .sections import SECTIONS
 from .source import Source
@@ -30,18 +33,28 @@ _ESCAPES = {
 }
 
 
-def write_report(source: Source, out: Path) -> None:
-    """Write the report of some results. Raises: InputError for results that cannot be read."""
+def write_report(source: Source, out: Path, wanted: Wanted | None = None) -> None:
+    """Write the report of some results, and of `wanted` texts; half a file does not stay.
+
+    Raises: InputError for results that cannot be read, or a file that cannot be written.
+    """
     found = {one.id: data for one in SECTIONS if (data := one.data(source)) is not None}
-    out.write_text("".join(page(_head(source, found), found)), encoding="utf-8")
+    head = _head(source, found)
+    texts = _texts(source, head, found, out, wanted or Wanted()) if "answer" in found else ()
+    _write(out, page(head, found, texts))
 
 
-def page(head: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def page(
+    head: Mapping[str, Any],
+    found: Mapping[str, Mapping[str, Any]],
+    texts: Iterable[str] = (),
+) -> Iterator[str]:
     """The parts of the file.
 
     Args:
         head: what all sections share: title, measures, runs, topics.
         found: data by section.
+        texts: islands that stand behind the script: the page is drawn before they are read.
     """
     sections = [one for one in SECTIONS if one.id in found]
     script = bundle([*((one.id, one.script) for one in sections), ("page", _WEB / "page.js")])
@@ -71,7 +84,9 @@ The same numbers are in the results folders; <code>judge score</code> prints the
     yield island("head", {**head, "sections": navigation})
     for section_id, data in found.items():
         yield island(f"data-{section_id}", data)
-    yield f"<script>{script}</script>\n</body>\n</html>\n"
+    yield f"<script>{script}</script>\n"
+    yield from texts
+    yield "</body>\n</html>\n"
 
 
 def island(name: str, data: Any) -> str:
@@ -80,6 +95,46 @@ def island(name: str, data: Any) -> str:
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
     return f'<script type="application/json" id="{html.escape(name)}">{text}</script>\n'
+
+
+def _texts(
+    source: Source,
+    head: Mapping[str, Any],
+    found: Mapping[str, Mapping[str, Any]],
+    out: Path,
+    wanted: Wanted,
+) -> Iterator[str]:
+    """Islands with the texts of a topic each, or pages with one each; then where they are."""
+    folder = out.with_name(f"{out.stem}-topics")
+    topics: dict[str, list[int]] = {}
+    pages: dict[str, list[str]] = {}
+    left_out = LeftOut()
+    for number, one in enumerate(packed_texts(source, wanted, left_out)):
+        text = f'<script type="text/plain" id="texts-{number}">{one.packed}</script>\n'
+        if not wanted.is_split:
+            topics.setdefault(one.topic, []).append(number)
+            yield text
+            continue
+        own = {"topics": {one.topic: [number]}, "pages": {}, "left": {}}
+        own["main"] = f"../{quote(out.name)}"
+        about = {**head, "title": f"Answers to topic {one.topic}", "topics": [one.topic]}
+        parts = page(about, {"answer": found["answer"]}, [text, island("texts", own)])
+        _write(folder / f"{number}.html", parts)
+        pages.setdefault(one.topic, []).append(f"{quote(folder.name)}/{number}.html")
+    if left_out.by_how:
+        source.problems.skip(out, 0, "texts_left_out", str(left_out))
+    yield island("texts", {"topics": topics, "pages": pages, "left": left_out.as_json()})
+
+
+def _write(out: Path, parts: Iterable[str]) -> None:
+    part = out.with_name(f"{out.name}.part")
+    try:
+        with NewFile(part) as file:
+            for text in parts:
+                file.write(text.encode())
+        rename(part, out)
+    finally:
+        remove(part)
 
 
 def policy(script: str, style: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -22,16 +22,35 @@ def report(
     out: Annotated[Path, typer.Option(help="The file to write.", rich_help_panel="Output")] = Path(
         "report.html"
     ),
+    texts: Annotated[
+        Literal["all", "evidence", "none"],
+        typer.Option(
+            help="Answers: all of them, the sentences that judgements are about, or none.",
+            rich_help_panel="Output",
+        ),
+    ] = "all",
+    max_mb: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Megabytes of texts; above that they are cut.", rich_help_panel="Output"
+        ),
+    ] = 25.0,
+    split: Annotated[
+        bool,
+        typer.Option("--split", help="A page beside for each topic.", rich_help_panel="Output"),
+    ] = False,
 ) -> None:
     """Write a page that shows results: one HTML file, which needs no network.
 
     Example: judge report results/demo --out demo.html
     """
     from ...records.reading.problems import Problems
+    from ...report.answers.texts import Wanted
     from ...report.page import write_report
     from ...report.source import Source
 
     problems = Problems()
-    write_report(Source(results, problems, labels=labels or []), out)
+    source = Source(results, problems, labels=labels or [])
+    write_report(source, out, Wanted(texts, max_mb, split))
     list_problems(problems)
     sys.stdout.write(f"{out}\n")

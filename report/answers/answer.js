@@ -71,7 +71,7 @@ function summary(answer, measure) {
   const score = answer.scores.find(([name]) => name === measure);
   const vital = answer.judged.filter((one) => one.program === "nuggets" && answer.items[`nuggets ${one.item}`]?.[1] === "vital");
   const stated = vital.filter((one) => one.label === "support").length;
-  const unjudged = answer.judged.filter((one) => one.label === undefined).length;
+  const unjudged = answer.judged.filter((one) => one.label === undefined || one.unjudged).length;
   return [
     score ? `${measure} ${num(score[1])}` : "",
     vital.length ? `${stated} of ${count(vital.length, "vital nugget")} stated` : "",
@@ -83,8 +83,8 @@ function summary(answer, measure) {
 
 function elsewhere(index, topic) {
   if (Object.hasOwn(index.pages, topic)) {
-    const address = index.pages[topic] + link("answer", { topic });
-    return el("p", {}, "The texts of this topic are on a page of their own: ", el("a", { href: address }, topic));
+    const addresses = index.pages[topic].map((page) => page + link("answer", { topic }));
+    return el("p", {}, "The texts of this topic are on a page of their own: ", addresses.map((href) => [el("a", { href }, topic), " "]));
   }
   const why = Object.keys(index.topics).length ? `There are no texts of topic ${topic} here.` : "There are no texts of answers here.";
   return [el("p", { class: "nothing" }, why), el("pre", {}, el("code", {}, "judge report RESULTS --texts all --max-mb 100"))];

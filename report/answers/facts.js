@@ -11,7 +11,7 @@ const HITS = new Set(["support", "yes", "3", "4", "5"]);
 
 /** A list for each program whose judgements are about the whole answer. */
 export function facts(id, answer, item) {
-  const whole = answer.judged.filter((one) => one.docid === undefined);
+  const whole = answer.judged.filter((one) => one.sentence === undefined);
   return [...new Set(whole.map((one) => one.program))].map((program) => {
     const of = whole.filter((one) => one.program === program);
     const place = (one) => (named(answer, one)[1] === "vital" ? 0 : 2) + (HITS.has(one.label) ? 1 : 0);

@@ -1,19 +1,18 @@
 // How labels are drawn everywhere: a glyph, a tone and a word each, so that none rests on colour.
 
 const UNJUDGED = { glyph: "?", tone: "u", word: "not judged" };
-const RATED = ["not answered", "hardly answered", "answered in small part", "answered in part", "mostly answered", "answered"];
 
 /** By kind of matrix: how it is called, its rows, and each of its labels. */
 export const KINDS = {
   nuggets: {
-    title: "Nuggets", item: "nugget", hit: "state it", labels: {
+    title: "Nuggets", item: "nugget", hit: "state it", first: "those that the fewest runs state", labels: {
       support: { glyph: "✓", tone: "f", word: "stated" },
       partial_support: { glyph: "◐", tone: "p", word: "stated in part" },
       not_support: { glyph: "✗", tone: "n", word: "not stated" },
     },
   },
   keypoints: {
-    title: "Key points", item: "key point", hit: "state it", labels: {
+    title: "Key points", item: "key point", hit: "state it", first: "those that the fewest runs state", labels: {
       yes: { glyph: "✓", tone: "f", word: "stated" },
       neutral: { glyph: "✗", tone: "n", word: "not stated" },
       no: { glyph: "≠", tone: "x", word: "contradicted" },
@@ -28,18 +27,19 @@ export const KINDS = {
       gap: { glyph: "", tone: "o", word: "makes no claim" },
     },
   },
-  reports: { title: "Sub-questions in reports", item: "sub-question", hit: "answer it", labels: ratings() },
-  passages: { title: "Sub-questions in passages", item: "sub-question", hit: "answer it", labels: ratings() },
+  reports: { title: "Sub-questions in reports", item: "sub-question", hit: "answer it", first: "those that the fewest runs answer", labels: ratings() },
+  passages: { title: "Sub-questions in passages", item: "sub-question", hit: "answer it", first: "those that the fewest runs answer", labels: ratings() },
 };
 
 function ratings() {
   const tones = ["n", "a1", "a2", "a3", "a4", "f"];
-  return Object.fromEntries(RATED.map((word, rating) => [rating, { glyph: String(rating), tone: tones[rating], word: `${rating} of 5: ${word}` }]));
+  return Object.fromEntries(tones.map((tone, rating) => [rating, { glyph: String(rating), tone, word: `rated ${rating} of 5` }]));
 }
 
 /** How a label of a kind, or of a program, is drawn. */
 export function look(kind, label) {
   if (label === null || label === undefined || label === "unjudged") return UNJUDGED;
+  if (kind === "uncited") return KINDS.support.labels.uncited;
   const labels = KINDS[kind === "coverage" ? "reports" : kind]?.labels ?? {};
   return (Object.hasOwn(labels, label) && labels[label]) || { glyph: "•", tone: "o", word: String(label) };
 }

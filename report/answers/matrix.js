@@ -25,7 +25,7 @@ export function draw(view) {
       ? choice(id, "what", `${id}.program`, [...view.matrices].map(([name, one]) => [name, titled(name, one)]), matrix.name)
       : null,
     finder(id, "topic", "topic", matrix.topics.map((one) => [one.id, one.question]), topic?.id ?? "", "all topics"),
-    topic && !matrix.is_strip ? sorting(id, measure, get(`${id}.sort`), get(`${id}.runs`)) : null);
+    topic && !matrix.is_strip ? sorting(id, measure, matrix.kind === "nuggets" ? "vital first" : "as given") : null);
   if (!topic) {
     const missing = get("topic") ? el("p", { class: "nothing" }, `Topic ${get("topic")} has none of these.`) : null;
     return [controls, missing, matrix.is_strip ? topics(id, matrix) : missed(view, matrix, kind)].flat().filter(Boolean);
@@ -34,11 +34,13 @@ export function draw(view) {
   const legend = el("ul", { class: "legend", "aria-label": "Marks" },
     matrix.looks.filter((look) => look.glyph).map((look) => el("li", {}, mark(look, look.word), ` ${look.word}`)));
   const name = el("h3", {}, topic.id, topic.question ? `: ${topic.question}` : "");
+  const isRated = matrix.codes.includes("5");
   const drawn = matrix.is_strip ? strips(id, matrix, topic.id, order) : grid(id, matrix, topic.id, order, kind);
   const lead = matrix.is_strip
     ? `A row is a run, best by ${measure} first; a mark is a sentence, by the label of its first citation. A mark leads to the answer.`
-    : `A row is a ${kind.item}, a column a run, best by ${measure} first. A cell leads to the answer.`;
-  return [el("p", { class: "lead" }, lead), controls, name, legend, drawn];
+    : `A row is a ${kind.item}, a column a run, best by ${measure} first. A cell leads to the answer.`
+      + (isRated ? ` ${matrix.codes[matrix.hits[0]]} or more of 5 answers it.` : "");
+  return [el("p", { class: "lead" }, lead), controls, name, isRated ? null : legend, drawn].flat().filter(Boolean);
 }
 
 function titled(name, matrix) {
@@ -46,10 +48,10 @@ function titled(name, matrix) {
   return KINDS[matrix.kind].title + (at < 0 ? "" : ` of ${name.slice(at + 1)}`);
 }
 
-function sorting(id, measure, rows, columns) {
+function sorting(id, measure, first) {
   return [
-    choice(id, "rows", `${id}.sort`, [["", "vital first"], ["rate", "most missed first"], ["-rate", "least missed first"]], rows),
-    choice(id, "runs", `${id}.runs`, [["", `by ${measure}`], ["topic", "by this topic"], ["name", "by name"]], columns),
+    choice(id, "rows", `${id}.sort`, [["", first], ["rate", "most missed first"], ["-rate", "least missed first"]], get(`${id}.sort`)),
+    choice(id, "runs", `${id}.runs`, [["", `by ${measure}`], ["topic", "by this topic"], ["name", "by name"]], get(`${id}.runs`)),
   ];
 }
 
@@ -69,7 +71,7 @@ function missed({ id }, matrix, kind) {
   const vital = none.filter((row) => row.importance === "vital").length;
   const hasImportance = rows.some((row) => row.importance);
   const lead = `${count(none.length, `${kind.item} is`, `${kind.item}s are`)} missed by every run`
-    + `${vital ? `, ${count(vital)} of them vital` : ""}, of ${count(rows.length)} in all; those that fewest runs ${kind.hit} come first. A topic shows its facts by run.`;
+    + `${vital ? `, ${count(vital)} of them vital` : ""}, of ${count(rows.length)} in all; ${kind.first} come first. A topic shows its facts by run.`;
   return [el("p", { class: "lead" }, lead), table({
     id, of: id, caption: `${kind.title} by how many runs ${kind.hit}`, rows, limit: 25,
     columns: [

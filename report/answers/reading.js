@@ -13,13 +13,13 @@ export function reading(answer, item, sentence) {
     return el("p", { class: "nothing" }, "The text of this answer is not here: its file has changed, or is not where it was.");
   const about = answer.sentences.map(() => ({ marks: [], facts: [], cited: [] }));
   for (const one of answer.judged) {
-    if (one.docid !== undefined && one.sentence !== undefined) about[one.sentence]?.cited.push(one);
+    if (one.sentence !== undefined) about[one.sentence]?.cited.push(one);
     for (const [, , spans] of one.evidence ?? [])
       for (const [at, start, end] of spans) {
         if (!about[at]) continue;
         const text = named(answer, one)[0];
         about[at].marks.push({ start, end, title: text, class: one.item === item ? "chosen" : "" });
-        if (one.docid === undefined && !about[at].facts.includes(one)) about[at].facts.push(one);
+        if (one.sentence === undefined && !about[at].facts.includes(one)) about[at].facts.push(one);
       }
   }
   const rows = [];
@@ -37,7 +37,7 @@ export function reading(answer, item, sentence) {
 function row(answer, text, citations, at, about, item, sentence) {
   const isChosen = sentence === String(at);
   const notes = [
-    about.cited.map((one) => el("div", { class: "note" }, said(one, one.program), passage(one, answer.passages, text))),
+    about.cited.map((one) => el("div", { class: "note" }, said(one, one.program === "support" && one.docid === undefined ? "uncited" : one.program), passage(one, answer.passages, text))),
     citations.length && !about.cited.length ? el("p", { class: "source" }, `cites ${citations.join(", ")}`) : null,
     about.facts.map((one) => {
       const seen = look(one.program, one.label);
@@ -50,7 +50,7 @@ function row(answer, text, citations, at, about, item, sentence) {
 
 /** What is quoted of the sentence; where nothing is, the words that it shares with what it is judged by. */
 function marks(answer, text, about, item) {
-  const chosen = answer.judged.find((one) => one.item === item && one.docid === undefined);
+  const chosen = answer.judged.find((one) => one.item === item && one.sentence === undefined);
   if (chosen) {
     const isQuoted = (chosen.evidence ?? []).some(([, , spans]) => spans.length);
     return isQuoted ? about.marks.filter((one) => one.class === "chosen") : sharedWords(text, named(answer, chosen)[0]);

@@ -33,6 +33,23 @@ class TopicTexts:
     n_answers: int
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Which texts of answers a report has.
+
+    Attributes:
+        how: at most this much of them.
+        max_mb: megabytes for them, packed, in one file. A topic gets an equal part of what the
+            ones before it left; if that is not enough, its texts are cut to their evidence, then
+            left out.
+        is_split: each topic has a page of its own, and all of the room.
+    """
+
+    how: HowMuch = "all"
+    max_mb: float = 25.0
+    is_split: bool = False
+
+
 @dataclass
 class LeftOut:
     """How many answers have less than their whole text on the page."""
@@ -40,37 +57,38 @@ class LeftOut:
     n_answers: int = 0
     by_how: Counter[HowMuch] = field(default_factory=Counter)
 
+    def count(self, how: HowMuch, n_answers: int) -> None:
+        """Count answers of which the page has this much."""
+        self.n_answers += n_answers
+        if how != "all":
+            self.by_how[how] += n_answers
+
     def as_json(self) -> dict[str, int]:
         """For the page: `answers`, of which `evidence` are cut to it and `none` have no text."""
-        return {"answers": self.n_answers, **{how: self.by_how[how] for how in self.by_how}}
+        return {"answers": self.n_answers, **self.by_how}
+
+    def __str__(self) -> str:
+        cut, none = self.by_how["evidence"], self.by_how["none"]
+        said = [f"{cut:,} are cut to their evidence"] if cut else []
+        said += [f"{none:,} are left out"] if none else []
+        return f"texts of {self.n_answers:,} answers: {', '.join(said) or 'all are there'}"
 
 
-def packed_texts(
-    source: Source, how: HowMuch, room: float, left_out: LeftOut, *, is_shared: bool = True
-) -> Iterator[TopicTexts]:
-    """The texts of all topics, one topic held at a time.
-
-    Args:
-        how: at most this much of them.
-        room: bytes for all of them. A topic gets an equal part of what the ones before it left; if
-            that is not enough, its texts are cut to their evidence, then left out.
-        left_out: what was cut is counted here.
-        is_shared: whether all topics share the room; otherwise each of them has all of it.
-    """
+def packed_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[TopicTexts]:
+    """The texts of all topics, one topic held at a time; what is cut is counted in `left_out`."""
+    room = wanted.max_mb * 1_000_000
     n_left = sum(len(result.manifest["data"].get("topic_ids", ())) for result in source.results)
     for path in source.paths:
-        answers = answers_of(path, source.problems, labels=source.labels)
+        name_of = partial(source.shown_run, path)
+        answers = answers_of(path, source.problems, labels=next(iter(source.labels), None))
         for topic, group in groupby(answers, key=lambda answer: answer.topic_id):
             found = list(group)
-            part = room / max(n_left, 1) if is_shared else room
-            one = _fitting(topic, found, how, part, partial(source.shown_run, path))
+            part = room if wanted.is_split else room / max(n_left, 1)
+            one = _fitting(topic, found, wanted.how, part, name_of)
             n_left -= 1
-            left_out.n_answers += len(found)
-            kept = one.how if one is not None else "none"
-            if kept != "all":
-                left_out.by_how[kept] += len(found)
+            left_out.count(one.how if one is not None else "none", len(found))
             if one is not None:
-                room -= len(one.packed) if is_shared else 0
+                room -= 0 if wanted.is_split else len(one.packed)
                 yield one
 
 
@@ -128,7 +146,7 @@ def _judged(
     is_whole: bool,
 ) -> dict[str, Any]:
     """One judgement; a field that says nothing is left out."""
-    if one.docid is None and one.text:
+    if one.sentence is None and one.text:
         items.setdefault(f"{one.program} {one.item}", [one.text, one.importance or ""])
     if one.docid is not None and one.passage is not None and is_whole:
         passages.setdefault(one.docid, [one.title, one.passage])

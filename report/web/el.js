@@ -38,8 +38,11 @@ function filled(element, props, children) {
   return element;
 }
 
+const PAGE = /^(?:\.\.\/)?(?:[\w.~%-]+\/)*[\w.~%-]+\.html(?:#.*)?$/; // beside this one
+
 function setLink(element, address) {
-  if (address.startsWith("#") || /^https?:\/\//.test(address)) element.setAttribute("href", address);
+  if (PAGE.test(address)) element.setAttribute("href", address);
+  else if (address.startsWith("#") || /^https?:\/\//.test(address)) element.setAttribute("href", address);
   else if (address.startsWith("blob:")) element.setAttribute("href", address);
 }
 
