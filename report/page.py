@@ -17,12 +17,21 @@ from urllib.parse import quote
 from ..records.writing.files import NewFile, remove, rename
 from .answers.texts import LeftOut, Wanted, packed_texts
 from .bundle import bundle
+from .runs.cells import packed_cells
 from .sections import SECTIONS
 from .source import Source
 from .written import json_text
 
 _WEB = Path(__file__).parent / "web"
-_STYLES = ("base.css", "tables.css", "matrix.css", "reading.css", "lists.css", "charts.css")
+_STYLES = (
+    "base.css",
+    "tables.css",
+    "runs.css",
+    "matrix.css",
+    "reading.css",
+    "lists.css",
+    "charts.css",
+)
 # What could end a script element, or a line of JavaScript, as escapes of JSON.
 _ESCAPES = {
     "<": "\\u003c",
@@ -159,8 +168,9 @@ def _hash(text: str) -> str:
 
 def _head(source: Source, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {
-        "title": f"{len(source.runs)} runs on {len(source.topics)} topics",
+        "title": found["summary"]["title"],
         "measures": source.measures,
         "runs": source.runs,
         "topics": source.topics,
+        "cells": packed_cells(source),
     }

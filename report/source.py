@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,11 +13,14 @@ from ..programs.analysis.compare_judges import compare_judges
 from ..programs.analysis.compare_runs import PRIMARY, compare_scores
 from ..programs.protocols.judged_files import kinds_in
 from ..programs.protocols.scoreboard import LENGTH
+from ..programs.scoring.corrected import corrected_scores
+from ..programs.scoring.corrected_rows import CorrectedScore
 from ..programs.scoring.result import Result
 from ..programs.scoring.topic_scores import (
     TopicScores,
     merged,
     note_other_instruments,
+    run_names,
     topic_scores,
 )
 from ..records.reading.fields import stem
@@ -50,6 +55,7 @@ class Source:
         self.problems = problems
         self.labels = list(labels)
         self._compared: dict[str, dict[str, Any]] = {}
+        self._not_corrected: str | None = None
 
     @cached_property
     def results(self) -> list[Result]:
@@ -59,9 +65,17 @@ class Source:
     @cached_property
     def scores(self) -> TopicScores:
         """Scores by topic of all runs; of one name in two folders as `run@folder`."""
-        found = [topic_scores(path, self.problems) for path in self.paths]
         note_other_instruments(self.paths, self.problems)
-        return merged(self.paths, found)
+        return merged(self.paths, self._by_folder)
+
+    @cached_property
+    def _by_folder(self) -> list[TopicScores]:
+        return [topic_scores(path, self.problems) for path in self.paths]
+
+    @cached_property
+    def names(self) -> list[dict[str, str]]:
+        """By folder, what its runs are called here."""
+        return run_names(self.paths, self._by_folder)
 
     @cached_property
     def measures(self) -> list[str]:
@@ -121,3 +135,23 @@ class Source:
             is_tested = self.is_tested(measure)
             self._compared[measure] = compare_scores(self.scores, measure, is_tested=is_tested)
         return self._compared[measure]
+
+    @cached_property
+    def corrected(self) -> list[CorrectedScore]:
+        """What people's labels make of the scores, as `judge score --labels` has it."""
+        found: list[CorrectedScore] = []
+        of_folders = zip(self.paths, self.names, strict=True) if self.labels else ()
+        for (path, names), labels in product(of_folders, self.labels):
+            try:
+                scores = corrected_scores(path, labels, self.problems, ignore_others=True)
+            except InputError as error:
+                self._not_corrected = str(error)
+                continue
+            of_page = [replace(one, run_id=names.get(one.run_id, "")) for one in scores.scores]
+            found += [one for one in of_page if one.run_id]
+        return found
+
+    @property
+    def not_corrected(self) -> str | None:
+        """Why people's labels do not correct the scores of a folder; None: they do, or are none."""
+        return self._not_corrected if self.corrected or self.labels else None

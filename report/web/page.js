@@ -31,8 +31,9 @@ export function start(modules) {
     view.link = el("a", { href: link(id) }, title, n === null || n === undefined ? null : el("small", {}, ` ${count(n)}`));
     view.draw = () => {
       const nodes = view.data.missing ? nothing(view.data) : drawn(module, view);
+      const isTitle = view.data.title === head.title;
       const back = held(view.root);
-      view.root.replaceChildren(el("h2", { id: `${id}-title` }, view.data.title ?? title), ...[nodes].flat());
+      view.root.replaceChildren(el(isTitle ? "h1" : "h2", { id: `${id}-title` }, view.data.title ?? title), ...[nodes].flat());
       back();
     };
     view.link.addEventListener("click", () => view.root.scrollIntoView());
