@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import sys
 from array import array
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..records.passages import natural_order
@@ -22,14 +22,12 @@ def natural(value: Any) -> Any:
     return natural_order(value) if isinstance(value, str) else value
 
 
-def column(
-    values: Sequence[Hashable], key: Callable[[Any], Any] | None = natural
-) -> dict[str, Any]:
+def column(values: Sequence[Any], key: Callable[[Any], Any] = natural) -> dict[str, Any]:
     """A column as JSON, see web/columns.js.
 
     Args:
         values: one a row: texts, numbers, or None, which comes last.
-        key: what they are sorted by; None: themselves.
+        key: what they are sorted by; `str` for long texts, which it takes less long.
 
     Returns: `values`, distinct and in order; `codes`, base64 of little-endian whole numbers of
         `bytes` bytes.
@@ -73,6 +71,5 @@ def fitting(
             n_left += text is not None and not is_kept[text]
             texts.append(text if text is not None and is_kept[text] else None)
         if any(texts):
-            found[name] = column(texts, key=None)
+            found[name] = column(texts, key=str)
     return found, n_left
-

@@ -78,7 +78,7 @@ def _by_topic(
         topic: {
             "n": len(pairs),
             "accuracy": sum(one == other for one, other in pairs) / len(pairs),
-            "cohen_kappa": cohen_kappas(*zip(*pairs, strict=True), scale),
+            "cohen_kappa": cohen_kappas([a for a, _ in pairs], [b for _, b in pairs], scale),
         }
         for topic, pairs in rows.items()
     }

@@ -93,7 +93,6 @@ def _annotators(found: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: among[name] for name in ("n_items", "n_labels", "n_pairable")},
         "each": [
-            {"name": name, "kappa": kappa}
-            for name, kappa in found["judge"]["by_annotator"].items()
+            {"name": name, "kappa": kappa} for name, kappa in found["judge"]["by_annotator"].items()
         ],
     }

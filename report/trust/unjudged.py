@@ -38,7 +38,7 @@ def data(source: Source) -> Mapping[str, Any]:
         "bounds": _bounds(source),
         "n_problems": len(problems := _problems(source)),
         "problems": {
-            name: column([row[name] for row in problems], key=None)
+            name: column([row[name] for row in problems], key=str)
             for name in ("kind", "action", "at", "what", "folder")
         },
     }

@@ -21,15 +21,27 @@ export function columns(packed) {
  * wanted: [[column, value]], "" is any value; a value is compared as text.
  */
 export function chosen(n, wanted, text = "", searched = []) {
-  const tests = wanted.filter(([, value]) => value !== "")
-    .map(([{ values, codes }, value]) => [codes, values.findIndex((known) => String(known) === value)]);
+  let rows = new Uint32Array(n);
+  for (let row = 0; row < n; row++) rows[row] = row;
+  for (const [{ values, codes }, value] of wanted) {
+    if (value === "") continue;
+    const code = values.findIndex((known) => String(known) === value);
+    rows = narrowed(rows, (row) => codes[row] === code);
+  }
   const part = text.trim().toLowerCase();
-  const found = part ? searched.map(({ values, codes }) => [codes, hits(values, part)]).filter(([, any]) => any) : null;
-  const rows = new Uint32Array(n);
+  if (!part) return rows;
+  const found = new Uint8Array(n);
+  for (const { values, codes } of searched) {
+    const is = hits(values, part);
+    if (is) for (let row = 0; row < n; row++) found[row] |= is[codes[row]];
+  }
+  return narrowed(rows, (row) => found[row]);
+}
+
+function narrowed(rows, isWanted) {
   let length = 0;
-  for (let row = 0; row < n; row++) {
-    if (tests.every(([codes, code]) => codes[row] === code) && (!found || found.some(([codes, is]) => is[codes[row]])))
-      rows[length++] = row;
+  for (let i = 0; i < rows.length; i++) {
+    if (isWanted(rows[i])) rows[length++] = rows[i];
   }
   return rows.subarray(0, length);
 }
@@ -46,12 +58,13 @@ function hits(values, part) {
 /** Rows in the order of a column, equal ones as they were, those without a value last. */
 export function sorted(rows, { values, codes }, isDescending) {
   const n = values.length;
-  const place = (code) => (isDescending && values[code] !== null ? n - 1 - code : code + (isDescending ? n : 0));
-  const starts = new Uint32Array(2 * n + 1);
-  for (const row of rows) starts[place(codes[row]) + 1]++;
+  const isNone = n && values[n - 1] === null ? 1 : 0;
+  const place = Uint32Array.from(values, (_, code) => (isDescending && code < n - isNone ? n - isNone - 1 - code : code));
+  const starts = new Uint32Array(n + 1);
+  for (let i = 0; i < rows.length; i++) starts[place[codes[rows[i]]] + 1]++;
   for (let i = 1; i < starts.length; i++) starts[i] += starts[i - 1];
   const found = new Uint32Array(rows.length);
-  for (const row of rows) found[starts[place(codes[row])]++] = row;
+  for (let i = 0; i < rows.length; i++) found[starts[place[codes[rows[i]]]]++] = rows[i];
   return found;
 }
 

@@ -88,6 +88,7 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
           one.key ? el("button", { type: "button", "data-sort": one.key, onclick: () => onsort(other) }, one.label) : one.label);
       }));
       grid.setAttribute("aria-rowcount", rows.length + 1);
+      grid.style.setProperty("height", `${Math.min(11, rows.length + 1) * HEIGHT + 20}px`);
       grid.hidden = rows.length === 0;
       empty.hidden = rows.length > 0;
       if (!isSame) turn(Math.max(0, Math.floor(place / PAGE)));
@@ -96,8 +97,9 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
     },
     /** Move to the next row (1) or the one before (-1). */
     step(by) {
-      const to = Math.min(rows.length - 1, Math.max(0, place + by));
-      if (rows.length) onmove(rows[to]);
+      if (!rows.length) return;
+      place = Math.min(rows.length - 1, Math.max(0, place + by));
+      onmove(rows[place]);
     },
     /** Open the row that is chosen. */
     open() {
