@@ -57,12 +57,12 @@ def _judged(source: Source) -> dict[str, str]:
 def _agreement(source: Source) -> dict[str, str]:
     """Kappa of the judge with people beside that of people with each other."""
     name = "agreement with people"
-    if source.labels is None:
+    if not source.labels:
         return _fact(name, "not known", "give labels of a part with --labels")
     figures = []
     for path in source.paths:
         try:
-            found = agree(source.labels, path, Problems(), resamples=0)
+            found = agree(source.labels[0], path, Problems(), resamples=0)
         except InputError as error:
             return _fact(name, "not known", str(error))
         figures.append((found["intervals"]["cohen_kappa"]["unweighted"]["value"], found))

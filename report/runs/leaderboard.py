@@ -28,7 +28,7 @@ def data(source: Source) -> Mapping[str, Any]:
     return {
         "count": len(source.runs),
         "measures": {m: _measure(source, m, corrected) for m in source.measures},
-        "labels": None if source.labels is None else source.labels.name,
+        "labels": ", ".join(path.name for path in source.labels) or None,
         "not_corrected": source.not_corrected,
     }
 

@@ -55,11 +55,11 @@ def _unjudged(source: Source, measure: str) -> dict[str, int]:
 
 
 def _gaps(source: Source) -> dict[str, dict[str, float]]:
-    if source.labels is None or len(source.paths) > 1 or not source.corrected:
+    if not source.labels or len(source.paths) > 1 or not source.corrected:
         return {}
     try:
         items, human = human_labels(
-            source.paths[0], source.labels, Problems(), {}, ignore_others=True
+            source.paths[0], source.labels[0], Problems(), {}, ignore_others=True
         )
     except InputError:
         return {}

@@ -12,7 +12,7 @@ def told(found):
     return [
         (one["id"], node["target"], node.get("failureSummary", ""))
         for one in found["violations"]
-        for node in one["nodes"][:3]
+        for node in one["nodes"][:2]
     ]
 
 

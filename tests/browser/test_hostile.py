@@ -12,7 +12,7 @@ hostile = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(hostile)
 
 ELEMENTS = "script, img, iframe, object, embed, base, meta, link, form, textarea, plaintext, math"
-LINKS = "(all) => all.map((a) => a.href).filter((to) => !/^(file:.*#|blob:|https?:)/.test(to))"
+LINKS = "(all) => all.map((a) => a.getAttribute('href')).filter((to) => !/^(#|https?:)/.test(to))"
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_every_hostile_text_is_shown_and_none_is_run(opened, page_of_hostile):
 def test_hostile_names_are_runs_like_any_other(opened, page_of_hostile):
     it = opened(page_of_hostile, "leaderboard?leaderboard.sort=run")
     names = it.page.locator("#leaderboard tbody th").all_inner_texts()
-    assert sorted(names) == sorted(hostile.NAMES)
+    assert sorted(name.split("\n")[0] for name in names) == sorted(hostile.NAMES)
     for button in it.page.locator("main th button").all()[:20]:
         button.evaluate("(b) => b.click()")
         it.settled()

@@ -28,7 +28,7 @@ def saved(it, button):
 def test_each_head_sorts_both_ways_and_says_so(opened, reports):
     it = opened(reports("demo"))
     for section in it.sections:
-        heads = it.page.locator(f"#{section} table th button")
+        heads = it.page.locator(f"#{section} table th button:visible")
         for place in range(min(heads.count(), 6)):
             asked = []
             for _ in range(2):
@@ -69,7 +69,7 @@ def test_every_table_saves_what_it_shows(opened, report):
         assert len(rows) == len(shown) or figure.locator(".pages").count()
         assert all(len(row) == len(head) for row in rows)
         if figure.locator("thead th:first-child button").count():
-            assert [row[0] for row in rows][:3] == shown[:3]
+            assert all(text.startswith(row[0]) for row, text in zip(rows, shown, strict=False))
     assert it.misdeeds() == []
 
 
