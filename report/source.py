@@ -26,6 +26,9 @@ from ..programs.scoring.topic_scores import (
 from ..records.reading.fields import stem
 from ..records.reading.problems import InputError, Problems
 
+# Pairs x topics x measures up to which every measure is tested: some ten seconds.
+_FEW = 200_000
+
 
 class Sides(NamedTuple):
     """Two judges of the same items, `one` people or another judge; what `compare_judges` found."""
@@ -33,11 +36,6 @@ class Sides(NamedTuple):
     one: Path
     other: Path
     found: Mapping[str, Any]
-
-
-
-# Pairs x topics x measures up to which every measure is tested: some ten seconds.
-_FEW = 200_000
 
 
 class Source:

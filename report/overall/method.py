@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ...metrics.bootstrap import LEVEL
 from ...metrics.significance import EXACT_TOPICS, RESAMPLES
 from ...programs.engine.manifest import config_of
-from ...programs.inputs.hashes import hash_of
 from ...programs.protocols.glossary import meaning
 from ...programs.scoring.result import Result
 from ...records.reading.problems import InputError
 from ..source import Source
+from .inputs import input_states
 
 # By program: the paper of its protocol, by title and arXiv number.
 PAPERS = {
@@ -94,7 +93,7 @@ def _numbers(source: Source) -> list[tuple[str, str]]:
             "p Holm, p HSD",
             "p corrected for how many pairs are looked at: by Holm's steps; and by the widest gap "
             "that chance gives when runs are exchanged within topics (randomised Tukey HSD). "
-            f"Told apart: HSD p below {1 - LEVEL:.2g}; with two runs p itself.",
+            f"Told apart: HSD p below {f'{1 - LEVEL:.2g}'[1:]}; with two runs p itself.",
         ),
     ]
     return [*found, _CORRECTED] if source.corrected else found
@@ -108,8 +107,7 @@ def _folder(result: Result) -> dict[str, Any]:
         "answered_by": list(manifest.get("answered_by", ())),
         "judges": [_judge(name, said) for name, said in manifest.get("judges", {}).items()],
         "inputs": [
-            {"file": name, "sha256": sha, "now": _now(name, sha)}
-            for name, sha in manifest.get("inputs", {}).items()
+            {"file": name, "sha256": sha, "now": now} for name, sha, now in input_states(result)
         ],
         "versions": [
             {"package": name, "version": version}
@@ -136,13 +134,6 @@ def _judge(name: str, said: Mapping[str, Any]) -> dict[str, Any]:
         "window": said.get("window"),
         "prompts": ", ".join(f"{part} {sha}" for part, sha in prompts.items()),
     }
-
-
-def _now(name: str, sha: str) -> str:
-    try:
-        return "the same" if hash_of(Path(name)) == sha else "changed"
-    except InputError:
-        return "not there"
 
 
 def _yaml(result: Result) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...programs.analysis.agree import agree
-from ...records.reading.problems import InputError, Problems
+from ...records.reading.problems import InputError
 from ..source import Source
 from .questions import question
 from .warnings import told_apart, warnings
@@ -59,22 +58,21 @@ def _agreement(source: Source) -> dict[str, str]:
     name = "agreement with people"
     if not source.labels:
         return _fact(name, "not known", "give labels of a part with --labels")
-    figures = []
-    for path in source.paths:
-        try:
-            found = agree(source.labels[0], path, Problems(), resamples=0)
-        except InputError as error:
-            return _fact(name, "not known", str(error))
-        figures.append((found["intervals"]["cohen_kappa"]["unweighted"]["value"], found))
-    kappas = " / ".join(f"κ {_short(kappa)}" for kappa, _ in figures)
-    found = figures[0][1]
-    note = f"{found['kind']}, {found['n']:,} labels"
-    if (people := found["annotators"]) is not None:
-        ceiling = people["among"]["intervals"]["pairwise_kappa"]["unweighted"]["value"]
-        note += f"; people with each other κ {_short(ceiling)}"
-    else:
-        note += "; one label each, so that people's own agreement is not known"
-    return _fact(name, kappas, note)
+    try:
+        sides = source.sides
+    except InputError as error:
+        return _fact(name, "not known", str(error))
+    kappas, notes = [], []
+    for side in sides:
+        found = side.found["agreement"]
+        kappas.append(f"κ {_short(found['cohen_kappa']['unweighted'])}")
+        note = f"{found['kind']}, {found['n']:,} labels"
+        if found["annotators"] is None:
+            notes.append(f"{note}, one each: people's own agreement is not known")
+        else:
+            people = found["annotators"]["among"]["pairwise_kappa"]["unweighted"]
+            notes.append(f"{note}; people with each other κ {_short(people)}")
+    return _fact(name, ", ".join(kappas), "; ".join(notes))
 
 
 def _short(value: float | None) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from ...metrics.bootstrap import LEVEL
-from ...programs.inputs.hashes import hash_of
 from ...programs.protocols.scoreboard import OF_ANSWERED
-from ...records.reading.problems import InputError
 from ..source import Source
+from .inputs import CHANGED, GONE, input_states
 
 _FEW_TOPICS = 10  # below them percentile intervals are a rough guide
 _SHOWN = 3
@@ -20,7 +18,7 @@ def warnings(source: Source) -> list[dict[str, str]]:
     """Each with `text`, and `section` and `link` where the page shows more."""
     found = [*_of_judges(source), *_of_runs(source), *_of_comparison(source), *_of_inputs(source)]
     if source.not_corrected:
-        text = f"People's labels do not correct these scores: {source.not_corrected}"
+        text = f"Not all scores are corrected with people's labels: {source.not_corrected}"
         found.append(_warning(text, "people"))
     return found
 
@@ -133,14 +131,8 @@ def told_apart(source: Source, measure: str) -> tuple[int | None, int]:
 
 
 def _of_inputs(source: Source) -> Iterator[dict[str, str]]:
-    gone, changed = [], []
-    for result in source.results:
-        for name, known in result.manifest.get("inputs", {}).items():
-            try:
-                if hash_of(Path(name)) != known:
-                    changed.append(name)
-            except InputError:
-                gone.append(name)
+    states = [one for result in source.results for one in input_states(result)]
+    changed, gone = ([name for name, _, now in states if now == of] for of in (CHANGED, GONE))
     files = "{} of the files that were judged {}: {}{}. The scores stand; texts may be missing."
     for names, one, several in (
         (changed, "has changed since", "have changed since"),

@@ -52,8 +52,8 @@ export function draw(view) {
     el(
       "p",
       { class: "lead" },
-      `A row is a run, a column a topic; the darker, the higher ${measure}${least}. ` +
-        `Runs and topics stand ${orders[by]}; means are right and below. ` +
+      `A row is a run, a column a topic; the fuller the tone, the higher ${measure}${least}. ` +
+        `Topics stand ${orders[by]}; means are right and below. ` +
         "Choose a cell, or go there with the arrow keys and Enter, for the facts behind it.",
     ),
     legend(cells, digits),

@@ -55,15 +55,16 @@ def _unjudged(source: Source, measure: str) -> dict[str, int]:
 
 
 def _gaps(source: Source) -> dict[str, dict[str, float]]:
-    if not source.labels or len(source.paths) > 1 or not source.corrected:
-        return {}
-    try:
-        items, human = human_labels(
-            source.paths[0], source.labels[0], Problems(), {}, ignore_others=True
-        )
-    except InputError:
-        return {}
-    return {m.name: gaps_by_topic(labelled(items, human, m)) for m in items.measures}
+    found: dict[str, dict[str, float]] = {}
+    if len(source.paths) > 1 or not source.corrected:
+        return found
+    for labels in source.labels:
+        try:
+            items, human = human_labels(source.paths[0], labels, Problems(), {}, ignore_others=True)
+        except InputError:
+            continue
+        found |= {m.name: gaps_by_topic(labelled(items, human, m)) for m in items.measures}
+    return found
 
 
 def gaps_by_topic(given: Labelled) -> dict[str, float]:
