@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from ..programs.config.names import program_names
 from ..programs.config.sections import Config, Flag
 from ..records.reading.nearest import did_you_mean
-from .options import Model, Sets, fields_of
+from .options import ApiBase, Model, Sets, fields_of
 
 ConfigFile = Annotated[
     Path | None,
@@ -93,11 +93,11 @@ def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., 
 
     Args:
         names: dotted, with spaces between them, as `data.topics run.out`.
-        model: whether it takes --model.
+        model: whether it takes --model and --api-base.
     """
     made = {_parameter(name): name for name in names.split()}
     hints: dict[str, Any] = {each: _annotation(name) for each, name in made.items()}
-    hints |= {"model": Model} if model else {}
+    hints |= {"model": Model, "api_base": ApiBase} if model else {}
     hints |= {"config": ConfigFile, "sets": Sets}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -113,6 +113,9 @@ def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., 
                 flags["items.fields"] = fields_of(flags["items.fields"])
             sets, path = values.pop("sets") or (), values.pop("config")
             asked = values.pop("model") if model else None
+            if model and (url := values.pop("api_base")) is not None:
+                flags["models.default.api_base"] = url
+                spelled["models.default.api_base"] = f"--api-base {url}"
             command(given=Given(flags, spelled, sets, asked, path), **values)
 
         parameters = [

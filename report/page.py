@@ -130,7 +130,7 @@ def _texts(
         parts = page(about, {"answer": found["answer"]}, [text, island("texts", own)])
         _write(folder / f"{number}.html", parts)
         pages.setdefault(one.topic, []).append(f"{quote(folder.name)}/{number}.html")
-    if left_out.by_how:
+    if left_out.is_short:
         source.problems.skip(out, 0, "texts_left_out", str(left_out))
     yield island("texts", {"topics": topics, "pages": pages, "left": left_out.as_json()})
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -47,12 +48,18 @@ def load_config(
         data, lines = _read(path)
         data = texts_of_file(data, path.parent)
     flags: dict[Keys, str] = {}
-    for name, value in overrides.items():
-        _put(data, name, value)
-        flags[tuple(name.split("."))] = (spelled or {}).get(name, name)
+
+    def put(names: Iterable[str]) -> None:
+        for name in names:
+            _put(data, name, overrides[name])
+            flags[tuple(name.split("."))] = (spelled or {}).get(name, name)
+
+    of_model = [name for name in overrides if name.startswith("models.default.")]
+    put(name for name in overrides if name not in of_model)
     if model is not None:
         _put_model(data, model)
         flags["models", "default"] = f"--model {model}"
+    put(of_model)  # which hold for the model that was named
     for pair in sets:
         name, value, shown = _setting(pair)
         try:
@@ -139,7 +146,7 @@ def _put(data: dict[str, Any], name: str, value: Any) -> None:
 def _put_model(data: dict[str, Any], model: str) -> None:
     entries = data.get("models")
     if isinstance(entries, dict) and model in entries:
-        _put(data, "models.default", entries[model])
+        _put(data, "models.default", copy.copy(entries[model]))
         return
     default = entries.get("default") if isinstance(entries, dict) else None
     if isinstance(default, dict) and default.get("model") != model:

@@ -37,7 +37,7 @@ from .expected import (
 from .hunting import HUNT, POOL, check_hunt, hunted_banks
 from .hunting import JUDGES as HUNTING_JUDGES
 from .judged_items import Collected, JudgedItems
-from .pieces import FileLines, Piece, said
+from .pieces import NUGGET, FileLines, Piece, said
 from .program import CellTexts, Folder, Program, Run, need_answers
 from .relevance import candidate_grades, check_candidates, makes_bank
 from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
@@ -190,6 +190,7 @@ class Nuggets(Program):
                     row.run_id,
                     row.topic_id,
                     (row.topic_id, row.run_id, nugget.id),
+                    NUGGET,
                     nugget.id,
                     nugget.text,
                     assigned.label,

@@ -17,6 +17,8 @@ from ...records.rows import Explained, Leaning
 
 LABEL_FIELDS = ("label", "assignment", "grade")  # the names that files have for it
 TOPIC_FIELDS = ("topic_id", "qid", "id")
+NUGGET, KEY_POINT, SUB_QUESTION = "nugget", "key point", "sub-question"
+POINTS = (NUGGET, KEY_POINT, SUB_QUESTION)  # what all answers to a topic are held against
 NO_TOPIC = ""  # the key of what is of no topic
 
 FileLines = Callable[[str], Iterator[Line]]  # of a file by its name
@@ -28,6 +30,8 @@ class Piece(NamedTuple):
     Attributes:
         run_id, topic_id: "" where it has none.
         cell: its ids as label files of its program's kind have them; (): people do not label it.
+        unit: what it is: nugget, key point, sub-question (the same ones for all answers to a
+            topic, see POINTS), claim, citation, sentence, rating or item.
         item: names it within its answer. text: what was looked for, or judged.
         label: None: not judged. score: in [0, 1], how far the judge leans to the best label.
         sentence: the 0-based position of the sentence that it is about. docid: of its passage.
@@ -37,6 +41,7 @@ class Piece(NamedTuple):
     run_id: str
     topic_id: str
     cell: Cell
+    unit: str
     item: str
     text: str
     label: str | None
@@ -70,6 +75,7 @@ def plain_pieces(lines: Iterable[Line]) -> Iterator[Piece]:
             known.get("run_id", ""),
             known.get("topic_id", NO_TOPIC),
             tuple(known.values()),
+            "item",
             " ".join(v for name, v in known.items() if name not in ("topic_id", "run_id")),
             "",
             None if written is None else str(written[1]),

@@ -143,6 +143,7 @@ class Support(Program):
                         row.run_id,
                         row.topic_id,
                         (*at, name, docid),
+                        "citation",
                         f"{name} {docid}",
                         sentence.text,
                         citation.label,
@@ -152,7 +153,7 @@ class Support(Program):
                         **said(citation),
                     )
                 if not sentence.citations:
-                    given = (name, sentence.text, "none")
+                    given = ("sentence", name, sentence.text, "none")
                     yield Piece(row.run_id, row.topic_id, (), *given, sentence=sentence.id)
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:

@@ -12,19 +12,20 @@ export const keys = ["topic", "run", "item", "sentence", "measure"];
 
 /** See page.js. What is drawn comes when its texts are unpacked. */
 export function draw(view) {
-  const root = el("div", { class: "answer" });
+  const root = el("div", { class: "answer", style: { "min-height": "100vh" } }); // to scroll to, before it is filled
   view.drawing = root;
   filled(view).then(
     (nodes) => {
       if (view.drawing !== root) return;
       root.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
+      root.style.removeProperty("min-height");
       if (section() === view.id) root.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
     },
     (error) => root.replaceChildren(el("p", { class: "nothing" }, `The texts cannot be opened: ${error.message}`)),
   );
   return [el("p", { class: "lead" }, "What a run wrote, and beside each sentence what was said of it. ",
     el("mark", {}, "Yellow"), ": words that the judge quoted. ", el("mark", { class: "words" }, "Dashed"),
-    ": shared words only, not the judge's reason.", view.data.lexical ? " The judge was lexical: it labels by the words that two texts share." : ""), root];
+    ": shared words only, no judge's reason."), root];
 }
 
 /** See page.js. */
@@ -57,13 +58,13 @@ async function filled(view) {
   const title = el("h3", {}, run, el("span", { class: "question" }, found.question ? ` · ${found.question}` : ` · ${topic}`));
   if (!found.answers.has(run)) return [controls, title, el("p", { class: "nothing" }, `${run} has no answer to topic ${topic}.`), left(index)];
   view.shown = { order, run };
-  const answer = found.answers.get(run);
+  const answer = { ...found.answers.get(run), byWords: new Set(view.data.by_words) };
   const at = order.indexOf(run);
   const near = (by, text) => (order[at + by] ? el("a", { href: link(id, { run: order[at + by], item: "", sentence: "" }) }, text) : null);
   return [
     controls, title, el("p", { class: "summary" }, summary(answer, measure)),
     el("p", { class: "steps" }, near(-1, "‹ better run"), el("span", {}, `${at + 1} of ${order.length} by ${measure} on this topic`), near(1, "next run ›")),
-    reading(answer, get("item"), get("sentence")), facts(id, answer, get("item")), left(index),
+    reading(answer, get("item"), get("sentence")), facts(view, answer, get("item")), left(index),
   ];
 }
 

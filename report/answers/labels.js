@@ -18,6 +18,12 @@ export const KINDS = {
       no: { glyph: "≠", tone: "x", word: "contradicted" },
     },
   },
+  claims: {
+    title: "Claims", item: "claim", hit: "state a key point", labels: {
+      yes: { glyph: "✓", tone: "f", word: "states a key point" },
+      no: { glyph: "✗", tone: "n", word: "states none" },
+    },
+  },
   support: {
     title: "Citations", item: "sentence", hit: "fully supported", labels: {
       full: { glyph: "✓", tone: "f", word: "full support" },

@@ -5,15 +5,23 @@ import { marked, sharedWords } from "../web/marked.js";
 import { look } from "./labels.js";
 import { mark } from "./parts.js";
 
+const WORDS = { class: "words", title: "shared words, which is all that this judge compares" };
+
+/** How what was quoted is drawn: as words that are shared where its judge compares nothing else. */
+export function quoteClass({ byWords }, one) {
+  return byWords.has(one.program) ? WORDS.class : "";
+}
+
 /** Label, reason, quotes and people's labels of one judgement. */
-export function said(one, kind) {
+export function said(one, answer, kind = one.program) {
   const seen = look(kind, one.label);
   const score = one.score === undefined ? "" : ` · score ${num(one.score, 2)}`;
+  const by = answer.byWords.has(one.program) ? " · by shared words" : "";
   const people = (one.people ?? []).map(([name, label, why]) => el("li", {},
     el("b", {}, name || "people"), ": ", look(kind, label).word,
     label === one.label ? "" : el("span", { class: "differs" }, " (the judge differs)"), why ? `. ${why}` : ""));
   return [
-    el("span", { class: "verdict" }, mark(seen, seen.word), ` ${seen.word}${score}`),
+    el("span", { class: "verdict" }, mark(seen, seen.word), ` ${seen.word}${score}${by}`),
     one.unjudged ? el("p", {}, `${one.unjudged}${one.detail ? `: ${one.detail}` : ""}`) : null,
     one.reasoning ? el("p", {}, el("b", {}, "Judge: "), one.reasoning) : null,
     (one.evidence ?? []).map(quote),
@@ -25,17 +33,18 @@ export function said(one, kind) {
 function quote([of, words, spans, place, isQuoted]) {
   const isFound = spans.length || place;
   const why = isQuoted === false ? ` These words do not stand in the ${of || "text"}.` : isFound ? "" : ` Of the ${of || "text"}.`;
-  return el("p", { class: isQuoted === false ? "unfound" : null }, "“", isQuoted === false ? words : el("mark", {}, words), "”", why ? el("small", {}, why) : null);
+  return el("p", { class: isQuoted === false ? "unfound" : null }, `“${words}”`, why ? el("small", {}, why) : null);
 }
 
 /** A passage, folded, with what was quoted of it, or else the words that it shares with the sentence. */
-export function passage(one, passages, sentence) {
+export function passage(one, { passages, byWords }, sentence) {
   if (!one.docid) return null;
   const known = Object.hasOwn(passages, one.docid) ? passages[one.docid] : null;
+  if (!known && one.unjudged) return null;
   if (!known) return el("p", { class: "source" }, `${one.docid}: its text is not here.`);
   const [title, text] = known;
   const quotes = (one.evidence ?? []).filter(([, , , place]) => place)
-    .map(([, , , [start, end]]) => ({ start, end, title: "quoted by the judge" }));
+    .map(([, , , [start, end]]) => ({ start, end, ...(byWords.has(one.program) ? WORDS : { title: "quoted by the judge" }) }));
   const marks = quotes.length ? quotes : sharedWords(text, sentence ?? "");
   return el("details", { class: "passage" }, el("summary", {}, title ? `${title} ` : "", el("small", {}, one.docid)),
     el("p", {}, marked(text, marks)));

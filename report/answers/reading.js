@@ -4,7 +4,7 @@ import { el } from "../web/el.js";
 import { link } from "../web/state.js";
 import { marked, sharedWords } from "../web/marked.js";
 import { look } from "./labels.js";
-import { passage, said } from "./notes.js";
+import { passage, quoteClass, said } from "./notes.js";
 import { mark } from "./parts.js";
 
 /** The sentences; `item` is the chosen fact, `sentence` the chosen place. */
@@ -18,7 +18,7 @@ export function reading(answer, item, sentence) {
       for (const [at, start, end] of spans) {
         if (!about[at]) continue;
         const text = named(answer, one)[0];
-        about[at].marks.push({ start, end, title: text, class: one.item === item ? "chosen" : "" });
+        about[at].marks.push({ start, end, title: text, isChosen: one.item === item, class: quoteClass(answer, one) });
         if (one.sentence === undefined && !about[at].facts.includes(one)) about[at].facts.push(one);
       }
   }
@@ -37,7 +37,7 @@ export function reading(answer, item, sentence) {
 function row(answer, text, citations, at, about, item, sentence) {
   const isChosen = sentence === String(at);
   const notes = [
-    about.cited.map((one) => el("div", { class: "note" }, said(one, one.program === "support" && one.docid === undefined ? "uncited" : one.program), passage(one, answer.passages, text))),
+    about.cited.map((one) => el("div", { class: "note" }, said(one, answer, one.program === "support" && one.docid === undefined ? "uncited" : one.program), passage(one, answer, text))),
     citations.length && !about.cited.length ? el("p", { class: "source" }, `cites ${citations.join(", ")}`) : null,
     about.facts.map((one) => {
       const seen = look(one.program, one.label);
@@ -53,7 +53,7 @@ function marks(answer, text, about, item) {
   const chosen = answer.judged.find((one) => one.item === item && one.sentence === undefined);
   if (chosen) {
     const isQuoted = (chosen.evidence ?? []).some(([, , spans]) => spans.length);
-    return isQuoted ? about.marks.filter((one) => one.class === "chosen") : sharedWords(text, named(answer, chosen)[0]);
+    return isQuoted ? about.marks.filter((one) => one.isChosen) : sharedWords(text, named(answer, chosen)[0]);
   }
   if (about.marks.length) return about.marks;
   const texts = about.cited.filter((one) => !(one.evidence ?? []).length && Object.hasOwn(answer.passages, one.docid));

@@ -52,14 +52,20 @@ class Wanted:
 
 @dataclass
 class LeftOut:
-    """How many answers have less than their whole text on the page."""
+    """How many answers have less than their whole text on the page.
+
+    Attributes:
+        is_short: whether there was no room for what was wanted.
+    """
 
     n_answers: int = 0
+    is_short: bool = False
     by_how: Counter[HowMuch] = field(default_factory=Counter)
 
-    def count(self, how: HowMuch, n_answers: int) -> None:
+    def count(self, how: HowMuch, n_answers: int, wanted: HowMuch) -> None:
         """Count answers of which the page has this much."""
         self.n_answers += n_answers
+        self.is_short |= how != wanted
         if how != "all":
             self.by_how[how] += n_answers
 
@@ -77,6 +83,8 @@ class LeftOut:
 def packed_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[TopicTexts]:
     """The texts of all topics, one topic held at a time; what is cut is counted in `left_out`."""
     room = wanted.max_mb * 1_000_000
+    if wanted.how == "none":
+        return
     n_left = sum(len(result.manifest["data"].get("topic_ids", ())) for result in source.results)
     for path in source.paths:
         name_of = partial(source.shown_run, path)
@@ -86,7 +94,7 @@ def packed_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[
             part = room if wanted.is_split else room / max(n_left, 1)
             one = _fitting(topic, found, wanted.how, part, name_of)
             n_left -= 1
-            left_out.count(one.how if one is not None else "none", len(found))
+            left_out.count(one.how if one is not None else "none", len(found), wanted.how)
             if one is not None:
                 room -= 0 if wanted.is_split else len(one.packed)
                 yield one
@@ -100,7 +108,7 @@ def _fitting(
     name_of: Callable[[str], str],
 ) -> TopicTexts | None:
     levels: tuple[HowMuch, ...] = ("all", "evidence") if how == "all" else ("evidence",)
-    for level in levels if how != "none" else ():
+    for level in levels:
         text = pack_json(topic_json(answers, name_of, is_whole=level == "all"))
         if len(text) <= room:
             return TopicTexts(topic, text, level, len(answers))
@@ -127,7 +135,9 @@ def topic_json(
         found[name_of(answer.run_id)] = {
             "length": answer.length,
             "not_made": answer.not_made,
-            "scores": [[row.measure, row.value, row.n, row.n_unjudged] for row in answer.score_rows],
+            "scores": [
+                [row.measure, row.value, row.n, row.n_unjudged] for row in answer.score_rows
+            ],
             "sentences": [
                 [one.text if is_whole or at in about else None, list(one.citations)]
                 for at, one in enumerate(answer.sentences)
@@ -146,12 +156,13 @@ def _judged(
     is_whole: bool,
 ) -> dict[str, Any]:
     """One judgement; a field that says nothing is left out."""
+    program = "claims" if one.unit == "claim" else one.program
     if one.sentence is None and one.text:
-        items.setdefault(f"{one.program} {one.item}", [one.text, one.importance or ""])
+        items.setdefault(f"{program} {one.item}", [one.text, one.importance or ""])
     if one.docid is not None and one.passage is not None and is_whole:
         passages.setdefault(one.docid, [one.title, one.passage])
     row: Mapping[str, Any] = {
-        "program": one.program,
+        "program": program,
         "item": one.item,
         "label": one.label,
         "score": one.score,

@@ -28,7 +28,9 @@ class People:
         self.program = program.name
         self._file = found
         at = found.key_names.index("run_id") if "run_id" in found.key_names else None
-        theirs = {cell[at] for cell in found.cells} if at is not None else set()
+        theirs = (
+            {cell[at] for cell in (*found.cells, *found.annotations)} if at is not None else set()
+        )
         self._at, self._names = at, {ours: name for name, ours in run_aliases(runs, theirs).items()}
 
     def of(self, program: str, cell: Cell) -> tuple[Label, ...]:

@@ -13,8 +13,8 @@ from ....records.evidence import Evidence
 from ....records.reading.fields import Line
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import ScoreRow
-from ....records.scores import score_rows
-from ...protocols.pieces import FileLines, Piece, TopicFiles
+from ....records.scores import score_row, score_rows
+from ...protocols.pieces import POINTS, FileLines, Piece, TopicFiles
 from ...protocols.program import Folder, Program
 from ...protocols.table import chosen
 from .people import Label, People
@@ -37,7 +37,8 @@ class Judged:
     """One judgement of an answer.
 
     Attributes:
-        program: that judged it. item: names it in the answer. text: what was looked for or judged.
+        program: that judged it. unit: what it is, as a Piece has it. item: names it in the answer.
+        text: what was looked for or judged.
         label: None: not judged, and `unjudged` says why, `detail` and `raw` what came instead.
         score: in [0, 1], how far the judge leans to the best label; None: it does not say.
         sentence: 0-based place of the sentence that it is about. docid, passage, title: of the
@@ -46,6 +47,7 @@ class Judged:
     """
 
     program: str
+    unit: str
     item: str
     text: str
     label: str | None
@@ -62,13 +64,19 @@ class Judged:
     raw: str = ""
     people: tuple[Label, ...] = ()
 
+    @property
+    def is_point(self) -> bool:
+        """Whether all answers to the topic are held against the same one."""
+        return self.unit in POINTS
+
 
 @dataclass(frozen=True)
 class AnswerView:
     """What one run answered to one topic, and what was judged of it.
 
     Attributes:
-        sentences: one without citations where only the text is known; () where nothing is.
+        sentences: () where the text is not known. is_split: whether they are the sentences; else
+            the text, of which only the results know, stands there as one, without citations.
         length: words. score_rows: its values, each with what it rests on.
         not_made: why there is no answer, where that is no doing of the run; "": there is one.
     """
@@ -81,6 +89,20 @@ class AnswerView:
     length: int | None
     score_rows: tuple[ScoreRow, ...] = field(default=(), repr=False)
     not_made: str = ""
+    is_split: bool = True
+
+    def as_row(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        names = ("run_id", "topic_id", "question", "length", "not_made", "is_split")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "scores": [score_row(row) for row in self.score_rows],
+            "sentences": [vars(sentence) for sentence in self.sentences],
+            "judged": [
+                vars(each) | {"evidence": [one.as_row() for one in each.evidence]}
+                for each in self.judged
+            ],
+        }
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -95,6 +117,7 @@ def answers_of(
     run: str | None = None,
     topic: str | None = None,
     labels: Path | None = None,
+    with_texts: bool = True,
 ) -> Iterator[AnswerView]:
     """The answers that a results folder is about, topic by topic; one topic is held at a time.
 
@@ -104,6 +127,7 @@ def answers_of(
     Args:
         run, topic: of these alone.
         labels: people's labels, as `judge agree` reads them.
+        with_texts: read sentences and passages too.
 
     Raises: InputError for a folder that is none, an unknown run or topic, with the nearest names,
         and for labels of other things.
@@ -114,7 +138,7 @@ def answers_of(
     known(folder, "topic", topic, topics)
     people = People(folder, labels, runs, problems) if labels is not None else None
     files = TopicFiles(about.file, problems, run=run, topic=topic)
-    texts = AnswerTexts(folder, problems)
+    texts = AnswerTexts(folder, problems, is_whole=with_texts)
     programs = chosen(about.programs)
     for topic_id in topics if topic is None else [topic]:
         yield from _of_topic(topic_id, about, programs, files.of(topic_id), texts, people, run)
@@ -145,9 +169,11 @@ def _of_topic(
     written = {run: one for run, one in texts.of(topic_id).items() if only in (None, run)}
     missing = _Missing(lines(UNJUDGED), programs)
     judged: dict[str, list[Judged]] = {run: [] for run in written}
+    of_items = texts.items(topic_id)
     for program in programs:
         for piece in program.pieces(lines):
             if piece.run_id and only in (None, piece.run_id):
+                piece = piece._replace(text=piece.text or of_items.get(piece.cell, ""))
                 said = people.of(program.name, piece.cell) if people is not None else ()
                 found = _judged(program.name, piece, written.get(piece.run_id), missing, said)
                 judged.setdefault(piece.run_id, []).append(found)
@@ -169,6 +195,7 @@ def _of_topic(
             count_words(answer.text) if answer.text else _length(rows.get(run, ())),
             tuple(rows.get(run, ())),
             not_made.get(run, ""),
+            run in written,
         )
 
 
@@ -181,6 +208,7 @@ def _judged(
 ) -> Judged:
     found = Judged(
         program,
+        piece.unit,
         piece.item,
         piece.text,
         piece.label,
@@ -231,7 +259,7 @@ class _Missing:
         """What is missing as a whole: of all answers to the topic, such as its nuggets."""
         for (program, ids), why in self._why.items():
             if not ids:
-                yield Judged(program, "", "", None, **why)
+                yield Judged(program, "", "", "", None, **why)
 
 
 def _items(row: Mapping[str, Any]) -> Iterator[frozenset[tuple[str, str]]]:

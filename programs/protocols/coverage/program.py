@@ -16,7 +16,7 @@ from ....records.reading.problems import InputError, Problems
 from ...config.names import JudgeName
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
-from ..pieces import FileLines, Piece
+from ..pieces import SUB_QUESTION, FileLines, Piece
 from ..program import CellTexts, Folder, Program, Run
 from ..scoreboard import Scoreboard
 from .files import (
@@ -149,6 +149,7 @@ class Coverage(Program):
                         runs.get(name, ""),
                         topic_id,
                         cell,
+                        SUB_QUESTION if name in runs else "rating",
                         question.id if name in runs else f"{name} {question.id}",
                         question.text,
                         None if rating < 0 else str(rating),

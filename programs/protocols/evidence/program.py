@@ -137,6 +137,7 @@ class EvidenceSearch(Program):
                 row.run_id,
                 row.topic_id,
                 (),
+                "sentence",
                 name,
                 "",
                 row.outcome,

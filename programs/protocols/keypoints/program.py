@@ -21,7 +21,7 @@ from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..judged_items import JudgedItems, equal_items
-from ..pieces import FileLines, Piece, said
+from ..pieces import KEY_POINT, FileLines, Piece, said
 from ..program import CellTexts, Folder, Program, Run, need_answers
 from ..scoreboard import Scoreboard
 from .judging import claims_of, entailed
@@ -29,7 +29,6 @@ from .making import make_key_points
 from .scores import LEFT_OUT, UNMADE, UNMADE_TOPICS, group_rows, read_cells
 
 KEY_POINTS, ENTAILMENTS, CLAIMS = "keypoints.jsonl", "entailments.jsonl", "claims.jsonl"
-CLAIM = "claim"  # of pieces: names of those that are claims begin so
 
 
 class KeyPoints(Program):
@@ -153,6 +152,7 @@ class KeyPoints(Program):
                 row.run_id,
                 row.topic_id,
                 (row.topic_id, row.run_id, name),
+                KEY_POINT,
                 name,
                 texts.get((row.topic_id, name), ""),
                 row.label,
@@ -160,13 +160,12 @@ class KeyPoints(Program):
                 **said(row),
             )
         for found in claim_sets(lines(CLAIMS)):
-            at, run = (found.run_id, found.topic_id, ()), {"run_id": found.run_id}
+            at, run = (found.run_id, found.topic_id, (), "claim"), {"run_id": found.run_id}
             if found.claims is None:
-                yield Piece(*at, CLAIM, "", None, asked=run)
+                yield Piece(*at, "", "", None, asked=run)
             for number, claim in enumerate(found.claims or ()):
                 asked = {**run, "claim": str(number)}
-                name = f"{CLAIM} {number + 1}"
-                yield Piece(*at, name, claim.text, claim.label, asked=asked, **said(claim))
+                yield Piece(*at, str(number), claim.text, claim.label, asked=asked, **said(claim))
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""

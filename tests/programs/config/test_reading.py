@@ -358,3 +358,17 @@ def test_a_header_deep_in_extra_body_is_found_at_its_line_and_its_value_not_show
         load_config(file, {})
     at = "models.default.extra_body.options.0.extra_headers"
     assert str(caught.value) == f"{file}:7: {at}: extra_body cannot hold 'extra_headers'"
+
+
+def test_an_endpoint_named_beside_a_model_is_where_it_is_asked(written):
+    url = "http://127.0.0.1:9000/v1"
+    path = written(RIGHT)
+    there = {"models.default.api_base": url}
+    config = load_config(path, there, model="hosted_vllm/other")
+    assert (config.models["default"].model, config.models["default"].api_base) == (
+        "hosted_vllm/other",
+        url,
+    )
+    config = load_config(path, there, model="local")
+    assert config.models["default"].api_base == url
+    assert config.models["local"].api_base == "http://127.0.0.1:8000/v1"
