@@ -31,7 +31,7 @@ export function browser({ id, name = id, caption, columns, n, by, searched, show
   });
   const found = el("output", {});
   controls.append(found);
-  const detail = el("div", { "aria-live": "off" });
+  const detail = el("div", {});
   const below = el("div", {});
   const rows = list({
     caption, columns: shows,

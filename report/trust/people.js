@@ -35,7 +35,7 @@ export function draw({ id, data }) {
 function lead(side) {
   const items = `${count(side.n, "item")} that both labelled${side.n_topics ? `, on ${count(side.n_topics, "topic")}` : ""}`;
   const ceiling = side.annotators
-    ? "The last column is how well people agree with each other: no judge can be asked for more."
+    ? "The judge is held against what most people said, and against each of them; the latter is to be compared with the last column, people against each other, which is the ceiling."
     : "One label of people an item: how well people agree among themselves, the ceiling, cannot be said.";
   return `The judge against people on ${items}; ${count(side.n_human_only)} only people labelled, ${count(side.n_judged_only)} only the judge,`
     + ` and ${count(side.n_unjudged)} are not judged. Whisker: ${num(100 * side.level, 0)}% interval over topics. ${ceiling}`;
@@ -43,7 +43,7 @@ function lead(side) {
 
 function figures(id, side) {
   const columns = side.annotators
-    ? [["judge", "judge against the majority"], ["each", "judge against each"], ["people", "people among themselves"]]
+    ? [["judge", "judge, majority"], ["each", "judge, each"], ["people", "people"]]
     : [["judge", "judge against people"]];
   return table({
     id: `${id}.figures`, of: id, caption: "Agreement", rows: side.figures,
@@ -51,16 +51,16 @@ function figures(id, side) {
       { key: "name", label: "figure", isText: true, value: (row) => row.name },
       ...columns.flatMap(([key, label]) => [
         { key, label, value: (row) => row[key]?.value ?? null, cell: (row) => num(row[key]?.value) },
-        { key: `${key}.range`, label: el("span", { class: "unseen" }, "interval"), isText: true, cell: (row) => interval(row[key]) },
+        { key: `${key}.range`, label: el("span", { class: "unseen" }, "interval"), isText: true, cell: (row) => interval(row[key], columns.length > 1 ? 80 : 140) },
       ]),
     ],
   });
 }
 
-function interval(found) {
+function interval(found, width = 140) {
   if (!found || found.value === null || found.value === undefined) return "";
-  const mark = range({ value: found.value, interval: found.low === null ? null : [found.low, found.high] }, [Math.min(0, found.value, found.low ?? 0), 1], 140);
-  return el("span", { class: "beside" }, mark, found.low === null ? null : el("small", {}, `${num(found.low)} to ${num(found.high)}`));
+  const mark = range({ value: found.value, interval: found.low === null ? null : [found.low, found.high] }, [Math.min(0, found.value, found.low ?? 0), 1], width);
+  return el("span", { class: width < 100 ? "beside narrow" : "beside" }, mark, found.low === null ? null : el("small", {}, `${num(found.low)} to ${num(found.high)}`));
 }
 
 function confusion({ scale, confusion: rows, is_ordered: isOrdered }, at) {
@@ -97,6 +97,7 @@ function byLabel(id, { by_label: rows, scale, is_ordered: isOrdered }) {
 }
 
 function byTopic(id, { by_topic: rows, is_ordered: isOrdered }) {
+  const least = Math.min(0, ...rows.map((row) => row.cohen_kappa.unweighted ?? 0));
   return [
     el("p", { class: "lead" }, "One topic has no interval: intervals draw topics. A dash: one side gave a single label, so there is no kappa."),
     table({
@@ -107,7 +108,7 @@ function byTopic(id, { by_topic: rows, is_ordered: isOrdered }) {
         { key: "equal", label: "equal labels", value: (row) => row.accuracy, cell: (row) => num(row.accuracy) },
         { key: "kappa", label: "Cohen kappa", value: (row) => row.cohen_kappa.unweighted, cell: (row) => num(row.cohen_kappa.unweighted) },
         ...(isOrdered ? [{ key: "linear", label: "linear", value: (row) => row.cohen_kappa.linear, cell: (row) => num(row.cohen_kappa.linear) }] : []),
-        { key: "dot", label: "0 to 1", isText: true, cell: (row) => (row.cohen_kappa.unweighted === null ? "" : range({ value: Math.max(0, row.cohen_kappa.unweighted) }, [0, 1], 140)) },
+        { key: "dot", label: `${num(least, least ? 2 : 0)} to 1`, isText: true, cell: (row) => (row.cohen_kappa.unweighted === null ? "" : range({ value: row.cohen_kappa.unweighted }, [least, 1], 140)) },
       ],
     }),
   ];

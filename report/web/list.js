@@ -88,8 +88,9 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
           one.key ? el("button", { type: "button", "data-sort": one.key, onclick: () => onsort(other) }, one.label) : one.label);
       }));
       grid.setAttribute("aria-rowcount", rows.length + 1);
-      grid.style.setProperty("height", `${Math.min(11, rows.length + 1) * HEIGHT + 20}px`);
       grid.hidden = rows.length === 0;
+      const edge = grid.offsetHeight - grid.clientHeight; // with the bar by which a narrow one scrolls
+      grid.style.setProperty("height", `${Math.min(11, rows.length + 1) * HEIGHT + edge}px`);
       empty.hidden = rows.length > 0;
       if (!isSame) turn(Math.max(0, Math.floor(place / PAGE)));
       reach();
