@@ -20,7 +20,7 @@ LOADED = 3  # what times may take when the machine has other work too
 
 
 def bench(is_smoke: bool) -> Report:
-    """Pages of made-up results, each made in a process of its own, and opened in Chromium if any."""
+    """Pages of made-up results, each made in a process of its own; opened in Chromium if any."""
     names = ["small"] if is_smoke else list(SIZES)
     n_list = UNJUDGED_SMOKE if is_smoke else UNJUDGED
     rows = [("page", "made in CPU s", "peak MB", "MB beside texts", "MB of texts", *LIMITS)]
