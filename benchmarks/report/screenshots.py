@@ -8,6 +8,7 @@ FOLDER is docs/images if it is not named. `make test-browser` makes the environm
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 from pathlib import Path
 
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=1280)
     parser.add_argument("--dark", action="store_true")
     given = parser.parse_args()
+    given.folder = given.folder.resolve()
     given.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
         take(demo_page(Path(home)), given.folder, given.width, is_dark=given.dark)
@@ -46,9 +48,11 @@ def demo_page(home: Path) -> Path:
     from nuggetjudge.report.page import write_report
     from nuggetjudge.report.source import Source
 
-    nj.run(EXAMPLES / "judge.yaml", nuggets=EXAMPLES / "nuggets.jsonl", out=home / "demo")
+    os.chdir(home)  # so that the page names the folder as a reader would
+    out = Path("results/demo")
+    nj.run(EXAMPLES / "judge.yaml", nuggets=EXAMPLES / "nuggets.jsonl", out=out)
     labels = [EXAMPLES / "labels/nuggets.jsonl", EXAMPLES / "labels/support.jsonl"]
-    write_report(Source([home / "demo"], Problems(), labels=labels), home / "report.html")
+    write_report(Source([out], Problems(), labels=labels), home / "report.html")
     return home / "report.html"
 
 
@@ -66,8 +70,6 @@ def take(path: Path, folder: Path, width: int, *, is_dark: bool = False) -> None
             page.goto(f"{path.as_uri()}#{view}")
             page.locator("html[data-ready=yes]").wait_for()
             page.wait_for_timeout(300)  # texts are unpacked
-            section = page.locator(f"#{name}")
-            section.scroll_into_view_if_needed()
             page.evaluate("(e) => document.getElementById(e).scrollIntoView()", name)
             page.screenshot(path=folder / f"{name}.png")
         browser.close()

@@ -18,7 +18,9 @@ READY = """addEventListener("DOMContentLoaded", () => {
 # From an act to the first frame in which it is done: an element holds a text, or any other text.
 ACT = """async ([act, what, where, wanted]) => {
   const before = wanted === null ? document.querySelector(where)?.textContent : null;
+  const address = location.hash;
   const isDone = () => {
+    if (act === "click" && location.hash !== address) return true;
     const text = document.querySelector(where)?.textContent ?? "";
     return wanted === null ? text !== before : text.includes(wanted);
   };
@@ -32,7 +34,7 @@ ACT = """async ([act, what, where, wanted]) => {
   }
   while (!isDone()) {
     await new Promise((next) => requestAnimationFrame(next));
-    if (performance.now() - began > 20000) return null;
+    if (performance.now() - began > 3000) return null;
   }
   await new Promise((next) => requestAnimationFrame(() => setTimeout(next)));
   return performance.now() - began;
