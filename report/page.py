@@ -124,7 +124,7 @@ def _texts(
             topics.setdefault(one.topic, []).append(number)
             yield text
             continue
-        own = {"topics": {one.topic: [number]}, "pages": {}, "left": {}}
+        own: dict[str, Any] = {"topics": {one.topic: [number]}, "pages": {}, "left": {}}
         own["main"] = f"../{quote(out.name)}"
         about = {**head, "title": f"Answers to topic {one.topic}", "topics": [one.topic]}
         parts = page(about, {"answer": found["answer"]}, [text, island("texts", own)])

@@ -71,7 +71,7 @@ class LeftOut:
 
     def as_json(self) -> dict[str, int]:
         """For the page: `answers`, of which `evidence` are cut to it and `none` have no text."""
-        return {"answers": self.n_answers, **self.by_how}
+        return {"answers": self.n_answers, **{str(how): n for how, n in self.by_how.items()}}
 
     def __str__(self) -> str:
         cut, none = self.by_how["evidence"], self.by_how["none"]

@@ -19,7 +19,7 @@ def rows_of(it, section):
 
 
 def saved(it, button):
-    with it.page.expect_download() as caught:
+    with it.page.expect_download(timeout=15_000) as caught:
         button.click()
     text = caught.value.path().read_bytes().decode("utf-8")
     return caught.value.suggested_filename, list(csv.reader(io.StringIO(text, newline="")))
