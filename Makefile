@@ -8,9 +8,9 @@ READY  := $(VENV)/ready
 VLLM   := .venv-vllm
 LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba llvmlite
 
-EXTRAS := lucene dense rerank ray instruments
+EXTRAS := lucene dense rerank ray instruments browser
 
-.PHONY: demo pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study constraints constraints-vllm constraints-extras clean
+.PHONY: demo pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study chromium constraints constraints-vllm constraints-extras clean
 
 demo: $(READY)
 	$(BIN)/judge run examples/collection/judge.yaml
@@ -36,10 +36,15 @@ test-odd: $(READY)
 test-vllm: $(VLLM)/ready
 	$(VLLM)/bin/python -m pytest -rs tests/vllm
 
-# Each in an environment of its own: Lucene by Pyserini, dense models, RankLLM, Ray, and the
-# prompts of nuggetizer and umbrela.
+# Each in an environment of its own: Lucene by Pyserini, dense models, RankLLM, Ray, the prompts
+# of nuggetizer and umbrela, and the report page in Debian's Chromium.
 $(EXTRAS:%=test-%): test-%: .venv-%/ready
 	.venv-$*/bin/python -m pytest -rs tests/$*
+
+# The browser of test-browser, by apt where there is none, which takes root. Without it those tests
+# are skipped.
+chromium:
+	command -v chromium || { apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium; }
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -70,14 +75,15 @@ $(READY): pyproject.toml constraints.txt
 $(VLLM)/ready: pyproject.toml constraints-vllm.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "Python 3.11 is needed: make test-vllm PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VLLM)
-	$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r constraints-vllm.txt -e .
+	$(VLLM)/bin/python -m pip install --no-compile --quiet --disable-pip-version-check --no-deps -r constraints-vllm.txt -e .
 	touch $(VLLM)/ready
 
-# One rule for all: what the extra's tests need. rank-llm without its vllm, which wants a GPU;
+# One rule for all: what the extra's tests need, compiled when it is first imported, which most of it
+# never is. rank-llm without its vllm, which wants a GPU;
 # nuggetizer and umbrela without what they ask models by.
 .venv-%/ready: pyproject.toml constraints-%.txt
 	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-$*.txt -e '.[test-$*]'
+	.venv-$*/bin/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints-$*.txt -e '.[test-$*]'
 	[ $* != rerank ] || .venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps rank-llm==0.25.7
 	[ $* != instruments ] || .venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps nuggetizer==0.0.5 umbrela==0.0.7
 	touch $@

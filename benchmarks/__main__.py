@@ -9,7 +9,19 @@ import sys
 import time
 from collections.abc import Callable
 
-from . import client, faults, flight, job, memory, parallel, peers, readback, resume, retrieval
+from . import (
+    client,
+    faults,
+    flight,
+    job,
+    memory,
+    parallel,
+    peers,
+    readback,
+    report,
+    resume,
+    retrieval,
+)
 from .processes import server_command
 from .tables import Report
 
@@ -24,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "W8": peers.bench,
     "job": job.bench,
     "readback": readback.bench,
+    "report": report.bench,
     "retrieval": retrieval.bench,
 }
 NOT_IN_SMOKE = ("W8",)  # installs other tools; `--smoke --only W8` does it

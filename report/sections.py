@@ -51,7 +51,7 @@ SECTIONS = (
     Section("runs/length", "Score and length"),
     Section("runs/topics", "Topics"),
     Section("answers/matrix", "Facts and runs"),
-    Section("answers/answer", "Answer"),
+    Section("answers/answer", "Answers"),
     Section("trust/people", "People and judge"),
     Section("trust/disagreements", "Disagreements"),
     Section("retrieval/coverage", "Retrieval"),

@@ -15,7 +15,7 @@ from processes import end_all
 ROOT = Path(__file__).resolve().parent.parent
 
 MEMORY_BYTES = 8 * 2**30  # of address space for a process of the suite; most take under 2
-LARGE = ("torch", "pyserini", "ray", "vllm")  # these reserve more than they use
+LARGE = ("torch", "pyserini", "ray", "vllm", "playwright")  # these reserve more than they use
 
 if not any(importlib.util.find_spec(name) for name in LARGE):
     _, hard = resource.getrlimit(resource.RLIMIT_AS)

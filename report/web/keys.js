@@ -1,6 +1,6 @@
 // The keys of the page, in one table. None with ctrl, alt or meta, none while text is typed.
 
-import { section } from "./state.js";
+import { get, go, section } from "./state.js";
 
 const bound = new Map();
 let first = "";
@@ -25,12 +25,12 @@ export function bindings() {
 
 /** Whether keys are on; people with speech input switch them off. */
 export function areOn() {
-  return document.documentElement.dataset.keys !== "off";
+  return get("keys") !== "off";
 }
 
-/** Switch all keys on or off. */
+/** Switch all keys on or off; the address remembers it. */
 export function turn(on) {
-  document.documentElement.dataset.keys = on ? "on" : "off";
+  go(section(), { keys: on ? "" : "off" });
 }
 
 function isTyping(target) {
@@ -39,6 +39,7 @@ function isTyping(target) {
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target) || !areOn()) return;
+  if (event.key === "Shift" || document.querySelector("dialog[open]")) return;
   const key = first ? `${first} ${event.key}` : event.key;
   const place = (event.target instanceof Element && event.target.closest("section")?.id) || section();
   const found = bound.get(`${key}@${place}`) ?? bound.get(key);

@@ -1,7 +1,8 @@
 // The page as a whole: navigation, sections, keys, what is drawn anew when the address changes.
 
 import { count, el } from "./el.js";
-import { bind, bindings } from "./keys.js";
+import { held } from "./held.js";
+import { areOn, bind, bindings, turn } from "./keys.js";
 import { get, go, link, listen, section } from "./state.js";
 
 /** Data of this name in the page. */
@@ -29,26 +30,32 @@ export function start(modules) {
     view.root = el("section", { id, "aria-labelledby": `${id}-title`, tabindex: "-1" });
     view.link = el("a", { href: link(id) }, title, n === null || n === undefined ? null : el("small", {}, ` ${count(n)}`));
     view.draw = () => {
-      const missing = view.data.missing;
-      const nodes = missing ? nothing(view.data) : module.draw(view);
+      const nodes = view.data.missing ? nothing(view.data) : drawn(module, view);
       const isTitle = view.data.title === head.title;
+      const back = held(view.root);
       view.root.replaceChildren(el(isTitle ? "h1" : "h2", { id: `${id}-title` }, view.data.title ?? title), ...[nodes].flat());
+      back();
     };
+    view.link.addEventListener("click", () => view.root.scrollIntoView());
     navigation.append(view.link);
     main.append(view.root);
     module.bound?.(view);
     return view;
   });
   for (const view of views) view.draw();
-  bindAll(views);
+  if (!main.querySelector("h1")) main.prepend(el("h1", {}, head.title));
+  const here = () => views.find((view) => view.id === section()) ?? views[0];
+  bindAll(views, here);
   const show = (isNew) => {
-    const current = views.find((view) => view.id === section()) ?? views[0];
+    const current = here();
     for (const view of views) {
       view.link.setAttribute("href", link(view.id));
       if (view === current) view.link.setAttribute("aria-current", "true");
       else view.link.removeAttribute("aria-current");
     }
-    if (isNew && section()) current.root.scrollIntoView();
+    navigation.scrollLeft = current.link.offsetLeft - 16; // the strip of a phone
+    const isActedIn = current.root !== document.activeElement && current.root.contains(document.activeElement);
+    if (isNew && section() && !isActedIn) current.root.scrollIntoView();
   };
   listen((changed, isNew) => {
     for (const view of views)
@@ -57,6 +64,16 @@ export function start(modules) {
   });
   show(true);
   document.documentElement.dataset.ready = "yes";
+}
+
+/** What a section draws; its error, where it cannot, so that the others stand. */
+function drawn(module, view) {
+  try {
+    return module.draw(view);
+  } catch (error) {
+    console.error(error);
+    return nothing({ missing: `This section could not be drawn: ${error.message}` });
+  }
 }
 
 /** What stands in the place of a section that has nothing to draw. */
@@ -69,7 +86,7 @@ export function say(text) {
   document.querySelector(".live").textContent = text;
 }
 
-function bindAll(views) {
+function bindAll(views, here) {
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
     document.getElementById("main").focus();
@@ -80,15 +97,26 @@ function bindAll(views) {
       bind(`g ${letters[view.id]}`, `go to ${view.title}`, () => {
         go(view.id);
         view.root.focus({ preventScroll: true });
+        view.root.scrollIntoView();
       });
+  bind("/", "filter", () => {
+    const field = here().root.querySelector("input[type=search]") ?? document.querySelector("main input[type=search]");
+    field?.focus();
+    field?.select();
+    return Boolean(field);
+  });
   bind("?", "show the keys", help);
 }
 
 function help() {
+  const box = el("input", { type: "checkbox", checked: areOn(), onchange: () => turn(box.checked) });
   const dialog = el("dialog", { "aria-label": "Keys" },
     el("h2", {}, "Keys"),
-    el("dl", { class: "keys" }, bindings().map(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)])),
-    el("form", { method: null }, el("button", { type: "button", onclick: () => dialog.close() }, "Close")));
+    el("dl", { class: "keys" },
+      bindings().map(([key, what]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, what)]),
+      [el("dt", {}, el("kbd", {}, "Esc")), el("dd", {}, "close this")]),
+    el("p", {}, el("label", {}, box, " keys are on")),
+    el("button", { type: "button", onclick: () => dialog.close() }, "Close"));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -1,0 +1,30 @@
+// What a reader holds while a section is drawn anew: the focus, what is selected, how far tables are scrolled.
+
+const FOCUSABLE = "a[href], button, input, select, textarea, [tabindex]";
+
+/** Remember what is held in `root`; call what is returned when it has been drawn anew.
+ *
+ * What has the focus is found again by its id or name, otherwise by its place among what can have it.
+ */
+export function held(root) {
+  const active = document.activeElement;
+  const isInside = active !== root && root.contains(active);
+  const place = isInside ? [...root.querySelectorAll(FOCUSABLE)].indexOf(active) : -1;
+  const isText = isInside && active.matches("input:not([type]), input[type=text], input[type=search]");
+  const selection = isText ? [active.selectionStart, active.selectionEnd] : null;
+  const scrolls = [...root.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
+  return () => {
+    [...root.querySelectorAll(".scroll")].forEach((one, i) => {
+      if (scrolls[i]) [one.scrollLeft, one.scrollTop] = scrolls[i];
+    });
+    if (!isInside) return;
+    const again = named(root, active) ?? root.querySelectorAll(FOCUSABLE)[place] ?? root;
+    again.focus({ preventScroll: true });
+    if (selection && again.setSelectionRange) again.setSelectionRange(...selection);
+  };
+}
+
+function named(root, { id, name, tagName }) {
+  if (id) return document.getElementById(id);
+  return name ? [...root.querySelectorAll(tagName)].find((one) => one.name === name) : null;
+}

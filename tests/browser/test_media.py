@@ -1,0 +1,50 @@
+"""The page on paper, in the dark, in forced colours, on a phone and at twice the size."""
+
+import pytest
+
+WIDE = "() => [document.scrollingElement.scrollWidth, document.scrollingElement.clientWidth]"
+SCREENS = {
+    "phone": {"viewport": {"width": 390, "height": 800}},
+    "320 px": {"viewport": {"width": 320, "height": 640}},
+    "zoomed to 200%": {"viewport": {"width": 640, "height": 450}, "device_scale_factor": 2},
+    "dark": {"color_scheme": "dark"},
+    "forced colours": {"forced_colors": "active"},
+    "still": {"reduced_motion": "reduce"},
+}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_only_tables_scroll_sideways_never_the_page(opened, report, screen):
+    it = opened(report, **SCREENS[screen])
+    for section in it.sections:
+        it.goes(section)
+        needed, there = it.page.evaluate(WIDE)
+        assert needed <= there, section
+    assert it.misdeeds() == []
+
+
+def test_the_dark_page_is_dark_and_text_stands_out(opened, reports):
+    def lightness(it, what, of):
+        colour = it.page.locator(of).first.evaluate(f"(e) => getComputedStyle(e).{what}")
+        return sum(int(n) for n in colour[colour.index("(") + 1 : -1].split(",")[:3]) / 765
+
+    it = opened(reports("demo"), color_scheme="dark")
+    assert lightness(it, "backgroundColor", "body") < 0.2 < 0.8 < lightness(it, "color", "body")
+    it = opened(reports("demo"), color_scheme="light")
+    assert lightness(it, "backgroundColor", "body") > 0.9
+
+
+def test_all_that_is_shown_is_printed(opened, report):
+    it = opened(report)
+    shown = {section: it.text(f"#{section}") for section in it.sections}
+    it.page.emulate_media(media="print")
+    for section, text in shown.items():
+        assert it.page.locator(f"#{section}").is_visible()
+        assert it.text(f"#{section}") == text
+    cut = (
+        "(all) => all.map((e) => getComputedStyle(e).overflowY).filter((how) => how !== 'visible')"
+    )
+    assert it.page.eval_on_selector_all("main .scroll", cut) == []
+    assert not it.page.locator("nav").is_visible()
+    assert len(it.page.pdf()) > 10_000
+    assert it.misdeeds() == []

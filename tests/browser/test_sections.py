@@ -1,0 +1,70 @@
+"""Every section of every kind of results draws, and what it shows is in its address."""
+
+
+def test_every_section_draws_and_nothing_else_happens(opened, report):
+    it = opened(report)
+    assert it.sections
+    for section in it.sections:
+        title = it.text(f"#{section}-title")
+        assert title.strip()
+        assert len(it.text(f"#{section}")) > len(title) + 20, section
+        it.goes(section)
+        current = it.page.locator("nav a[aria-current]")
+        assert current.count() == 1
+        assert current.get_attribute("href").startswith(f"#{section}")
+    assert "could not be drawn" not in it.text()
+    assert it.misdeeds() == []
+    assert len(it.requests) == 1
+
+
+def test_a_link_opens_the_view_that_it_was_copied_from(opened, report):
+    it = opened(report)
+    for button in it.page.locator("main th button").all()[:12]:
+        before = it.view
+        button.evaluate("(b) => b.click()")
+        it.settled()
+        assert it.view != before
+    for field in it.page.locator("main select").all()[:6]:
+        values = field.locator("option").evaluate_all("(all) => all.map((o) => o.value)")
+        field.select_option(values[-1])
+        it.settled()
+    view, shown = it.view, it.text()
+    again = opened(report, view)
+    assert again.text() == shown
+    assert again.misdeeds() == []
+
+
+def test_back_shows_what_was_shown_before(opened, reports):
+    it = opened(reports("demo"), "leaderboard")
+    before, order = it.view, it.text("#leaderboard tbody")
+    it.page.locator("#leaderboard th button").first.click()
+    it.settled()
+    assert it.text("#leaderboard tbody") != order
+    it.page.go_back()
+    it.settled()
+    assert (it.view, it.text("#leaderboard tbody")) == (before, order)
+
+
+def test_the_link_of_the_section_in_view_scrolls_to_it_again(opened, reports):
+    it = opened(reports("demo"), "leaderboard")
+    it.page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
+    it.page.locator("nav a[href^='#leaderboard']").click()
+    top = it.page.locator("#leaderboard").evaluate("(e) => e.getBoundingClientRect().top")
+    assert 0 <= top < 120 or it.page.evaluate("() => scrollY") == 0
+
+
+def test_a_hash_that_names_nothing_is_harmless(opened, reports):
+    it = opened(reports("demo"), "%E0%A4%A?measure=%22%3E&leaderboard.sort=-nothing&topic=%00")
+    assert it.sections
+    assert it.misdeeds() == []
+
+
+def test_a_section_that_fails_leaves_the_others(opened, reports, tmp_path):
+    text = reports("demo").read_text(encoding="utf-8")
+    broken = tmp_path / "broken.html"
+    start = text.index('id="data-leaderboard">') + len('id="data-leaderboard">')
+    end = text.index("</script>", start)
+    broken.write_text(text[:start] + "{}" + text[end:], encoding="utf-8")
+    it = opened(broken)
+    assert "This section could not be drawn" in it.text("#leaderboard")
+    assert all(it.text(f"#{one}-title") for one in it.sections)
