@@ -1,0 +1,124 @@
+"""What users of Python get of a run, and of any results folder: numbers, tables, pages."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..programs.scoring.result import Result as StoredResult
+from ..records.reading.problems import Problems
+from ..report.page import write_report
+from ..report.source import Source as ReportSource
+from .agreement import Agreement, agree
+from .comparing import Comparison, compare
+from .leaderboard import leaderboards
+from .sources import Source, chosen_rows, warn_of
+from .tables import InTables, Table
+
+
+class Result(InTables, StoredResult):
+    """A results folder, which shows itself as leaderboards: in a notebook, and by `print`.
+
+    Each leaderboard is of one program: the first measure with its interval by topic, the topics
+    answered of those asked, judgements that carry the score, and those that are missing.
+
+    Args:
+        folder: what `judge run` or `nuggetjudge.run` wrote. Everything is read when it is asked
+            for; a later change of the working directory does not matter.
+
+    Raises: InputError if the folder is not one.
+
+    Example: nj.Result("results/demo").report()
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        super().__init__(Path(folder).absolute())
+
+    __repr__ = StoredResult.__repr__
+
+    def tables(self) -> Sequence[Table]:
+        """The leaderboards."""
+        return self._leaderboards
+
+    @cached_property
+    def _leaderboards(self) -> list[Table]:
+        found = leaderboards(self)
+        return found or [Table(f"No scores in {self.folder}", ["run"], [])]
+
+    def report(
+        self,
+        out: str | Path | None = None,
+        *,
+        labels: str | Path | None = None,
+        open: bool = True,
+    ) -> Path:
+        """Write the page that `judge report` writes, and open it.
+
+        Args:
+            out: the file; by default report.html in the results folder.
+            labels: people's labels of what was judged, to be held against the judge's.
+            open: show it: in a notebook as a link, else in the web browser.
+
+        Returns: the file.
+        Raises: InputError for labels that cannot be read.
+        Warns: UserWarning of rows that were left out.
+        """
+        problems = Problems()
+        path = Path(out) if out is not None else self.folder / "report.html"
+        people = None if labels is None else Path(labels)
+        write_report(ReportSource([self.folder], problems, labels=people), path)
+        warn_of(problems)
+        if open:
+            _open(path)
+        return path
+
+    def compare(
+        self,
+        other: Source | None = None,
+        *,
+        runs: Sequence[str] = (),
+        measures: Sequence[str] = (),
+        **options: Any,
+    ) -> Comparison:
+        """Test its runs against each other, or hold it against another result.
+
+        Args:
+            other: another result, folder or file; None: the runs of this one are compared.
+            runs, measures: which; see `nuggetjudge.compare`.
+            options: `way`, `kind`, `resamples`, `seed`, `level` of `nuggetjudge.compare`.
+
+        Example: result.compare(runs=["complete", "thin"], measures=["V_strict"])
+        """
+        return compare(self, other, runs=runs, measures=measures, **options)
+
+    def agree(
+        self,
+        labels: str | Path,
+        *,
+        where: Mapping[str, str | Sequence[str]] | None = None,
+        **options: Any,
+    ) -> Agreement:
+        """Hold its labels against people's.
+
+        Args:
+            labels: a file of people's labels. where: only rows with these values of its fields.
+            options: `kind`, `cut`, `resamples`, `seed`, `level` of `nuggetjudge.agree`.
+        """
+        return agree(labels, self, where=chosen_rows(where), **options)
+
+
+def _open(path: Path) -> None:
+    """Show a page: as a link in a notebook, which may run on another machine, else in a browser."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if hasattr(shell, "kernel"):
+        from IPython.display import FileLink, display  # type: ignore[import-not-found]
+
+        display(FileLink(os.path.relpath(path)))
+    else:
+        webbrowser.open(path.absolute().as_uri())
