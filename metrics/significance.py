@@ -181,9 +181,12 @@ def _mean_interval(row: Floats, draws: Floats, level: float) -> Interval:
     values = row[known]
     if not len(values):
         return Interval(None, None, None, 0, level)
-    counts = draws if known.all() else draws[:, known]
-    with np.errstate(invalid="ignore"):
-        drawn = counts @ values / counts.sum(axis=1)
+    if known.all():  # each draw has as many topics as there are
+        drawn = draws @ values / len(values)
+    else:
+        counts = draws[:, known]
+        with np.errstate(invalid="ignore"):
+            drawn = counts @ values / counts.sum(axis=1)
     return interval(float(values.mean()), drawn, len(values), level=level)
 
 

@@ -7,10 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..programs.analysis.compare_runs import PRIMARY, compare_runs
+from ..programs.analysis.compare_runs import PRIMARY, compare_scores
+from ..programs.protocols.scoreboard import LENGTH
 from ..programs.scoring.result import Result
-from ..programs.scoring.topic_scores import TopicScores, merged, topic_scores
+from ..programs.scoring.topic_scores import (
+    TopicScores,
+    merged,
+    note_other_instruments,
+    topic_scores,
+)
 from ..records.reading.problems import Problems
+
+# Pairs x topics x measures up to which every measure is tested: some ten seconds.
+_FEW = 200_000
 
 
 class Source:
@@ -37,7 +46,9 @@ class Source:
     @cached_property
     def scores(self) -> TopicScores:
         """Scores by topic of all runs; of one name in two folders as `run@folder`."""
-        return merged(self.paths, [topic_scores(path, self.problems) for path in self.paths])
+        found = [topic_scores(path, self.problems) for path in self.paths]
+        note_other_instruments(self.paths, self.problems)
+        return merged(self.paths, found)
 
     @cached_property
     def measures(self) -> list[str]:
@@ -55,13 +66,15 @@ class Source:
         """The topics that any measure is over."""
         return list(dict.fromkeys(t for topics in self.scores.topics.values() for t in topics))
 
+    def is_tested(self, measure: str) -> bool:
+        """Whether all pairs of runs are tested by it: those that matter most, or all of a few."""
+        n, n_topics = len(self.runs), len(self.topics)
+        is_cheap = n * (n - 1) // 2 * n_topics * len(self.measures) <= _FEW
+        return n > 1 and measure != LENGTH and (is_cheap or measure in (*PRIMARY, self.measures[0]))
+
     def compared(self, measure: str) -> dict[str, Any]:
-        """What `judge compare` says of all runs by this measure: `runs` and `pairs`."""
+        """What `judge compare` says of all runs by this measure: `runs`, and `pairs` if tested."""
         if measure not in self._compared:
-            found = compare_runs(
-                [self.paths[0]] if len(self.paths) == 1 else self.paths,
-                self.problems,
-                measures=[measure],
-            )
-            self._compared[measure] = found["measures"][measure]
+            is_tested = self.is_tested(measure)
+            self._compared[measure] = compare_scores(self.scores, measure, is_tested=is_tested)
         return self._compared[measure]

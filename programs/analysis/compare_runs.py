@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,19 @@ def compare_runs(
     }
 
 
+def compare_scores(
+    scores: TopicScores, measure: str, *, is_tested: bool = True, **draws: Unpack[Draws]
+) -> dict[str, Any]:
+    """What `compare_runs` gives of one measure, for all runs of scores that were read already.
+
+    Args:
+        is_tested: also test all pairs; without it `pairs` is empty, which is far cheaper.
+    """
+    options: Draws = {"resamples": RESAMPLES, "seed": 0, "level": LEVEL, **draws}
+    runs = list(dict.fromkeys(run for of_run in scores.values.values() for run in of_run))
+    return _one_measure(scores, measure, runs, len(runs) > 2, options, is_tested=is_tested)
+
+
 def _default_measures(scores: TopicScores, runs: Sequence[str]) -> list[str]:
     present = [m for m, by_run in scores.values.items() if sum(r in by_run for r in runs) > 1]
     primary = [measure for measure in PRIMARY if measure in present]
@@ -100,6 +113,8 @@ def _one_measure(
     runs: Sequence[str],
     is_leaderboard: bool,
     options: Draws,
+    *,
+    is_tested: bool = True,
 ) -> dict[str, Any]:
     present = [run for run in runs if run in scores.values[measure]]
     topics = list(scores.topics[measure])
@@ -118,7 +133,7 @@ def _one_measure(
     order = list(range(len(present)))
     if is_leaderboard:
         order.sort(key=lambda i: (rows[i]["mean"] is None, -(rows[i]["mean"] or 0), present[i]))
-    pairs = list(combinations(order, 2))
+    pairs = list(combinations(order, 2)) if is_tested else []
     differences = np.array([table[:, i] - table[:, j] for i, j in pairs])
     tests = paired_tests(differences.reshape(len(pairs), len(topics)), **options)
     found = [
@@ -127,7 +142,7 @@ def _one_measure(
     ]
     alpha = 1 - options["level"]
     complete = table[~np.isnan(table).any(axis=1)]
-    if is_leaderboard:
+    if is_leaderboard and pairs:
         _correct(found, pairs, complete, options)
         neighbours = set(pairwise(order))
         for row, pair in zip(found, pairs, strict=True):

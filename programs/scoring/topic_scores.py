@@ -1,7 +1,8 @@
-"""Scores of runs by topic, from whatever holds some, and those of two sources side by side."""
+"""Scores of runs by topic, from whatever holds some, and those of several sources side by side."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +27,12 @@ class TopicScores:
 
     `values[measure][run]` maps topics to a score, None: not judged. `topics[measure]` are those
     on which the measure means something; a run without a value there did not answer, and has 0.
+    `rows[measure][run]` maps topics, and "all" for the mean, to what was read, of oracles too.
     """
 
     values: Mapping[str, Mapping[str, Mapping[str, float | None]]]
     topics: Mapping[str, Collection[str]]
+    rows: Mapping[str, Mapping[str, Mapping[str, ScoreRow]]]
 
 
 def topic_scores(path: Path, problems: Problems) -> TopicScores:
@@ -55,6 +58,7 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
         by_measure.setdefault(row.measure, []).append(row)
     values: dict[str, dict[str, dict[str, float | None]]] = {}
     must_answer: dict[str, list[str]] = {}
+    read: dict[str, dict[str, dict[str, ScoreRow]]] = {}
     for measure, given in by_measure.items():
         cells = [row for row in given if row.topic_id != "all"]
         if not cells:
@@ -76,52 +80,67 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
             if row.run_id in of_run:
                 of_run[row.run_id][row.topic_id] = row.value
         values[measure] = of_run
+        read[measure] = {}
+        for row in given:
+            read[measure].setdefault(row.run_id, {})[row.topic_id] = row
     if not values:
         raise InputError(f"{path}: no scores by topic in it, which the tests need")
-    return TopicScores(values, must_answer)
+    return TopicScores(values, must_answer, read)
 
 
 def merged(sources: Sequence[Path], found: Sequence[TopicScores]) -> TopicScores:
-    """All runs together, on the measures and topics that all sources have."""
+    """All runs together, on the measures and topics that all sources have.
+
+    A run that several sources have is told apart as `run@source`.
+    """
     if len(found) == 1:
         return found[0]
-    twice = runs_in_both(found)
+    twice = {*runs_in_both(found), *ORACLES}
     tails = list(map(stem, sources))
-    if tails[0] == tails[1]:
+    if len(set(tails)) < len(tails):
         tails = list(map(str, sources))
     values: dict[str, dict[str, Mapping[str, float | None]]] = {}
+    rows: dict[str, dict[str, Mapping[str, ScoreRow]]] = {}
     topics: dict[str, list[str]] = {}
     for measure in found[0].values:
-        if all(measure in one.values for one in found):
-            values[measure] = {
-                f"{run}@{tail}" if run in twice else run: cells
-                for tail, one in zip(tails, found, strict=True)
-                for run, cells in one.values[measure].items()
-            }
-            others = set(found[1].topics[measure])
-            topics[measure] = [t for t in found[0].topics[measure] if t in others]
+        if not all(measure in one.values for one in found):
+            continue
+        values[measure], rows[measure] = {}, {}
+        for tail, one in zip(tails, found, strict=True):
+            for run in one.rows[measure]:
+                name = f"{run}@{tail}" if run in twice else run
+                rows[measure][name] = one.rows[measure][run]
+                if run in one.values[measure]:
+                    values[measure][name] = one.values[measure][run]
+        others = [set(one.topics[measure]) for one in found[1:]]
+        topics[measure] = [t for t in found[0].topics[measure] if all(t in of for of in others)]
     names = " and ".join(map(str, sources))
     if not values or not any(topics.values()):
         raise InputError(f"{names}: no measure of one topic in common")
-    return TopicScores(values, topics)
+    return TopicScores(values, topics, rows)
 
 
 def runs_in_both(found: Sequence[TopicScores]) -> set[str]:
-    """Names of runs that both of two sources have."""
+    """Names of runs that more than one of the sources has."""
     runs = [{run for by_run in one.values.values() for run in by_run} for one in found]
-    return runs[0] & runs[1] if len(runs) > 1 else set()
+    counts = Counter(run for of_source in runs for run in of_source)
+    return {run for run, n in counts.items() if n > 1}
 
 
 def note_other_instruments(sources: Sequence[Path], problems: Problems) -> None:
-    """Say so where two sources were not measured alike: then judges differ, not only runs."""
-    one, other = sources
-    if not (one.is_dir() and other.is_dir()):
-        return
-    manifests = [Result(path).manifest for path in sources]
+    """Say so where sources were not measured like the first: then judges differ, not only runs."""
+    one = sources[0]
+    for other in sources[1:]:
+        if one.is_dir() and other.is_dir():
+            _note_other_instrument(one, other, problems)
+
+
+def _note_other_instrument(one: Path, other: Path, problems: Problems) -> None:
+    manifests = [Result(path).manifest for path in (one, other)]
     if manifests[0].get("judges") != manifests[1].get("judges"):
         what = f"was judged by another judge than {one}; the runs may differ by that alone"
         problems.keep(other, 0, "other_judge", what)
-    banks = [path / "nuggets.jsonl" for path in sources]
+    banks = [path / "nuggets.jsonl" for path in (one, other)]
     if all(path.is_file() for path in banks):
         ids = [
             {topic: [n.id for n in bank.nuggets] for topic, bank in read.items()}
