@@ -14,7 +14,7 @@ from ..records.writing.printed import figure, interval
 from .sources import Source, path_of, warn_of
 from .tables import InTables, Table
 
-_SHOWN_PAIRS = ("run", "mean", "interval", "less the next", "interval", "p", "told apart")
+_NEXT = ("run", "mean", "interval", "less the next", "interval", "p", "told apart")
 _TOLD = {True: "yes", False: "no", None: "cannot be tested"}
 
 
@@ -124,35 +124,37 @@ def _pairs(measures: Mapping[str, Mapping[str, Any]], level: float) -> Table:
     first, second = (run["run_id"] for run in next(iter(measures.values()))["runs"])
     rows = []
     for name, found in measures.items():
-        (pair,), (one, other) = found["pairs"], found["runs"]
+        (pair,), (one, other), digits = found["pairs"], found["runs"], _digits(name)
         rows.append(
             [
                 name,
-                figure(one["mean"]),
-                figure(other["mean"]),
-                figure(pair["difference"], 3, "+"),
-                interval(pair["low"], pair["high"], 3, "+"),
+                figure(one["mean"], digits),
+                figure(other["mean"], digits),
+                figure(pair["difference"], digits, "+"),
+                interval(pair["low"], pair["high"], digits, "+"),
                 figure(pair["p"], 4),
                 f"{pair['wins']}/{pair['ties']}/{pair['losses']}",
                 _TOLD[pair["is_told_apart"]],
             ]
         )
-    header = ["measure", first, second, "difference", f"{level:.0%} interval", "p"]
+    header = ["measure", "first", "second", "difference", f"{level:.0%} interval", "p"]
     caption = f"{first} less {second}, by topic"
     return Table(caption, [*header, "won/tied/lost", "told apart"], rows)
 
 
 def _leaderboard(measure: str, found: Mapping[str, Any], level: float) -> Table:
+    digits = _digits(measure)
     next_of = {pair["run_id"]: pair for pair in found["pairs"] if pair["are_neighbours"]}
     rows = []
     for run in found["runs"]:
-        row = [run["run_id"], figure(run["mean"]), interval(run["low"], run["high"])]
+        row = [run["run_id"], figure(run["mean"], digits)]
+        row.append(interval(run["low"], run["high"], digits))
         if (pair := next_of.get(run["run_id"])) is None:
             row += ["", "", "", ""]
         else:
             row += [
-                figure(pair["difference"], 3, "+"),
-                interval(pair["low"], pair["high"], 3, "+"),
+                figure(pair["difference"], digits, "+"),
+                interval(pair["low"], pair["high"], digits, "+"),
                 figure(pair["p_hsd"], 4),
                 _TOLD[pair["is_told_apart"]],
             ]
@@ -162,8 +164,17 @@ def _leaderboard(measure: str, found: Mapping[str, Any], level: float) -> Table:
         f"Pairs told apart: {told:,} of {len(found['pairs']):,}. Intervals are {level:.0%}, by "
         "topic; p is corrected for the number of runs (HSD)."
     ]
+    if any(pair["is_told_apart"] is None for pair in found["pairs"]):
+        notes.append(
+            f"Pairs cannot be tested by HSD: it takes two topics on which every run was judged, "
+            f"and there are {found['n_topics_all_judged']} of {found['n_topics']}."
+        )
     caption = f"{measure}: {len(rows)} runs, {found['n_topics']} topics"
-    return Table(caption, _SHOWN_PAIRS, rows, notes)
+    return Table(caption, _NEXT, rows, notes)
+
+
+def _digits(measure: str) -> int:
+    return 0 if measure == "length" else 3  # in words
 
 
 def _agreement(found: Mapping[str, Any]) -> Table:

@@ -53,19 +53,23 @@ def _leaderboard(
     scores: TopicScores | None,
 ) -> Table:
     first, *others = measures
-    ranked = {}
+    ranked, asked = {}, None
     if scores is not None and first in scores.values:
         found = compare_scores(scores, first, is_tested=False)
         ranked = {run["run_id"]: run for run in found["runs"]}
+        asked = found["n_topics"]
     runs = sorted(means[first].values(), key=_best_first)
     has_unjudged = any(row.n_unjudged for row in runs)
-    header = ["run", first, "interval", *others, "answered", "n", "unjudged"]
+    header = ["run", first, "interval", *others, "topics answered", "n", "unjudged"]
     rows = []
     for row in runs:
-        drawn = ranked.get(row.run_id, {"low": None, "high": None})
-        cells = [row.run_id, _value(row), interval(drawn["low"], drawn["high"])]
+        drawn = ranked.get(row.run_id, {})
+        cells = [row.run_id, _value(row), interval(drawn.get("low"), drawn.get("high"))]
         cells += [_value(means[name].get(row.run_id)) for name in others]
-        cells += [_answered(row, drawn), _count(row.n), _count(row.n_unjudged)]
+        unanswered = drawn.get("n_unanswered")
+        known = asked is not None and unanswered is not None
+        cells.append(f"{asked - unanswered:,} of {asked:,}" if known else "-")
+        cells += [_count(row.n), _count(row.n_unjudged)]
         if has_unjudged:
             cells.append(interval(row.low, row.high) if row.n_unjudged else "")
         rows.append(cells)
@@ -83,15 +87,6 @@ def _value(row: ScoreRow | None) -> str:
     if row is None or (row.n_unjudged and not row.n):  # nothing arrived: not even a 0
         return "-"
     return figure(row.value, 0 if row.measure == "length" else 3)
-
-
-def _answered(row: ScoreRow, drawn: Mapping[str, Any]) -> str:
-    """How many of the topics that were asked; "-" where it is not known."""
-    if row.n_topics is None:
-        return "-"
-    if drawn.get("n_unanswered") is None:
-        return f"{row.n_topics:,}"
-    return f"{row.n_topics - drawn['n_unanswered']:,} of {row.n_topics:,}"
 
 
 def _count(n: int | None) -> str:
