@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ..records.reading.config_paths import InputPath
+from ..records.reading.nearest import did_you_mean
 
 OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means without an api_base
 TOP_LOGPROBS = 20  # alternatives of a token: OpenAI's limit and vLLM's default limit
@@ -198,7 +199,7 @@ class ModelConfig(BaseModel):
         if self.way == "http" and not self.api_base and not self.model.startswith("openai/"):
             raise ValueError(f"model {self.model!r} needs api_base, the URL that ends in /v1")
         if self.way == "litellm" and "/" not in self.model:
-            raise ValueError(f"model {self.model!r} names no provider, as openai/{self.model} does")
+            raise ValueError(f"model {self.model!r} names no provider{_meant(self.model)}")
         if self.way == "recorded" and self.recording is None:
             raise ValueError("engine: recorded needs recording, a JSONL file of replies")
         if self.api_base is not None:
@@ -341,3 +342,13 @@ def _check_url(api_base: str) -> None:
         raise ValueError("api_base must not hold a user or password; use api_key_env")
     if parts.query or parts.fragment:
         raise ValueError("api_base must not hold a query ('?...') or fragment ('#...')")
+
+
+def _meant(model: str) -> str:
+    """What a model without a provider may have been meant as, put as the end of an error."""
+    from .litellm.package import provider_of
+
+    if alike := did_you_mean(model, ["lexical"]):
+        return alike
+    provider = provider_of(model)
+    return f"; did you mean {provider}/{model}?" if provider else f", as openai/{model} does"

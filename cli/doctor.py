@@ -23,9 +23,9 @@ def doctor(
 ) -> None:
     """Check key and endpoint of each model, and what it refuses, with the cost.
 
-    Example: judge doctor --model hosted_vllm/qwen --set
-    models.default.api_base=http://127.0.0.1:8000/v1. Exit: 0 ready, 2 unusable, 3 usable with
-    other settings than the config has.
+    Example: judge doctor --model hosted_vllm/qwen --api-base http://127.0.0.1:8000/v1
+
+    Exit: 0 ready, 2 unusable, 3 usable with other settings than the config has.
     """
     from ..programs.doctor import examine_all
 

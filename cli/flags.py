@@ -16,7 +16,8 @@ from pydantic.fields import FieldInfo
 
 from ..programs.config.names import program_names
 from ..programs.config.sections import Config, Flag
-from .options import Model, Sets, fields_of
+from ..records.reading.nearest import did_you_mean
+from .options import ApiBase, Model, Sets, fields_of
 
 ConfigFile = Annotated[
     Path | None,
@@ -78,7 +79,10 @@ class Given:
         names, known = what.split(","), program_names()
         if unknown := [name for name in names if name not in known]:
             programs = ", ".join(known)
-            raise InputError(f"{unknown[0]!r} is neither a config file nor one of {programs}")
+            meant = did_you_mean(unknown[0], known)
+            raise InputError(
+                f"{unknown[0]!r} is neither a config file nor one of {programs}{meant}"
+            )
         return self.config(under={"program": names})
 
 
@@ -89,11 +93,11 @@ def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., 
 
     Args:
         names: dotted, with spaces between them, as `data.topics run.out`.
-        model: whether it takes --model.
+        model: whether it takes --model and --api-base.
     """
     made = {_parameter(name): name for name in names.split()}
     hints: dict[str, Any] = {each: _annotation(name) for each, name in made.items()}
-    hints |= {"model": Model} if model else {}
+    hints |= {"model": Model, "api_base": ApiBase} if model else {}
     hints |= {"config": ConfigFile, "sets": Sets}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -109,6 +113,9 @@ def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., 
                 flags["items.fields"] = fields_of(flags["items.fields"])
             sets, path = values.pop("sets") or (), values.pop("config")
             asked = values.pop("model") if model else None
+            if model and (url := values.pop("api_base")) is not None:
+                flags["models.default.api_base"] = url
+                spelled["models.default.api_base"] = f"--api-base {url}"
             command(given=Given(flags, spelled, sets, asked, path), **values)
 
         parameters = [

@@ -61,5 +61,13 @@ def next(
         f"{len(sheet.rows):>8,}  {left}",
         f"Labels of {sheet.kind}: {', '.join(map(cell, sheet.scale))}. Written: {out}",
     ]
+    if kind is None and (others := _other_kinds(results[0], sheet.kind)):
+        lines.append(f"Also judged there: {', '.join(others)} (--kind).")
     sys.stdout.write(shown("\n".join(lines) + "\n"))
     list_problems(problems)
+
+
+def _other_kinds(path: Path, chosen: str) -> list[str]:
+    from ..programs.protocols.judged_files import kinds_in
+
+    return [kind for kind in kinds_in(path) if kind != chosen] if path.is_dir() else []

@@ -20,12 +20,20 @@ Model = Annotated[
         rich_help_panel="Models",
     ),
 ]
+ApiBase = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Where that model is served, ends in /v1; as models.default.api_base.",
+        rich_help_panel="Models",
+    ),
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Any setting, e.g. models.default.api_base=http://127.0.0.1:8000/v1.",
+        help="Any setting, e.g. models.default.temperature=0.5.",
         rich_help_panel="Models",
     ),
 ]

@@ -70,8 +70,9 @@ def run(
     Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted,
     143 terminated, 70 an error of this program.
     """
+    from ..backends.spending.notes import notes_on
     from ..programs.engine.estimates import with_speed
-    from ..programs.run import forecast, forecast_if_limited, judge_collection
+    from ..programs.run import forecast, forecast_if_limited, judge_collection, models_asked
     from .tables import leaderboard, write_rows
 
     gates = [_gate(text) for text in fail_under or ()]
@@ -86,6 +87,8 @@ def run(
         return
     if "default" not in config.models and not config.judges:
         sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
+    for line in () if config.run.offline else notes_on(models_asked(config)):
+        sys.stderr.write(f"{line}\n")
     expected = forecast_if_limited(config)
     for line in expected.short_of(config) if expected is not None else ():
         sys.stderr.write(f"{line}.\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
+from ..backends.config import ModelConfig
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError, Problems
 from ..records.scores import write_scores
@@ -102,6 +103,12 @@ def programs_of(config: Config) -> list[Program]:
     if not config.program:
         raise InputError(f"no program: name {', '.join(program_names())} (program:)")
     return chosen(config.program)
+
+
+def models_asked(config: Config) -> list[tuple[str, ModelConfig]]:
+    """The entries of `models:` that a run may ask, with their names, as often as judges do."""
+    judges = [name for program in programs_of(config) for name in program.judges_of(config)]
+    return [found for name in judges for found in config.models_of(name)]
 
 
 def load_data(config: Config) -> Collection:

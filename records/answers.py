@@ -77,6 +77,9 @@ def answers_with_lines(
     seen = {} if seen is None else seen
     is_named_by_file = False
     for line in lines:
+        if line.number == 1 and _is_passage(line):
+            line.error("not_answers", "holds passages (data.passages), wanted a run's answers")
+            return
         holder = line.child("metadata") or line
         run_id, topic_id = holder.optional_id("run_id"), _topic_id(line, holder)
         if run_id is None:
@@ -146,6 +149,12 @@ def count_words(text: str) -> int:
 def is_of_2026(topic_id: str) -> bool:
     """Whether a topic is of TREC RAG 2026, whose answers have limits of their own."""
     return _IS_2026.match(topic_id) is not None
+
+
+def _is_passage(line: Line) -> bool:
+    """Whether it has what a passage has, and nothing of an answer."""
+    wanted = ("metadata", "topic_id", "narrative_id", "request_id", "answer", "responses")
+    return line.first("docid", "id") is not None and line.first(*wanted) is None
 
 
 def _topic_id(line: Line, holder: Line) -> str | None:

@@ -11,6 +11,7 @@ from pydantic_core import CoreSchema
 
 from ...judges.table import BUILT_IN as JUDGES
 from ...judges.table import judge_names
+from ...records.reading.nearest import did_you_mean
 
 GROUP = "nuggetjudge.programs"  # of entry points: NAME = "module:object", a Program
 _HOME = __name__.rpartition(".config")[0] + ".protocols"
@@ -47,7 +48,8 @@ class _OneOf:
 def _known(what: str, built_in: Iterable[str], names: Callable[[], Iterable[str]]) -> Any:
     def check(name: str) -> str:
         if name not in built_in and name not in names():  # entry points take time to look up
-            raise ValueError(f"there is no {what} {name!r}, wanted one of {', '.join(names())}")
+            wanted = ", ".join(names()) + did_you_mean(name, names())
+            raise ValueError(f"there is no {what} {name!r}, wanted one of {wanted}")
         return name
 
     return AfterValidator(check)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ...records.reading.config_paths import texts_of_file
+from ...records.reading.nearest import did_you_mean
 from ...records.reading.problems import InputError
 from ...records.reading.secret_names import HIDDEN, has_secret, is_secret
 from ...records.reading.yaml_text import Keys, NotYaml, plain_error, read_yaml, unfit_values
@@ -46,12 +48,18 @@ def load_config(
         data, lines = _read(path)
         data = texts_of_file(data, path.parent)
     flags: dict[Keys, str] = {}
-    for name, value in overrides.items():
-        _put(data, name, value)
-        flags[tuple(name.split("."))] = (spelled or {}).get(name, name)
+
+    def put(names: Iterable[str]) -> None:
+        for name in names:
+            _put(data, name, overrides[name])
+            flags[tuple(name.split("."))] = (spelled or {}).get(name, name)
+
+    of_model = [name for name in overrides if name.startswith("models.default.")]
+    put(name for name in overrides if name not in of_model)
     if model is not None:
         _put_model(data, model)
         flags["models", "default"] = f"--model {model}"
+    put(of_model)  # which hold for the model that was named
     for pair in sets:
         name, value, shown = _setting(pair)
         try:
@@ -138,7 +146,7 @@ def _put(data: dict[str, Any], name: str, value: Any) -> None:
 def _put_model(data: dict[str, Any], model: str) -> None:
     entries = data.get("models")
     if isinstance(entries, dict) and model in entries:
-        _put(data, "models.default", entries[model])
+        _put(data, "models.default", copy.copy(entries[model]))
         return
     default = entries.get("default") if isinstance(entries, dict) else None
     if isinstance(default, dict) and default.get("model") != model:
@@ -148,7 +156,27 @@ def _put_model(data: dict[str, Any], model: str) -> None:
 
 
 def _explain(error: Any, path: Path | None, lines: dict[Keys, int], flags: dict[Keys, str]) -> str:
-    return _located(*plain_error(error), path, lines, flags)
+    at, what = plain_error(error)
+    if error["type"] == "extra_forbidden":
+        what += did_you_mean(at[-1], _settings_in(Config, at[:-1]))
+    return _located(at, what, path, lines, flags)
+
+
+def _settings_in(kind: Any, at: Keys) -> list[str]:
+    """The names of the settings of a section, `models.default` for one; [] of free settings."""
+    models = [kind, *get_args(kind)]
+    models += [inner for one in models[1:] for inner in get_args(one)]
+    for model in models:
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            continue
+        if not at:
+            return list(model.model_fields)
+        field = model.model_fields.get(at[0])
+        if field is None:
+            continue
+        is_free = get_origin(field.annotation) is dict  # its keys are names of the user's own
+        return _settings_in(field.annotation, at[2:] if is_free else at[1:])
+    return []
 
 
 def _located(

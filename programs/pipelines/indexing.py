@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ...backends.budget import Usage
-from ...records.reading.lines import first_line
+from ...records.reading.lines import first_line, is_gzip
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage
 from ...records.writing.files import write_file
@@ -230,8 +230,8 @@ def _check_collection(folder: Path, passages: Sequence[Path]) -> None:
 
 def _n_lines(path: Path) -> int:
     """About how many passages a file has, for the progress bar; 0 for a compressed one."""
-    if path.suffix == ".gz":
-        return 0
     with suppress(OSError), path.open("rb") as stream:
+        if is_gzip(path):
+            return 0
         return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
     return 0

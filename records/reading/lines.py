@@ -18,13 +18,19 @@ import orjson
 from .problems import InputError, Problems
 
 
+def is_gzip(path: Path) -> bool:
+    """Whether what a file holds is gzip, whatever its name. Raises: OSError if it is not there."""
+    with path.open("rb") as stream:
+        return stream.read(2) == b"\x1f\x8b"
+
+
 def open_text(path: Path) -> TextIO:
-    """Open for reading as UTF-8 (a byte order mark is dropped), decompressing `.gz`.
+    """Open for reading as UTF-8 (a byte order mark is dropped), decompressing gzip.
 
     Raises: InputError if the file is missing or cannot be read.
     """
     try:
-        raw = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115
+        raw = gzip.open(path, "rb") if is_gzip(path) else path.open("rb")  # noqa: SIM115
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     return io.TextIOWrapper(cast(Any, raw), encoding="utf-8-sig", newline="\n")
@@ -70,7 +76,7 @@ def is_json(path: Path) -> bool:
 
 def has_lines(path: Path) -> bool:
     """Whether each line of a JSON file can be read by itself, at its place in bytes."""
-    return path.suffix != ".gz" and not _is_document(path)
+    return not is_gzip(path) and not _is_document(path)
 
 
 def line_starts(path: Path) -> array[int]:

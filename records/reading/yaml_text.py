@@ -142,7 +142,11 @@ def plain_error(error: Any) -> tuple[Keys, str]:
     if not loc and ": " in what:
         name, _, what = what.partition(": ")
         loc = tuple(name.split("."))
-    elif not isinstance(error["input"], dict) and error["type"] != "extra_forbidden":
+    elif (
+        not isinstance(error["input"], dict)
+        and error["type"] != "extra_forbidden"
+        and not what.endswith("?")  # asks whether something else was meant: the name is in it
+    ):
         is_hidden = has_secret(loc, error["input"])
         what = f"{what}, got {HIDDEN if is_hidden else repr(error['input'])}"
     return loc, what

@@ -2,7 +2,14 @@ import json
 
 import pytest
 
-from nuggetjudge.records import Citation, Problems, count_words, read_answers, read_documents
+from nuggetjudge.records import (
+    Citation,
+    InputError,
+    Problems,
+    count_words,
+    read_answers,
+    read_documents,
+)
 from nuggetjudge.records.answers import answers_with_lines
 from nuggetjudge.records.reading.fields import read_lines
 
@@ -321,3 +328,14 @@ def test_an_answer_that_was_not_made_is_none_and_says_why(layout, write, problem
 def test_a_reason_that_is_none_is_an_error(write, problems, kinds):
     list(read_answers(write({**RAG_2024, "not_made": "rain"}), problems))
     assert kinds() == [(1, "bad_field", "error")]
+
+
+def test_passages_in_the_place_of_answers_are_said_once(tmp_path):
+    path = tmp_path / "passages.jsonl"
+    path.write_text('{"docid":"a","title":"","text":"x"}\n' * 3, encoding="utf-8")
+    problems = Problems()
+    assert list(read_answers(path, problems)) == []
+    with pytest.raises(InputError) as error:
+        problems.raise_errors()
+    wanted = "holds passages (data.passages), wanted a run's answers"
+    assert str(error.value) == f"{path}:1: {wanted}"

@@ -57,6 +57,13 @@ def test_a_sheet_that_people_filled_is_measured_as_it_is(judge, demo):
     assert not first & {tuple(row[name] for name in names) for row in second}
 
 
+def test_a_sheet_says_what_else_could_be_labelled_where_no_kind_was_named(judge, demo):
+    ran = judge("next", "judged", "--n", 2, "--out", "sheet.csv")
+    assert ran.out.endswith("Also judged there: support (--kind).\n")
+    ran = judge("next", "judged", "--kind", "support", "--n", 2, "--out", "support.csv")
+    assert "Also judged" not in ran.out
+
+
 def test_equal_commands_write_equal_bytes_and_never_over_labels(judge, demo):
     for name in ("one.csv", "two.csv"):
         assert judge("next", "judged", "--n", 9, "--seed", 5, "--out", name).code == 0

@@ -44,13 +44,20 @@ def written(tmp_path):
 
 
 WRONG = {
-    "unknown key": ("run:\n  concurency: 3\n", 2, "run.concurency: no such setting"),
+    "unknown key": ("run:\n  concurency: 3\n", 2, "no such setting; did you mean concurrency?"),
     "unknown section": ("program: nuggets\nruns: {}\n", 2, "runs: no such setting"),
     "wrong type": ("run:\n  out: a\n  concurrency: many\n", 3, "whole number, got 'many'"),
     "out of range": ("run:\n\n  concurrency: 0\n", 3, "greater than or equal to 1, got 0"),
     "as many tasks": ("run: {concurrency: 900000000}\n", 1, "less than or equal to 100000, got 9"),
-    "unknown program": ("program: [nuggets, suport]\n", 1, "got 'suport'"),
-    "unknown judge": ("judges:\n  asigner: {}\n", 2, "judges.asigner"),
+    "unknown program": ("program: [nuggets, suport]\n", 1, "'suport', wanted one of relevance"),
+    "unknown judge": ("judges:\n  asigner: {}\n", 2, "did you mean assigner?"),
+    "unknown key of a model": (
+        "models:\n  mine: {model: lexical, tempreature: 1}\n",
+        2,
+        "did you mean temperature?",
+    ),
+    "unknown key like none": ("run:\n  zzzz: 3\n", 2, "run.zzzz: no such setting"),
+    "lexical mistyped": ("models: {mine: {model: lexicl}}\n", 1, "did you mean lexical?"),
     "window of a judge without": ("judges:\n  support:\n    window: 5\n", 3, "support.window"),
     "grades of a judge without": ("judges:\n  support: {grades: 2}\n", 2, "support.grades"),
     "unknown model alias": (
@@ -104,6 +111,13 @@ WRONG = {
     "a setting of before": ("run:\n  out: a\n  seed: 0\n", 3, "run.seed: was removed"),
     "citations of no kind": ("support:\n  citations: second\n", 2, "'first' or 'all'"),
 }
+
+
+def test_a_model_without_provider_is_told_by_the_one_that_has_it(written):
+    with pytest.raises(InputError, match=r"did you mean anthropic/claude-sonnet-4-5\?"):
+        load_config(written("models: {mine: {model: claude-sonnet-4-5}}\n"), {})
+    with pytest.raises(InputError, match=r"as openai/house-model does"):
+        load_config(written("models: {mine: {model: house-model}}\n"), {})
 
 
 @pytest.mark.parametrize(("text", "line", "what"), WRONG.values(), ids=WRONG)
@@ -344,3 +358,17 @@ def test_a_header_deep_in_extra_body_is_found_at_its_line_and_its_value_not_show
         load_config(file, {})
     at = "models.default.extra_body.options.0.extra_headers"
     assert str(caught.value) == f"{file}:7: {at}: extra_body cannot hold 'extra_headers'"
+
+
+def test_an_endpoint_named_beside_a_model_is_where_it_is_asked(written):
+    url = "http://127.0.0.1:9000/v1"
+    path = written(RIGHT)
+    there = {"models.default.api_base": url}
+    config = load_config(path, there, model="hosted_vllm/other")
+    assert (config.models["default"].model, config.models["default"].api_base) == (
+        "hosted_vllm/other",
+        url,
+    )
+    config = load_config(path, there, model="local")
+    assert config.models["default"].api_base == url
+    assert config.models["local"].api_base == "http://127.0.0.1:8000/v1"

@@ -3,7 +3,7 @@ import gzip
 import pytest
 
 from nuggetjudge.records import InputError
-from nuggetjudge.records.reading.lines import json_lines, json_records, text_lines
+from nuggetjudge.records.reading.lines import has_lines, json_lines, json_records, text_lines
 
 
 def test_a_byte_that_is_not_utf8_is_placed_in_its_line_and_not_in_its_block(tmp_path):
@@ -23,6 +23,14 @@ def test_a_line_separator_inside_a_line_does_not_end_it(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("a\u2028b\x0cc\nd\n", encoding="utf-8")
     assert [number for number, _ in text_lines(path)] == [1, 2]
+
+
+def test_gzip_is_known_by_what_the_file_holds_whatever_its_name(tmp_path):
+    packed, plain = tmp_path / "topics.tsv", tmp_path / "topics.tsv.gz"
+    packed.write_bytes(gzip.compress(b"1\twhy\n"))
+    plain.write_bytes(b"1\twhy\n")
+    assert list(text_lines(packed)) == list(text_lines(plain)) == [(1, "1\twhy")]
+    assert not has_lines(packed)
 
 
 def test_gzip_is_read_and_a_torn_gzip_file_is_an_input_error(tmp_path):
