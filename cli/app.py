@@ -24,6 +24,7 @@ _IMPORTING = "<frozen importlib._bootstrap>"  # the file of a frame that loads a
 COMMANDS = {
     "run": ("run", "Judge runs and print a leaderboard."),
     "report": ("views.report", "Write a page that shows results."),
+    "show": ("views.show", "Show an answer, where a run loses, what all miss."),
     "score": ("score", "Score stored judgements again, and correct them with labels."),
     "agree": ("agree", "Compare labels or scores with people's, or annotators."),
     "calibrate": ("calibrate", "Fit a judge to human labels, and see whether it helped."),

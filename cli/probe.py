@@ -127,12 +127,12 @@ def probe(
 def _config(given: Given, source: Path, judges: Sequence[str]) -> Any:
     """The config file, or what a results folder was judged with, under the flags."""
     from ..judges.table import item_judges
-    from ..programs.engine.manifest import config_of
+    from ..programs.engine.folders.inputs import inputs_of
 
     names: Any = {judge if judge in item_judges() else "item" for judge in judges}
     under = {}
     if given.path is None and source.is_dir():
-        known = config_of(source).model_dump(mode="json", by_alias=True)
+        known = inputs_of(source).config.model_dump(mode="json", by_alias=True)
         own = {name: known["judges"][name] for name in names & known["judges"].keys()}
         under = {"models": known["models"], "judges": own}
     resolved = given.config(under=under)

@@ -185,9 +185,10 @@ def _quotes(folder: Path) -> str:
     if not found:
         return ""
     table = [["program", "run", "topic", "item", "label", "quoted words"]]
-    for each in found:
-        names = (name or "-" for name in each[:5])
-        table.append([*names, cell(each.evidence[0].quote, QUOTE_CHARS)])
+    for name, each in found:
+        ids = (each.run_id, each.topic_id, each.item, each.label or "")
+        words = cell(each.quoted[0].quote, QUOTE_CHARS)
+        table.append([name, *(one or "-" for one in ids), words])
     return "\n" + aligned(table, are_words=True)
 
 

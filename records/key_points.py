@@ -62,8 +62,13 @@ def read_key_point_sets(path: Path, problems: Problems) -> dict[str, KeyPointSet
     skipped; a text that occurs twice is kept and mentioned, as are what is no span or no source,
     which are left out.
     """
+    return key_point_sets(read_lines(path, problems))
+
+
+def key_point_sets(lines: Iterable[Line]) -> dict[str, KeyPointSet]:
+    """The key points in these objects, as `read_key_point_sets`."""
     sets: dict[str, KeyPointSet] = {}
-    for line in read_lines(path, problems):
+    for line in lines:
         topic_id = line.id(*TOPIC_FIELDS)
         items = line.objects("key_points", text_as="text")
         if topic_id is None or items is None:
@@ -163,8 +168,13 @@ def read_claims(path: Path, problems: Problems) -> Iterator[ClaimSet]:
 
     Errors noted: no topic or run, `claims` missing or no list, a topic and run twice.
     """
+    return claim_sets(read_lines(path, problems))
+
+
+def claim_sets(lines: Iterable[Line]) -> Iterator[ClaimSet]:
+    """The claims in these objects, as `read_claims`."""
     seen: dict[tuple[str, str], int] = {}
-    for line in read_lines(path, problems):
+    for line in lines:
         topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
         is_extracted = "claims" not in line.row or line.row["claims"] is not None
         items = line.objects("claims", text_as="text") if is_extracted else None

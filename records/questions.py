@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,16 @@ def read_question_sets(path: Path, problems: Problems) -> dict[str, QuestionSet]
     Errors noted: no topic id, no question in a topic, a column twice, a topic with two lists, a
     file without topics. A text that occurs twice is kept and mentioned.
     """
+    sets = question_sets(read_lines(path, problems))
+    if not sets:
+        problems.error(path, 1, "empty_file", "no sub-questions, wanted those of a topic")
+    return sets
+
+
+def question_sets(lines: Iterable[Line]) -> dict[str, QuestionSet]:
+    """The sub-questions in these objects, as `read_question_sets`."""
     sets: dict[str, QuestionSet] = {}
-    for line in read_lines(path, problems):
+    for line in lines:
         topic_id, texts = line.id(*TOPIC_FIELDS), _by_column(line)
         if topic_id is None or texts is None:
             continue
@@ -46,8 +55,6 @@ def read_question_sets(path: Path, problems: Problems) -> dict[str, QuestionSet]
         else:
             what = f"topic {topic_id!r} has other questions than before, wanted one list"
             line.error("duplicate_topic", what)
-    if not sets:
-        problems.error(path, 1, "empty_file", "no sub-questions, wanted those of a topic")
     return sets
 
 

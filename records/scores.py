@@ -42,7 +42,7 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
     Errors noted: a wrong number of columns, a value that is no finite number, a cell twice.
     """
     if layout == "jsonl" or (layout is None and is_json(path)):
-        found = _from_json(path, problems)
+        found = score_rows(read_lines(path, problems))
     else:
         n_columns = len(first_line(path).split())
         named = layout or ("trec_eval" if n_columns == len(COLUMNS["trec_eval"]) else "ir_measures")
@@ -119,8 +119,9 @@ def _from_columns(path: Path, problems: Problems, layout: str) -> Iterator[tuple
         is_first = False
 
 
-def _from_json(path: Path, problems: Problems) -> Iterator[tuple[int, ScoreRow]]:
-    for line in read_lines(path, problems):
+def score_rows(lines: Iterable[Line]) -> Iterator[tuple[int, ScoreRow]]:
+    """The score rows in these objects, as `read_scores`, each with its line."""
+    for line in lines:
         run, topic, measure = line.id("run_id"), line.id("topic_id"), line.id("measure")
         if "value" not in line.row:
             line.missing("value")

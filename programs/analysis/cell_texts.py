@@ -13,7 +13,7 @@ from ...records.nuggets import read_nuggets
 from ...records.reading.fields import Line, as_int, read_lines
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
-from ..engine.manifest import config_of, input_hashes, read_manifest
+from ..engine.folders.inputs import inputs_of
 from ..protocols.judged_files import judged_by, judged_file, scale_in
 from ..protocols.program import CellTexts, Texts
 from ..protocols.table import programs
@@ -134,11 +134,7 @@ def _of_inputs(
 ) -> CellTexts:
     """The texts of a results folder's cells in the files that were judged."""
     try:
-        config = config_of(folder)
-        known = read_manifest(folder).get("inputs", {})
-        now = input_hashes(config)
-        if changed := [path for path in known if now.get(path) != known[path]]:
-            raise InputError(f"{changed[0]}: is not the file that was judged, or not there")
+        config = inputs_of(folder).checked("its texts are not shown")
         file = judged_file(folder, kind)
         for program in programs():
             if program.judged == file.name:

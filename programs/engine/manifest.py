@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import os
 import platform
 import sys
 import time
@@ -64,6 +65,11 @@ class _Data(TypedDict, total=False):
     not_made: list[tuple[StrictStr, StrictStr, StrictStr]]
 
 
+class _MadeIn(TypedDict):
+    directory: StrictStr
+    folder: StrictStr
+
+
 class _Always(TypedDict):
     fingerprint: StrictStr
     config: _Settings
@@ -78,6 +84,8 @@ class _ReadBack(_Always, total=False):
     """What is read of a manifest again; it has all that is in `_Always`."""
 
     inputs: dict[str, StrictStr]
+    made_in: _MadeIn
+    partial: bool
     judges: dict[str, Any]
     calls: dict[str, StrictInt]
     tokens: dict[str, StrictInt]
@@ -243,6 +251,11 @@ def data_of(collection: Collection) -> dict[str, Any]:
     }
 
 
+def made_in(folder: Path) -> dict[str, str]:
+    """Where a run is at work, by which its inputs are found again: absolute, links followed."""
+    return {"directory": os.path.realpath("."), "folder": os.path.realpath(folder)}
+
+
 def manifest_of(
     session: Session,
     results: Results,
@@ -274,6 +287,7 @@ def manifest_of(
         "versions": _versions(),
         "config": config.model_dump(mode="json", by_alias=True),
         "inputs": inputs,
+        "made_in": made_in(config.run.out),
         "judges": session.panel.identities(),
         "answered_by": sorted(results.answered_by),
         "data": data,

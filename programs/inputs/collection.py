@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections import ChainMap, Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,13 +57,15 @@ class Collection:
     problems: Problems = field(default_factory=Problems)
     lines: LineIndex = field(default_factory=LineIndex)  # of the answers, by topic
 
-    def cited_answers(self) -> Iterator[tuple[Answer, Mapping[str, Passage]]]:
-        """The answers, each with the passages that its citations mean.
+    def cited_answers(
+        self, topic_id: str | None = None
+    ) -> Iterator[tuple[Answer, Mapping[str, Passage]]]:
+        """The answers, each with the passages that its citations mean; those to one topic, or all.
 
         Documents that a report carries inline are its run's own: another run may use the same id
         for another text, as real ones do.
         """
-        for line, answer in self._placed():
+        for line, answer in self._placed([topic_id] if topic_id is not None else self.topics):
             passages: Mapping[str, Passage] = self.passages
             if (others := self.files_with_documents.get(line.path)) is not None:
                 passages = ChainMap(own_documents(line), others, self.passages)
@@ -75,11 +77,11 @@ class Collection:
         So what the answers to one topic share, such as a passage that many of them cite, is
         asked about at one time, and the endpoint has it in its prefix cache.
         """
-        for _, answer in self._placed():
+        for _, answer in self._placed(self.topics):
             yield answer
 
-    def _placed(self) -> Iterator[tuple[Line, Answer]]:
-        for topic_id in self.topics:
+    def _placed(self, topics: Iterable[str]) -> Iterator[tuple[Line, Answer]]:
+        for topic_id in topics:
             yield from answers_with_lines(self.lines.lines(topic_id), is_checked=True)
 
 

@@ -46,6 +46,7 @@ class Items(Program):
     name = ITEMS
     judges = ("item",)
     kind, judged, files = ITEMS, FILE, (FILE,)
+    stages = (ITEMS,)
     notes: ClassVar[Mapping[str, Any]] = {ITEMS: None}
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:

@@ -15,6 +15,7 @@ from ...records.assignments import (
     AssignedNugget,
     Assignment,
     assignment_row,
+    assignments_with_lines,
     read_assignments,
 )
 from ...records.judgements import Judged, Provenance
@@ -36,6 +37,7 @@ from .expected import (
 from .hunting import HUNT, POOL, check_hunt, hunted_banks
 from .hunting import JUDGES as HUNTING_JUDGES
 from .judged_items import Collected, JudgedItems
+from .pieces import NUGGET, FileLines, Piece, said
 from .program import CellTexts, Folder, Program, Run, need_answers
 from .relevance import candidate_grades, check_candidates, makes_bank
 from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
@@ -58,6 +60,7 @@ class Nuggets(Program):
     judges = ("relevance", "nuggetizer", "importance", "assigner")
     kind, judged, files = "nuggets", ASSIGNMENTS, (BANKS, ASSIGNMENTS)
     derived = (HUNT, POOL)
+    stages = ("assignments", "nuggets", "hunt", "start")
     notes: ClassVar[Mapping[str, Any]] = {
         WITHOUT_BANK: [], LEFT_OUT: [], UNMADE: [], UNGRADED: {},
     }  # fmt: skip
@@ -177,6 +180,24 @@ class Nuggets(Program):
         families = {name: name.removesuffix("_strict") for name in NUGGET_GAINS}
         families = {name: family for name, family in families.items() if counted[family]}
         return found.items("nuggets", NUGGET_SCALE, NUGGET_KEY, families, NUGGET_GAINS, counted)
+
+    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+        """Each nugget of an answer."""
+        for _, row in assignments_with_lines(lines(ASSIGNMENTS)):
+            for assigned in row.nuggets:
+                nugget = assigned.nugget
+                yield Piece(
+                    row.run_id,
+                    row.topic_id,
+                    (row.topic_id, row.run_id, nugget.id),
+                    NUGGET,
+                    nugget.id,
+                    nugget.text,
+                    assigned.label,
+                    importance=nugget.importance and nugget.importance.value,
+                    asked={"run_id": row.run_id, "nuggets": nugget.id},
+                    **said(assigned),
+                )
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """The question; answer and nugget stand in the assignments."""

@@ -20,6 +20,7 @@ from ..engine.results import Results
 from ..inputs.collection import Collection, load_collection
 from .item_scores import ItemScale
 from .judged_items import JudgedItems
+from .pieces import FileLines, Piece, plain_pieces
 from .scoreboard import Scoreboard
 
 if TYPE_CHECKING:
@@ -152,8 +153,8 @@ class Program(ABC):
         name: in a config and on the command line.
         judges: those that it may ask.
         kind: of label files that are about the same things; judged: the file with its judgements.
-        quotes: the file with what was quoted for them; "": they have it themselves.
         files: all files of judgements that it writes. derived: those that follow from them.
+        stages: those whose items are its pieces, or what these are made of, by their names.
         notes: keys of the manifest that scores need, with what stands there if nothing does.
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
         reads: the texts by which a person judges one of its cells, in order; see `texts`.
@@ -166,8 +167,8 @@ class Program(ABC):
     kind: ClassVar[str]
     judged: ClassVar[str]
     files: ClassVar[tuple[str, ...]]
-    quotes: ClassVar[str] = ""
     derived: ClassVar[tuple[str, ...]] = ()
+    stages: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]] = {}
     shown: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[tuple[str, ...]] = ()
@@ -226,6 +227,14 @@ class Program(ABC):
     def items(self, folder: Folder) -> JudgedItems | None:
         """Everything that was judged, with its weight in each measure; None: it cannot tell."""
         return None
+
+    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+        """All that it judged, answer by answer, with what its judges said.
+
+        Args:
+            lines: of its files, each by its name: of one topic.
+        """
+        return plain_pieces(lines(self.judged))
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """What a person has to read to judge these cells, from the files that were judged.

@@ -12,13 +12,14 @@ from ...metrics.gains import SUPPORT_GAINS
 from ...records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE, Cell
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Passage, Sentence
-from ...records.support import SupportSentence, read_support, support_row
+from ...records.support import SupportSentence, read_support, support_row, support_with_lines
 from ..config.sections import Config
 from ..engine.results import Results
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
 from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
+from .pieces import FileLines, Piece, said
 from .program import CellTexts, Folder, Program, Run, need_answers
 from .scoreboard import Scoreboard
 
@@ -39,6 +40,7 @@ class Support(Program):
     name = "support"
     judges = ("support",)
     kind, judged, files = "support", FILE, (FILE,)
+    stages = ("support",)
     shown = (
         *("support_precision", "support_recall", "support_precision_all", "support_recall_all"),
         *("support_precision_hard", "support_recall_hard"),
@@ -128,6 +130,31 @@ class Support(Program):
         every = sorted(found.topics) if folder.topics is None else folder.topics
         counted = dict.fromkeys(found.weights, every)
         return found.items("support", SUPPORT_SCALE, SUPPORT_KEY, families, SUPPORT_GAINS, counted)
+
+    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+        """Each judged citation of a sentence; `none` without a docid for one that cites nothing."""
+        for _, row in support_with_lines(lines(FILE)):
+            at = (row.topic_id, row.run_id)
+            for sentence in row.sentences:
+                name = str(sentence.id)
+                for citation in sentence.citations:
+                    docid = citation.passage_id
+                    yield Piece(
+                        row.run_id,
+                        row.topic_id,
+                        (*at, name, docid),
+                        "citation",
+                        f"{name} {docid}",
+                        sentence.text,
+                        citation.label,
+                        sentence=sentence.id,
+                        docid=docid,
+                        asked={"run_id": row.run_id, "sentence": name, "citation": docid},
+                        **said(citation),
+                    )
+                if not sentence.citations:
+                    given = ("sentence", name, sentence.text, "none")
+                    yield Piece(row.run_id, row.topic_id, (), *given, sentence=sentence.id)
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""

@@ -51,10 +51,13 @@ def item_lines(
     """
     read = read_lines if is_json(path) else csv_lines
     lines = read(path, problems, where or {})
-    for line in lines:
-        mapped = {ours: line.row[theirs] for ours, theirs in (fields or {}).items()
-                  if theirs in line.row}  # fmt: skip
-        yield replace(line, row={**line.row, **mapped})
+    return (mapped(line, fields or {}) for line in lines)
+
+
+def mapped(line: Line, fields: Mapping[str, str]) -> Line:
+    """The object with our names for its fields too; see `item_lines`."""
+    ours = {name: line.row[theirs] for name, theirs in fields.items() if theirs in line.row}
+    return replace(line, row={**line.row, **ours})
 
 
 def read_items(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import ConfigDict, ValidationError
 
 from ..reading.choosing import Where
-from ..reading.fields import read_lines
+from ..reading.fields import Line, read_lines
 from ..reading.problems import Problems
 from ..reading.yaml_text import plain_error
 from ..rows import Leaning, Row
@@ -113,8 +113,13 @@ def read_sentence_evidence(
 
     Errors noted: a field that is missing, unknown or of another type, a sentence twice.
     """
+    return sentence_evidence(read_lines(path, problems, where))
+
+
+def sentence_evidence(lines: Iterable[Line]) -> Iterator[SentenceEvidence]:
+    """What was found, in these objects, as `read_sentence_evidence`."""
     seen: dict[tuple[str, str, int], int] = {}
-    for line in read_lines(path, problems, where):
+    for line in lines:
         try:
             row = SentenceEvidence.model_validate(line.row)
         except ValidationError as error:

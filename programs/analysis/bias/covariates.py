@@ -14,7 +14,7 @@ from ....metrics.length import count_words
 from ....records.labels.cells import Cell
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer
-from ...engine.manifest import config_of, input_hashes, read_manifest
+from ...engine.folders.inputs import inputs_of
 from ...inputs.collection import load_collection
 from ...protocols.judged_items import JudgedItems
 from ..cell_texts import cell_texts
@@ -181,11 +181,7 @@ def _citations(path: Path, items: JudgedItems) -> Covariate:
 
 def _answers(folder: Path) -> Iterator[Answer]:
     """The answers that were judged, of files that have not changed since."""
-    config = config_of(folder)
-    known, now = read_manifest(folder)["inputs"], input_hashes(config)
-    if changed := [path for path in known if now.get(path) != known[path]]:
-        what = "is not the file that was judged, or not there"
-        raise InputError(f"--by citations: {changed[0]}: {what}")
+    config = inputs_of(folder).checked("--by citations needs the answers")
     return iter(load_collection(config.data, config.run.limit).answers())
 
 

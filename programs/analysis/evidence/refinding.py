@@ -17,7 +17,7 @@ from ....records.judgements import Judged
 from ....records.labels.cells import Cell
 from ....records.rows import Answer, Passage, Sentence
 from ...config.sections import Config
-from ...engine.manifest import config_of
+from ...engine.folders.inputs import inputs_of
 from ...engine.session import Session, run_session
 from ...inputs.collection import load_collection
 from ...pipelines.searching import PipelineCorpus
@@ -81,7 +81,7 @@ def refound(
 
     Raises: InputError for a folder that cannot be used; as `run_session`.
     """
-    config = config_of(folder)
+    config = inputs_of(folder).checked("nothing can be searched as it was")
     if scope is not None:
         searched = config.evidence.model_copy(update={"scope": tuple(scope)})
         config = config.model_copy(update={"evidence": searched})

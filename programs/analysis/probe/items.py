@@ -15,7 +15,7 @@ from ....records.labels.kinds import file_kind
 from ....records.reading.problems import InputError, Problems
 from ....records.topics import read_topics
 from ...config.sections import Config
-from ...engine.manifest import config_of, input_hashes, read_manifest
+from ...engine.folders.inputs import inputs_of
 from ...protocols.items import load_items
 from ...scoring.judged_items import read_items as read_judged
 from ..cell_texts import cell_texts
@@ -115,12 +115,8 @@ def _judged(source: Path, judge: ItemJudge, problems: Problems) -> list[ItemRow]
 
 def _questions(folder: Path) -> dict[str, str]:
     """What a judge was told that the user wants; judgements keep the topic without background."""
-    config = config_of(folder)
-    path, before, now = (
-        config.data.topics,
-        read_manifest(folder).get("inputs", {}),
-        input_hashes(config),
-    )
-    if path is None or now.get(str(path)) != before.get(str(path)):
+    inputs = inputs_of(folder)
+    path = inputs.config.data.topics
+    if path is None or str(path) in inputs.changed:
         return {}
     return {topic.id: topic.question for topic in read_topics(path, Problems()).values()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -15,7 +15,8 @@ from ....backends.cache import FOLDER
 from ....records.reading.fields import shorten
 from ....records.reading.problems import InputError
 from ...config.sections import Config
-from ...engine.manifest import config_of, input_hashes, read_manifest
+from ...engine.folders.inputs import inputs_of
+from ...engine.manifest import read_manifest
 from ...engine.results import MANIFEST
 from .reading import traces_of
 
@@ -66,10 +67,11 @@ def replay(folder: Path, run: Callable[[Config], Any]) -> Replay:
 
     Raises: InputError where an input is not what it was, or replies were not kept.
     """
-    then, config = read_manifest(folder), config_of(folder)
+    then = read_manifest(folder)
+    inputs = inputs_of(folder)
+    config = inputs.checked("nothing can be proven")
     # What its pipelines made stands among the inputs, and is judged again as it is.
     config = config.model_copy(update={"retrieve": (), "pipelines": {}})
-    _check_inputs(config, then.get("inputs", {}))
     cache = _kept(folder, config, then)
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
         again = Path(work) / "again"
@@ -81,6 +83,7 @@ def replay(folder: Path, run: Callable[[Config], Any]) -> Replay:
             )
         )
         now = read_manifest(again)
+        _name_as_then(again / "problems.jsonl", inputs.moved)
         names = sorted(_names(folder) | _names(again))
         files = tuple(_compared(name, folder / name, again / name) for name in names)
     judges = (then.get("judges", {}), now["judges"])
@@ -96,14 +99,6 @@ def replay(folder: Path, run: Callable[[Config], Any]) -> Replay:
     return Replay(files, int(now["this_time"]["cache_hits"]), tuple(other))
 
 
-def _check_inputs(config: Config, then: dict[str, str]) -> None:
-    now = input_hashes(config)
-    for path, was in then.items():
-        if (found := now.get(path)) != was:
-            what = "is not what it was" if found else "is not there, seen from this folder,"
-            raise InputError(f"{path}: {what} when the run read it; nothing can be proven")
-
-
 def _kept(folder: Path, config: Config, manifest: dict[str, Any]) -> bool | Path:
     """The reply cache that holds the replies of a run."""
     ways = {model.way for judge in manifest["judges"] for _, model in config.models_of(judge)}
@@ -115,6 +110,14 @@ def _kept(folder: Path, config: Config, manifest: dict[str, Any]) -> bool | Path
         what = "was run with run.cache: false, which keeps replies of agents alone"
         raise InputError(f"{folder}: {what}; those of {lost[0]} are not there to replay")
     return replies
+
+
+def _name_as_then(path: Path, moved: Mapping[str, str]) -> None:
+    """Write the names that the run knew in the place of those that its inputs have now."""
+    text = path.read_bytes()
+    for now in sorted(moved, key=len, reverse=True):
+        text = text.replace(orjson.dumps(now)[1:-1], orjson.dumps(moved[now])[1:-1])
+    path.write_bytes(text)
 
 
 def _names(folder: Path) -> set[str]:

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ....records.labels.cells import Cell
-from ....records.ratings import passages_of, topics_of
+from ....records.questions import question_sets
+from ....records.ratings import passages_of, ratings_with_lines, topics_of
 from ....records.reading.problems import InputError, Problems
 from ...config.names import JudgeName
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
+from ..pieces import SUB_QUESTION, FileLines, Piece
 from ..program import CellTexts, Folder, Program, Run
 from ..scoreboard import Scoreboard
 from .files import (
@@ -43,7 +45,7 @@ class Coverage(Program):
     name = "coverage"
     judges = ("subquestions", "answerability")
     kind, judged, files = "ratings", RATINGS, (QUESTIONS, RATINGS)
-    quotes = WHY
+    stages = ("ratings", "pool", "questions", "research")
     derived = (RESEARCH, WHY, POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
     notes: ClassVar[Mapping[str, Any]] = {UNASKED: []}
     shown = COVERAGE_MEASURES
@@ -126,6 +128,37 @@ class Coverage(Program):
         """See Program."""
         data, settings = read_coverage(folder)
         board.extend(coverage_rows(data, settings, folder.topics))
+
+    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+        """Each rating: of the reports that runs wrote, and of passages, which are of no run."""
+        sets = question_sets(lines(QUESTIONS))
+        why = {
+            tuple(map(line.optional_id, ("topic_id", "passage_id", "question_id"))): line.leaning()
+            for line in lines(WHY)
+        }
+        runs = {
+            line.optional_id("report_id"): line.optional_id("run_id") or ""
+            for line in lines(REPORTS)
+        }
+        for topic_id, texts in ratings_with_lines(lines(RATINGS), sets).items():
+            for name, found in texts.items():
+                for question in sets[topic_id].questions:
+                    cell, rating = (topic_id, name, question.id), found.ratings[question.column]
+                    leaning = why.get(cell, {})
+                    yield Piece(
+                        runs.get(name, ""),
+                        topic_id,
+                        cell,
+                        SUB_QUESTION if name in runs else "rating",
+                        question.id if name in runs else f"{name} {question.id}",
+                        question.text,
+                        None if rating < 0 else str(rating),
+                        score=leaning.get("score"),
+                        docid=None if name in runs else name,
+                        evidence=leaning.get("evidence", ()),
+                        reasoning=leaning.get("rationale", ""),
+                        asked={"passage_id": name, "question_ids": question.id},
+                    )
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""

@@ -12,6 +12,7 @@ from ....records.labels.suggestions import (
     SentenceEvidence,
     Suggestion,
     read_sentence_evidence,
+    sentence_evidence,
 )
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer, Passage, Sentence
@@ -22,6 +23,7 @@ from ...engine.acting import acts
 from ...engine.outcomes import object_of
 from ...engine.stage import Item
 from ...inputs.collection import Collection
+from ..pieces import FileLines, Piece, said
 from ..program import Folder, Program, Run, Workplace, need_answers
 from ..scoreboard import Scoreboard
 from ..support import FILE as SUPPORT_FILE
@@ -64,6 +66,7 @@ class EvidenceSearch(Program):
     name = "evidence"
     judges = (SUPPORT, "query_writer", "contradiction", "claim_extractor", PLANNER, RECHECK)
     kind, judged, files = "evidence", FILE, (FILE,)
+    stages = ("evidence",)
     shown = (*MEASURES[1:3], "contradicted", "not_found", REPAIRED[0])
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
@@ -121,6 +124,28 @@ class EvidenceSearch(Program):
         for (run_id, topic_id), of_answer in groupby(rows, lambda row: (row.run_id, row.topic_id)):
             board.add(run_id, topic_id, evidence_values(list(of_answer)))
         board.leave_unmade((), MEASURES)
+
+    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+        """What was found for each sentence for which evidence was sought, with its passage."""
+        for row in sentence_evidence(lines(FILE)):
+            if row.outcome == NOT_SOUGHT:
+                continue
+            found = row.contradiction or row.suggestion
+            name = str(row.sentence)
+            asked = {"run_id": row.run_id, "sentence": name, "citation": row.citation}
+            yield Piece(
+                row.run_id,
+                row.topic_id,
+                (),
+                "sentence",
+                name,
+                "",
+                row.outcome,
+                sentence=row.sentence,
+                docid=found.passage_id if found else None,
+                asked={field: value for field, value in asked.items() if value is not None},
+                **(said(found) if found else {}),
+            )
 
 
 class _Sentences:

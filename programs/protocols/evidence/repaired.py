@@ -15,7 +15,7 @@ from ....records.labels.suggestions import read_sentence_evidence
 from ....records.reading.fields import Line, read_lines
 from ....records.reading.problems import InputError, Problems
 from ....records.writing.files import NewFile, own_folder
-from ...engine.manifest import config_of, input_hashes, read_manifest
+from ...engine.folders.inputs import inputs_of
 from ...inputs.collection import expand_runs
 from .program import FILE
 
@@ -46,12 +46,9 @@ def export_repaired(folder: Path, out: Path) -> dict[str, int]:
             of_answer = changes.setdefault((row.run_id, row.topic_id), {})
             of_answer[row.sentence] = (name, row.citation is not None)
     problems.raise_errors()
-    config = config_of(folder)
-    known, now = read_manifest(folder).get("inputs", {}), input_hashes(config)
-    paths = expand_runs(config.data.runs)
-    for path in paths:
-        if known.get(str(path)) != now.get(str(path)):
-            raise InputError(f"{path}: is not the file that was judged")
+    inputs = inputs_of(folder)
+    paths = expand_runs(inputs.config.data.runs)
+    inputs.checked("its answers cannot be repaired", of=paths)
     names = [path.name.removesuffix(".gz") for path in paths]
     for name, n in Counter(names).items():
         if n > 1 or (out / name).exists():

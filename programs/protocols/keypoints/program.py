@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ....metrics import KEY_POINT_MEASURES, key_point_recall
-from ....records.key_points import key_point_set_row, read_entailments, read_key_point_sets
+from ....records.key_points import (
+    claim_sets,
+    entailments_with_lines,
+    key_point_set_row,
+    key_point_sets,
+    read_entailments,
+    read_key_point_sets,
+)
 from ....records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY, Cell
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..judged_items import JudgedItems, equal_items
+from ..pieces import KEY_POINT, FileLines, Piece, said
 from ..program import CellTexts, Folder, Program, Run, need_answers
 from ..scoreboard import Scoreboard
 from .judging import claims_of, entailed
@@ -33,6 +41,7 @@ class KeyPoints(Program):
     )
     kind, judged, files = "keypoints", ENTAILMENTS, (KEY_POINTS, ENTAILMENTS, CLAIMS)
     derived = ("rejected_keypoints.jsonl", "groups.jsonl")
+    stages = ("entailments", "precision", "claims", "extract", "merge", "filter")
     notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: [], UNMADE_TOPICS: []}
     shown = KEY_POINT_MEASURES
     reads = ("key_point", "response")
@@ -129,6 +138,34 @@ class KeyPoints(Program):
         counted = [topic for topic in every if topic not in left_out]
         gains = {"KPR": {label: float(label == "yes") for label in ENTAILMENT_SCALE}}
         return equal_items(given, "keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, gains, counted)
+
+    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+        """Each key point of an answer, and each of its claims."""
+        texts = {
+            (topic, point.id): point.text
+            for topic, points in key_point_sets(lines(KEY_POINTS)).items()
+            for point in points.key_points
+        }
+        for _, row in entailments_with_lines(lines(ENTAILMENTS)):
+            name = row.key_point_id
+            yield Piece(
+                row.run_id,
+                row.topic_id,
+                (row.topic_id, row.run_id, name),
+                KEY_POINT,
+                name,
+                texts.get((row.topic_id, name), ""),
+                row.label,
+                asked={"run_id": row.run_id, "key_points": name},
+                **said(row),
+            )
+        for found in claim_sets(lines(CLAIMS)):
+            at, run = (found.run_id, found.topic_id, (), "claim"), {"run_id": found.run_id}
+            if found.claims is None:
+                yield Piece(*at, "", "", None, asked=run)
+            for number, claim in enumerate(found.claims or ()):
+                asked = {**run, "claim": str(number)}
+                yield Piece(*at, str(number), claim.text, claim.label, asked=asked, **said(claim))
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""

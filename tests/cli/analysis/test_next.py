@@ -78,7 +78,7 @@ def test_texts_that_are_gone_are_left_out_and_said(judge, demo):
     )
     ran = judge("next", "judged", "--kind", "support", "--n", 3, "--out", "sheet.csv")
     assert ran.code == 0
-    assert "passages.jsonl: is not the file that was judged" in ran.err
+    assert "passages.jsonl: has changed since the run read it" in ran.err
     assert {row["passage"] for row in rows_of(demo / "sheet.csv")} == {""}
 
 

@@ -89,4 +89,4 @@ def test_citations_of_files_that_changed_since_are_not_counted(judge, lexical, t
     (lexical / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     ran = judge("agree", LABELS / "nuggets.jsonl", lexical, "--by", "citations")
     assert ran.code == 2
-    assert "gone.jsonl: is not the file that was judged, or not there" in ran.err
+    assert "gone.jsonl: is not there; --by citations needs the answers" in ran.err

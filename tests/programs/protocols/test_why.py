@@ -10,8 +10,9 @@ from mock_server import MockServer, input_of, schema_of
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.compare_judges import compare_judges
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.protocols.table import program
 from nuggetjudge.programs.run import plan
-from nuggetjudge.programs.scoring.quotes import first_quoted, quoted_cells
+from nuggetjudge.programs.scoring.quotes import first_quoted, quoted_pieces
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -165,11 +166,11 @@ def test_a_run_without_a_model_has_evidence_unless_told_otherwise(tmp_path):
     with_it = nj.run(**SUPPORT, out=tmp_path / "with")
     without = nj.run(**SUPPORT, out=tmp_path / "without", **{"judges.support.evidence": False})
     assert [row.value for row in with_it.scores] == [row.value for row in without.scores]
-    found = list(quoted_cells(tmp_path / "with", "support"))
+    found = list(quoted_pieces(tmp_path / "with", program("support")))
     cited = with_it.judgements["support"]
     assert len(found) == sum(row["label"] in ("full", "partial") for row in cited)
-    assert all(one.is_quoted for cell in found for one in cell.evidence)
-    assert not list(quoted_cells(tmp_path / "without", "support"))
+    assert all(one.is_quoted for piece in found for one in piece.quoted)
+    assert not list(quoted_pieces(tmp_path / "without", program("support")))
     assert "rationale" not in cited[0]
 
 
@@ -183,18 +184,18 @@ def test_each_program_shows_a_cell_with_its_words(tmp_path):
         runs=str(COLLECTION / "runs"),
         out=tmp_path / "out",
     )
-    found = {cell.program: cell for cell in first_quoted(tmp_path / "out")}
+    found = dict(first_quoted(tmp_path / "out"))
     assert list(found) == ["nuggets", "support", "keypoints"]
     assert found["support"].label in ("full", "partial")
     assert found["keypoints"].label == "yes"
-    assert {cell.topic for cell in found.values()} == {"demo-bridges"}
-    cell = found["nuggets"]
+    assert {piece.topic_id for piece in found.values()} == {"demo-bridges"}
+    piece = found["nuggets"]
     [text] = [
         row["answer_text"]
         for row in rows(tmp_path / "out" / "assignments.jsonl")
-        if (row["run_id"], row["qid"]) == (cell.run, cell.topic)
+        if (row["run_id"], row["qid"]) == (piece.run_id, piece.topic_id)
     ]
-    assert cell.evidence[0].stands_in(text)
+    assert piece.quoted[0].stands_in(text)
     claims = [one for row in rows(tmp_path / "out" / "claims.jsonl") for one in row["claims"]]
     assert all(("evidence" in one) == (one["label"] == "yes") for one in claims)
     assert {one["label"] for one in claims} == {"yes", "no"}
@@ -229,8 +230,8 @@ def test_ratings_keep_their_layout_and_their_quotes_stand_beside_them(tmp_path):
     assert [each["quote"] for each in first["evidence"]] == ["The mill burned in 1904."]
     assert "evidence" not in second
     assert "words stand there" in second["rationale"]
-    [cell] = first_quoted(tmp_path / "out")
-    assert (cell.topic, cell.item) == ("t", "t:d#0 0")
+    [(_, piece)] = first_quoted(tmp_path / "out")
+    assert (piece.topic_id, piece.item) == ("t", "t:d#0 0")
 
 
 # --- settings, costs and comparisons

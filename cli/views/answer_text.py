@@ -1,0 +1,194 @@
+"""An answer as `judge show` prints it: sentence by sentence, then what it is held against."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from .wording import counted, number, overlap_note, wrapped
+
+if TYPE_CHECKING:
+    from ...programs.analysis.answers.views import AnswerView, Judged
+    from ...records.evidence import Evidence
+    from ...records.rows import ScoreRow
+
+_ORDER = ("not_support", "no", "neutral", "partial_support", "support", "yes")  # worst first
+_PLURAL = {"sub-question": "Sub-questions", "key point": "Key points", "nugget": "Nuggets"}
+_TAB = "     "
+
+
+def answer_text(
+    view: AnswerView, word_overlap: Mapping[str, Iterable[str]], *, passages: bool
+) -> str:
+    """All that is known of one answer.
+
+    Args:
+        word_overlap: judges whose labels are that alone, by program.
+        passages: print the texts of cited passages too.
+    """
+    parts = [wrapped(f"{view.run_id}, topic {view.topic_id}"), wrapped(view.question)]
+    if view.not_made:
+        why = f"This answer could not be made ({view.not_made}): it is not judged, and no 0."
+        return "".join([*parts, "\n", wrapped(why)])
+    parts += ["\n", *_scores(view.score_rows), overlap_note(word_overlap)]
+    if any(each.score is not None for each in view.judged):
+        what = "how far the judge leans to the best label, from 0 to 1"
+        parts.append(wrapped(f"In brackets behind a label: {what}."))
+    parts.append("\n")
+    points = [each for each in view.judged if each.is_point]
+    order = sorted(points, key=lambda each: (each.importance == "okay", _place(each.label)))
+    places = _Places(view)
+    length = f", {counted(view.length, 'word')}" if view.length is not None else ""
+    parts.append(f"Answer{length}\n")
+    parts += _sentences(view, order, places, passages)
+    for unit in dict.fromkeys(each.unit for each in order):
+        parts += ["\n", *_points(unit, [e for e in order if e.unit == unit], order, places)]
+    others = [e for e in view.judged if not e.is_point and e.sentence is None]
+    for unit in dict.fromkeys(each.unit for each in others):
+        parts += ["\n", *_others(unit, [e for e in others if e.unit == unit])]
+    return "".join(parts)
+
+
+def _scores(rows: Sequence[ScoreRow]) -> Iterator[str]:
+    """The scores of an answer, those together that rest on the same judgements."""
+    resting: dict[tuple[int | None, int | None], list[ScoreRow]] = {}
+    for row in rows:
+        if row.measure != "length":
+            resting.setdefault((row.n, row.n_unjudged), []).append(row)
+    for (n, n_unjudged), of in resting.items():
+        values = ", ".join(_score(row) for row in of)
+        missing = f", {n_unjudged:,} not judged" if n_unjudged else ""
+        yield wrapped(f"{values}: on {counted(n or 0, 'judgement')}{missing}", "  ", "")
+
+
+def _score(row: ScoreRow) -> str:
+    value = row.value if row.n or not row.n_unjudged else None
+    bounds = ""
+    if row.n_unjudged and row.low is not None and row.high is not None:
+        bounds = f" (could be {number(row.low)} to {number(row.high)})"
+    return f"{row.measure} {number(value)}{bounds}"
+
+
+def _sentences(
+    view: AnswerView, points: Sequence[Judged], places: _Places, passages: bool
+) -> Iterator[str]:
+    n_known = len(view.sentences) if view.is_split else 0
+    cites = "not asked" if any(each.sentence is not None for each in view.judged) else "cites"
+    for at, sentence in enumerate(view.sentences):
+        yield wrapped(sentence.text or "(no text)", _TAB, f"{at + 1:>3}  " if n_known else _TAB)
+        about = [each for each in view.judged if each.sentence == at < n_known]
+        for each in about:
+            yield from _cited(each, passages)
+        judged = {each.docid for each in about}
+        if others := [name for name in sentence.citations if name not in judged]:
+            yield wrapped(f"{cites}: {', '.join(others)}", _TAB + "  ", _TAB)
+        quoted = [n for n, each in enumerate(points) if at in map(places.of, each.evidence)]
+        if quoted:
+            numbers = ", ".join(str(n + 1) for n in quoted)
+            yield wrapped(f"quoted for {points[quoted[0]].unit} {numbers}", _TAB + "  ", _TAB)
+    if not view.sentences:
+        yield wrapped("Its text is not there.", _TAB)
+    for each in view.judged:
+        if each.sentence is not None and each.sentence >= n_known:
+            yield f"{each.sentence + 1:>3}  (the text of this sentence is not there)\n"
+            yield from _cited(each, passages)
+
+
+def _cited(judged: Judged, passages: bool) -> Iterator[str]:
+    if judged.docid is None and judged.unit == "sentence" and judged.program == "support":
+        yield wrapped("no citation, so no support", _TAB)
+        return
+    program = "" if judged.program == "support" else f"{judged.program}: "
+    yield wrapped(f"{program}{_label(judged)}  {judged.docid or ''}", _TAB + "  ", _TAB)
+    yield from _why(judged, _TAB + "  ")
+    if passages and judged.passage is not None:
+        title = f"{judged.title}: " if judged.title else ""
+        yield wrapped(title + judged.passage, _TAB + "  | ")
+
+
+def _points(
+    unit: str, of_unit: Sequence[Judged], order: Sequence[Judged], places: _Places
+) -> Iterator[str]:
+    counts = Counter(each.label for each in of_unit)
+    order_of = sorted(counts, key=_place, reverse=True)
+    parts = ", ".join(f"{counts[label]} {_named(label)}" for label in order_of)
+    yield wrapped(f"{_PLURAL[unit]}, {len(of_unit)}: {parts}")
+    for n, each in enumerate(order):
+        if each.unit != unit:
+            continue
+        importance = f"{each.importance} " if each.importance else ""
+        yield wrapped(f"{importance}{_label(each)}: {each.text}", _TAB, f"{n + 1:>3}  ")
+        yield from _why(each, _TAB + "  ", places)
+
+
+def _others(unit: str, of_unit: Sequence[Judged]) -> Iterator[str]:
+    counts = Counter(each.label or "not judged" for each in of_unit)
+    parts = ", ".join(f"{n} {label}" for label, n in counts.items())
+    name = unit or "not made"
+    yield wrapped(f"{name.capitalize()}{'s' if unit else ''}, {len(of_unit)}: {parts}")
+    for each in of_unit:
+        item = each.text or each.item or each.program
+        yield wrapped(f"{_label(each)}: {item}", _TAB, f"{'':>3}  ")
+        yield from _why(each, _TAB + "  ")
+
+
+def _label(judged: Judged) -> str:
+    if judged.label is None:
+        return f"not judged ({judged.unjudged})"
+    sure = "" if judged.score is None else f" ({number(judged.score)})"
+    return _named(judged.label) + sure
+
+
+def _named(label: str | None) -> str:
+    """A label in a sentence; one that is a number is a rating or a grade."""
+    return "not judged" if label is None else f"rated {label}" if label.isdecimal() else label
+
+
+def _why(judged: Judged, indent: str, places: _Places | None = None) -> Iterator[str]:
+    """What was said for a label, or came instead of it, and what people say."""
+    if judged.detail:
+        yield wrapped(judged.detail, indent)
+    if judged.raw:
+        yield wrapped(f"reply: {judged.raw}", indent + "  ", indent)
+    for each in judged.evidence:
+        place = places.of(each) if places is not None else None
+        where = f" (sentence {place + 1})" if place is not None else ""
+        if each.is_quoted is False:
+            where = " (which does not stand in the text)"
+        of = f"{each.of}: " if len({one.of for one in judged.evidence}) > 1 else ""
+        yield wrapped(f"{of}“{each.quote}”{where}", indent + "  ", indent)
+    if judged.reasoning:
+        yield wrapped(f"reason: {judged.reasoning}", indent + "  ", indent)
+    for annotator, label, rationale in judged.people:
+        differs = "" if judged.label in (None, label) else ", not as the judge"
+        remark = f": {rationale}" if rationale else ""
+        by = f" ({annotator})" if annotator else ""
+        yield wrapped(f"people{by}: {label}{differs}{remark}", indent + "  ", indent)
+
+
+class _Places:
+    """In which sentence a quote of the whole answer stands."""
+
+    def __init__(self, view: AnswerView) -> None:
+        texts = [(n, each.text) for n, each in enumerate(view.sentences) if each.text]
+        self._text = " ".join(text for _, text in texts)
+        self._ends = list(accumulate(len(text) + 1 for _, text in texts))
+        self._numbers = [n for n, _ in texts] if view.is_split else []
+
+    def of(self, evidence: Evidence) -> int | None:
+        """Its 0-based number; None: it does not stand there, or nobody knows the sentences."""
+        if evidence.start is None or not self._numbers or not evidence.stands_in(self._text):
+            return None
+        return self._numbers[bisect_right(self._ends, evidence.start)]
+
+
+def _place(label: str | None) -> int:
+    """Of a label among those of its scale, the worst first."""
+    if label is None:
+        return -1
+    if label.isdecimal():
+        return int(label)
+    return _ORDER.index(label) if label in _ORDER else len(_ORDER)

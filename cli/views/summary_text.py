@@ -1,0 +1,304 @@
+"""Summaries of results as `judge show` prints them: of a folder, of a run, and of a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..tables import cell
+from .wording import command, counted, number, one_line, overlap_note, width, wrapped
+
+MOST = 20  # rows of a list that may be long; --json has all
+MARKS = {"stated": "+", "partly": "~", "missed": ".", "unjudged": "?", None: " "}
+_LABELS = ("full", "partial", "yes", "none", "no", "unjudged")
+_UNITS: Mapping[str, str] = {
+    "nugget": "nuggets",
+    "key point": "key points",
+    "sub-question": "sub-questions",
+}
+_JUDGED = {"support": "sentences by citation", "keypoints": "claims", "evidence": "sentences"}
+Row = Mapping[str, Any]
+
+
+def folder_text(found: Row, folder: Path) -> str:
+    """What is in a folder, and what to ask next."""
+    by = found["measure"] or ""
+    asked = found["n_runs"] * found["n_topics"]
+    what = f"{', '.join(found['programs'])}; {counted(found['n_runs'], 'run')}"
+    answers = f"{found['n_answers']:,} of {asked:,} answers"
+    parts = [
+        wrapped(f"{folder}: {what}, {counted(found['n_topics'], 'topic')}, {answers}."),
+        wrapped(_judged(found)),
+        overlap_note(found["word_overlap"]),
+        f"\nRuns, best first by {by}\n",
+        _table(
+            [
+                [number(row["value"], by), f"{row['n_answered']} of {found['n_topics']}"]
+                for row in found["runs"]
+            ],
+            [row["run_id"] for row in found["runs"]],
+            [by, "answered", "run"],
+        ),
+        "\nTopics, worst first by the mean of all runs\n",
+    ]
+    topics = found["topics"][:MOST]
+    head = ["mean", "answered", "missed by all", "topic", "question"]
+    rows = [
+        [
+            number(row["mean"], by),
+            str(row["n_answered"]),
+            f"{row['n_missed_by_all']} of {row['n_points']}" if row["n_points"] else "-",
+            row["topic_id"],
+        ]
+        for row in topics
+    ]
+    parts.append(_table(rows, [t["question"] for t in topics], head, left=(3,), is_cut=True))
+    parts.append(_more(len(found["topics"])))
+    parts += _missed_by_all(found["missed_by_all"])
+    best, worst = (found["runs"] or [{"run_id": "RUN"}])[0], (topics or [{"topic_id": "TOPIC"}])[0]
+    run, topic = best["run_id"], worst["topic_id"]
+    asks = [
+        ("where a run loses, and what it misses", command("judge", "show", folder, run)),
+        ("why one answer was judged so", command("judge", "show", folder, run, topic)),
+        ("what each run misses of a topic", command("judge", "show", folder, "--topic", topic)),
+        ("all of it as a page", command("judge", "report", folder)),
+    ]
+    return "".join([*parts, *_next(asks)])
+
+
+def run_text(found: Row, folder: Path) -> str:
+    """Where a run loses."""
+    by, run = found["measure"] or "", found["run_id"]
+    mean: Row = next((row for row in found["means"] if row["measure"] == by), {})
+    score = f"{by} {_value(mean, by)}, {_rests(mean)}" if mean else "no scores"
+    done = f"{found['n_answered']} of {counted(found['n_topics'], 'topic')} answered"
+    parts = [wrapped(f"{run}: {done}; {score}."), overlap_note(found["word_overlap"])]
+    parts += [f"\nTopics, worst first by {by}\n", _legend(found)]
+    parts.append(_topics_of_run(found["topics"], by))
+    parts += _missed(found)
+    worst = next((row for row in found["topics"] if row["is_answered"]), None)
+    if worst is not None:
+        topic = worst["topic_id"]
+        asks = [
+            ("why this answer was judged so", command("judge", "show", folder, run, topic)),
+            (
+                "how all runs stand to this topic",
+                command("judge", "show", folder, "--topic", topic),
+            ),
+            ("what no run states", command("judge", "show", folder)),
+        ]
+        parts += _next(asks)
+    return "".join(parts)
+
+
+def topic_text(found: Row, folder: Path) -> str:
+    """What the runs miss of a topic."""
+    by, topic = found["measure"] or "", found["topic_id"]
+    parts = [
+        wrapped(f"{topic}: {found['question']}"),
+        wrapped(f"{found['n_answered']} of {counted(found['n_runs'], 'run')} answered."),
+        overlap_note(found["word_overlap"]),
+    ]
+    if points := found["points"]:
+        unit = _UNITS[points[0]["unit"]]
+        vital = "vital ones first, " if any(p["importance"] for p in points) else ""
+        parts.append(f"\n{unit.capitalize()}: {vital}most missed first; in how many answers\n")
+        head = ["no.", "missed", "in part", "stated", "not judged", unit.removesuffix("s")]
+        rows = [
+            [str(n), *(str(p["n"][s]) for s in ("missed", "partly", "stated", "unjudged"))]
+            for n, p in enumerate(points, 1)
+        ]
+        parts.append(_table(rows, [_point(p) for p in points], head))
+        marks = f"{MARKS['stated']} stated  {MARKS['partly']} in part  {MARKS['missed']} missed"
+        parts.append(f"\nRuns, best first by {by}; {unit} 1 to {len(points)} in that order:\n")
+        parts.append(f"{marks}  {MARKS['unjudged']} not judged\n")
+    else:
+        parts.append(f"\nRuns, best first by {by}\n")
+    parts.append(_runs_of_topic(found["runs"], by, len(points)))
+    last = next((row for row in reversed(found["runs"]) if row["is_answered"]), None)
+    if last is not None:
+        ask = command("judge", "show", folder, last["run_id"], topic)
+        parts += _next([("why an answer was judged so", ask)])
+    return "".join(parts)
+
+
+def _judged(found: Row) -> str:
+    text = f"{counted(found['n_judged'], 'judgement')}"
+    if found["n_unjudged"]:
+        reasons = ", ".join(f"{n:,} {why}" for why, n in found["unjudged_by_reason"].items())
+        text += f"; {found['n_unjudged']:,} more did not arrive ({reasons}) and are no score"
+    return text + "."
+
+
+def _legend(found: Row) -> str:
+    """What the columns of a run's topics count."""
+    topics, parts = found["topics"], [f"rank: among {counted(found['n_runs'], 'run')}"]
+    if any(sum(row["vital"].values()) for row in topics):
+        unit = _UNITS[found["unit"]]
+        parts.append(f"missed, in part, stated: {'vital ' * found['has_vital']}{unit}")
+    for program in _programs(topics):
+        missing = ", ? not judged" if "unjudged" in _names(topics, program) else ""
+        what = _JUDGED.get(program, program)
+        parts.append(f"{_label_head(topics, program)}: {what}{missing}")
+    return wrapped("; ".join(parts), "  ")
+
+
+def _programs(topics: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(name for row in topics for name in row["labels"]))
+
+
+def _topics_of_run(topics: Sequence[Row], by: str) -> str:
+    has_points = any(sum(row["vital"].values()) for row in topics)
+    has_missing = any(row["vital"]["unjudged"] for row in topics)
+    standings = ["missed", "partly", "stated", *(["unjudged"] if has_missing else [])]
+    programs = _programs(topics)
+    head = [by, "rank"]
+    if has_points:
+        names = {"missed": "missed", "partly": "in part", "stated": "stated"}
+        head += [names.get(name, "not judged") for name in standings]
+    head += [_label_head(topics, name) for name in programs] + ["topic", "question"]
+    rows = []
+    for row in topics:
+        cells = [_value(row, by), "-" if row["rank"] is None else str(row["rank"])]
+        if has_points:
+            answered = sum(row["vital"].values())
+            cells += [str(row["vital"][name]) if answered else "-" for name in standings]
+        cells += [_in_order(_names(topics, p), row["labels"].get(p, {})) for p in programs]
+        rows.append([*cells, row["topic_id"]])
+    left = (len(head) - 2,)
+    return _table(rows, [_state(t) + t["question"] for t in topics], head, left, is_cut=True)
+
+
+def _runs_of_topic(runs: Sequence[Row], by: str, n_points: int) -> str:
+    rows, names = [], []
+    for row in runs:
+        marks = "".join(MARKS[stand] for stand in row["points"])
+        groups = " ".join(marks[i : i + 5] for i in range(0, n_points, 5))
+        labels = "; ".join(_labels(of) for of in row["labels"].values())
+        rows.append([_value(row, by), *([groups] if n_points else [labels])])
+        names.append(_state(row) + row["run_id"])
+    return _table(rows, names, [by, "" if n_points else "labels", "run"], left=(1,))
+
+
+def _missed(found: Row) -> Iterator[str]:
+    missed = found["missed"]
+    if not missed:
+        return
+    unit = _UNITS[missed[0]["unit"]]
+    of_others = [row for row in missed if row["n"]["stated"]]
+    n_none = len(missed) - len(of_others)
+    vital = "vital ones first, " if any(row["importance"] for row in missed) else ""
+    verb = _verb(missed[0])
+    title = f"{unit.capitalize()} that it misses and others {verb}: {vital}"
+    yield f"\n{title}those first that most {verb}\n"
+    shown_rows = of_others[:MOST]
+    rows = [
+        [_of(row), "in part" if row["standing"] == "partly" else "missed", row["topic_id"]]
+        for row in shown_rows
+    ]
+    head = ["others", "", "topic", unit.removesuffix("s")]
+    yield _table(rows, list(map(_point, shown_rows)), head, left=(1, 2))
+    yield _more(len(of_others))
+    if n_none:
+        yield wrapped(f"{n_none:,} more that it misses, no run {verb}s in full.", "  ")
+
+
+def _missed_by_all(points: Sequence[Row]) -> Iterator[str]:
+    if not points:
+        return
+    unit = _UNITS[points[0]["unit"]]
+    verb = _verb(points[0])
+    vital = ", vital ones first" if any(p["importance"] for p in points) else ""
+    yield f"\n{unit.capitalize()} that no run {verb}s, not even in part{vital}: {len(points):,}\n"
+    rows = [[point["topic_id"]] for point in points[:MOST]]
+    yield _table(rows, list(map(_point, points[:MOST])), ["topic", unit.removesuffix("s")], (0,))
+    yield _more(len(points))
+
+
+def _verb(point: Row) -> str:
+    return "answer" if point["unit"] == "sub-question" else "state"
+
+
+def _of(row: Row) -> str:
+    return f"{row['n']['stated']} of {sum(row['n'].values())}"
+
+
+def _point(point: Row) -> str:
+    importance = f"({point['importance']}) " if point["importance"] == "okay" else ""
+    return importance + str(point["text"] or point["item"])
+
+
+def _state(row: Row) -> str:
+    if row["not_made"]:
+        return f"(not made: {row['not_made']}) "
+    return "" if row["is_answered"] else "(no answer) "
+
+
+def _value(row: Row, by: str) -> str:
+    value = row.get("value")
+    if not row.get("n_unjudged"):
+        return number(value, by)
+    value = value if row.get("n") else None
+    return f"{number(value, by)} [{number(row.get('low'), by)} {number(row.get('high'), by)}]"
+
+
+def _rests(row: Row) -> str:
+    missing = f", {row['n_unjudged']:,} not judged" if row.get("n_unjudged") else ""
+    return f"on {counted(row.get('n') or 0, 'judgement')}{missing}"
+
+
+def _names(topics: Sequence[Row], program: str) -> list[str]:
+    """The labels that a program gave, the best first where their order is known."""
+    found = {name for row in topics for name in row["labels"].get(program, {})}
+    known = [name for name in _LABELS if name in found]
+    return known + sorted(found - {*known})
+
+
+def _label_head(topics: Sequence[Row], program: str) -> str:
+    return "/".join("?" if name == "unjudged" else name for name in _names(topics, program))
+
+
+def _in_order(names: Sequence[str], counts: Mapping[str, int]) -> str:
+    return "/".join(str(counts.get(name, 0)) for name in names) if counts else "-"
+
+
+def _labels(counts: Mapping[str, int]) -> str:
+    return " ".join(f"{n} {label}" for label, n in sorted(counts.items())) or "-"
+
+
+def _table(
+    rows: Sequence[Sequence[str]],
+    texts: Sequence[str],
+    head: Sequence[str],
+    left: Iterable[int] = (),
+    *,
+    is_cut: bool = False,
+) -> str:
+    """Columns of numbers, and in the rest of the line a text, cut or wrapped below itself."""
+    columns = [list(map(cell, row)) for row in rows]
+    sizes = [max(map(len, column)) for column in zip(head[:-1], *columns, strict=True)]
+    lines = []
+    for row, text in zip([head[:-1], *columns], [head[-1], *texts], strict=True):
+        cells = [
+            each.ljust(size) if i in left else each.rjust(size)
+            for i, (each, size) in enumerate(zip(row, sizes, strict=True))
+        ]
+        start = "  " + "  ".join(cells) + "  "
+        if is_cut:
+            lines.append(start + one_line(text, width() - len(start)) + "\n")
+        elif len(start) > width() - 20:
+            lines.append(f"{start.rstrip()}\n" + wrapped(text, "      "))
+        else:
+            lines.append(wrapped(text, " " * len(start), start))
+    return "".join(lines)
+
+
+def _more(n: int) -> str:
+    return f"  ... and {n - MOST:,} more, with --json\n" if n > MOST else ""
+
+
+def _next(asks: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield "\nNext\n"
+    for what, line in asks:
+        yield f"  {line}\n      {what}\n"

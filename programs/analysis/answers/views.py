@@ -1,0 +1,301 @@
+"""An answer with everything that was judged of it, read topic by topic from a results folder."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ....metrics import count_words
+from ....records.evidence import Evidence
+from ....records.reading.fields import Line
+from ....records.reading.problems import InputError, Problems
+from ....records.rows import ScoreRow
+from ....records.scores import score_row, score_rows
+from ...protocols.pieces import POINTS, FileLines, Piece, TopicFiles
+from ...protocols.program import Folder, Program
+from ...protocols.table import chosen
+from .people import Label, People
+from .texts import AnswerTexts, Written
+
+SCORES, UNJUDGED = "scores.jsonl", "unjudged.jsonl"
+_NO_ID = ("stage", "topic_id", "n", "reason", "detail", "raw")  # of a row of unjudged.jsonl
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence of an answer, with the ids of the passages that it cites, in order."""
+
+    text: str
+    citations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One judgement of an answer.
+
+    Attributes:
+        program: that judged it. unit: what it is, as a Piece has it. item: names it in the answer.
+        text: what was looked for or judged.
+        label: None: not judged, and `unjudged` says why, `detail` and `raw` what came instead.
+        score: in [0, 1], how far the judge leans to the best label; None: it does not say.
+        sentence: 0-based place of the sentence that it is about. docid, passage, title: of the
+            cited passage; passage None: its text is not there.
+        people: (annotator, label, rationale) of people who labelled the same.
+    """
+
+    program: str
+    unit: str
+    item: str
+    text: str
+    label: str | None
+    score: float | None = None
+    importance: str | None = None
+    sentence: int | None = None
+    docid: str | None = None
+    passage: str | None = None
+    title: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    reasoning: str = ""
+    unjudged: str = ""
+    detail: str = ""
+    raw: str = ""
+    people: tuple[Label, ...] = ()
+
+    @property
+    def is_point(self) -> bool:
+        """Whether all answers to the topic are held against the same one."""
+        return self.unit in POINTS
+
+
+@dataclass(frozen=True)
+class AnswerView:
+    """What one run answered to one topic, and what was judged of it.
+
+    Attributes:
+        sentences: () where the text is not known. is_split: whether they are the sentences; else
+            the text, of which only the results know, stands there as one, without citations.
+        length: words. score_rows: its values, each with what it rests on.
+        not_made: why there is no answer, where that is no doing of the run; "": there is one.
+    """
+
+    run_id: str
+    topic_id: str
+    question: str
+    sentences: tuple[Sentence, ...]
+    judged: tuple[Judged, ...]
+    length: int | None
+    score_rows: tuple[ScoreRow, ...] = field(default=(), repr=False)
+    not_made: str = ""
+    is_split: bool = True
+
+    def as_row(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        names = ("run_id", "topic_id", "question", "length", "not_made", "is_split")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "scores": [score_row(row) for row in self.score_rows],
+            "sentences": [vars(sentence) for sentence in self.sentences],
+            "judged": [
+                vars(each) | {"evidence": [one.as_row() for one in each.evidence]}
+                for each in self.judged
+            ],
+        }
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """By measure; None: not judged, or 0/0."""
+        return {row.measure: row.value for row in self.score_rows}
+
+
+def answers_of(
+    folder: Path,
+    problems: Problems,
+    *,
+    run: str | None = None,
+    topic: str | None = None,
+    labels: Path | None = None,
+    with_texts: bool = True,
+) -> Iterator[AnswerView]:
+    """The answers that a results folder is about, topic by topic; one topic is held at a time.
+
+    Sentences and passages come from the files that were judged, where they are there and have not
+    changed; what is missing is listed in `problems`, once.
+
+    Args:
+        run, topic: of these alone.
+        labels: people's labels, as `judge agree` reads them.
+        with_texts: read sentences and passages too.
+
+    Raises: InputError for a folder that is none, an unknown run or topic, with the nearest names,
+        and for labels of other things.
+    """
+    about = Folder(folder, problems)
+    runs, topics = list(about.data.get("run_ids", ())), list(about.topics or ())
+    known(folder, "run", run, runs)
+    known(folder, "topic", topic, topics)
+    people = People(folder, labels, runs, problems) if labels is not None else None
+    files = TopicFiles(about.file, problems, run=run, topic=topic)
+    texts = AnswerTexts(folder, problems, is_whole=with_texts)
+    programs = chosen(about.programs)
+    for topic_id in topics if topic is None else [topic]:
+        yield from _of_topic(topic_id, about, programs, files.of(topic_id), texts, people, run)
+        problems.raise_errors()
+
+
+def known(folder: Path, what: str, name: str | None, names: Collection[str]) -> None:
+    """Raise InputError, with the nearest names, for one that a results folder does not have."""
+    if name is None or name in names:
+        return
+    low = name.casefold()
+    inside = [one for one in names if low in one.casefold()]
+    near = inside or difflib.get_close_matches(name, names, n=3, cutoff=0.4) or list(names)
+    more = f" and {len(near) - 3} more" if len(near) > 3 else ""
+    wanted = f"nearest: {', '.join(near[:3])}{more}" if near else f"it has no {what}"
+    raise InputError(f"{folder}: has no {what} {name!r}; {wanted}")
+
+
+def _of_topic(
+    topic_id: str,
+    about: Folder,
+    programs: Sequence[Program],
+    lines: FileLines,
+    texts: AnswerTexts,
+    people: People | None,
+    only: str | None,
+) -> Iterator[AnswerView]:
+    written = {run: one for run, one in texts.of(topic_id).items() if only in (None, run)}
+    missing = _Missing(lines(UNJUDGED), programs)
+    judged: dict[str, list[Judged]] = {run: [] for run in written}
+    of_items = texts.items(topic_id)
+    for program in programs:
+        for piece in program.pieces(lines):
+            if piece.run_id and only in (None, piece.run_id):
+                piece = piece._replace(text=piece.text or of_items.get(piece.cell, ""))
+                said = people.of(program.name, piece.cell) if people is not None else ()
+                found = _judged(program.name, piece, written.get(piece.run_id), missing, said)
+                judged.setdefault(piece.run_id, []).append(found)
+    rows: dict[str, list[ScoreRow]] = {}
+    for _, row in score_rows(lines(SCORES)):
+        rows.setdefault(row.run_id, []).append(row)
+    not_made = {run: why for run, at, why in about.data.get("not_made", ()) if at == topic_id}
+    held = _Held(programs, lines)
+    for run in about.data.get("run_ids", ()):
+        if only not in (None, run) or not (run in judged or run in not_made):
+            continue
+        answer = written.get(run) or held.answer(run)
+        yield AnswerView(
+            run,
+            topic_id,
+            texts.question(topic_id) or held.question,
+            tuple(Sentence(*each) for each in answer.sentences),
+            (*judged.get(run, ()), *missing.others()),
+            count_words(answer.text) if answer.text else _length(rows.get(run, ())),
+            tuple(rows.get(run, ())),
+            not_made.get(run, ""),
+            run in written,
+        )
+
+
+def _judged(
+    program: str,
+    piece: Piece,
+    answer: Written | None,
+    missing: _Missing,
+    people: tuple[Label, ...],
+) -> Judged:
+    found = Judged(
+        program,
+        piece.unit,
+        piece.item,
+        piece.text,
+        piece.label,
+        score=piece.score,
+        importance=piece.importance,
+        sentence=piece.sentence,
+        docid=piece.docid,
+        evidence=piece.evidence,
+        reasoning=piece.reasoning,
+        people=people,
+    )
+    if piece.label is None:
+        found = replace(found, **missing.why(program, piece.asked))
+    if answer is None:
+        return found
+    if not piece.text and piece.sentence is not None and piece.sentence < len(answer.sentences):
+        found = replace(found, text=answer.sentences[piece.sentence][0])
+    if piece.docid is not None and (passage := answer.passages.get(piece.docid)) is not None:
+        found = replace(found, passage=passage.text, title=passage.title)
+    return found
+
+
+class _Missing:
+    """Why what was not judged was not: the rows of unjudged.jsonl of one topic, by their ids."""
+
+    def __init__(self, lines: Iterable[Line], programs: Sequence[Program]) -> None:
+        program_of = {stage: one.name for one in programs for stage in one.stages}
+        self._why: dict[tuple[str, frozenset[tuple[str, str]]], dict[str, Any]] = {}
+        for line in lines:
+            row = line.row
+            if (program := program_of.get(str(row.get("stage")))) is None:
+                continue
+            why = {
+                "unjudged": row.get("reason"),
+                "detail": row.get("detail"),
+                "raw": row.get("raw"),
+            }
+            why = {name: str(value or "") for name, value in why.items()}
+            for ids in _items(row):
+                self._why.setdefault((program, ids), why)
+
+    def why(self, program: str, asked: Mapping[str, str]) -> dict[str, Any]:
+        """`unjudged`, `detail` and `raw` of a piece."""
+        found = self._why.get((program, frozenset(asked.items())))
+        return found or {"unjudged": "not_said", "detail": "unjudged.jsonl does not say why"}
+
+    def others(self) -> Iterator[Judged]:
+        """What is missing as a whole: of all answers to the topic, such as its nuggets."""
+        for (program, ids), why in self._why.items():
+            if not ids:
+                yield Judged(program, "", "", "", None, **why)
+
+
+def _items(row: Mapping[str, Any]) -> Iterator[frozenset[tuple[str, str]]]:
+    """The ids of each item of a row: a list has one for each, claims go on from their number."""
+    ids = {name: value for name, value in row.items() if name not in _NO_ID and value is not None}
+    n = row.get("n") if isinstance(row.get("n"), int) else 1
+    lists = [value for value in ids.values() if isinstance(value, list)]
+    for i in range(len(lists[0]) if lists else n or 1):
+        named = {
+            name: value[i] if isinstance(value, list) and i < len(value) else value
+            for name, value in ids.items()
+        }
+        if not lists and isinstance(named.get("claim"), int):
+            named["claim"] += i
+        yield frozenset((name, str(value)) for name, value in named.items())
+
+
+class _Held:
+    """What results files say of a topic themselves: its question, and texts of answers."""
+
+    def __init__(self, programs: Sequence[Program], lines: FileLines) -> None:
+        self.question = ""
+        self._texts: dict[str, str] = {}
+        for line in (line for one in programs for name in one.files for line in lines(name)):
+            for name, value in (("query", line.row.get("query")), ("run", line.row.get("run_id"))):
+                if name == "query" and isinstance(value, str):
+                    self.question = self.question or value
+                elif name == "run" and isinstance(text := line.row.get("answer_text"), str):
+                    self._texts[str(value)] = text
+
+    def answer(self, run: str) -> Written:
+        """Its text as one sentence, where it is known."""
+        text = self._texts.get(run, "")
+        return Written(text, ((text, ()),) if text else (), {})
+
+
+def _length(rows: Sequence[ScoreRow]) -> int | None:
+    found = next((row.value for row in rows if row.measure == "length"), None)
+    return None if found is None else round(found)

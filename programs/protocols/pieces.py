@@ -1,0 +1,137 @@
+"""What a program judged, piece by piece, from its files: read topic by topic, and not held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...records.evidence import Evidence
+from ...records.labels.cells import Cell
+from ...records.labels.label_rows import KEY_FIELDS
+from ...records.reading.fields import Line, read_lines
+from ...records.reading.line_index import LineIndex
+from ...records.reading.problems import Problems
+from ...records.rows import Explained, Leaning
+
+LABEL_FIELDS = ("label", "assignment", "grade")  # the names that files have for it
+TOPIC_FIELDS = ("topic_id", "qid", "id")
+NUGGET, KEY_POINT, SUB_QUESTION = "nugget", "key point", "sub-question"
+POINTS = (NUGGET, KEY_POINT, SUB_QUESTION)  # what all answers to a topic are held against
+NO_TOPIC = ""  # the key of what is of no topic
+
+FileLines = Callable[[str], Iterator[Line]]  # of a file by its name
+
+
+class Piece(NamedTuple):
+    """One judgement: of an answer, or of a text that is no answer.
+
+    Attributes:
+        run_id, topic_id: "" where it has none.
+        cell: its ids as label files of its program's kind have them; (): people do not label it.
+        unit: what it is: nugget, key point, sub-question (the same ones for all answers to a
+            topic, see POINTS), claim, citation, sentence, rating or item.
+        item: names it within its answer. text: what was looked for, or judged.
+        label: None: not judged. score: in [0, 1], how far the judge leans to the best label.
+        sentence: the 0-based position of the sentence that it is about. docid: of its passage.
+        asked: the ids by which unjudged.jsonl names it, but for its topic.
+    """
+
+    run_id: str
+    topic_id: str
+    cell: Cell
+    unit: str
+    item: str
+    text: str
+    label: str | None
+    score: float | None = None
+    importance: str | None = None
+    sentence: int | None = None
+    docid: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    reasoning: str = ""
+    asked: Mapping[str, str] = {}
+
+    @property
+    def quoted(self) -> tuple[Evidence, ...]:
+        """Its evidence that stands in the judged text."""
+        return tuple(each for each in self.evidence if each.is_quoted)
+
+
+def said(row: Explained) -> dict[str, Any]:
+    """What a judge said of a label, under the names that a Piece has for it."""
+    score = row.score if isinstance(row, Leaning) else None
+    return {"score": score, "evidence": row.evidence, "reasoning": row.rationale or ""}
+
+
+def plain_pieces(lines: Iterable[Line]) -> Iterator[Piece]:
+    """Of rows with ids (`KEY_FIELDS`) and a label, one a line."""
+    for line in lines:
+        ids = {name: line.optional_id(*names) for name, names in KEY_FIELDS.items()}
+        known = {name: value for name, value in ids.items() if value is not None}
+        why, written = line.leaning(), line.first(*LABEL_FIELDS)
+        yield Piece(
+            known.get("run_id", ""),
+            known.get("topic_id", NO_TOPIC),
+            tuple(known.values()),
+            "item",
+            " ".join(v for name, v in known.items() if name not in ("topic_id", "run_id")),
+            "",
+            None if written is None else str(written[1]),
+            score=why.get("score"),
+            docid=known.get("passage_id"),
+            evidence=why.get("evidence", ()),
+            reasoning=why.get("rationale", ""),
+            asked={name: value for name, value in known.items() if name != "topic_id"},
+        )
+
+
+class TopicFiles:
+    """The files of a results folder by topic: where lines stand is held, and not the lines.
+
+    Args:
+        file: where a file of this name is; None: there is none.
+        run, topic: read what is of these alone; None: of all.
+    """
+
+    def __init__(
+        self,
+        file: Callable[[str], Path | None],
+        problems: Problems,
+        *,
+        run: str | None = None,
+        topic: str | None = None,
+    ) -> None:
+        self._file, self._problems = file, problems
+        self._run, self._topic = run, topic
+        self._indexes: dict[str, tuple[LineIndex, list[str]]] = {}
+
+    def of(self, topic_id: str) -> FileLines:
+        """The lines of one topic, of a file by its name; none of a file that is not there."""
+
+        def lines(name: str) -> Iterator[Line]:
+            for line in self._index(name)[0].lines(topic_id):
+                yield replace(line, problems=self._problems)
+
+        return lines
+
+    def topics(self, name: str) -> list[str]:
+        """The topics of a file, in its order; NO_TOPIC for lines that are of none."""
+        return self._index(name)[1]
+
+    def _index(self, name: str) -> tuple[LineIndex, list[str]]:
+        if name not in self._indexes:
+            found, topics = LineIndex(), dict[str, None]()
+            path = self._file(name)
+            for line in read_lines(path, self._problems) if path is not None else ():
+                key = line.optional_id(*TOPIC_FIELDS) or NO_TOPIC
+                if (self._topic is None or key == self._topic) and self._is_wanted(line):
+                    found.note(line, key)
+                    topics[key] = None
+            self._indexes[name] = found, list(topics)
+        return self._indexes[name]
+
+    def _is_wanted(self, line: Line) -> bool:
+        run = line.row.get("run_id") if self._run is not None else None
+        return run is None or run == self._run
