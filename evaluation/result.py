@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..programs.analysis.answers.showing import show_answer, show_summary
 from ..programs.scoring.result import Result as StoredResult
 from ..records.reading.problems import Problems
 from ..report.page import write_report
@@ -18,7 +19,7 @@ from .agreement import Agreement, agree
 from .comparing import Comparison, compare
 from .leaderboard import leaderboards
 from .sources import Source, chosen_rows, warn_of
-from .tables import InTables, Table
+from .tables import InTables, Table, Text
 
 
 class Result(InTables, StoredResult):
@@ -76,6 +77,42 @@ class Result(InTables, StoredResult):
         if open:
             _open(path)
         return path
+
+    def show(
+        self,
+        run: str | None = None,
+        topic: str | None = None,
+        *,
+        measure: str | None = None,
+        labels: str | Path | None = None,
+        passages: bool = False,
+    ) -> Text:
+        """Show an answer by its sentences, with its labels, what was quoted for them, and why.
+
+        Args:
+            run, topic: of the answer. A run alone: where it loses; a topic alone: what each run
+                misses; neither: what is in the folder.
+            measure: what runs and topics are ordered by; None: the first of the folder.
+            labels: of an answer, people's labels, shown beside the judge's.
+            passages: of an answer, with the texts of the passages that it cites.
+
+        Returns: what `judge show` prints, as a text that shows itself.
+        Raises: InputError for a run, topic or measure that is not there; ValueError for labels or
+            passages without a run and a topic.
+        Warns: UserWarning of rows that were left out, and of inputs that changed.
+
+        Example: result.show("thin", "demo-bees")
+        """
+        problems = Problems()
+        if run is not None and topic is not None:
+            people = None if labels is None else Path(labels)
+            found = show_answer(self.folder, run, topic, problems, labels=people, passages=passages)
+        elif labels is not None or passages:
+            raise ValueError("labels and passages are of one answer: name its run and topic")
+        else:
+            found = show_summary(self.folder, run, topic, problems, measure=measure)
+        warn_of(problems)
+        return Text(found.text)
 
     def compare(
         self,

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import nuggetjudge as nj
+from nuggetjudge.cli import app
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
 
@@ -32,3 +33,16 @@ def other(tmp_path_factory):
     """Of a judge that sees three nuggets at a time."""
     out = tmp_path_factory.mktemp("evaluation") / "other"
     return judged(out, program="nuggets", **{"judges.assigner.window": 3})
+
+
+@pytest.fixture
+def judge(monkeypatch, capsys):
+    """What `judge ...` prints to stdout."""
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["judge", *map(str, arguments)])
+        with pytest.raises(SystemExit):
+            app.main()
+        return capsys.readouterr().out
+
+    return run

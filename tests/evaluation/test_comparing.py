@@ -7,21 +7,7 @@ import orjson
 import pytest
 
 import nuggetjudge as nj
-from nuggetjudge.cli import app
 from nuggetjudge.records.reading.problems import InputError
-
-
-@pytest.fixture
-def judge(monkeypatch, capsys):
-    """What `judge ...` prints to stdout."""
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["judge", *map(str, arguments)])
-        with pytest.raises(SystemExit):
-            app.main()
-        return capsys.readouterr().out
-
-    return run
 
 
 def test_two_runs_are_tested_as_by_the_command(result, judge):

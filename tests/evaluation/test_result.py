@@ -101,6 +101,23 @@ def test_a_folder_stays_the_same_one_when_the_working_directory_changes(
     assert found.report(open=False) == result.folder / "report.html"
 
 
+def test_an_answer_is_shown_as_by_the_command(result, judge, tmp_path, monkeypatch):
+    """From another working directory than the one in which it was judged."""
+    monkeypatch.chdir(tmp_path)
+    answer = result.show("complete", "demo-bees")
+    assert answer + "\n--passages prints the cited passages.\n" == judge(
+        "show", result.folder, "complete", "demo-bees"
+    )
+    assert repr(answer) == answer
+    assert answer._repr_html_().startswith("<pre>complete, topic demo-bees")
+    assert len(result.show("complete", "demo-bees", passages=True)) > len(answer)
+    for names in ((), ("thin",), (None, "demo-bees")):
+        options = ("--topic", names[1]) if len(names) > 1 else names
+        assert result.show(*names) == judge("show", result.folder, *options)
+    with pytest.raises(ValueError, match="name its run and topic"):
+        result.show("complete", passages=True)
+
+
 def test_the_page_is_written_and_opened_in_a_browser(result, tmp_path, monkeypatch):
     opened = []
     monkeypatch.setattr(results.webbrowser, "open", opened.append)
