@@ -11,8 +11,11 @@ import typer
 from .options import AsJson, Kind, Seed
 from .stopping import list_problems
 from .tables import cell, figure, interval, shown, write_objects
+from .views.differences import answered_of, differences_text
+from .views.leaderboards import cut_names
 
 SHOWN_FLIPS = 3  # the others are in the file of --flips
+_NAME_CHARS = 40  # of a run on a leaderboard
 _FLIP_CHARS = 200  # of each text of a flip that is printed
 
 
@@ -20,9 +23,12 @@ def compare(
     one: Annotated[
         Path, typer.Argument(exists=True, help="A results folder, judgements, or scores by topic.")
     ],
-    other: Annotated[
-        Path | None,
-        typer.Argument(exists=True, help="The other judge's, or with other runs; else one's runs."),
+    others: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[OTHER | RUN RUN]",
+            help="The other judge's, or with other runs; or two runs of ONE; else all its runs.",
+        ),
     ] = None,
     way: Annotated[
         str | None, typer.Option("--as", help="runs or judges, where it is not as it seems.")
@@ -47,7 +53,7 @@ def compare(
 ) -> None:
     """Test runs against each other by topic, or show where two judges differ.
 
-    Examples: judge compare results/demo --runs complete,thin
+    Examples: judge compare results/demo complete thin
     / judge compare results/lexical results/gpt --flips flips.jsonl
     """
     from ..programs.analysis.compare import compare as compare_files
@@ -56,12 +62,13 @@ def compare(
     if flips is not None and flips.exists():
         raise InputError(f"{flips}: is there already; name another file")
     problems = Problems()
+    other, chosen = _others(others or [], runs)
     found = compare_files(
         one,
         other,
         problems,
         way=way,
-        runs=[name for name in (runs or "").split(",") if name],
+        runs=chosen,
         measures=measure or (),
         kind=kind,
         resamples=resamples,
@@ -81,6 +88,21 @@ def compare(
     list_problems(problems)
 
 
+def _others(given: list[str], runs: str | None) -> tuple[Path | None, list[str]]:
+    """The other file or folder, and the runs. Raises: InputError for what is neither."""
+    from ..records.reading.problems import InputError
+
+    names = [name for name in (runs or "").split(",") if name]
+    if len(given) == 2 and not names:
+        return None, given
+    if len(given) > 1:
+        raise InputError(f"{' '.join(given)}: wanted one file or folder, or two runs, once")
+    if given and not Path(given[0]).exists():
+        what = "no such file or folder; to compare two runs name both"
+        raise InputError(f"{given[0]}: {what}")
+    return (Path(given[0]) if given else None), names
+
+
 def _write_flips(path: Path, rows: list[dict[str, Any]]) -> None:
     import orjson
 
@@ -97,7 +119,7 @@ def _runs_text(found: dict[str, Any]) -> str:
     ]
     pairs = [(name, given) for name, given in found["measures"].items() if len(given["runs"]) == 2]
     if pairs:
-        blocks.insert(0, _pair_text(pairs, found["level"]))
+        blocks.insert(0, _pair_text(pairs, found["level"]) + differences_text(found))
     return "\n".join(blocks)
 
 
@@ -122,17 +144,21 @@ def _pair_text(pairs: list[tuple[str, dict[str, Any]]], level: float) -> str:
 def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
     runs, pairs = given["runs"], given["pairs"]
     next_of = {row["run_id"]: row for row in pairs if row["are_neighbours"]}
-    width = min(60, max(len(cell(run["run_id"])) for run in runs))
+    names = cut_names([cell(run["run_id"]) for run in runs], _NAME_CHARS)
+    width = max(map(len, names))
     alpha = 1 - level
+    from ..programs.analysis.compare_runs import NOT_ALL_JUDGED
+
+    has_hsd = any(row["p_hsd"] is not None for row in pairs)
     lines = [
         f"{cell(name)}: {len(runs)} runs, {given['n_topics']} topics",
         f"{'run':<{width}}{'mean':>8}   less the next{'interval':>19}{'p':>8}{'Holm':>8}{'HSD':>8}",
     ]
-    for run in runs:
-        text = f"{cell(run['run_id']):<{width}}{figure(run['mean'], 4):>8}"
+    for run, named in zip(runs, names, strict=True):
+        text = f"{named:<{width}}{figure(run['mean'], 4):>8}"
         if row := next_of.get(run["run_id"]):
             bounds = interval(row["low"], row["high"], 4, "+", "[- -]")
-            mark = {True: "", False: "  =", None: "  ?"}[row["is_told_apart"]]
+            mark = "  =" if row["is_told_apart"] is False else ""
             text += (
                 f"{figure(row['difference'], 4, '+'):>16}{bounds:>19}{_p(row['p']):>8}"
                 f"{_p(row['p_holm']):>8}{_p(row['p_hsd']):>8}{mark}"
@@ -141,10 +167,14 @@ def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
     n_holm = sum(row["p_holm"] is not None and row["p_holm"] < alpha for row in pairs)
     n_hsd = sum(bool(row["is_told_apart"]) for row in pairs)
     n_near = sum(row["is_told_apart"] is False for row in next_of.values())
-    lines += [
-        f"=  not told apart from the next one (HSD p >= {alpha:.2g}): {n_near} of {len(next_of)}",
-        f"Pairs told apart: {n_hsd:,} by HSD, {n_holm:,} by Holm, of {len(pairs):,}",
-    ]
+    if has_hsd:
+        what = f"(HSD p >= {alpha:.2g}): {n_near} of {len(next_of)}"
+        lines.append(f"=  not told apart from the next one {what}")
+        lines.append(f"Pairs told apart: {n_hsd:,} by HSD, {n_holm:,} by Holm, of {len(pairs):,}")
+    else:
+        lines.append(f"{NOT_ALL_JUDGED}: no pair is marked.")
+        lines.append(f"Pairs told apart: {n_holm:,} by Holm, of {len(pairs):,}")
+    lines += answered_of(runs, given["n_topics"])
     floor = len(pairs) * 2 / 2 ** given["n_topics"]
     if floor >= alpha:
         lines.append(

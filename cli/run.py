@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,18 @@ from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
 from .stopping import GATE_FAILED, report_end, unless_stopped
 from .tables import aligned, cell, print_agents, shown, worked_lines
+from .views.leaderboards import (
+    Format,
+    Formats,
+    Measures,
+    Sort,
+    chosen_format,
+    names_of,
+    print_leaderboards,
+)
 
 QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
+SHOWN_TOPICS = 3  # problems with topics, on stderr
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
 
 
@@ -60,6 +71,9 @@ def run(
         ),
     ] = None,
     quiet: Quiet = False,
+    measures: Measures = None,
+    sort: Sort = None,
+    format: Formats = Format.TABLE,
     as_json: AsJson = False,
 ) -> None:
     """Judge runs and print a leaderboard. Started again, it goes on where it was.
@@ -73,9 +87,9 @@ def run(
     from ..backends.spending.notes import notes_on
     from ..programs.engine.estimates import with_speed
     from ..programs.run import forecast, forecast_if_limited, judge_collection, models_asked
-    from .tables import leaderboard, write_rows
 
     gates = [_gate(text) for text in fail_under or ()]
+    way = chosen_format(format, as_json=as_json)
     config = given.config_of(what)
     if dry_run:
         if tokens_per_s is not None:
@@ -97,14 +111,25 @@ def run(
         "What was judged is kept",
         config.run.out,
     )
-    if as_json:
-        write_rows(result.scores)
-    else:
-        sys.stdout.write(leaderboard(result.scores) + _quotes(result.folder))
+    print_leaderboards(
+        result.scores, result.folder, way, measures=_known(names_of(measures), result.scores),
+        sort=next(iter(_known([sort] if sort else [], result.scores)), None),
+    )  # fmt: skip
+    if way is Format.TABLE:
+        sys.stdout.write(_quotes(result.folder))
     _report(result)
     if failed := [line for gate in gates for line in _failures(result.scores, *gate)]:
         sys.stderr.write(shown("".join(failed)))
         raise typer.Exit(GATE_FAILED)
+
+
+def _known(measures: list[str], rows: Any) -> list[str]:
+    """Those that there are: what was judged is not lost to a slip in a name, which is said."""
+    known = dict.fromkeys(row.measure for row in rows)
+    for name in measures:
+        if name not in known:
+            sys.stderr.write(shown(f"No measure {name!r} to show; there is {', '.join(known)}\n"))
+    return [name for name in measures if name in known]
 
 
 def _gate(text: str) -> tuple[str, float]:
@@ -161,7 +186,7 @@ def _report(result: Any) -> None:
     judged = f"{result.n_judged:,} judged, {result.n_unjudged:,} unjudged"
     if reasons := manifest["unjudged_by_reason"]:
         judged += " (" + ", ".join(f"{name} {n:,}" for name, n in reasons.items()) + ")"
-    last = worked_lines(manifest)
+    last = [*_other_topics(result), *worked_lines(manifest)]
     if result.n_unjudged:
         if not result.n_judged and (first := _first_reason(result.folder)):
             last.append(f"First of them: {first}")
@@ -175,6 +200,22 @@ def _report(result: Any) -> None:
         last=[*last, f"Results: {result.folder}"],
         is_complete=result.is_complete,
     )
+
+
+def _other_topics(result: Any) -> list[str]:
+    """The first of what names topics that are not judged, a slip in an id perhaps."""
+    from ..records.reading.lines import json_lines
+    from ..records.reading.problems import Problems
+
+    kinds = {"unknown_topic", "other_topics"}
+    n = sum(result.manifest["problems"].get(kind, 0) for kind in kinds)
+    if not n:
+        return []
+    rows = (row for _, row in json_lines(result.folder / "problems.jsonl", Problems()))
+    found = dict.fromkeys(row["what"] for row in rows if row["kind"] in kinds)
+    lines = [cell(what) for what in islice(found, SHOWN_TOPICS)]
+    more = len(found) - len(lines)
+    return [*lines, *([f"... and {more:,} more of this kind in problems.jsonl"] if more else [])]
 
 
 def _quotes(folder: Path) -> str:

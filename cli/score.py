@@ -12,7 +12,16 @@ import typer
 
 from .options import AsJson, Level, where_of
 from .stopping import list_problems
-from .tables import aligned, cell, figure, interval, leaderboard, write_objects, write_rows
+from .tables import aligned, cell, figure, interval, write_objects, write_rows
+from .views.leaderboards import (
+    Format,
+    Formats,
+    Measures,
+    Sort,
+    chosen_format,
+    names_of,
+    print_leaderboards,
+)
 
 if TYPE_CHECKING:
     from ..programs.scoring.corrected_rows import (
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
     )
     from ..programs.scoring.label_counts import LabelCounts
 
+_FILES = (Format.CSV, Format.MARKDOWN)
 _HEADER = ("topics like these", "these topics")
 
 
@@ -84,6 +94,9 @@ def score(
         ),
     ] = False,
     level: Level = 0.95,
+    measures: Measures = None,
+    sort: Sort = None,
+    format: Formats = Format.TABLE,
     as_json: AsJson = False,
 ) -> None:
     """Score stored judgements again, without a model, and correct the scores with human labels.
@@ -94,6 +107,7 @@ def score(
     """
     from ..programs.scoring.score import score_path
     from ..records.reading.problems import InputError, Problems
+    from ..records.topics import read_topics
 
     of_labels = {
         "--measure": measure,
@@ -103,6 +117,12 @@ def score(
         "--ignore-other-labels": ignore_other_labels,
     }
     problems = Problems()
+    way = chosen_format(format, as_json=as_json)
+    of_boards = {"--measures": measures, "--sort": sort, "--format": way in _FILES}
+    if (labels or counts) and (idle := [name for name, given in of_boards.items() if given]):
+        what = "for leaderboards alone, wanted no --labels and no --counts"
+        raise InputError(f"{', '.join(idle)}: {what}")
+    asked = list(read_topics(topics, Problems())) if topics is not None else None
     if labels is None and (idle := [name for name, given in of_labels.items() if given]):
         raise InputError(f"{', '.join(idle)}: for corrected scores alone, wanted --labels too")
     if counts is not None:
@@ -111,16 +131,13 @@ def score(
         if labels is not None or topics is not None:
             raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
         counted = label_counts(path, counts, problems, where_of(where or ()))
-        if as_json:
+        if way is Format.JSON:
             write_objects(found.as_dict() for found in counted)
         else:
             sys.stdout.write(_counts_text(counted, counts))
     elif labels is None:
         rows = score_path(path, problems, topics=topics, where=where_of(where or ()))
-        if as_json:
-            write_rows(rows)
-        else:
-            sys.stdout.write(leaderboard(rows))
+        print_leaderboards(rows, path, way, topics=asked, measures=names_of(measures), sort=sort)
     else:
         from ..programs.analysis.bias.slices import slicer
         from ..programs.scoring.corrected import corrected_scores
@@ -139,12 +156,13 @@ def score(
                 ignore_others=ignore_other_labels,
                 regroup=slicer(name.strip(), path, labels, problems) if name is not None else None,
             )
-            if as_json:
+            if way is Format.JSON:
                 write_rows(found.plain)
                 write_objects(_corrected_rows(found, name))
             else:
-                sys.stdout.write(leaderboard(found.plain) + "\n" * bool(found.plain or n))
-                sys.stdout.write(_corrected_text(found))
+                if found.plain:
+                    print_leaderboards(found.plain, path, way, topics=asked)
+                sys.stdout.write("\n" * bool(found.plain or n) + _corrected_text(found))
     list_problems(problems)
 
 

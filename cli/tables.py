@@ -20,23 +20,6 @@ if TYPE_CHECKING:
     from ..records.rows import ScoreRow
 
 
-def leaderboard(rows: Sequence[ScoreRow]) -> str:
-    """The runs' means, best first, with the judgements they rest on.
-
-    A value with missing judgements is followed by its bounds in brackets; [- -]: it has none.
-    """
-    means = [row for row in rows if row.topic_id == "all"]
-    blocks = []
-    for measures in _groups({row.measure for row in means}):
-        cells = {(r.run_id, r.measure): r for r in means if r.measure in measures}
-        runs = list(dict.fromkeys(run for run, _ in cells))
-        runs.sort(key=lambda run: _sort_key(cells.get((run, measures[0])), run))
-        header = ["run", *measures, "topics", "n", "unjudged"]
-        table = [[run, *_cells(run, measures, cells)] for run in runs]
-        blocks.append(aligned([header, *table]))
-    return "\n".join(blocks)
-
-
 def plan_table(estimates: Sequence[Any], gpus: int | None = None) -> str:
     """Calls, tokens and money of a dry run, with a total, and hours where a speed is known.
 
@@ -133,42 +116,6 @@ def _harmless(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
-
-
-def _groups(present: set[str]) -> list[list[str]]:
-    """What a leaderboard shows together, sorted by the first: of each program, then all others."""
-    from ..programs.protocols.table import programs
-
-    left, groups = sorted(present), []
-    for program in programs():
-        shown = [m for name in program.shown for m in left if m.partition("@")[0] == name]
-        groups.append(shown)
-        left = [m for m in left if m not in shown]
-    return [group for group in (*groups, left) if group]
-
-
-def _sort_key(row: ScoreRow | None, run: str) -> tuple[float, str]:
-    value = None if row is None else row.value
-    return (1.0 if value is None else -value, run)
-
-
-def _cells(run: str, measures: Sequence[str], cells: dict[tuple[str, str], ScoreRow]) -> list[str]:
-    found = [cells.get((run, measure)) for measure in measures]
-    first = found[0]
-    counts = [first.n_topics, first.n, first.n_unjudged] if first else [None] * 3
-    return [_shown(row) for row in found] + ["-" if n is None else f"{n:,}" for n in counts]
-
-
-def _shown(row: ScoreRow | None) -> str:
-    if row is None:
-        return "-"
-    bounds = interval(row.low, row.high, none="[- -]") if row.n_unjudged else ""
-    bounds = f" {bounds}" if bounds else ""
-    if row.value is not None and row.measure == "length":  # which nobody judges
-        return f"{row.value:.0f}{bounds}"
-    if row.value is None or (row.n_unjudged and not row.n):  # nothing arrived: not even a 0
-        return f"-{bounds}"
-    return f"{row.value:.4f}{bounds}"
 
 
 def _money(cost: float | None) -> str:

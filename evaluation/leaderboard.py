@@ -2,91 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-from ..metrics.bootstrap import LEVEL
-from ..programs.analysis.compare_runs import compare_scores
-from ..programs.protocols.table import programs
+from ..programs.analysis.leaderboards import Leaderboard, Line
+from ..programs.analysis.leaderboards import leaderboards as boards_of
 from ..programs.scoring.result import Result as StoredResult
-from ..programs.scoring.topic_scores import TopicScores, topic_scores
-from ..records.reading.problems import InputError, Problems
 from ..records.rows import ScoreRow
 from ..records.writing.printed import figure, interval
 from .tables import Table
 
-_NOTE = (
-    f"Intervals are {LEVEL:.0%}, by topic. n judgements carry the first score; what is unjudged "
-    "is not counted in it{bounds}. A topic that a run did not answer counts 0."
-)
-_BOUNDS = " and could make it anything in the last column"
+_TOLD = {True: "yes", False: "no", None: ""}
 
 
 def leaderboards(result: StoredResult) -> list[Table]:
     """A table a program: its first measure with the interval by topic, the others without."""
-    means: dict[str, dict[str, ScoreRow]] = {}
-    for row in result.scores:
-        if row.topic_id == "all":
-            means.setdefault(row.measure, {})[row.run_id] = row
-    try:
-        scores = topic_scores(result.folder, Problems())
-    except InputError:  # no scores by topic, of which intervals could be drawn
-        scores = None
-    return [_leaderboard(measures, means, scores) for measures in _by_program(means)]
+    return [_table(board) for board in boards_of(result.scores, result.folder)]
 
 
-def _by_program(present: Mapping[str, Any]) -> Iterator[list[str]]:
-    """The measures of each program, as it shows them; those of none come last."""
-    left = sorted(present)
-    for program in programs():
-        shown = [m for name in program.shown for m in left if m.partition("@")[0] == name]
-        if shown:
-            yield shown
-        left = [m for m in left if m not in shown]
-    if left:
-        yield left
-
-
-def _leaderboard(
-    measures: Sequence[str],
-    means: Mapping[str, Mapping[str, ScoreRow]],
-    scores: TopicScores | None,
-) -> Table:
-    first, *others = measures
-    ranked, asked = {}, None
-    if scores is not None and first in scores.values:
-        found = compare_scores(scores, first, is_tested=False)
-        ranked = {run["run_id"]: run for run in found["runs"]}
-        asked = found["n_topics"]
-    runs = sorted(means[first].values(), key=_best_first)
-    has_unjudged = any(row.n_unjudged for row in runs)
-    header = ["run", first, "interval", *others, "topics answered", "n", "unjudged"]
+def _table(board: Leaderboard) -> Table:
+    first, *others = board.measures
+    has_unjudged = any(row.n_unjudged for row in _of(board, first))
+    header = ["run", first, "interval", *(["told from next"] if board.test else [])]
+    header += [*others, "topics answered", "n", "unjudged", *(["if all judged"] * has_unjudged)]
     rows = []
-    for row in runs:
-        drawn = ranked.get(row.run_id, {})
-        cells = [row.run_id, _value(row), interval(drawn.get("low"), drawn.get("high"))]
-        cells += [_value(means[name].get(row.run_id)) for name in others]
-        unanswered = drawn.get("n_unanswered")
-        known = asked is not None and unanswered is not None
-        cells.append(f"{asked - unanswered:,} of {asked:,}" if known else "-")
-        cells += [_count(row.n), _count(row.n_unjudged)]
+    for line in board.lines:
+        row = line.means.get(first)
+        cells = [line.run_id, _value(row), interval(*line.intervals.get(first, (None, None)))]
+        cells += [_TOLD[line.is_told_apart]] if board.test else []
+        cells += [_value(line.means.get(name)) for name in others]
+        counts = (None, None) if row is None else (row.n, row.n_unjudged)
+        cells += [_answered(line, first), *map(_count, counts)]
         if has_unjudged:
-            cells.append(interval(row.low, row.high) if row.n_unjudged else "")
+            cells.append(interval(row.low, row.high) if row is not None and row.n_unjudged else "")
         rows.append(cells)
+    return Table(f"{first}: {len(rows):,} runs", header, rows, _notes(board, has_unjudged))
+
+
+def _notes(board: Leaderboard, has_unjudged: bool) -> list[str]:
+    parts = [f"Intervals are {board.level:.0%}, by topic; n judgements carry the first score."]
     if has_unjudged:
-        header.append("bounds for unjudged")
-    caption = f"{first}: {len(rows):,} runs"
-    return Table(caption, header, rows, [_NOTE.format(bounds=_BOUNDS if has_unjudged else "")])
+        parts.append("If all were judged, it would lie in the last column.")
+    if not board.is_of_answered:
+        parts.append("A topic that a run did not answer counts 0.")
+    if board.test:
+        told = f"{board.n_told_apart:,} of {board.n_pairs:,}"
+        parts.append(f"Pairs of runs told apart ({board.test}): {told}.")
+    elif board.untested:
+        parts.append(f"Runs are not tested: {board.untested}.")
+    return [" ".join(parts)]
 
 
-def _best_first(row: ScoreRow) -> tuple[bool, float, str]:
-    return (row.value is None, -(row.value or 0), row.run_id)
+def _of(board: Leaderboard, measure: str) -> list[ScoreRow]:
+    return [row for line in board.lines if (row := line.means.get(measure)) is not None]
 
 
 def _value(row: ScoreRow | None) -> str:
     if row is None or (row.n_unjudged and not row.n):  # nothing arrived: not even a 0
         return "-"
     return figure(row.value, 0 if row.measure == "length" else 3)
+
+
+def _answered(line: Line, measure: str) -> str:
+    """How many of the topics that were asked; "-" where it is not known."""
+    n, n_asked = line.answered.get(measure, (None, None))
+    return "-" if n is None else f"{n:,} of {n_asked:,}"
 
 
 def _count(n: int | None) -> str:

@@ -257,7 +257,8 @@ class ScoreRow(Row):
 
     `n` judgements carry the value, `n_unjudged` are missing; with those counted as worst and
     as best the value would be `low` and `high`. `value` None: nothing was judged, or 0/0.
-    `n_topics`, on mean rows only: how many topics the mean divides by.
+    On mean rows only: `n_topics`, how many topics the mean divides by; `n_answered` of `n_asked`,
+    how many of the topics on which the measure means something the run answered.
     """
 
     run_id: str
@@ -269,6 +270,8 @@ class ScoreRow(Row):
     low: float | None = None
     high: float | None = None
     n_topics: int | None = None
+    n_answered: int | None = None
+    n_asked: int | None = None
 
 
 def nugget_ids(texts: Sequence[str]) -> list[str]:

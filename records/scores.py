@@ -26,7 +26,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "ranking": ("topic", "-", "run", "-", "value", "measure"),
 }
 _ABSENT = ("none", "null", "nan", "na", "n/a")
-_COUNTS = ("n", "n_unjudged", "n_topics")
+_OF_MEANS = ("n_topics", "n_answered", "n_asked")
+_COUNTS = ("n", "n_unjudged", *_OF_MEANS)
 _BOUNDS = ("low", "high")
 
 
@@ -79,9 +80,7 @@ def write_scores(jsonl: Path, ir_measures: Path, rows: Iterable[ScoreRow]) -> No
 def score_row(row: ScoreRow) -> dict[str, Any]:
     """A line of `scores.jsonl`."""
     fields = row.model_dump()
-    if fields["n_topics"] is None:
-        del fields["n_topics"]
-    return fields
+    return {name: x for name, x in fields.items() if x is not None or name not in _OF_MEANS}
 
 
 def _ir_measures_line(row: ScoreRow) -> str:

@@ -25,7 +25,7 @@ def block_after(words: str) -> str:
 def printed(*command: str, cwd: Path) -> str:
     (cwd / "examples").symlink_to(ROOT / "examples")
     home = {**os.environ, "HOME": str(cwd), "XDG_CACHE_HOME": str(cwd / "cache")}
-    return run(*command, cwd=cwd, env=home, check=True).stdout.strip()
+    return run(*command, cwd=cwd, env=home, check=True).stdout.strip("\n")
 
 
 def test_the_python_example_prints_what_stands_below_it(tmp_path):
@@ -131,7 +131,7 @@ def judge(commands: str, cwd: Path) -> str:
         assert command.startswith("judge ")
         home = {**os.environ, "HOME": str(cwd), "XDG_CACHE_HOME": str(cwd / "cache")}
         done = run(*JUDGE, *shlex.split(command)[1:], cwd=cwd, env=home, check=True)
-    return done.stdout.strip()
+    return done.stdout.strip("\n")
 
 
 def test_every_page_that_is_linked_exists():

@@ -28,9 +28,15 @@ from ..scoring.topic_scores import (
     runs_in_both,
     topic_scores,
 )
+from .run_differences import judgement_differences, topic_differences
+
+Floats = NDArray[np.float64]
 
 # What a leaderboard is compared by.
 PRIMARY = ("V_strict", "support_precision", "coverage", "report_coverage", "nDCG@10")
+
+
+NOT_ALL_JUDGED = "HSD needs 2 topics on which every run was judged, and there are fewer"
 
 
 def compare_runs(
@@ -57,7 +63,9 @@ def compare_runs(
     Returns: `runs_in_both`: runs that two sources have. `measures`: by name its `runs` (mean, its
         interval by topic, and topics) and `pairs`: the fields of `PairedTest`, and with more than
         two runs `p_holm`, `p_hsd` and `are_neighbours` on the leaderboard. `is_told_apart` goes by
-        `p`, with more than two runs by `p_hsd`; None where that is undefined.
+        `p`, with more than two runs by `p_hsd`; None where that is undefined. Of two runs also
+        their `topics`, see `topic_differences`, and beside the measures, for runs of one folder,
+        `judgements`, see `judgement_differences`.
     Raises: InputError for an unknown run or measure, fewer than two runs, scores without topics.
     """
     found = [topic_scores(path, problems) for path in sources]
@@ -77,15 +85,26 @@ def compare_runs(
     if not wanted:
         raise InputError(f"{names}: {' and '.join(chosen)} have no measure in common")
     options: Draws = {"resamples": resamples, "seed": seed, "level": level}
-    return {
+    of_measures = {
+        measure: _one_measure(scores, measure, chosen, len(chosen) > 2, options)
+        for measure in wanted
+    }
+    compared = {
         "compared": "runs",
         **options,
         "runs_in_both": sorted(runs_in_both(found)),
-        "measures": {
-            measure: _one_measure(scores, measure, chosen, len(chosen) > 2, options)
-            for measure in wanted
-        },
+        "measures": of_measures,
     }
+    if len(chosen) == 2:
+        for measure in wanted:
+            of_measures[measure]["topics"] = topic_differences(
+                scores, measure, chosen[0], chosen[1]
+            )
+        if len(sources) == 1 and sources[0].is_dir():
+            compared["judgements"] = judgement_differences(
+                sources[0], chosen[0], chosen[1], problems
+            )
+    return compared
 
 
 def compare_scores(
@@ -118,18 +137,8 @@ def _one_measure(
 ) -> dict[str, Any]:
     present = [run for run in runs if run in scores.values[measure]]
     topics = list(scores.topics[measure])
-    table = _table(scores, measure, present, topics)
-    rows: list[dict[str, Any]] = [
-        {
-            "run_id": run,
-            "mean": mean.value,
-            "low": mean.low,
-            "high": mean.high,
-            "n_topics": mean.n_topics,
-            "n_unanswered": len(set(topics) - scores.values[measure][run].keys()),
-        }
-        for run, mean in zip(present, mean_intervals(table.T, **options), strict=True)
-    ]
+    table = score_table(scores, measure, present)
+    rows = run_rows(scores, measure, present, table, options)
     order = list(range(len(present)))
     if is_leaderboard:
         order.sort(key=lambda i: (rows[i]["mean"] is None, -(rows[i]["mean"] or 0), present[i]))
@@ -141,9 +150,9 @@ def _one_measure(
         for (i, j), test in zip(pairs, tests, strict=True)
     ]
     alpha = 1 - options["level"]
-    complete = table[~np.isnan(table).any(axis=1)]
+    n_complete = len(_all_judged(table))
     if is_leaderboard and pairs:
-        _correct(found, pairs, complete, options)
+        _correct(found, pairs, table, options)
         neighbours = set(pairwise(order))
         for row, pair in zip(found, pairs, strict=True):
             row["are_neighbours"] = pair in neighbours
@@ -152,21 +161,54 @@ def _one_measure(
         row["is_told_apart"] = None if p is None else p < alpha
     return {
         "n_topics": len(topics),
-        "n_topics_all_judged": len(complete),
+        "n_topics_all_judged": n_complete,
         "runs": [rows[i] for i in order],
         "pairs": found,
     }
 
 
-def _table(
-    scores: TopicScores, measure: str, runs: Sequence[str], topics: Sequence[str]
-) -> NDArray[np.float64]:
+def score_table(scores: TopicScores, measure: str, runs: Sequence[str]) -> Floats:
     """(n_topics, n_runs) scores: 0 where a run did not answer, nan where it was not judged."""
+    topics = list(scores.topics[measure])
     unanswered = None if measure in OF_ANSWERED else 0.0
     cells = [
         [scores.values[measure][run].get(topic, unanswered) for run in runs] for topic in topics
     ]
     return np.array(cells, dtype=float).reshape(len(topics), len(runs))
+
+
+def run_rows(
+    scores: TopicScores, measure: str, runs: Sequence[str], table: Floats, options: Draws
+) -> list[dict[str, Any]]:
+    """Of each run its mean with the interval by topic, and how many topics it answered.
+
+    Args:
+        table: what `score_table` makes of the others.
+    """
+    topics = set(scores.topics[measure])
+    return [
+        {
+            "run_id": run,
+            "mean": mean.value,
+            "low": mean.low,
+            "high": mean.high,
+            "n_topics": mean.n_topics,
+            "n_unanswered": len(topics - scores.values[measure][run].keys()),
+        }
+        for run, mean in zip(runs, mean_intervals(table.T, **options), strict=True)
+    ]
+
+
+def pair_p(table: Floats, options: Draws) -> Floats | None:
+    """(n_runs, n_runs) p of HSD over the topics on which all were judged; None: fewer than 2."""
+    complete = _all_judged(table)
+    if len(complete) < 2:
+        return None
+    return randomised_hsd(complete, resamples=options["resamples"], seed=options["seed"])
+
+
+def _all_judged(table: Floats) -> Floats:
+    return table[~np.isnan(table).any(axis=1)]
 
 
 def _test_row(test: PairedTest) -> dict[str, Any]:
@@ -179,15 +221,13 @@ def _test_row(test: PairedTest) -> dict[str, Any]:
 def _correct(
     found: Sequence[dict[str, Any]],
     pairs: Sequence[tuple[int, int]],
-    complete: NDArray[np.float64],
+    table: Floats,
     options: Draws,
 ) -> None:
     """Add `p_holm`, and `p_hsd` over the topics on which every run was judged."""
     tested = [row for row in found if row["p"] is not None]
     corrected = iter(holm([row["p"] for row in tested]))
-    hsd = None
-    if len(complete) > 1:
-        hsd = randomised_hsd(complete, resamples=options["resamples"], seed=options["seed"])
+    hsd = pair_p(table, options)
     for row, (i, j) in zip(found, pairs, strict=True):
         row["p_holm"] = None if row["p"] is None else next(corrected)
         row["p_hsd"] = None if hsd is None else float(hsd[i, j])

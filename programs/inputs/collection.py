@@ -25,6 +25,7 @@ from ...records.topics import read_topics
 from ..config.sections import CoverageConfig, DataConfig
 from .coverage import CoverageInputs, WantedPassages, read_coverage_inputs
 from .hostile import looks_like_an_instruction, note_instructions
+from .other_topics import against, nearest, note_others
 
 
 @dataclass
@@ -146,6 +147,10 @@ def load_collection(
             )
             what = "wanted an id without white space that is not 'all', which names the means"
             raise InputError(f"{where}: topic {topic_id!r}, {what}")
+    for path, of_file in ((data.candidates, collection.candidates), (data.qrels, collection.qrels),
+                          (data.nuggets, collection.banks)):  # fmt: skip
+        if path is not None and of_file:
+            note_others(problems, path, of_file, topics)
     if limit is not None:
         collection.topics = dict(list(topics.items())[:limit])
         collection.beyond_limit = topics.keys() - collection.topics.keys()
@@ -216,6 +221,7 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
     problems = collection.problems
     seen: Seen = {}
     runs: dict[str, None] = {}
+    n_read, others = 0, list[str]()  # all answers, and the topics of those to other ones
     for path in collection.run_files:
         documents: dict[str, Passage] = {}  # those of all reports of the file
         elsewhere: set[str] = set()  # ids that a report names and has no document of
@@ -226,11 +232,16 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
             if answer.run_id.split() != [answer.run_id]:
                 what = f"run_id is {answer.run_id!r}, wanted an id without white space"
                 line.error("bad_run_id", what)
+            n_read += 1
             runs[answer.run_id] = None  # a run that answers no judged topic scores 0
             if answer.topic_id not in collection.topics:
                 what = f"{answer.run_id} answers topic {answer.topic_id!r}, which is not judged"
-                is_known = answer.topic_id in collection.beyond_limit
-                line.skip("beyond_limit" if is_known else "unknown_topic", what)
+                if answer.topic_id in collection.beyond_limit:
+                    line.skip("beyond_limit", what)
+                else:
+                    others.append(answer.topic_id)
+                    near = nearest(answer.topic_id, collection.topics)
+                    line.skip("unknown_topic", what + near)
                 continue
             if answer.not_made is not None:
                 collection.not_made[answer.run_id, answer.topic_id] = answer.not_made
@@ -255,8 +266,11 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
                 line.keep("instruction_like", what)
             elsewhere.update(set(answer.references) - own.keys())
         if documents:
-            others = {name: documents[name] for name in elsewhere & documents.keys()}
-            collection.files_with_documents[path] = others
+            named = {name: documents[name] for name in elsewhere & documents.keys()}
+            collection.files_with_documents[path] = named
+    if others and len(others) == n_read:
+        both = against(list(dict.fromkeys(others)), collection.topics)
+        raise InputError(f"0 of {n_read:,} answers match a topic: {both}")
     collection.run_ids = list(runs)
     wanted.update(passage_id for _, passage_id in collection.cited)
 

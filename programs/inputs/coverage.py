@@ -16,6 +16,7 @@ from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, QuestionSet, Topic
 from ...records.runs import read_trec_run
 from ..config.sections import CoverageConfig, DataConfig
+from .other_topics import against, nearest
 
 ORACLE_CONTEXT = "Z*"  # run id of the required passages
 ORACLE_REPORT = "y*"  # run id of the reference reports
@@ -133,8 +134,10 @@ def _add_ratings(
 def _read_rankings(
     found: CoverageInputs, files: list[Path], topics: dict[str, Topic], problems: Problems
 ) -> None:
+    n_ranked, others = 0, dict[str, None]()
     for path in files:
         rankings = read_trec_run(path, problems)
+        n_ranked += len(rankings)
         if not rankings:
             continue
         run_id = next(iter(rankings.values())).run_id
@@ -149,5 +152,9 @@ def _read_rankings(
             elif topic in topics:
                 kept[topic] = ranking.passage_ids
             else:
+                others[topic] = None
                 what = f"{run_id} ranks passages for topic {topic!r}, which is not judged"
-                problems.skip(path, 0, "unknown_topic", what)
+                problems.skip(path, 0, "unknown_topic", what + nearest(topic, topics))
+    if others and not any(found.rankings.values()) and not found.not_made:
+        both = against(list(others), topics)
+        raise InputError(f"0 of {n_ranked:,} rankings match a topic: {both}")

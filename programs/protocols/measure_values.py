@@ -46,6 +46,10 @@ class MeasureValues:
             return mean_over_topics(known, None)
         return mean_over_topics({**self.absent, **known}, self.wanted)
 
+    def n_answered(self, run_id: str) -> int:
+        """On how many of the `wanted` topics a run has something, judged or not."""
+        return sum(topic in self.wanted for topic in self.of_run.get(run_id, ()))
+
 
 def measure_values(
     measure: str,

@@ -96,7 +96,8 @@ class Scoreboard:
                     if topic_id in of_topic:
                         yield value_row(run_id, topic_id, measure, of_topic[topic_id])
                 mean, n_topics = values.mean(run_id)
-                yield value_row(run_id, "all", measure, mean, n_topics)
+                counts = (n_topics, values.n_answered(run_id), len(values.wanted))
+                yield value_row(run_id, "all", measure, mean, *counts)
 
     def _values(self, measure: str, topics: Sequence[str]) -> MeasureValues:
         cells = {
@@ -128,9 +129,15 @@ def length_value(n_words: int) -> dict[str, Value]:
 
 
 def value_row(
-    run_id: str, topic_id: str, measure: str, value: Value, n_topics: int | None = None
+    run_id: str,
+    topic_id: str,
+    measure: str,
+    value: Value,
+    n_topics: int | None = None,
+    n_answered: int | None = None,
+    n_asked: int | None = None,
 ) -> ScoreRow:
-    """One value as a row; of a mean with the topics that it is over."""
+    """One value as a row; of a mean with the topics that it is over, see ScoreRow."""
     return ScoreRow(
         run_id=run_id,
         topic_id=topic_id,
@@ -141,4 +148,6 @@ def value_row(
         low=value.low,
         high=value.high,
         n_topics=n_topics,
+        n_answered=n_answered,
+        n_asked=n_asked,
     )

@@ -14,6 +14,7 @@ from ...records.labels.run_names import cell_run_aliases, renamed
 from ...records.reading.fields import read_lines, shorten
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
+from ..inputs.other_topics import nearest
 from ..protocols.judged_files import scale_of
 from ..protocols.judged_items import JudgedItems
 from .judged_items import read_items
@@ -162,7 +163,8 @@ def _of_items(
     notes = {}
     if other_topics:
         what = f"{len(other_topics)} labels are of {len(set(other_topics))} topics that are not"
-        notes["other_topics"] = f"{what} judged in {path}, as {shorten(min(other_topics))!r}"
+        what += f" judged in {path}, as {shorten(min(other_topics))!r}"
+        notes["other_topics"] = what + nearest(min(other_topics), sorted(topics))
     if others:
         what = f"{len(others)} labels are of items that are not in {path}"
         notes["other_items"] = f"{what}, as {shorten(' '.join(min(others)))!r}"

@@ -53,6 +53,25 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
         rows = _with_topics(path, read_scores(path, problems), problems)
     else:
         rows = score_path(path, problems)
+    found = scores_by_topic(rows, folder, topics, ran)
+    if not found.values:
+        raise InputError(f"{path}: no scores by topic in it, which the tests need")
+    return found
+
+
+def scores_by_topic(
+    rows: Sequence[ScoreRow],
+    folder: Folder,
+    topics: Sequence[str] | None,
+    ran: Sequence[Program] = (),
+) -> TopicScores:
+    """The scores by topic among these rows; of rows without topics there are none.
+
+    Args:
+        folder: what the rows are of.
+        topics: those that every run had to answer; None: those that any run has.
+        ran: programs of the folder, which know the topics on which a measure means nothing.
+    """
     by_measure: dict[str, list[ScoreRow]] = {}
     for row in rows:
         by_measure.setdefault(row.measure, []).append(row)
@@ -83,8 +102,6 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
         read[measure] = {}
         for row in given:
             read[measure].setdefault(row.run_id, {})[row.topic_id] = row
-    if not values:
-        raise InputError(f"{path}: no scores by topic in it, which the tests need")
     return TopicScores(values, must_answer, read)
 
 

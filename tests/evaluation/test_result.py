@@ -71,7 +71,7 @@ def test_missing_judgements_stand_beside_the_score_with_its_bounds(result, tmp_p
     header, row, *_ = cells(changed(result, tmp_path / "lacking", lacking)._repr_html_())
     assert row[0] == "complete"
     assert row[header.index("unjudged")] == "7"
-    assert row[header.index("bounds for unjudged")] == "[0.100 0.900]"
+    assert row[header.index("if all judged")] == "[0.100 0.900]"
 
 
 def test_a_run_that_is_named_like_markup_is_text(result, tmp_path):

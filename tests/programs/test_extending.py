@@ -177,7 +177,7 @@ def test_a_program_of_another_package_is_run_and_scored_like_any_other(judge, le
 def test_its_measures_stand_together_on_the_leaderboard(judge, length):
     header, first, *_ = judge.printed("score", length).splitlines()
     assert header.split()[:4] == ["run", "brevity", "share_long", "share_brief"]
-    assert first.split()[:2] == ["terse", "1.0000"]
+    assert first.split()[:2] == ["terse", "1.000"]
 
 
 def test_it_runs_beside_programs_of_this_package_and_as_a_config_says(judge, tmp_path):

@@ -20,6 +20,7 @@ from ....records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY, Cell
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
+from ...inputs.other_topics import against, nearest
 from ..judged_items import JudgedItems, equal_items
 from ..pieces import KEY_POINT, FileLines, Piece, said
 from ..program import CellTexts, Folder, Program, Run, need_answers
@@ -56,10 +57,12 @@ class KeyPoints(Program):
         assert given is not None
         for topic in given:
             if topic not in collection.topics and topic not in collection.beyond_limit:
-                what = f"topic {topic!r} is not judged, so what stands here for it is not used"
+                near = nearest(topic, collection.topics)
+                what = f"topic {topic!r} is not judged, what stands here for it is not used{near}"
                 collection.problems.skip(where or "key points", 0, "unknown_topic", what)
         if given and not given.keys() & collection.topics.keys():
-            raise InputError(f"{where}: nothing in it is of a topic that is judged")
+            both = against(list(given), collection.topics)
+            raise InputError(f"{where}: nothing in it is of a topic that is judged: {both}")
         if is_given:
             return
         if not collection.documents:

@@ -72,11 +72,24 @@ def test_names_cannot_steer_the_terminal(judge, tmp_path):
     assert ran.out.startswith("a\\x1b[2J less b")
 
 
+def test_hsd_that_cannot_be_computed_is_said_in_words(judge, tmp_path):
+    cells = [(run, topic, n / 4) for n, run in enumerate("abc") for topic in ("t1", "t2")]
+    rows = [{"run_id": r, "topic_id": t, "measure": "A", "value": v} for r, t, v in cells]
+    rows[0] |= {"value": None, "n_unjudged": 1}
+    path = tmp_path / "scores.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    text = judge("compare", "scores.jsonl").out
+    assert "HSD needs 2 topics on which every run was judged, and there are fewer" in text
+    assert "?" not in text
+
+
 def test_what_cannot_be_compared_ends_with_2_and_the_reason(judge, judged):
     for more, reason in (
         (["--runs", "complete,thinn"], "no run 'thinn'; there is complete, factdump"),
         (["--flips", "f.jsonl"], "runs are compared, wanted two judges"),
         (["--level", "2"], "wanted 0 < level < 1"),
+        (["complete"], "no such file or folder; to compare two runs name both"),
+        (["complete", "thin", "terse"], "or two runs, once"),
     ):
         ran = judge("compare", "judged", *more)
         assert (ran.code, reason in ran.err) == (2, True), ran.err
@@ -84,5 +97,7 @@ def test_what_cannot_be_compared_ends_with_2_and_the_reason(judge, judged):
 
 def test_the_page_shows_what_is_printed(judge, judged):
     page = (Path(__file__).parents[3] / "docs" / "trust" / "compare.md").read_text(encoding="utf-8")
-    shown = page.split("$ judge compare results/lexical --measure V_strict\n")[1].split("```")[0]
-    assert judge("compare", "judged", "--measure", "V_strict").out == shown
+    for runs in ([], ["complete", "thin"]):
+        command = " ".join(["$ judge compare results/lexical", *runs, "--measure V_strict"])
+        shown = page.split(f"{command}\n")[1].split("```")[0]
+        assert judge("compare", "judged", *runs, "--measure", "V_strict").out == shown

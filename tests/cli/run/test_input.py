@@ -78,7 +78,7 @@ def test_the_same_run_in_two_files_is_told(refused, tiny):
 
 def test_runs_that_answer_none_of_the_topics_are_no_run(refused, tiny):
     (tiny / "topics.tsv").write_text("t9\tsomething else\n", encoding="utf-8")
-    assert "no answers" in refused()
+    assert "0 of 1 answers match a topic: t1 against t9" in refused()
 
 
 def test_a_run_that_answers_no_judged_topic_scores_0_and_does_not_vanish(judge, tiny):

@@ -58,6 +58,33 @@ def test_an_answer_to_a_topic_that_is_not_judged_is_listed_with_its_line(data, t
     assert collection.n_answers == 1
 
 
+def test_a_slip_in_a_topic_is_told_with_the_topics_that_are_nearest(data, tmp_path):
+    topics = tmp_path / "topics.tsv"
+    topics.write_text("demo-bridges\twhy\ndemo-tides\twhy\nbees\twhy\n", encoding="utf-8")
+    write(tmp_path / "run.jsonl", [answer("a", "demo-bridge"), answer("a", "bees")])
+    (problem,) = [p for p in load_collection(data()).problems if p.kind == "unknown_topic"]
+    assert problem.what.endswith(
+        "'demo-bridge', which is not judged; nearest topics: demo-bridges, demo-tides"
+    )
+
+
+def test_answers_none_of_which_is_to_a_judged_topic_are_an_error_that_names_both_sides(
+    data, tmp_path
+):
+    write(tmp_path / "run.jsonl", [answer("a", f"other-{n}") for n in range(5)])
+    wanted = "^0 of 5 answers match a topic: other-0, other-1, other-2, ... against t1, t2$"
+    with pytest.raises(InputError, match=wanted):
+        load_collection(data())
+
+
+def test_a_file_with_topics_that_are_not_judged_is_mentioned_once(data, tmp_path):
+    path = tmp_path / "qrels.txt"
+    path.write_text("t1 0 p1 1\nt22 0 p1 1\nzz 0 p1 1\n", encoding="utf-8")
+    (problem,) = [p for p in load_collection(data(qrels=path)).problems if "other" in p.kind]
+    assert (problem.kind, problem.action) == ("other_topics", "kept")
+    assert problem.what.startswith("2 of its 3 topics are not judged, as 't22'; nearest topics: t")
+
+
 @pytest.mark.parametrize("limit", [None, 1])
 def test_a_run_that_answers_no_judged_topic_is_known_all_the_same(limit, data, tmp_path):
     write(tmp_path / "run.jsonl", [answer("a", "t1"), answer("b", "t9"), answer("c", "t2")])

@@ -1,0 +1,204 @@
+"""Leaderboards: the runs' means, how sure each is, and which neighbours are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from pathlib import Path
+
+from ...metrics.bootstrap import LEVEL, Draws
+from ...metrics.significance import RESAMPLES, paired_tests
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import ScoreRow
+from ..protocols.program import Folder
+from ..protocols.scoreboard import OF_ANSWERED
+from ..protocols.table import chosen, programs
+from ..scoring.topic_scores import TopicScores, scores_by_topic
+from .compare_runs import NOT_ALL_JUDGED, Floats, pair_p, run_rows, score_table
+
+# Scores beyond which the runs are not tested: HSD takes 4 s for so many.
+MOST_TESTED = 20_000
+HSD, PAIRED = "HSD", "randomisation"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One run.
+
+    Attributes:
+        means: its mean rows, by measure.
+        intervals: their intervals by topic, by measure, where there are some.
+        answered: topics that it answered, and those on which the measure means something, by
+            measure; of those that have intervals.
+        is_told_apart: from the run on the next line, by the first measure; None: not tested.
+    """
+
+    run_id: str
+    means: Mapping[str, ScoreRow]
+    intervals: Mapping[str, tuple[float, float]]
+    answered: Mapping[str, tuple[int, int]]
+    is_told_apart: bool | None = None
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """What one program measured, best run first.
+
+    Attributes:
+        measures: in order; the runs stand in the order of the first, and are tested by it.
+        level: of the intervals; a pair is told apart where p < 1 - level.
+        is_of_answered: whether the first measure's mean is over the topics that a run answered; of
+            others a topic that it did not answer counts 0.
+        test: HSD, or of two runs the randomisation test; "": none, for the reason `untested`.
+        n_told_apart, n_pairs: of all runs that are tested.
+    """
+
+    measures: Sequence[str]
+    lines: Sequence[Line]
+    level: float
+    is_of_answered: bool
+    test: str
+    untested: str
+    n_told_apart: int
+    n_pairs: int
+
+
+def leaderboards(
+    rows: Sequence[ScoreRow],
+    path: Path,
+    *,
+    topics: Sequence[str] | None = None,
+    measures: Sequence[str] = (),
+    sort: str | None = None,
+    with_all_intervals: bool = False,
+) -> list[Leaderboard]:
+    """The leaderboard of each program; intervals and tests are those of `compare_runs`.
+
+    Args:
+        rows: scores by topic and their means, of what `path` holds.
+        topics: those that every run had to answer; None: those of the folder.
+        measures: which to show; all by default.
+        sort: a measure: runs stand in its order everywhere, and where it is, it stands first.
+        with_all_intervals: of all measures, and not of the first of each program alone.
+
+    Raises: InputError for a measure that is not there.
+    """
+    means = [row for row in rows if row.topic_id == "all"]
+    known = dict.fromkeys(row.measure for row in means)
+    check_measures(known, [*measures, *([sort] if sort is not None else [])], path)
+    folder = Folder(path, Problems(), topics=list(topics) if topics is not None else None)
+    scores = scores_by_topic(rows, folder, folder.topics, chosen(folder.programs))
+    by_run: dict[str, dict[str, ScoreRow]] = {}
+    for row in means:
+        by_run.setdefault(row.run_id, {})[row.measure] = row
+    groups = measure_groups(set(known))
+    return [
+        _leaderboard(_first(of_group, sort), by_run, scores, sort, with_all_intervals)
+        for group in groups
+        if (of_group := [m for m in group if not measures or m in measures])
+    ]
+
+
+def check_measures(known: Collection[str], wanted: Sequence[str], path: Path) -> None:
+    """Raise InputError for a measure that is not known, with those that are."""
+    if missing := [name for name in wanted if name not in known]:
+        raise InputError(f"{path}: no measure {missing[0]!r}; there is {', '.join(known)}")
+
+
+def measure_groups(present: set[str]) -> list[list[str]]:
+    """What a leaderboard shows together, sorted by the first: of each program, then all others."""
+    left, groups = sorted(present), []
+    for program in programs():
+        shown = [m for name in program.shown for m in left if m.partition("@")[0] == name]
+        groups.append(shown)
+        left = [m for m in left if m not in shown]
+    return [group for group in (*groups, left) if group]
+
+
+def _first(measures: list[str], sort: str | None) -> list[str]:
+    return sorted(measures, key=lambda name: name != sort)
+
+
+def _leaderboard(
+    measures: Sequence[str],
+    by_run: Mapping[str, Mapping[str, ScoreRow]],
+    scores: TopicScores,
+    sort: str | None,
+    with_all_intervals: bool,
+) -> Leaderboard:
+    first = measures[0]
+    by = first if sort is None else sort
+    runs = [run for run, means in by_run.items() if means.keys() & set(measures)]
+    runs.sort(key=lambda run: _best_first(by_run[run].get(by), run))
+    options: Draws = {"resamples": RESAMPLES, "seed": 0, "level": LEVEL}
+    intervals: dict[str, dict[str, tuple[float, float]]] = {run: {} for run in runs}
+    answered: dict[str, dict[str, tuple[int, int]]] = {run: {} for run in runs}
+    tested, table = [], None
+    for measure in measures if with_all_intervals else measures[:1]:
+        present = [run for run in runs if run in scores.values.get(measure, ())]
+        if not present:
+            continue
+        values = score_table(scores, measure, present)
+        if measure == first:
+            tested, table = present, values
+        for row in run_rows(scores, measure, present, values, options):
+            run, n_asked = row["run_id"], len(scores.topics[measure])
+            answered[run][measure] = n_asked - row["n_unanswered"], n_asked
+            if row["low"] is not None and _is_same(row["mean"], by_run[run][measure].value):
+                intervals[run][measure] = row["low"], row["high"]
+    test, untested, p_values = _tested(tested, table, options)
+    pairs = {pair: p < 1 - LEVEL for pair, p in p_values.items()}
+    apart = {one: pairs[one, other] for one, other in pairwise(tested) if pairs}
+    return Leaderboard(
+        measures,
+        [Line(run, by_run[run], intervals[run], answered[run], apart.get(run)) for run in runs],
+        LEVEL,
+        first.partition("@")[0] in OF_ANSWERED,
+        test,
+        untested,
+        sum(pairs.values()),
+        len(pairs),
+    )
+
+
+def _tested(
+    runs: Sequence[str], table: Floats | None, options: Draws
+) -> tuple[str, str, dict[tuple[str, str], float]]:
+    """The test, or why there is none, and the p-value of each pair in the order of the runs."""
+    if table is None or len(runs) < 2:
+        return "", "", {}
+    if table.size > MOST_TESTED:
+        what = f"{table.size:,} scores take long; judge compare tests them"
+        return "", f"{what} (--runs for two of them)", {}
+    if len(runs) == 2:
+        (found,) = paired_tests([table[:, 0] - table[:, 1]], **options)
+        if found.p is None:
+            return "", "no topic on which both were judged", {}
+        return PAIRED, "", {(runs[0], runs[1]): found.p}
+    p_values = pair_p(table, options)
+    if p_values is None:
+        return "", NOT_ALL_JUDGED, {}
+    at = list(combinations(range(len(runs)), 2))
+    return HSD, "", {(runs[i], runs[j]): float(p_values[i, j]) for i, j in at}
+
+
+def _is_same(mean: float | None, value: float | None) -> bool:
+    """Whether the mean that was drawn from is the one that is shown."""
+    return mean is not None and value is not None and abs(mean - value) < 1e-9
+
+
+def _best_first(row: ScoreRow | None, run: str) -> tuple[float, str]:
+    value = None if row is None else row.value
+    return (1.0 if value is None else -value, run)
+
+
+def ranked(
+    rows: Sequence[ScoreRow], measures: Sequence[str], sort: str | None
+) -> Iterator[ScoreRow]:
+    """Score rows of these measures, all by default, runs in the order of the mean of `sort`."""
+    means = {row.run_id: row for row in rows if (row.topic_id, row.measure) == ("all", sort)}
+    given = rows
+    if sort is not None:
+        given = sorted(rows, key=lambda row: _best_first(means.get(row.run_id), row.run_id))
+    return (row for row in given if not measures or row.measure in measures)

@@ -1,0 +1,238 @@
+"""What made the difference between two runs: topics, and the judgements that parted on them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from ...records.labels.cells import Cell, LabelKind
+from ...records.reading.problems import InputError, Problems
+from ..protocols.coverage.files import read_coverage
+from ..protocols.coverage.topic import TopicView
+from ..protocols.judged_files import kinds_in
+from ..protocols.judged_items import JudgedItems
+from ..protocols.program import Folder
+from ..protocols.scoreboard import OF_ANSWERED
+from ..scoring.judged_items import read_items
+from ..scoring.topic_scores import TopicScores
+from .cell_texts import cell_texts
+
+# Items of which all runs are asked the same ones; sentences and citations are each run's own.
+_SHARED = ("nugget_id", "key_point_id")
+_CALLED = {"nuggets": "nuggets", "keypoints": "key points", "support": "citations"}
+_TEXTS = ("nugget", "key_point", "question")
+QUESTIONS = "sub-questions"
+
+
+@dataclass(frozen=True)
+class _Item:
+    """What both runs were asked of one topic: both labels, and how good they are."""
+
+    topic_id: str
+    id: str
+    labels: tuple[str | None, str | None]
+    ranks: tuple[float, float] | None  # higher is better; None: one of them was not judged
+    cell: Cell
+
+
+def topic_differences(
+    scores: TopicScores, measure: str, run_id: str, other_run_id: str
+) -> list[dict[str, Any]]:
+    """Both values of each topic and the first less the second, the largest difference first.
+
+    A topic that a run did not answer has 0, as in its mean, and `is_answered` or
+    `other_is_answered` false; None: not judged, or of measures of answers alone not answered.
+    """
+    one, other = (scores.values[measure].get(run, {}) for run in (run_id, other_run_id))
+    absent = None if measure in OF_ANSWERED else 0.0
+    rows = []
+    for topic in scores.topics[measure]:
+        first, second = one.get(topic, absent), other.get(topic, absent)
+        difference = None if first is None or second is None else first - second
+        rows.append(
+            {
+                "topic_id": topic,
+                "value": first,
+                "other_value": second,
+                "difference": difference,
+                "is_answered": topic in one,
+                "other_is_answered": topic in other,
+            }
+        )
+    return sorted(rows, key=lambda row: -abs(row["difference"] or 0.0))
+
+
+def judgement_differences(
+    path: Path, run_id: str, other_run_id: str, problems: Problems
+) -> list[dict[str, Any]]:
+    """The judgements on which two runs of a results folder part, of each kind that it has.
+
+    Returns: of nuggets, key points and sub-questions of reports or of contexts: `what`, `n` (items
+        that both have a judgement of), `n_better` and `n_worse` (the first has the better label),
+        the same of each topic in `topics`, most first, and `flips`: ids, both labels and, where it
+        is known, the text, those that differ most first. Of citations, which are each run's own:
+        `labels` and `other_labels`, how often each was given, over all and of each topic.
+    """
+    found: list[dict[str, Any]] = []
+    kinds = [kind for kind in kinds_in(path) if kind in get_args(LabelKind)]
+    for kind in kinds:
+        if kind == "ratings":
+            found += _questions(path, run_id, other_run_id)
+            continue
+        try:
+            items = read_items(path, kind, Problems())  # type: ignore[arg-type]
+        except InputError as error:
+            what = f"{kind} are not compared: {str(error).splitlines()[0]}"
+            problems.skip(path, 0, "not_compared", what)
+            continue
+        if items.key_names[-1] in _SHARED:
+            found.append(_shared(path, kind, items, run_id, other_run_id, problems))
+        elif kind == "support":
+            found.append(_own(kind, items, run_id, other_run_id))
+    return [one for one in found if one["n"]]
+
+
+def _shared(
+    path: Path, kind: str, items: JudgedItems, run_id: str, other_run_id: str, problems: Problems
+) -> dict[str, Any]:
+    """Items that all runs are asked: nuggets and key points."""
+    rank = {label: float(n) for n, label in enumerate(items.scale)}
+    weights = items.measures[0].weights if items.measures else np.zeros(len(items.cells))
+    by_run: dict[str, dict[tuple[str, str], int]] = {run_id: {}, other_run_id: {}}
+    at = items.key_names.index("topic_id")
+    for i, (cell, run) in enumerate(zip(items.cells, items.runs, strict=True)):
+        if run in by_run and cell[-1]:
+            by_run[run][cell[at], cell[-1]] = i
+    one, other = by_run.values()
+    pairs = []
+    for key in one.keys() & other.keys():
+        labels = items.labels[one[key]], items.labels[other[key]]
+        mine, theirs = labels
+        both = None if mine is None or theirs is None else (rank[mine], rank[theirs])
+        pairs.append((_Item(*key, labels, both, items.cells[one[key]]), float(weights[one[key]])))
+    flips = [item for item, _ in sorted(pairs, key=_furthest) if _flipped(item)]
+    texts = cell_texts(path, items.kind, [item.cell for item in flips], problems) if flips else {}
+
+    named = {
+        (item.topic_id, item.id): next((known[name] for name in _TEXTS if name in known), None)
+        for item in flips
+        if (known := texts.get(item.cell))
+    }
+    return _flip_rows(_CALLED.get(kind, kind), [item for item, _ in pairs], flips, named)
+
+
+def _furthest(pair: tuple[_Item, float]) -> tuple[float, float, str, str]:
+    item, weight = pair
+    gap = abs(item.ranks[0] - item.ranks[1]) if item.ranks else 0.0
+    return -gap, -weight, item.topic_id, item.id
+
+
+def _flipped(item: _Item) -> bool:
+    return item.ranks is not None and item.ranks[0] != item.ranks[1]
+
+
+def _flip_rows(
+    what: str,
+    items: Sequence[_Item],
+    flips: Sequence[_Item],
+    texts: Mapping[tuple[str, str], str | None],
+) -> dict[str, Any]:
+    better: Counter[str] = Counter()
+    worse: Counter[str] = Counter()
+    for item in flips:
+        if item.ranks is not None:
+            (better if item.ranks[0] > item.ranks[1] else worse)[item.topic_id] += 1
+    n_of = Counter(item.topic_id for item in items if item.ranks is not None)
+    topics = sorted(n_of, key=lambda topic: (-better[topic] - worse[topic], topic))
+    return {
+        "what": what,
+        "n": n_of.total(),
+        "n_better": better.total(),
+        "n_worse": worse.total(),
+        "topics": [
+            {"topic_id": t, "n": n_of[t], "n_better": better[t], "n_worse": worse[t]}
+            for t in topics
+        ],
+        "flips": [
+            {
+                "topic_id": item.topic_id,
+                "id": item.id,
+                "label": item.labels[0],
+                "other_label": item.labels[1],
+                "text": texts.get((item.topic_id, item.id)),
+            }
+            for item in flips
+        ],
+    }
+
+
+def _own(kind: str, items: JudgedItems, run_id: str, other_run_id: str) -> dict[str, Any]:
+    """Items that each run has of its own: how often each label was given."""
+    counts: dict[str, tuple[Counter[str], Counter[str]]] = {}
+    for topic, run, label in zip(items.topics, items.runs, items.labels, strict=True):
+        if run in (run_id, other_run_id) and label is not None:
+            counts.setdefault(topic, (Counter(), Counter()))[run == other_run_id][label] += 1
+    best_first = tuple(reversed(items.scale))
+    every = [sum((of[side] for of in counts.values()), Counter[str]()) for side in (0, 1)]
+
+    def row(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, Any]:
+        sides = (("labels", one), ("other_labels", other))
+        return {name: {label: of.get(label, 0) for label in best_first} for name, of in sides}
+
+    return {
+        "what": _CALLED.get(kind, kind),
+        "n": sum(side.total() for side in every),
+        **row(*every),
+        "topics": [{"topic_id": topic, **row(*counts[topic])} for topic in sorted(counts)],
+    }
+
+
+def _questions(path: Path, run_id: str, other_run_id: str) -> list[dict[str, Any]]:
+    """Sub-questions that the context, or the report, of one run answers and the other's not."""
+    data, settings = read_coverage(Folder(path, Problems()))
+    contexts = {run: {t: list(ids) for t, ids in of.items()} for run, of in data.rankings.items()}
+    reports = {
+        run: {topic: [name] for topic, name in of.items() if name is not None}
+        for run, of in data.reports.items()
+    }
+    found = []
+    for of_what, texts in (("contexts", contexts), ("reports", reports)):
+        one, other = (texts.get(run, {}) for run in (run_id, other_run_id))
+        items, asked = [], {}
+        for topic in sorted(one.keys() & other.keys() & data.questions.keys()):
+            view = TopicView(data, topic, settings)
+            best = [_best(view, of[topic]) for of in (one, other)]
+            for n, question in enumerate(data.questions[topic].questions):
+                if view.answerable[n] != 1:
+                    continue
+                mine, theirs = float(best[0][n]), float(best[1][n])
+                labels = _rating(mine), _rating(theirs)
+                ranks = float(mine >= settings.eta), float(theirs >= settings.eta)
+                item = _Item(topic, question.id, labels, None if None in labels else ranks, ())
+                items.append((item, abs(mine - theirs)))
+                asked[topic, question.id] = question.text
+        flips = [item for item, _ in sorted(items, key=_furthest) if _flipped(item)]
+        what = f"{QUESTIONS} answered by {of_what}"
+        found.append(_flip_rows(what, [item for item, _ in items], flips, asked))
+    return found
+
+
+def _rating(value: float) -> str | None:
+    return None if math.isnan(value) else f"{value:g}"
+
+
+def _best(view: TopicView, ids: Sequence[str]) -> np.ndarray[Any, Any]:
+    """(n_questions,) the highest rating among these texts; nan: not judged."""
+    given = view.matrix(ids[: view.k])
+    if not len(given):
+        return np.zeros(len(view.question_ids))
+    lost = np.isnan(given).any(axis=0)
+    best = np.nan_to_num(given, nan=-1.0).max(axis=0)
+    found: np.ndarray[Any, Any] = np.where(lost & (best < view.settings.eta), np.nan, best)
+    return found

@@ -1,0 +1,211 @@
+"""What a leaderboard says: how sure a mean is, who is told apart, and what it does not rest on."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from nuggetjudge.cli.views.leaderboards import board_markdown, board_text, cut_names
+from nuggetjudge.programs.analysis.compare_runs import compare_runs
+from nuggetjudge.programs.analysis.leaderboards import leaderboards
+from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.rows import ScoreRow
+
+
+def row(**changed):
+    found = {"run_id": "r", "topic_id": "all", "measure": "A", "value": 0.25, "n": 3}
+    found |= {"n_unjudged": 0, "low": 0.25, "high": 0.25, "n_topics": 2}
+    return ScoreRow(**found | changed)
+
+
+def board(tmp_path, *rows, **asked):
+    path = tmp_path / "assignments.jsonl"
+    path.touch()
+    (found,) = leaderboards(rows, path, **asked)
+    return found
+
+
+def lines(tmp_path, *rows, **asked):
+    return board_text(board(tmp_path, *rows, **asked)).splitlines()
+
+
+def by_topic(run_id, *values, measure="A", n_asked=None):
+    """The rows of a run: one a topic, None where it did not answer, and their mean."""
+    cells = [v for v in values if v is not None]
+    mean = sum(cells) / len(values)
+    yield row(run_id=run_id, measure=measure, value=mean, n=len(cells), n_topics=len(values))
+    for n, value in enumerate(values):
+        if value is not None:
+            yield row(run_id=run_id, topic_id=f"t{n}", measure=measure, value=value, n_topics=None)
+
+
+def test_a_mean_of_which_no_judgement_arrived_is_a_dash_with_its_bounds(tmp_path):
+    lost = row(value=0.0, n=0, n_unjudged=3, low=0.0, high=0.5)
+    header, first, note = lines(tmp_path, lost)
+    assert header.split() == ["run", "A", "if", "all", "judged", "topics", "n", "unjudged"]
+    assert first.split() == ["r", "-", "0.000", "to", "0.500", "2", "0", "3"]
+    assert note.startswith("if all judged: ")
+    lost = row(value=None, n=0, n_unjudged=3, low=None, high=None)
+    assert lines(tmp_path, lost)[1].split()[1:3] == ["-", "anything"]
+
+
+def test_a_run_that_answered_nothing_keeps_its_0(tmp_path):
+    assert lines(tmp_path, row(value=0.0, n=0, low=0.0, high=0.0))[1].split() == [
+        "r", "0.000", "2", "0", "0"
+    ]  # fmt: skip
+
+
+def test_a_name_cannot_steer_the_terminal_or_break_its_line(tmp_path):
+    found = lines(tmp_path, row(run_id="a\x1b[2J\nb\x9b\ud800"))
+    assert len(found) == 2
+    assert found[1].startswith("a\\x1b[2J\\nb\\x9b\\ud800 ")
+
+
+def test_letters_of_every_script_stay(tmp_path):
+    assert lines(tmp_path, row(run_id="Gezeiten-潮汐-é"))[1].startswith("Gezeiten-潮汐-é ")
+
+
+def test_topics_are_those_answered_of_those_asked(tmp_path):
+    whole, part = by_topic("whole", 1, 0.5, 1, 1), by_topic("part", 1, None, None, None)
+    found = lines(tmp_path, *whole, *part)
+    assert "  4  4  " in found[1]
+    assert "  1 of 4  1  " in found[2]
+
+
+def test_a_topic_on_which_nothing_was_judged_is_told_from_one_not_answered(tmp_path):
+    lost = row(run_id="lost", topic_id="t2", value=None, n=0, n_unjudged=2, low=0, high=1)
+    mean = row(run_id="lost", value=1.0, n=2, n_unjudged=2, low=0.667, high=1, n_topics=2)
+    of_lost = [mean, *(row(run_id="lost", topic_id=f"t{n}", value=1.0) for n in (0, 1)), lost]
+    found = lines(tmp_path, *by_topic("whole", 1, 0.5, 1), *of_lost)
+    assert found[0].split()[-5:] == ["topics", "in", "mean", "n", "unjudged"]
+    assert "0.667 to 1.000" in found[1]
+    assert found[1].split()[-4:] == ["3", "2", "2", "2"]
+    assert any(line.startswith("in mean: ") for line in found)
+
+
+def three_runs():
+    return [
+        *by_topic("good", *[0.9, 0.8, 0.95, 0.85, 0.9, 0.8, 0.9, 1.0]),
+        *by_topic("near", *[0.8, 0.9, 0.85, 0.95, 0.8, 0.9, 1.0, 0.8]),
+        *by_topic("bad", *[0.1, 0.0, 0.2, 0.1, 0.0, 0.1, 0.2, 0.1]),
+    ]
+
+
+def test_intervals_and_what_is_told_apart_are_those_of_compare(tmp_path):
+    rows = three_runs()
+    path = tmp_path / "scores.jsonl"
+    path.write_text("".join(r.model_dump_json() + "\n" for r in rows), encoding="utf-8")
+    compared = compare_runs([path], Problems(), measures=["A"])["measures"]["A"]
+    found = board(tmp_path, *rows)
+    wanted = {r["run_id"]: (r["low"], r["high"]) for r in compared["runs"]}
+    assert {line.run_id: line.intervals["A"] for line in found.lines} == wanted
+    next_of = {r["run_id"]: r["is_told_apart"] for r in compared["pairs"] if r["are_neighbours"]}
+    assert {line.run_id: line.is_told_apart for line in found.lines} == next_of | {"bad": None}
+    assert next_of == {"good": False, "near": True}
+    assert (found.n_told_apart, found.n_pairs) == (2, 3)
+    text = board_text(found).splitlines()
+    assert [line[-60:].count("=") for line in text[1:4]] == [1, 0, 0]
+
+
+def test_two_runs_are_told_apart_as_compare_tells_two(tmp_path):
+    rows = [r for r in three_runs() if r.run_id != "near"]
+    found = board(tmp_path, *rows)
+    assert (found.test, found.n_told_apart) == ("randomisation", 1)  # p = 2 / 2^8
+    assert "told apart by randomisation (p < 0.05): 1 of 1 pairs" in board_text(found)
+
+
+def test_runs_that_cannot_be_tested_say_why(tmp_path):
+    holes = [
+        row(run_id=r, topic_id=t, value=None, n=0, n_unjudged=1, low=0, high=1)
+        for r, t in (("good", "t8"), ("near", "t9"), ("bad", "t10"))
+    ]
+    rows = [r for r in three_runs() if r.topic_id in ("all", "t0")]
+    assert "Not tested: HSD needs 2 topics" in board_text(board(tmp_path, *rows, *holes))
+
+
+def test_a_table_has_100_columns_and_never_two_runs_of_one_name(tmp_path):
+    names = [f"team.{'long_' * 14}{n}_of_them_{'all' * 8}" for n in range(3)]
+    measures = ["V_strict", "A_strict", "support_precision_hard", "support_recall_hard"]
+    rows = [
+        r for name in names for m in measures for r in by_topic(name, 0.2, 0.9, measure=m)
+    ]  # fmt: skip
+    path = tmp_path / "assignments.jsonl"
+    path.touch()
+    for found in leaderboards(rows, path):
+        text = board_text(found).splitlines()
+        assert max(map(len, text)) <= 100
+        start = next(n for n, line in enumerate(text) if line.startswith("run")) + 1
+        assert len({line.split()[0] for line in text[start : start + 3]}) == 3
+    names = ["abcdefghij1", "abcdefghij2", "abcXefghij2"]
+    assert cut_names(names[:2], 8) == ["ab...ij1", "ab...ij2"]
+    assert cut_names(["1abcdefghij", "2abcdefghij"], 4) == ["1...", "2..."]
+    assert len({*cut_names(names, 8)}) == 3
+
+
+def test_measures_left_out_for_room_are_named_below(tmp_path):
+    rows = [
+        r
+        for m in ("V_strict", "V", "A_strict", "A", "W_strict", "W")
+        for r in by_topic("a" * 60, 0.2, 0.9, measure=m)
+    ]
+    text = board_text(board(tmp_path, *rows))
+    assert text.splitlines()[-1].startswith("Not shown: ")
+    assert text.splitlines()[-1].endswith(" W (--measures, or --format csv)")
+
+
+def test_the_first_row_is_the_best_by_what_is_asked_for(tmp_path):
+    rows = [
+        *by_topic("a", 0.9, 0.9, measure="V_strict"), *by_topic("a", 0.1, 0.1, measure="V"),
+        *by_topic("b", 0.1, 0.1, measure="V_strict"), *by_topic("b", 0.9, 0.9, measure="V"),
+    ]  # fmt: skip
+    found = board(tmp_path, *rows, sort="V", measures=["V_strict", "V"])
+    assert found.measures == ["V", "V_strict"]
+    assert [line.run_id for line in found.lines] == ["b", "a"]
+
+
+def test_a_github_table_shows_names_as_they_are(tmp_path):
+    text = board_markdown(board(tmp_path, *by_topic("a|b_*c*<i>", 0.5, 0.5)))
+    assert text.splitlines()[2].startswith("| a\\|b\\_\\*c\\*\\<i\\> | 0.500")
+    assert text.splitlines()[0].count("|") == text.splitlines()[1].count("|")
+
+
+@pytest.fixture
+def scores(judge, tmp_path):
+    """Assignments of two runs: one answers both topics, the other one of them."""
+    path = tmp_path / "labels.jsonl"
+    vital = {"text": "x", "importance": "vital", "assignment": "support"}
+    answer = {"query": "q", "answer_text": "x", "nuggets": [vital]}
+    answers = [("one", "t1"), ("one", "t2"), ("two", "t1")]
+    lines = (json.dumps({"qid": t, "run_id": r, **answer}) + "\n" for r, t in answers)
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def test_csv_has_each_figure_in_a_column_of_its_own(judge, scores):
+    text = judge("score", scores, "--format", "csv").out
+    rows = {(r["run_id"], r["measure"]): r for r in csv.DictReader(io.StringIO(text))}
+    two = rows["two", "V_strict"]
+    assert (float(two["mean"]), two["n_answered"], two["n_asked"]) == (0.5, "1", "2")
+    assert (two["interval_low"], two["interval_high"]) == ("0.0", "1.0")
+    assert two["n_unjudged"] == "0"
+
+
+def test_json_says_what_was_answered_of_what_was_asked(judge, scores):
+    rows = judge("score", scores, "--json").rows
+    means = {r["run_id"]: r for r in rows if (r["topic_id"], r["measure"]) == ("all", "V")}
+    assert {run: (r["n_answered"], r["n_asked"], r["n_topics"]) for run, r in means.items()} == {
+        "one": (2, 2, 2),
+        "two": (1, 2, 2),
+    }
+    assert judge("score", scores, "--format", "json").rows == rows
+    asked = judge("score", scores, "--json", "--measures", "A,V").rows
+    assert {row["measure"] for row in asked} == {"A", "V"}
+
+
+def test_an_unknown_measure_is_an_error_that_names_those_there_are(judge, scores):
+    done = judge("score", scores, "--measures", "V_strct")
+    assert done.code == 2
+    assert "no measure 'V_strct'; there is A, A_strict, V, " in done.err
+    done = judge("score", scores, "--json", "--format", "csv")
+    assert (done.code, "wanted one of them" in done.err) == (2, True)
