@@ -55,14 +55,14 @@ class Result(InTables, StoredResult):
         self,
         out: str | Path | None = None,
         *,
-        labels: str | Path | None = None,
+        labels: str | Path | Sequence[str | Path] = (),
         open: bool = True,
     ) -> Path:
         """Write the page that `judge report` writes, and open it.
 
         Args:
             out: the file; by default report.html in the results folder.
-            labels: people's labels of what was judged, to be held against the judge's.
+            labels: a file of people's labels of what was judged, or one for each kind.
             open: show it: in a notebook as a link, else in the web browser.
 
         Returns: the file.
@@ -71,7 +71,8 @@ class Result(InTables, StoredResult):
         """
         problems = Problems()
         path = Path(out) if out is not None else self.folder / "report.html"
-        people = None if labels is None else Path(labels)
+        given = [labels] if isinstance(labels, str | Path) else labels
+        people = [Path(each) for each in given]
         write_report(ReportSource([self.folder], problems, labels=people), path)
         warn_of(problems)
         if open:

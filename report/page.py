@@ -16,11 +16,12 @@ from typing import Any
 import orjson
 
 from .bundle import bundle
+from .runs.cells import packed_cells
 from .sections import SECTIONS
 from .source import Source
 
 _WEB = Path(__file__).parent / "web"
-_STYLES = ("base.css", "tables.css", "reading.css")
+_STYLES = ("base.css", "tables.css", "runs.css", "reading.css", "lists.css", "charts.css")
 # What could end a script element, or a line of JavaScript, as escapes of JSON.
 _ESCAPES = {
     "<": "\\u003c",
@@ -105,8 +106,9 @@ def _hash(text: str) -> str:
 
 def _head(source: Source, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {
-        "title": f"{len(source.runs)} runs on {len(source.topics)} topics",
+        "title": found["summary"]["title"],
         "measures": source.measures,
         "runs": source.runs,
         "topics": source.topics,
+        "cells": packed_cells(source),
     }

@@ -44,4 +44,19 @@ class Section:
         return found
 
 
-SECTIONS = (Section("runs/leaderboard", "Leaderboard"),)
+SECTIONS = (
+    Section("overall/summary", "Summary"),
+    Section("runs/leaderboard", "Leaderboard"),
+    Section("runs/pairs", "Pairs"),
+    Section("runs/length", "Score and length"),
+    Section("runs/topics", "Topics"),
+    Section("answers/matrix", "Facts and runs"),
+    Section("answers/answer", "Answer"),
+    Section("trust/people", "People and judge"),
+    Section("trust/disagreements", "Disagreements"),
+    Section("retrieval/coverage", "Retrieval"),
+    Section("trust/unjudged", "Unjudged"),
+    Section("trust/agents", "Agents"),
+    Section("overall/cost", "Cost"),
+    Section("overall/method", "Method"),
+)

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..programs.analysis.compare_judges import compare_judges
 from ..programs.analysis.compare_runs import PRIMARY, compare_scores
+from ..programs.protocols.judged_files import kinds_in
 from ..programs.protocols.scoreboard import LENGTH
+from ..programs.scoring.corrected import corrected_scores
+from ..programs.scoring.corrected_rows import CorrectedScore
 from ..programs.scoring.result import Result
 from ..programs.scoring.topic_scores import (
     TopicScores,
     merged,
     note_other_instruments,
+    run_names,
     topic_scores,
 )
-from ..records.reading.problems import Problems
+from ..records.reading.fields import stem
+from ..records.reading.problems import InputError, Problems
 
 # Pairs x topics x measures up to which every measure is tested: some ten seconds.
 _FEW = 200_000
+
+
+class Sides(NamedTuple):
+    """Two judges of the same items, `one` people or another judge; what `compare_judges` found."""
+
+    one: Path
+    other: Path
+    found: Mapping[str, Any]
 
 
 class Source:
@@ -27,16 +43,17 @@ class Source:
 
     Attributes:
         paths: of the folders. problems: what is noted while they are read.
-        labels: a file of people's labels; None: there is none.
+        labels: files of people's labels, of one kind each.
     """
 
     def __init__(
-        self, paths: Sequence[Path], problems: Problems, *, labels: Path | None = None
+        self, paths: Sequence[Path], problems: Problems, *, labels: Sequence[Path] = ()
     ) -> None:
         self.paths = list(paths)
         self.problems = problems
-        self.labels = labels
+        self.labels = list(labels)
         self._compared: dict[str, dict[str, Any]] = {}
+        self._not_corrected: str | None = None
 
     @cached_property
     def results(self) -> list[Result]:
@@ -46,9 +63,17 @@ class Source:
     @cached_property
     def scores(self) -> TopicScores:
         """Scores by topic of all runs; of one name in two folders as `run@folder`."""
-        found = [topic_scores(path, self.problems) for path in self.paths]
         note_other_instruments(self.paths, self.problems)
-        return merged(self.paths, found)
+        return merged(self.paths, self._by_folder)
+
+    @cached_property
+    def _by_folder(self) -> list[TopicScores]:
+        return [topic_scores(path, self.problems) for path in self.paths]
+
+    @cached_property
+    def names(self) -> list[dict[str, str]]:
+        """By folder, what its runs are called here."""
+        return run_names(self.paths, self._by_folder)
 
     @cached_property
     def measures(self) -> list[str]:
@@ -72,9 +97,59 @@ class Source:
         is_cheap = n * (n - 1) // 2 * n_topics * len(self.measures) <= _FEW
         return n > 1 and measure != LENGTH and (is_cheap or measure in (*PRIMARY, self.measures[0]))
 
+    @cached_property
+    def sides(self) -> list[Sides]:
+        """What labels the same items: people and each folder; without people two folders.
+
+        Raises: InputError if there are labels, and none of them is about anything judged.
+        """
+        pairs: list[tuple[Path, Path, str | None]]
+        if self.labels:
+            pairs = [(labels, path, None) for labels in self.labels for path in self.paths]
+        else:
+            first, *others = self.paths
+            pairs = [(first, path, kind) for path in others for kind in kinds_in(first)]
+        found, refused = [], []
+        for one, other, kind in pairs:
+            problems = Problems()
+            try:
+                found.append(Sides(one, other, compare_judges(one, other, problems, kind)))
+            except InputError as error:  # labels of another kind, or of other runs
+                refused.append(error)
+            else:
+                self.problems.take(problems)
+        if self.labels and not found:
+            raise refused[0]
+        return found
+
+    def shown_run(self, folder: Path, run_id: str) -> str:
+        """The name under which `runs` has a run of this folder."""
+        tails = (f"{run_id}@{stem(folder)}", f"{run_id}@{folder}")
+        return next((name for name in tails if name in self.runs), run_id)
+
     def compared(self, measure: str) -> dict[str, Any]:
         """What `judge compare` says of all runs by this measure: `runs`, and `pairs` if tested."""
         if measure not in self._compared:
             is_tested = self.is_tested(measure)
             self._compared[measure] = compare_scores(self.scores, measure, is_tested=is_tested)
         return self._compared[measure]
+
+    @cached_property
+    def corrected(self) -> list[CorrectedScore]:
+        """What people's labels make of the scores, as `judge score --labels` has it."""
+        found: list[CorrectedScore] = []
+        of_folders = zip(self.paths, self.names, strict=True) if self.labels else ()
+        for (path, names), labels in product(of_folders, self.labels):
+            try:
+                scores = corrected_scores(path, labels, self.problems, ignore_others=True)
+            except InputError as error:
+                self._not_corrected = str(error)
+                continue
+            of_page = [replace(one, run_id=names.get(one.run_id, "")) for one in scores.scores]
+            found += [one for one in of_page if one.run_id]
+        return found
+
+    @property
+    def not_corrected(self) -> str | None:
+        """Why people's labels do not correct the scores of a folder; None: they do, or are none."""
+        return self._not_corrected if self.corrected or self.labels else None

@@ -16,7 +16,8 @@ def report(
         list[Path], typer.Argument(exists=True, file_okay=False, help="Results folders.")
     ],
     labels: Annotated[
-        Path | None, typer.Option(exists=True, help="People's labels of what was judged.")
+        list[Path] | None,
+        typer.Option(exists=True, help="People's labels of what was judged; again for each kind."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The file to write.", rich_help_panel="Output")] = Path(
         "report.html"
@@ -31,6 +32,6 @@ def report(
     from ...report.source import Source
 
     problems = Problems()
-    write_report(Source(results, problems, labels=labels), out)
+    write_report(Source(results, problems, labels=labels or []), out)
     list_problems(problems)
     sys.stdout.write(f"{out}\n")

@@ -49,7 +49,8 @@ def agree(
         `calls` (of models and `judgements` of a judged folder, or None), `cut`, `scale_note` (what
         to beware of where the files may have two scales, or None), and `annotators`: None, or
         `among` (the fields of `Reliability`) and `judge`: its mean kappa with each of them and,
-        `pooled`, its precision, recall and F1 over every single label.
+        `pooled`, its precision, recall and F1 over every single label. `by_topic` has the n,
+        accuracy and Cohen's kappa of each topic, without intervals, which draw topics.
         Weighted figures are None where the labels have no order (`is_ordered`, see
         `are_ordered`). For scores, `measures` with the fields of `Taus`, `intervals` and
         `run_scores` of each measure that both sides have; for one file, `annotators`. Run names
@@ -116,6 +117,7 @@ def _by_order(found: dict[str, Any], *paths: Path) -> dict[str, Any]:
     if found["is_ordered"]:
         return found
     blocks, by_kind = [found] if "intervals" in found else [], []
+    by_kind += [topic["cohen_kappa"] for topic in found.get("by_topic", {}).values()]
     if found["annotators"] is not None:
         judge = found["annotators"]["judge"]
         blocks.append(found["annotators"]["among"])

@@ -50,6 +50,7 @@ def agree_labels(
         "scale_note": beware,
         "run_aliases": aliases,
         "n_topics": len(set(topics or ())),
+        "by_topic": _by_topic(*labels, topics, scale),
         "intervals": plain(agreement_intervals(pairs, *labels, topics, **draws)),
         "annotators": _annotators(truth, scale, draws, cells),
         **({"verified": verified} if verified is not None else {}),
@@ -64,6 +65,23 @@ def agree_annotators(labels: LabelFile, path: Path, draws: Draws) -> dict[str, A
         what = "wanted labels of 2 or more annotators, or a second file to compare with"
         raise InputError(f"{path}: no rows of several annotators (field 'annotator'), {what}")
     return {"kind": labels.kind, "scale": list(labels.scale), "annotators": annotators}
+
+
+def _by_topic(
+    truth: Sequence[str], judged: Sequence[str], topics: Sequence[str] | None, scale: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """By topic how many cells, the share of equal labels, and Cohen's kappa by weights."""
+    rows: dict[str, list[tuple[str, str]]] = {}
+    for topic, pair in zip(topics or (), zip(truth, judged, strict=True), strict=False):
+        rows.setdefault(topic, []).append(pair)
+    return {
+        topic: {
+            "n": len(pairs),
+            "accuracy": sum(one == other for one, other in pairs) / len(pairs),
+            "cohen_kappa": cohen_kappas([a for a, _ in pairs], [b for _, b in pairs], scale),
+        }
+        for topic, pairs in rows.items()
+    }
 
 
 def joint_scale(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:

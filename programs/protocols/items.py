@@ -46,7 +46,6 @@ class Items(Program):
     name = ITEMS
     judges = ("item",)
     kind, judged, files = ITEMS, FILE, (FILE,)
-    stages = (ITEMS,)
     notes: ClassVar[Mapping[str, Any]] = {ITEMS: None}
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,7 +111,7 @@ class TopicFiles:
 
         def lines(name: str) -> Iterator[Line]:
             for line in self._index(name)[0].lines(topic_id):
-                yield replace(line, problems=self._problems)
+                yield Line(line.path, line.number, line.row, self._problems)
 
         return lines
 

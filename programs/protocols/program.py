@@ -154,7 +154,7 @@ class Program(ABC):
         judges: those that it may ask.
         kind: of label files that are about the same things; judged: the file with its judgements.
         files: all files of judgements that it writes. derived: those that follow from them.
-        stages: those whose items are its pieces, or what these are made of, by their names.
+        stages: those whose items are its pieces, or what these are made of; (): one of its name.
         notes: keys of the manifest that scores need, with what stands there if nothing does.
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
         reads: the texts by which a person judges one of its cells, in order; see `texts`.

@@ -31,7 +31,6 @@ class Relevance(Program):
     name = "relevance"
     judges = ("relevance",)
     kind, judged, files = "relevance", FILE, (FILE,)
-    stages = ("relevance",)
     reads = ("question", "title", "passage")
 
     def check(self, config: Config, collection: Collection) -> None:

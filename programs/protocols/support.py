@@ -40,7 +40,6 @@ class Support(Program):
     name = "support"
     judges = ("support",)
     kind, judged, files = "support", FILE, (FILE,)
-    stages = ("support",)
     shown = (
         *("support_precision", "support_recall", "support_precision_all", "support_recall_all"),
         *("support_precision_hard", "support_recall_hard"),

@@ -112,10 +112,7 @@ def merged(sources: Sequence[Path], found: Sequence[TopicScores]) -> TopicScores
     """
     if len(found) == 1:
         return found[0]
-    twice = {*runs_in_both(found), *ORACLES}
-    tails = list(map(stem, sources))
-    if len(set(tails)) < len(tails):
-        tails = list(map(str, sources))
+    names = run_names(sources, found)
     values: dict[str, dict[str, Mapping[str, float | None]]] = {}
     rows: dict[str, dict[str, Mapping[str, ScoreRow]]] = {}
     topics: dict[str, list[str]] = {}
@@ -123,18 +120,32 @@ def merged(sources: Sequence[Path], found: Sequence[TopicScores]) -> TopicScores
         if not all(measure in one.values for one in found):
             continue
         values[measure], rows[measure] = {}, {}
-        for tail, one in zip(tails, found, strict=True):
+        for name, one in zip(names, found, strict=True):
             for run in one.rows[measure]:
-                name = f"{run}@{tail}" if run in twice else run
-                rows[measure][name] = one.rows[measure][run]
+                rows[measure][name[run]] = one.rows[measure][run]
                 if run in one.values[measure]:
-                    values[measure][name] = one.values[measure][run]
+                    values[measure][name[run]] = one.values[measure][run]
         others = [set(one.topics[measure]) for one in found[1:]]
         topics[measure] = [t for t in found[0].topics[measure] if all(t in of for of in others)]
-    names = " and ".join(map(str, sources))
     if not values or not any(topics.values()):
-        raise InputError(f"{names}: no measure of one topic in common")
+        all_of_them = " and ".join(map(str, sources))
+        raise InputError(f"{all_of_them}: no measure of one topic in common")
     return TopicScores(values, topics, rows)
+
+
+def run_names(sources: Sequence[Path], found: Sequence[TopicScores]) -> list[dict[str, str]]:
+    """By source, what its runs are called beside those of the others: `run@source` or their name.
+
+    The oracles of several sources are told apart too.
+    """
+    twice = {*runs_in_both(found), *(ORACLES if len(found) > 1 else ())}
+    tails = list(map(stem, sources))
+    if len(set(tails)) < len(tails):
+        tails = list(map(str, sources))
+    return [
+        {run: f"{run}@{tail}" if run in twice else run for of in one.rows.values() for run in of}
+        for tail, one in zip(tails, found, strict=True)
+    ]
 
 
 def runs_in_both(found: Sequence[TopicScores]) -> set[str]:

@@ -1,8 +1,144 @@
-// Score and length.
+// Is a run only longer: score against words.
 
-export const keys = [];
+import { count, el, num, svg } from "../web/el.js";
+import { link } from "../web/state.js";
+import { table } from "../web/table.js";
+import { choice, measureOf, nameOf, unknown } from "./chosen.js";
+
+export const keys = ["measure", "run"];
+
+const [WIDTH, HEIGHT] = [760, 420];
+const PAD = { left: 48, right: 24, top: 16, bottom: 40 };
 
 /** See page.js. */
-export function draw() {
-  return [];
+export function draw({ id, data, head }) {
+  const available = Object.keys(data.measures);
+  const measure = measureOf(head, available);
+  const { points, front, spearman } = data.measures[measure];
+  const chosen = nameOf(
+    "run",
+    points.map((point) => point.run),
+  );
+  const isOn = new Set(front);
+  const rows = points.map((point, i) => ({ ...point, isOn: isOn.has(i) ? "yes" : "no" }));
+  const rank = spearman === null ? "undefined" : num(spearman, 2);
+  return [
+    el("div", { class: "controls" }, choice(id, "measure", "Measure", available, measure)),
+    ...unknown(head, available, (name) => `${name} is not set against length; below by ${measure}.`),
+    el(
+      "p",
+      { class: "lead" },
+      "A point is a run: words of its answers, over the topics that it answered, and its mean score. " +
+        "No run is both shorter and better than one on the line. " +
+        `Rank correlation of score and length: ${rank} (Spearman, ${count(points.length, "run")}).`,
+    ),
+    el("div", { class: "plot" }, plot(id, measure, points, front, chosen)),
+    el(
+      "details",
+      {},
+      el("summary", {}, "The same as a table"),
+      table({
+        id,
+        of: id,
+        caption: `${measure} and words by run`,
+        rows,
+        order: "words",
+        columns: [
+          { key: "run", label: "run", isText: true, value: (row) => row.run },
+          { key: "words", label: "words", value: (row) => row.words, cell: (row) => num(row.words, 0) },
+          { key: "score", label: measure, value: (row) => row.score, cell: (row) => num(row.score) },
+          { key: "on", label: "on the line", isText: true, value: (row) => row.isOn },
+        ],
+      }),
+    ),
+  ];
+}
+
+/** Round steps that cover 0 to `most`, five or so. */
+function steps(most) {
+  const rough = most / 5 || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough);
+  return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, i) => i * step);
+}
+
+function plot(id, measure, points, front, chosen) {
+  const [across, up] = ["words", "score"].map((name) => steps(Math.max(0, ...points.map((point) => point[name]))));
+  const x = (words) => PAD.left + (words / across.at(-1)) * (WIDTH - PAD.left - PAD.right);
+  const y = (score) => HEIGHT - PAD.bottom - (score / up.at(-1)) * (HEIGHT - PAD.top - PAD.bottom);
+  const line = front.map((i) => points[i]);
+  const corners = line.flatMap((point, i) =>
+    i
+      ? [
+          [x(point.words), y(line[i - 1].score)],
+          [x(point.words), y(point.score)],
+        ]
+      : [[x(point.words), y(point.score)]],
+  );
+  const digits = up[1] < 0.1 ? 2 : up[1] < 1 ? 1 : 0;
+  const isNamed = named(points, front, chosen, x, y);
+  return svg(
+    "svg",
+    {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      role: "group",
+      "aria-label": `${measure} against words, ${count(points.length, "run")}`,
+    },
+    up.map((value) => [
+      svg("line", { class: "axis", x1: PAD.left, x2: WIDTH - PAD.right, y1: y(value), y2: y(value) }),
+      svg("text", { x: PAD.left - 8, y: y(value) + 4, "text-anchor": "end" }, value ? num(value, digits) : "0"),
+    ]),
+    across.map((value) =>
+      svg("text", { x: x(value), y: HEIGHT - PAD.bottom + 18, "text-anchor": "middle" }, count(value)),
+    ),
+    svg("text", { x: WIDTH - PAD.right, y: HEIGHT - 4, "text-anchor": "end" }, "words"),
+    svg("text", { x: PAD.left, y: PAD.top - 4 }, measure),
+    svg("polyline", {
+      class: "front",
+      points: corners.map((pair) => pair.map((n) => n.toFixed(1)).join(",")).join(" "),
+    }),
+    points.map((point, i) => {
+      const words = `${point.run}: ${measure} ${num(point.score)}, ${num(point.words, 0)} words`;
+      const state = point.run === chosen ? "chosen" : front.includes(i) ? "best" : null;
+      const isRight = x(point.words) > WIDTH * 0.62;
+      return svg(
+        "a",
+        { href: link(id, { run: point.run === chosen ? "" : point.run }), class: state, "aria-label": words },
+        svg("title", {}, words),
+        svg("circle", { class: "hit", cx: x(point.words), cy: y(point.score), r: 12 }),
+        svg("circle", { class: "point", cx: x(point.words), cy: y(point.score), r: point.run === chosen ? 6 : 4 }),
+        isNamed.has(i)
+          ? svg(
+              "text",
+              {
+                x: x(point.words) + (isRight ? -10 : 10),
+                y: y(point.score) - 6,
+                "text-anchor": isRight ? "end" : "start",
+              },
+              short(point.run),
+            )
+          : null,
+      );
+    }),
+  );
+}
+
+/** The chosen run and, best first, those on the line whose names do not run into one another. */
+function named(points, front, chosen, x, y) {
+  const wanted = [points.findIndex((point) => point.run === chosen), ...[...front].reverse()].filter((i) => i >= 0);
+  const taken = [];
+  for (const i of new Set(wanted)) {
+    const [at, height] = [x(points[i].words), y(points[i].score)];
+    const width = 7 * short(points[i].run).length;
+    const box = at > WIDTH * 0.62 ? [at - 10 - width, at - 10] : [at + 10, at + 10 + width];
+    const isFree = taken.every(
+      ([left, right, other]) => Math.abs(other - height) > 15 || box[1] < left || box[0] > right,
+    );
+    if (isFree) taken.push([...box, height, i]);
+  }
+  return new Set(taken.map((one) => one[3]));
+}
+
+function short(name) {
+  return name.length > 36 ? `${name.slice(0, 34)}…` : name;
 }

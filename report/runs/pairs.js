@@ -1,8 +1,174 @@
-// Pairs.
+// Is one run better than another.
 
-export const keys = [];
+import { count, el, num } from "../web/el.js";
+import { get, link } from "../web/state.js";
+import { table } from "../web/table.js";
+import { choice, measureOf, nameOf, unknown } from "./chosen.js";
+import { chance, detail, figures, pairOf } from "./pair.js";
+
+export const keys = ["measure", "run", "other"];
+
+const MOST = 60; // runs, up to which all pairs stand in a table
 
 /** See page.js. */
-export function draw() {
-  return [];
+export function draw({ id, data, head }) {
+  const available = Object.keys(data.measures);
+  const measure = measureOf(head, available);
+  const given = data.measures[measure];
+  const { runs } = given;
+  const first = nameOf("run", runs) || runs.find((run) => run !== get("other")) || runs[0];
+  const second = [nameOf("other", runs), ...runs].find((run) => run && run !== first);
+  const notTested = (name) =>
+    `Pairs are not tested by ${name} here: judge compare RESULTS --measure ${name} does. Below by ${measure}.`;
+  return [
+    el(
+      "div",
+      { class: "controls" },
+      choice(id, "measure", "Measure", available, measure),
+      choice(id, "run", "Run", runs, first),
+      choice(
+        id,
+        "other",
+        "against",
+        runs.filter((run) => run !== first),
+        second,
+      ),
+    ),
+    ...unknown(head, available, notTested),
+    el("p", { class: "lead" }, sentence(given, measure)),
+    runs.length > MOST ? neighbours(id, given, measure) : matrix(id, given, measure, first, second),
+    ...detail(id, head, given, measure, first, second),
+  ];
+}
+
+function sentence({ runs, n_topics, n_topics_all_judged, is_told_apart }, measure) {
+  const apart = is_told_apart.replaceAll(/[^1]/g, "").length;
+  const test = runs.length > 2 ? "HSD p < .05" : "p < .05";
+  const part =
+    n_topics_all_judged < n_topics
+      ? ` HSD rests on the ${n_topics_all_judged} of ${n_topics} topics on which every run was judged.`
+      : "";
+  return (
+    `Difference of mean ${measure}, the run of the row less that of the column; ` +
+    `bold with ▲ or ▼: told apart (${test}), ` +
+    `${count(apart)} of ${count(is_told_apart.length, "pair")}.${part} Choose a cell for the topics behind it.`
+  );
+}
+
+function matrix(id, given, measure, first, second) {
+  const { runs } = given;
+  const head = runs.map((run, j) => el("th", { scope: "col", title: run, "aria-label": run }, String(j + 1)));
+  const [i0, j0] = [runs.indexOf(first), runs.indexOf(second)];
+  const cell = (i, j) => {
+    if (i === j) return el("td", { class: "itself" }, "");
+    const { place, sign } = pairOf(runs.length, i, j);
+    const difference = given.difference[place];
+    const value = difference === null ? null : sign * difference;
+    const isApart = given.is_told_apart[place] === "1";
+    const mark = isApart ? (value > 0 ? "▲" : "▼") : "";
+    const isCurrent = i === i0 && j === j0;
+    const name = `${runs[i]} less ${runs[j]}: ${num(value, 3, true)}${isApart ? ", told apart" : ""}`;
+    return el(
+      "td",
+      { class: isApart ? (value > 0 ? "more" : "less") : null },
+      el(
+        "a",
+        {
+          href: link(id, { run: runs[i], other: runs[j], measure }),
+          title: name,
+          "aria-label": name,
+          tabindex: isCurrent ? "0" : "-1",
+          "aria-current": isCurrent ? "true" : null,
+        },
+        mark,
+        num(value, 2, true),
+      ),
+    );
+  };
+  const body = runs.map((run, i) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row", title: run }, el("small", {}, `${i + 1} `), run),
+      runs.map((_, j) => cell(i, j)),
+    ),
+  );
+  const figure = el(
+    "figure",
+    { class: "grid", onkeydown: move },
+    el(
+      "div",
+      { class: "scroll", role: "region", "aria-label": `Pairs by ${measure}` },
+      el(
+        "table",
+        {},
+        el("caption", { class: "unseen" }, `Differences of ${measure} between all pairs of runs`),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "run"), head)),
+        el("tbody", {}, body),
+      ),
+    ),
+  );
+  keepPlace(id, figure);
+  return figure;
+}
+
+/** Arrow keys go from cell to cell, past those on the diagonal. */
+function move(event) {
+  const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+  const from = event.target.closest("td");
+  if (!by || !from) return;
+  event.preventDefault();
+  const rows = [...event.currentTarget.querySelectorAll("tbody tr")];
+  let [i, j] = [rows.indexOf(from.parentElement), from.cellIndex];
+  do [i, j] = [i + by[0], j + by[1]];
+  while (rows[i]?.cells[j] && j > 0 && !rows[i].cells[j].firstElementChild);
+  const to = j > 0 ? rows[i]?.cells[j]?.firstElementChild : null;
+  if (!to) return;
+  from.firstElementChild.setAttribute("tabindex", "-1");
+  to.setAttribute("tabindex", "0");
+  to.focus();
+}
+
+/** Where the table was scrolled to and what was focused stays, though it is drawn anew. */
+function keepPlace(id, figure) {
+  const before = document.querySelector(`#${id} .grid .scroll`);
+  const wasFocused = before?.contains(document.activeElement);
+  const [left, top] = [before?.scrollLeft ?? 0, before?.scrollTop ?? 0];
+  queueMicrotask(() => {
+    const now = figure.querySelector(".scroll");
+    now.scrollTo(left, top);
+    if (wasFocused) now.querySelector("a[aria-current]")?.focus({ preventScroll: true });
+  });
+}
+
+function neighbours(id, given, measure) {
+  const { runs } = given;
+  const rows = runs.slice(1).map((run, i) => ({ i, run: runs[i], other: run, ...figures(given, i, i + 1) }));
+  return table({
+    id: `${id}.steps`,
+    of: id,
+    caption: `Each run against the next by ${measure}`,
+    rows,
+    order: "rank",
+    columns: [
+      {
+        key: "run",
+        label: "run",
+        isText: true,
+        value: (row) => row.run,
+        cell: (row) => el("a", { href: link(id, { run: row.run, other: row.other }) }, row.run),
+      },
+      { key: "other", label: "the next", isText: true, value: (row) => row.other },
+      { key: "rank", label: "rank", value: (row) => row.i + 1 },
+      {
+        key: "difference",
+        label: "difference",
+        value: (row) => row.difference,
+        cell: (row) => num(row.difference, 3, true),
+      },
+      { key: "p", label: "p", value: (row) => row.p, cell: (row) => chance(row.p) },
+      { key: "hsd", label: "p, HSD", value: (row) => row.p_hsd, cell: (row) => chance(row.p_hsd) },
+      { key: "apart", label: "told apart", isText: true, value: (row) => row.apart },
+    ],
+  });
 }

@@ -1,8 +1,214 @@
-// Topics.
+// Where do runs fail, and which topics are hard.
 
-export const keys = [];
+import { count, el, num } from "../web/el.js";
+import { get, go, link } from "../web/state.js";
+import { download, ordered, table } from "../web/table.js";
+import { cellsOf, counted, said, spread, UNANSWERED, UNDEFINED, UNJUDGED } from "./cells.js";
+import { choice, has, measureOf, unknown } from "./chosen.js";
+import { heatmap, sample } from "./heatmap.js";
+
+export const keys = ["measure", "run", "topic"];
+
+const ORDERS = { mean: "by mean", spread: "by spread", given: "as given" };
 
 /** See page.js. */
-export function draw() {
-  return [];
+export function draw(view) {
+  const { id, data, head } = view;
+  const measure = measureOf(head, head.measures);
+  const cells = cellsOf(head, measure);
+  const of = (run, topic) => counted(cells, run, topic);
+  const gaps = data.gaps[measure];
+  const runs = cells.runs.map((run) => ({
+    run,
+    name: head.runs[run],
+    ...spread(cells.topics.map((topic) => of(run, topic))),
+  }));
+  const topics = cells.topics.map((topic) => describe(head, data, cells, measure, topic, of));
+  const orders = gaps ? { ...ORDERS, gap: "by judge less people" } : ORDERS;
+  const by = Object.hasOwn(orders, get(`${id}.by`)) ? get(`${id}.by`) : "mean";
+  const sorted = {
+    runs: inOrder(runs, by === "gap" ? "mean" : by),
+    topics: inOrder(topics, by),
+  };
+  const digits = (cells.values.at(-1) ?? 1) > 20 ? 0 : 3;
+  const least = data.less_is_better.includes(measure) ? " (less is better)" : "";
+  return [
+    el(
+      "div",
+      { class: "controls" },
+      choice(id, "measure", "Measure", head.measures, measure),
+      el(
+        "label",
+        {},
+        "Order",
+        el(
+          "select",
+          { name: "order", onchange: (event) => go(id, { [`${id}.by`]: event.target.value }) },
+          Object.entries(orders).map(([key, words]) => el("option", { value: key, selected: key === by }, words)),
+        ),
+      ),
+    ),
+    ...unknown(head, head.measures, () => ""),
+    el(
+      "p",
+      { class: "lead" },
+      `A row is a run, a column a topic; the fuller the tone, the higher ${measure}${least}. ` +
+        `Topics stand ${orders[by]}; means are right and below. ` +
+        "Choose a cell, or go there with the arrow keys and Enter, for the facts behind it.",
+    ),
+    legend(cells, digits),
+    heatmap({
+      id,
+      head,
+      cells,
+      measure,
+      digits,
+      runs: sorted.runs,
+      topics: sorted.topics,
+      open: (run, topic) => open(id, head, measure, run, topic),
+    }),
+    el("p", { class: "lead" }, summary(runs, topics, measure, digits)),
+    el(
+      "p",
+      { class: "under" },
+      download(`${id}.${measure}.csv`, () => [
+        ["run", ...sorted.topics.map((one) => one.name)],
+        ...sorted.runs.map(({ run, name }) => [
+          name,
+          ...sorted.topics.map(({ topic }) => cells.value(run, topic) ?? said(cells.why(run, topic))),
+        ]),
+      ]),
+    ),
+    el("h3", {}, "By topic"),
+    list(id, head, topics, digits, gaps, data.questions),
+  ];
+}
+
+function describe(head, data, cells, measure, topic, of) {
+  const values = cells.runs.map((run) => of(run, topic));
+  const best = cells.runs.reduce(
+    (found, run, i) => (values[i] !== null && (found === null || values[i] > values[found]) ? i : found),
+    null,
+  );
+  const name = head.topics[topic];
+  const unanswered = cells.runs.filter((run) => cells.why(run, topic) === UNANSWERED).length;
+  return {
+    topic,
+    name,
+    ...spread(values),
+    highest: best === null ? null : head.runs[cells.runs[best]],
+    unanswered,
+    unjudged: data.unjudged[measure]?.[name] ?? 0,
+    gap: data.gaps[measure]?.[name] ?? null,
+    question: data.questions[name] ?? "",
+  };
+}
+
+function inOrder(rows, by) {
+  if (by === "given") return rows;
+  const value = {
+    mean: (row) => row.mean,
+    spread: (row) => row.sd,
+    gap: (row) => (row.gap === null ? null : Math.abs(row.gap)),
+  }[by];
+  return ordered(rows, value, true);
+}
+
+function open(id, head, measure, run, topic) {
+  const to = has(head, "matrix") ? "matrix" : has(head, "answer") ? "answer" : id;
+  go(to, { run: head.runs[run], topic: head.topics[topic], measure });
+}
+
+function legend(cells, digits) {
+  const [low, high] = [Math.min(0, ...cells.values.slice(0, 1)), Math.max(cells.values.at(-1) ?? 1, digits ? 1 : 0)];
+  const entries = [
+    [low, num(low, 0)],
+    [(low + high) / 2, ""],
+    [high, num(high, high % 1 ? 1 : 0)],
+  ];
+  const whys = [UNANSWERED, UNJUDGED, UNDEFINED].filter((why) =>
+    cells.runs.some((run) => cells.topics.some((topic) => cells.why(run, topic) === why)),
+  );
+  return el(
+    "p",
+    { class: "legend" },
+    entries.map(([, words], i) => [sample({ share: i / 2 }), words ? ` ${words} ` : " "]),
+    whys.map((why) => [sample({ why }), ` ${said(why)} `]),
+  );
+}
+
+function summary(runs, topics, measure, digits) {
+  const ranked = inOrder(
+    topics.filter((one) => one.mean !== null),
+    "mean",
+  );
+  const widest = inOrder(
+    topics.filter((one) => one.sd !== null),
+    "spread",
+  )[0];
+  if (!ranked.length) return `No topic has a value of ${measure}.`;
+  const [top, last] = [ranked[0], ranked.at(-1)];
+  return (
+    `Over ${count(runs.length, "run")} the highest mean is that of ${top.name} (${num(top.mean, digits)}), ` +
+    `the lowest that of ${last.name} ` +
+    `(${num(last.mean, digits)}); runs differ most on ${widest.name} (standard deviation ${num(widest.sd, digits)}).`
+  );
+}
+
+function list(id, head, topics, digits, gaps, questions) {
+  const to = has(head, "matrix") ? "matrix" : id;
+  const columns = [
+    {
+      key: "topic",
+      label: "topic",
+      isText: true,
+      value: (row) => row.name,
+      cell: (row) =>
+        el(
+          "a",
+          { href: link(to, { topic: row.name }), "aria-current": row.name === get("topic") ? "true" : null },
+          row.name,
+        ),
+    },
+    { key: "mean", label: "mean of runs", value: (row) => row.mean, cell: (row) => num(row.mean, digits) },
+    {
+      key: "sd",
+      label: "spread",
+      title: "standard deviation over runs",
+      value: (row) => row.sd,
+      cell: (row) => num(row.sd, digits),
+    },
+  ];
+  if (gaps)
+    columns.push({
+      key: "gap",
+      label: "judge less people",
+      title: "over what both labelled",
+      value: (row) => row.gap,
+      cell: (row) => num(row.gap, 3, true),
+    });
+  columns.push({ key: "highest", label: "highest", isText: true, value: (row) => row.highest });
+  if (topics.some((row) => row.unanswered))
+    columns.push({
+      key: "unanswered",
+      label: "runs without answer",
+      value: (row) => row.unanswered,
+      cell: (row) => count(row.unanswered),
+    });
+  if (topics.some((row) => row.unjudged))
+    columns.push({
+      key: "unjudged",
+      label: "unjudged",
+      value: (row) => row.unjudged,
+      cell: (row) => count(row.unjudged),
+    });
+  if (Object.keys(questions).length)
+    columns.splice(1, 0, {
+      key: "question",
+      label: "question",
+      isText: true,
+      value: (row) => row.question,
+      cell: (row) => el("span", { class: "long", title: row.question }, row.question),
+    });
+  return table({ id, of: id, caption: "Topics over all runs", columns, rows: topics, order: "-mean" });
 }

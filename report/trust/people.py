@@ -1,13 +1,98 @@
-"""People and judge."""
+"""People and judge: how good is it, against what ceiling; all of it from `judge agree`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from ..source import Source
+from ..source import Sides, Source
+
+# What is shown of the figures of `agree`, in this order, as it prints them.
+_FIGURES = (
+    ("accuracy", "share of equal labels"),
+    ("macro_f1", "macro F1"),
+    ("unweighted", "Cohen kappa"),
+    ("linear", "Cohen kappa, linear"),
+    ("quadratic", "Cohen kappa, quadratic"),
+    ("nominal", "Krippendorff alpha, nominal"),
+    ("ordinal", "Krippendorff alpha, ordinal"),
+    ("fleiss_kappa", "Fleiss kappa"),
+    ("randolph_kappa", "Randolph kappa"),
+    ("ac1", "Gwet AC1"),
+)
 
 
-def data(source: Source) -> Mapping[str, Any] | None:
-    """See sections.py."""
-    return None
+def data(source: Source) -> Mapping[str, Any]:
+    """What people said of the same items, by file of labels and folder."""
+    if not source.labels:
+        return without_labels(source, "No labels of people were given, so nothing here says how")
+    return {"sides": [_of(sides) for sides in source.sides]}
+
+
+def without_labels(source: Source, what: str) -> dict[str, Any]:
+    """What stands in the place of a section that needs labels of people."""
+    folder = source.paths[0]
+    return {
+        "missing": f"{what} far this judge can be trusted. The first command makes a sheet of "
+        "items to label, half of them at random; the second shows what was labelled.",
+        "command": f"judge next {folder} --n 100 --out sheet.csv\n"
+        f"judge report {' '.join(map(str, source.paths))} --labels sheet.csv",
+    }
+
+
+def _of(sides: Sides) -> dict[str, Any]:
+    found = sides.found["agreement"]
+    annotators = found["annotators"]
+    intervals, others = _flat(found["intervals"]), {}
+    if annotators:
+        others["each"] = _flat(annotators["judge"]["intervals"])
+        others["people"] = _flat(annotators["among"]["intervals"])
+    columns = {"judge": intervals, **others}
+    confusion = found["confusion"]
+    return {
+        "labels": sides.one.name,
+        "folder": sides.other.name,
+        "command": f"judge agree {sides.one} {sides.other} --kind {found['kind']}",
+        **{name: found[name] for name in ("kind", "scale", "is_ordered", "scale_note", "n")},
+        **{name: found[name] for name in ("n_topics", "n_human_only", "n_judged_only")},
+        "n_unjudged": found["n_judged_unlabelled"],
+        "level": found["intervals"]["accuracy"]["level"],
+        "confusion": confusion,
+        "figures": [
+            {"name": name, **{side: of.get(key) for side, of in columns.items()}}
+            for key, name in _FIGURES
+            if intervals.get(key, {}).get("value") is not None
+        ],
+        "by_label": [
+            {
+                "label": label,
+                "n_people": sum(confusion[i]),
+                "n_judge": sum(row[i] for row in confusion),
+                **{name: found[name][label] for name in ("precision", "recall", "f1")},
+                "kappa": found["intervals"]["one_vs_rest"][label],
+            }
+            for i, label in enumerate(found["scale"])
+        ],
+        "by_topic": [{"topic": topic, **row} for topic, row in found["by_topic"].items()],
+        "annotators": None if annotators is None else _annotators(annotators),
+    }
+
+
+def _flat(intervals: Mapping[str, Any]) -> dict[str, Any]:
+    """Figures by the names of `_FIGURES`, each with its interval."""
+    flat = dict(intervals)
+    for name in ("cohen_kappa", "pairwise_kappa", "alpha"):
+        flat |= flat.pop(name, {})
+    if "observed" in flat:
+        flat["accuracy"] = flat["observed"]
+    return flat
+
+
+def _annotators(found: Mapping[str, Any]) -> dict[str, Any]:
+    among = found["among"]
+    return {
+        **{name: among[name] for name in ("n_items", "n_labels", "n_pairable")},
+        "each": [
+            {"name": name, "kappa": kappa} for name, kappa in found["judge"]["by_annotator"].items()
+        ],
+    }

@@ -1,17 +1,26 @@
 // The keys of the page, in one table. None with ctrl, alt or meta, none while text is typed.
 
+import { section } from "./state.js";
+
 const bound = new Map();
 let first = "";
 
-/** Bind a key, or two one after the other as "g t"; a key that is bound already is an error. */
-export function bind(key, what, action) {
-  if (bound.has(key)) throw new Error(`the key ${key} is bound already`);
-  bound.set(key, { what, action });
+/** Bind a key, or two one after the other as "g t"; a key that is bound already is an error.
+ *
+ * of: the section in which the key does that; "" anywhere. The action returns false for a key that it leaves alone.
+ */
+export function bind(key, what, action, of = "") {
+  const name = of ? `${key}@${of}` : key;
+  if (bound.has(name)) throw new Error(`the key ${name} is bound already`);
+  bound.set(name, { what, action });
 }
 
 /** All keys with what they do, for the help. */
 export function bindings() {
-  return [...bound].map(([key, { what }]) => [key, what]);
+  return [...bound].map(([name, { what }]) => {
+    const [key, of] = name.split(/(?<=.)@/);
+    return [key, of ? `${what} (${of})` : what];
+  });
 }
 
 /** Whether keys are on; people with speech input switch them off. */
@@ -30,8 +39,10 @@ function isTyping(target) {
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target) || !areOn()) return;
-  const found = bound.get(first ? `${first} ${event.key}` : event.key);
-  const isFirst = !first && [...bound.keys()].some((key) => key.startsWith(`${event.key} `));
+  const key = first ? `${first} ${event.key}` : event.key;
+  const place = (event.target instanceof Element && event.target.closest("section")?.id) || section();
+  const found = bound.get(`${key}@${place}`) ?? bound.get(key);
+  const isFirst = !first && [...bound.keys()].some((name) => name.startsWith(`${event.key} `));
   first = isFirst ? event.key : "";
   if (found && found.action(event) !== false) event.preventDefault();
 });

@@ -13,7 +13,9 @@ function island(name) {
  *
  * draw(view): its nodes, where view has `data`, `head`, `id` and `title`;
  * keys: names of values in the address by which it is drawn anew;
- * bound(view): optional, binds its keys once.
+ * bound(view): optional, binds its keys once;
+ * changed(view): optional, shows what changed in the address without being drawn anew, so that what is typed in
+ * keeps its cursor, and lists their place; false where it must be drawn anew.
  */
 export function start(modules) {
   const head = island("head");
@@ -29,7 +31,8 @@ export function start(modules) {
     view.draw = () => {
       const missing = view.data.missing;
       const nodes = missing ? nothing(view.data) : module.draw(view);
-      view.root.replaceChildren(el("h2", { id: `${id}-title` }, view.data.title ?? title), ...[nodes].flat());
+      const isTitle = view.data.title === head.title;
+      view.root.replaceChildren(el(isTitle ? "h1" : "h2", { id: `${id}-title` }, view.data.title ?? title), ...[nodes].flat());
     };
     navigation.append(view.link);
     main.append(view.root);
@@ -48,7 +51,8 @@ export function start(modules) {
     if (isNew && section()) current.root.scrollIntoView();
   };
   listen((changed, isNew) => {
-    for (const view of views) if ([...changed].some((key) => view.keys.has(key) || key.startsWith(`${view.id}.`))) view.draw();
+    for (const view of views)
+      if ([...changed].some((key) => view.keys.has(key) || key.startsWith(`${view.id}.`)) && !modules[view.id].changed?.(view)) view.draw();
     show(isNew);
   });
   show(true);

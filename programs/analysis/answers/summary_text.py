@@ -197,7 +197,7 @@ def _missed(found: Row) -> Iterator[str]:
         [_of(row), "in part" if row["standing"] == "partly" else "missed", row["topic_id"]]
         for row in shown_rows
     ]
-    head = ["others", "", "topic", unit.removesuffix("s")]
+    head = [f"{_verb(missed[0], is_past=True)} by", "", "topic", unit.removesuffix("s")]
     yield _table(rows, list(map(_point, shown_rows)), head, left=(1, 2))
     yield _more(len(of_others))
     if n_none:
@@ -216,8 +216,9 @@ def _missed_by_all(points: Sequence[Row]) -> Iterator[str]:
     yield _more(len(points))
 
 
-def _verb(point: Row) -> str:
-    return "answer" if point["unit"] == "sub-question" else "state"
+def _verb(point: Row, *, is_past: bool = False) -> str:
+    verb = "answer" if point["unit"] == "sub-question" else "state"
+    return verb.removesuffix("e") + "ed" if is_past else verb
 
 
 def _of(row: Row) -> str:

@@ -27,6 +27,9 @@ class Written(NamedTuple):
     passages: Mapping[str, Passage]
 
 
+NOTHING = Written("", (), {})
+
+
 class AnswerTexts:
     """The texts of a results folder's inputs, read topic by topic.
 
@@ -37,7 +40,7 @@ class AnswerTexts:
     """
 
     def __init__(self, folder: Path, problems: Problems, *, is_whole: bool = True) -> None:
-        self._folder, self._problems, self._is_whole = folder, problems, is_whole
+        self._folder, self._problems, self.is_whole = folder, problems, is_whole
 
     def of(self, topic_id: str) -> dict[str, Written]:
         """What each run wrote to a topic, in the order of the files."""
@@ -74,12 +77,12 @@ class AnswerTexts:
             data, changed = inputs.config.data, inputs.changed
             gone = [pattern for pattern in data.runs if pattern in changed]
             there = tuple(pattern for pattern in data.runs if pattern not in changed)
-            runs = (*gone, *map(str, expand_runs(there))) if self._is_whole else ()
+            runs = (*gone, *map(str, expand_runs(there))) if self.is_whole else ()
         except InputError as error:
             self._skip(self._folder, f"texts are left out: {str(error).splitlines()[0]}")
             return None
         named = {name: getattr(data, name) for name in (*_NAMED, "items")}
-        passages = data.passages if self._is_whole else ()
+        passages = data.passages if self.is_whole else ()
         for path in filter(None, (*runs, *passages, *named.values())):
             if what := changed.get(str(path)):
                 self._skip(path, f"{what}; its texts are left out")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ....metrics import count_words
 from ....records.evidence import Evidence
 from ....records.reading.fields import Line
+from ....records.reading.nearest import nearest
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import ScoreRow
 from ....records.scores import score_row, score_rows
@@ -18,7 +19,7 @@ from ...protocols.pieces import POINTS, FileLines, Piece, TopicFiles
 from ...protocols.program import Folder, Program
 from ...protocols.table import chosen
 from .people import Label, People
-from .texts import AnswerTexts, Written
+from .texts import NOTHING, AnswerTexts, Written
 
 SCORES, UNJUDGED = "scores.jsonl", "unjudged.jsonl"
 _NO_ID = ("stage", "topic_id", "n", "reason", "detail", "raw")  # of a row of unjudged.jsonl
@@ -151,7 +152,7 @@ def known(folder: Path, what: str, name: str | None, names: Collection[str]) -> 
         return
     low = name.casefold()
     inside = [one for one in names if low in one.casefold()]
-    near = inside or difflib.get_close_matches(name, names, n=3, cutoff=0.4) or list(names)
+    near = inside or nearest(name, names, 3) or list(names)
     more = f" and {len(near) - 3} more" if len(near) > 3 else ""
     wanted = f"nearest: {', '.join(near[:3])}{more}" if near else f"it has no {what}"
     raise InputError(f"{folder}: has no {what} {name!r}; {wanted}")
@@ -185,7 +186,7 @@ def _of_topic(
     for run in about.data.get("run_ids", ()):
         if only not in (None, run) or not (run in judged or run in not_made):
             continue
-        answer = written.get(run) or held.answer(run)
+        answer = written.get(run) or (held.answer(run) if texts.is_whole else NOTHING)
         yield AnswerView(
             run,
             topic_id,
@@ -235,7 +236,7 @@ class _Missing:
     """Why what was not judged was not: the rows of unjudged.jsonl of one topic, by their ids."""
 
     def __init__(self, lines: Iterable[Line], programs: Sequence[Program]) -> None:
-        program_of = {stage: one.name for one in programs for stage in one.stages}
+        program_of = {stage: one.name for one in programs for stage in one.stages or (one.name,)}
         self._why: dict[tuple[str, frozenset[tuple[str, str]]], dict[str, Any]] = {}
         for line in lines:
             row = line.row
@@ -281,19 +282,27 @@ class _Held:
     """What results files say of a topic themselves: its question, and texts of answers."""
 
     def __init__(self, programs: Sequence[Program], lines: FileLines) -> None:
-        self.question = ""
-        self._texts: dict[str, str] = {}
-        for line in (line for one in programs for name in one.files for line in lines(name)):
-            for name, value in (("query", line.row.get("query")), ("run", line.row.get("run_id"))):
-                if name == "query" and isinstance(value, str):
-                    self.question = self.question or value
-                elif name == "run" and isinstance(text := line.row.get("answer_text"), str):
-                    self._texts[str(value)] = text
+        self._programs, self._lines = programs, lines
+
+    @cached_property
+    def question(self) -> str:
+        """What was asked; "" where no file has it."""
+        found = (row["query"] for row in self._rows() if isinstance(row.get("query"), str))
+        return next(filter(None, found), "")
 
     def answer(self, run: str) -> Written:
         """Its text as one sentence, where it is known."""
         text = self._texts.get(run, "")
         return Written(text, ((text, ()),) if text else (), {})
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        rows = (row for row in self._rows() if isinstance(row.get("answer_text"), str))
+        return {str(row.get("run_id")): row["answer_text"] for row in rows}
+
+    def _rows(self) -> Iterator[Mapping[str, Any]]:
+        for name in (name for one in self._programs for name in one.files):
+            yield from (line.row for line in self._lines(name))
 
 
 def _length(rows: Sequence[ScoreRow]) -> int | None:

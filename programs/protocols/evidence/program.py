@@ -66,7 +66,6 @@ class EvidenceSearch(Program):
     name = "evidence"
     judges = (SUPPORT, "query_writer", "contradiction", "claim_extractor", PLANNER, RECHECK)
     kind, judged, files = "evidence", FILE, (FILE,)
-    stages = ("evidence",)
     shown = (*MEASURES[1:3], "contradicted", "not_found", REPAIRED[0])
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:

@@ -1,10 +1,13 @@
 """`judge show`: what a user reads of an answer, a run, a topic and a folder."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from mock_server import MockServer, input_of
 
+ROOT = Path(__file__).resolve().parents[3]
 SUN = "the sun adds to it"
 
 
@@ -141,3 +144,13 @@ def test_lines_are_as_wide_as_the_terminal_and_json_has_all(judge, tides):
     assert "perhaps" in lost[0]["raw"]
     [row] = judge("show", tides, "one", "--json").rows
     assert [each["text"] for each in row["missed"]] == [SUN]
+
+
+def test_the_page_shows_what_the_command_prints(judge, tmp_path):
+    page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^[$] judge show .*\n((?:.*\n)*?)```", page, re.MULTILINE)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    judge("run", "examples/collection/judge.yaml", "--quiet")
+    assert judge("show", "results/demo", "thin", "demo-bees").out.startswith(block)
+    for command in re.findall(r"`judge (show [^`]*)`", page):
+        assert judge(*command.split()).code == 0, command

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from mock_server import MockServer
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.answers.overlap import by_words
@@ -223,3 +224,43 @@ def test_what_an_agent_found_for_a_sentence_stands_at_the_sentence(mill, tmp_pat
     one, _ = of(result.folder)[0]
     found = [each for each in one.judged if each.program == "evidence" and each.sentence == 0]
     assert [(each.label, each.docid) for each in found] == [("wrong_citation", "q")]
+
+
+def test_a_window_that_came_back_as_no_judgement_says_so_at_each_nugget(mill, tmp_path):
+    nuggets = [{"id": f"n{i}", "text": f"fact {i}"} for i in range(3)]
+    bank = write(tmp_path / "nuggets.jsonl", {"qid": "t", "query": "q", "nuggets": nuggets})
+    with MockServer(lambda body: {"verdicts": "perhaps"}) as server:
+        model = {"model": "openai/mock", "api_base": server.base_url}
+        made = nj.run(program="nuggets", nuggets=bank, model=model, out=tmp_path / "out", **mill)
+    for view in of(made.folder)[0]:
+        assert [each.item for each in view.judged] == ["n0", "n1", "n2"]
+        assert {(each.label, each.unjudged) for each in view.judged} == {(None, "unparseable")}
+        assert all("perhaps" in each.raw for each in view.judged)
+        assert by_words(made.manifest) == {}
+
+
+def test_nuggets_that_could_not_be_made_are_said_at_every_answer(mill, tmp_path):
+    candidates = write(
+        tmp_path / "candidates.jsonl",
+        {
+            "query": {"qid": "t", "text": "q"},
+            "candidates": [{"docid": "p", "doc": {"segment": "It burned."}}],
+        },
+    )
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("t 0 p 3\n")
+    with MockServer(lambda body: {"nuggets": 7}) as server:
+        made = nj.run(
+            program="nuggets",
+            candidates=candidates,
+            qrels=qrels,
+            model={"model": "openai/mock", "api_base": server.base_url},
+            out=tmp_path / "out",
+            **mill,
+        )
+    found, _ = of(made.folder)
+    assert [view.run_id for view in found] == ["one", "two"]
+    for view in found:
+        assert [(e.program, e.item, e.unjudged) for e in view.judged] == [
+            ("nuggets", "", made.unjudged[0]["reason"])
+        ]

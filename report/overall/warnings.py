@@ -1,0 +1,146 @@
+"""What to know before the numbers are believed: each warning with where it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...metrics.bootstrap import LEVEL
+from ...programs.protocols.scoreboard import OF_ANSWERED
+from ..source import Source
+from .inputs import CHANGED, GONE, input_states
+
+_FEW_TOPICS = 10  # below them percentile intervals are a rough guide
+_SHOWN = 3
+_NOTED = ("other_judge", "other_nuggets")
+
+
+def warnings(source: Source) -> list[dict[str, str]]:
+    """Each with `text`, and `section` and `link` where the page shows more."""
+    found = [*_of_judges(source), *_of_runs(source), *_of_comparison(source), *_of_inputs(source)]
+    if source.not_corrected:
+        text = f"Not all scores are corrected with people's labels: {source.not_corrected}"
+        found.append(_warning(text, "people"))
+    return found
+
+
+def _warning(text: str, section: str = "", link: str = "") -> dict[str, str]:
+    return {"text": text, "section": section, "link": link}
+
+
+def _of_runs(source: Source) -> Iterator[dict[str, str]]:
+    for result in source.results:
+        name = f"{result.folder}: " if len(source.paths) > 1 else ""
+        if reached := result.manifest["limit_reached"]:
+            text = f"{name}The run stopped at {reached}: its results are partial."
+            yield _warning(text, "unjudged", "what was not judged")
+        elif result.manifest.get("partial"):
+            text = f"{name}The run was stopped before its end: its results are partial."
+            yield _warning(text, "unjudged", "what was not judged")
+    if n := sum(result.n_unjudged for result in source.results):
+        widened = widened_runs(source)
+        runs = "run" if len(source.runs) == 1 else "runs"
+        text = f"{n:,} judgements did not arrive{_reasons(source)}"
+        if widened:
+            text += f"; they widen the bounds of {len(widened):,} of {len(source.runs):,} {runs}"
+        yield _warning(f"{text}.", "unjudged", "what is missing")
+    yield from _answered(source)
+
+
+def _reasons(source: Source) -> str:
+    counts: dict[str, int] = {}
+    for result in source.results:
+        for reason, n in result.manifest.get("unjudged_by_reason", {}).items():
+            counts[reason] = counts.get(reason, 0) + n
+    listed = ", ".join(f"{reason} {n:,}" for reason, n in sorted(counts.items()))
+    return f" ({listed})" if listed else ""
+
+
+def widened_runs(source: Source) -> set[str]:
+    """Runs of which judgements are missing in some measure."""
+    return {
+        run
+        for measure in source.measures
+        for run in source.scores.values[measure]
+        for topic, row in source.scores.rows[measure].get(run, {}).items()
+        if topic != "all" and row.n_unjudged
+    }
+
+
+def _answered(source: Source) -> Iterator[dict[str, str]]:
+    """Runs that answered fewer topics, by the measure that shows most of them."""
+    fewer: dict[str, tuple[int, int]] = {}
+    for measure in source.measures:
+        if measure.partition("@")[0] in OF_ANSWERED:
+            continue
+        topics = source.scores.topics[measure]
+        for run in source.scores.values[measure]:
+            n = len(set(topics) & source.scores.rows[measure].get(run, {}).keys())
+            if n < len(topics) and n < fewer.get(run, (len(topics), 0))[0]:
+                fewer[run] = n, len(topics)
+    if not fewer:
+        return
+    least = sorted(fewer.items(), key=lambda item: (item[1][0], item[0]))
+    named = [f"{run} {n} of {of}" for run, (n, of) in least[:_SHOWN]]
+    more = f" and {len(least) - _SHOWN:,} more" if len(least) > _SHOWN else ""
+    subject = "One run" if len(least) == 1 else f"{len(least):,} runs"
+    text = f"{subject} did not answer every topic: {', '.join(named)}{more}"
+    text += "; in a mean each missing answer counts 0."
+    yield _warning(text, "topics", "which topics")
+
+
+def _of_judges(source: Source) -> Iterator[dict[str, str]]:
+    names = {name for result in source.results for name in result.manifest.get("answered_by", ())}
+    if names == {"lexical"}:
+        yield _warning(
+            "No model judged this: every label is word overlap, good for trying out and for "
+            "tests, not for conclusions about systems.",
+            "method",
+            "how it was judged",
+        )
+    for problem in source.problems.rows:
+        if problem.kind in _NOTED:
+            yield _warning(f"{problem.file}: {problem.what}.", "method", "how each was judged")
+
+
+def _of_comparison(source: Source) -> Iterator[dict[str, str]]:
+    measure = source.measures[0]
+    n_topics = len(source.scores.topics[measure])
+    n_apart, n_steps = told_apart(source, measure)
+    if n_steps and n_apart is None:
+        text = f"Whether runs can be told apart by {measure} is not known: "
+        text += "no two topics were judged for every run."
+        yield _warning(text, "pairs", "what was tested")
+    elif n_steps and not n_apart:
+        what = (
+            "the two runs" if len(source.runs) == 2 else f"any run from the next of {n_steps + 1:,}"
+        )
+        text = f"By {measure} these topics do not tell {what} apart: the order may be chance."
+        yield _warning(text, "pairs", "all pairs")
+    if n_topics < _FEW_TOPICS:
+        text = f"{n_topics:,} topics are few: read the {LEVEL:.0%} intervals as a rough guide."
+        yield _warning(text.replace("1 topics are", "1 topic is"))
+
+
+def told_apart(source: Source, measure: str) -> tuple[int | None, int]:
+    """How many neighbours on the leaderboard are told apart, None: unknown, and of how many."""
+    pairs = source.compared(measure)["pairs"]
+    steps = [pair["is_told_apart"] for pair in pairs if pair.get("are_neighbours", True)]
+    if steps and all(step is None for step in steps):
+        return None, len(steps)
+    return sum(bool(step) for step in steps), len(steps)
+
+
+def _of_inputs(source: Source) -> Iterator[dict[str, str]]:
+    states = [one for result in source.results for one in input_states(result)]
+    changed, gone = ([name for name, _, now in states if now == of] for of in (CHANGED, GONE))
+    files = "{} of the files that were judged {}: {}{}. The scores stand; texts may be missing."
+    for names, one, several in (
+        (changed, "has changed since", "have changed since"),
+        (gone, "is not where it was", "are not where they were"),
+    ):
+        if names:
+            verb = one if len(names) == 1 else several
+            more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+            yield _warning(
+                files.format(f"{len(names):,}", verb, names[0], more), "method", "all inputs"
+            )

@@ -1,0 +1,224 @@
+// Runs by topics on a canvas: 45 x 300 cells are one picture, not 13,500 elements.
+
+import { el, num } from "../web/el.js";
+import { get } from "../web/state.js";
+import { say } from "../web/page.js";
+import { said, UNANSWERED, UNJUDGED } from "./cells.js";
+
+const [MEANS, HEAD, ROW] = [56, 22, 18]; // pixels: of means, above, a row
+const [LEAST, MOST] = [4, 64]; // of a column
+
+/** A heat map with a cursor that arrow keys move; `open(run, topic)` is called by click and Enter. */
+export function heatmap({ id, head, cells, measure, digits, runs, topics, open }) {
+  const canvas = el("canvas", {
+    tabindex: "0",
+    role: "img",
+    "aria-label":
+      `${measure} of ${runs.length} runs on ${topics.length} topics; the table by topic below says the same. ` +
+      "Arrow keys move, Enter opens.",
+  });
+  const under = el("p", { class: "pointed" }, "");
+  const most = Math.max(cells.values.at(-1) ?? 1, digits ? 1 : 0);
+  const low = Math.min(0, cells.values[0] ?? 0);
+  const share = (value) => (value - low) / (most - low || 1);
+  const start = [
+    runs.findIndex(({ name }) => name === get("run")),
+    topics.findIndex(({ name }) => name === get("topic")),
+  ];
+  const state = {
+    at: start.map((place) => Math.max(0, place)),
+    isOn: start.some((place) => place >= 0),
+    column: MOST,
+    names: 200,
+  };
+  const paint = () => drawAll(canvas, { cells, runs, topics, share, digits, state });
+  const tell = (isSaid) => {
+    const [row, column] = state.at;
+    const [{ run, name }, { topic, name: where }] = [runs[row], topics[column]];
+    const value = cells.value(run, topic);
+    const text = `${name}, ${where}: ${value === null ? said(cells.why(run, topic)) : num(value, digits)}`;
+    under.textContent = text;
+    if (isSaid) say(text);
+  };
+  const placeOf = (event) => {
+    const column = Math.floor((event.offsetX - state.names) / state.column);
+    const row = Math.floor((event.offsetY - HEAD) / ROW);
+    return row >= 0 && row < runs.length && column >= 0 && column < topics.length ? [row, column] : null;
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    const place = placeOf(event);
+    canvas.classList.toggle("over", place !== null);
+    if (!place || (state.isOn && place.join() === state.at.join())) return;
+    [state.at, state.isOn] = [place, true];
+    paint();
+    tell(false);
+  });
+  canvas.addEventListener("click", (event) => {
+    const place = placeOf(event);
+    if (place) open(runs[place[0]].run, topics[place[1]].topic);
+  });
+  canvas.addEventListener("keydown", (event) => {
+    const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (event.key === "Enter") open(runs[state.at[0]].run, topics[state.at[1]].topic);
+    else if (!by) return;
+    else {
+      const most_ = [runs.length - 1, topics.length - 1];
+      state.at = state.at.map((place, i) => Math.min(most_[i], Math.max(0, place + (state.isOn ? by[i] : 0))));
+      state.isOn = true;
+      paint();
+      tell(true);
+    }
+    event.preventDefault();
+  });
+  const box = el(
+    "div",
+    { class: "scroll map", role: "region", "aria-label": `Heat map of ${measure}`, tabindex: "-1" },
+    canvas,
+  );
+  if (runs.length && topics.length) {
+    new ResizeObserver(paint).observe(box);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  }
+  return el("figure", { id: `${id}-map` }, box, under);
+}
+
+/** A cell of the legend. */
+export function sample({ share, why }) {
+  const canvas = el("canvas", { class: "sample", "aria-hidden": "true" });
+  queueMicrotask(() => {
+    const context = sized(canvas, 18, 14);
+    if (context) cell(context, tones(canvas), 0, 0, 18, 14, share ?? null, why);
+  });
+  return canvas;
+}
+
+function sized(canvas, width, height) {
+  const scale = devicePixelRatio || 1;
+  [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
+  canvas.style.setProperty("width", `${width}px`);
+  canvas.style.setProperty("height", `${height}px`);
+  const context = canvas.getContext("2d");
+  context?.scale(scale, scale);
+  return context;
+}
+
+function tones(canvas) {
+  const style = getComputedStyle(canvas);
+  const of = (name) => style.getPropertyValue(`--${name}`).trim();
+  const ramp = [of("none"), of("part"), of("full")].map(channels);
+  return {
+    ramp,
+    line: of("line"),
+    soft: of("soft"),
+    bad: of("bad"),
+    ink: of("ink"),
+    accent: of("accent"),
+    card: of("card"),
+  };
+}
+
+function channels(colour) {
+  const hex = colour.slice(1);
+  const wide = hex.length === 3 ? [...hex].map((c) => c + c).join("") : hex;
+  return [0, 2, 4].map((at) => parseInt(wide.slice(at, at + 2), 16));
+}
+
+function tone(ramp, share) {
+  const [from, to, part] = share < 0.5 ? [ramp[0], ramp[1], share * 2] : [ramp[1], ramp[2], share * 2 - 1];
+  const near = Math.min(1, Math.max(0, part));
+  return `rgb(${from.map((value, i) => Math.round(value + (to[i] - value) * near)).join(" ")})`;
+}
+
+/** A value is a tone; not answered a stroke; not judged hatched; what means nothing is left blank with a dot. */
+function cell(context, colours, x, y, width, height, share, why) {
+  const gap = width > 8 ? 1 : 0;
+  if (share !== null) {
+    context.fillStyle = tone(colours.ramp, share);
+    context.fillRect(x, y, width - gap, height - gap);
+    if (share < 0.08 && gap) {
+      context.strokeStyle = colours.line;
+      context.lineWidth = 1;
+      context.strokeRect(x + 0.5, y + 0.5, width - gap - 1, height - gap - 1);
+    }
+    return;
+  }
+  context.strokeStyle = context.fillStyle = why === UNJUDGED ? colours.bad : colours.soft;
+  context.lineWidth = 1;
+  context.beginPath();
+  if (why === UNJUDGED)
+    for (let at = -height; at < width; at += 5) {
+      const [from, to] = [Math.max(0, at), Math.min(width - gap, at + height)];
+      context.moveTo(x + from, y + height - (from - at));
+      context.lineTo(x + to, y + height - (to - at));
+    }
+  else if (why === UNANSWERED) {
+    context.moveTo(x + width * 0.25, y + height / 2);
+    context.lineTo(x + width * 0.75, y + height / 2);
+  } else context.arc(x + width / 2, y + height / 2, 1, 0, 7);
+  context.stroke();
+}
+
+function drawAll(canvas, { cells, runs, topics, share, digits, state }) {
+  const width = canvas.parentElement?.clientWidth || 900;
+  const names = (state.names = width > 600 ? 200 : 110);
+  const room = width - names - MEANS - 2;
+  state.column = Math.min(MOST, Math.max(LEAST, room / topics.length));
+  const { column } = state;
+  const right = names + topics.length * column;
+  const context = sized(canvas, right + MEANS, HEAD + (runs.length + 2) * ROW);
+  if (!context) return;
+  const colours = tones(canvas);
+  context.font = "12px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  const put = (text, x, y, align = "right", colour = colours.ink) => {
+    [context.textAlign, context.fillStyle] = [align, colour];
+    context.fillText(text, x, y);
+  };
+  put("mean", right + MEANS - 8, HEAD / 2, "right", colours.soft);
+  runs.forEach(({ run, name, mean }, row) => {
+    const y = HEAD + row * ROW;
+    put(fitted(context, name, names - 12), names - 8, y + ROW / 2);
+    topics.forEach(({ topic }, at) => {
+      const value = cells.value(run, topic);
+      cell(
+        context,
+        colours,
+        names + at * column,
+        y,
+        column,
+        ROW,
+        value === null ? null : share(value),
+        cells.why(run, topic),
+      );
+    });
+    put(num(mean, digits), right + MEANS - 8, y + ROW / 2);
+  });
+  const below = HEAD + runs.length * ROW;
+  put("mean", names - 8, below + ROW, "right", colours.soft);
+  const prefix = shared(topics.map(({ name }) => name));
+  topics.forEach(({ mean, name }, at) => {
+    const x = names + at * column;
+    if (mean !== null) cell(context, colours, x, below + ROW / 2, column, ROW, share(mean));
+    if (column >= 40)
+      put(fitted(context, name.slice(prefix), column - 4), x + column / 2, HEAD / 2, "center", colours.soft);
+  });
+  if (state.isOn) {
+    context.strokeStyle = colours.accent;
+    context.lineWidth = 2;
+    context.strokeRect(names + state.at[1] * column - 1, HEAD + state.at[0] * ROW - 1, column + 1, ROW + 1);
+  }
+}
+
+/** How many characters all names begin with, up to their last separator. */
+function shared(names) {
+  let n = 0;
+  while (names.length > 1 && names.every((name) => n < name.length && name[n] === names[0][n])) n += 1;
+  return names[0].slice(0, n).search(/[-_.:/][^-_.:/]*$/) + 1;
+}
+
+function fitted(context, text, width) {
+  let name = text;
+  while (name.length > 1 && context.measureText(name).width > width)
+    name = name.endsWith("…") ? `${name.slice(0, -2)}…` : `${name.slice(0, -1)}…`;
+  return name;
+}

@@ -1,0 +1,83 @@
+// A list with its filters, all in the address: text, some columns to choose a value of, sort, and the row that is open.
+
+import { chosen, counts, sorted } from "../web/columns.js";
+import { count, el } from "../web/el.js";
+import { bind } from "../web/keys.js";
+import { list } from "../web/list.js";
+import { say } from "../web/page.js";
+import { get, go } from "../web/state.js";
+import { choice } from "./label.js";
+
+/** A browser over columns; what is drawn of it is `root`, and `shown()` shows what the address says.
+ *
+ * id: the section; name: of the list within it, before its keys in the address. columns: by name, see web/columns.js,
+ * of `n` rows. by: [[column, label]] to choose a value of. searched: names of the columns that the text is looked for in.
+ * shows: columns of the list, see web/list.js, `key` the name of the column it sorts by. item(row): nodes about one row.
+ * open(row): what Enter does. under(rows): nodes below the list, for the rows that are chosen.
+ */
+export function browser({ id, name = id, caption, columns, n, by, searched, shows, item, open, under }) {
+  const key = (part) => `${name}.${part}`;
+  const known = by.filter(([column]) => columns[column] && columns[column].values.length > 1);
+  const all = chosen(n, []);
+  const text = el("input", {
+    type: "search", name: key("text"), placeholder: "any words", oninput: () => go(id, { [key("text")]: text.value, [key("at")]: "" }, true),
+  });
+  const controls = el("div", { class: "controls" }, el("label", {}, "Filter", text));
+  const selects = known.map(([column, label]) => {
+    const options = [["", "any"], ...counts(all, columns[column]).filter(([value]) => value !== null).map(([value, of]) => [value, `${value} (${count(of)})`])];
+    const node = choice(label, "", options, (value) => go(id, { [key(column)]: value, [key("at")]: "" }));
+    controls.append(node);
+    return [column, node.querySelector("select")];
+  });
+  const found = el("output", {});
+  controls.append(found);
+  const detail = el("div", { "aria-live": "off" });
+  const below = el("div", {});
+  const rows = list({
+    caption, columns: shows,
+    onsort: (wanted) => go(id, { [key("sort")]: wanted }),
+    onmove: (row) => go(id, { [key("at")]: row }, true),
+    onopen: (row) => open?.(row),
+  });
+  let asked = [null, null];
+  let filtered = all;
+  let current = all;
+  let drawn = -2;
+
+  const shown = () => {
+    const wanted = known.map(([column]) => [columns[column], get(key(column))]);
+    const by = get(key("sort"));
+    const filter = JSON.stringify([...wanted.map(([, value]) => value), get(key("text"))]);
+    if (document.activeElement !== text) text.value = get(key("text"));
+    for (const [column, select] of selects) select.value = get(key(column));
+    if (filter !== asked[0]) {
+      filtered = chosen(n, wanted, get(key("text")), searched.filter((one) => columns[one]).map((one) => columns[one]));
+      found.textContent = filtered.length === n ? count(n, "row") : `${count(filtered.length)} of ${count(n, "row")}`;
+      if (asked[0]) say(found.textContent);
+    }
+    if (filter !== asked[0] || by !== asked[1]) {
+      const column = columns[by.replace(/^-/, "")];
+      current = column ? sorted(filtered, column, by.startsWith("-")) : filtered;
+      asked = [filter, by];
+      below.replaceChildren(...[under?.(current) ?? []].flat());
+    }
+    const at = get(key("at")) === "" ? -1 : Number(get(key("at")));
+    rows.show(current, by, at >= 0 && at < n ? at : -1);
+    if (at !== drawn) {
+      detail.replaceChildren(...(at >= 0 && at < n ? [item(at)].flat() : []));
+      drawn = at;
+    }
+  };
+  return { root: el("div", {}, controls, rows.root, below, detail), shown, step: rows.step, open: rows.open, filter: () => text.focus() };
+}
+
+/** Bind the keys of the browser that `view.browser` is: j, k, Enter and /. */
+export function bindKeys(view, what) {
+  const isControl = (target) => target.closest("a, button, summary") !== null;
+  const to = (by) => () => view.browser?.step(by);
+  for (const [key, by, words] of [["j", 1, "next"], ["k", -1, "previous"]]) bind(key, `${words} ${what}`, to(by), view.id);
+  for (const [key, by] of [["ArrowDown", 1], ["ArrowUp", -1]])
+    bind(key, `${by > 0 ? "next" : "previous"} ${what}, in the list`, (event) => (event.target.closest(".list") ? view.browser?.step(by) : false), view.id);
+  bind("Enter", `open the ${what}`, (event) => (isControl(event.target) ? false : view.browser?.open()), view.id);
+  bind("/", "filter", () => view.browser?.filter(), view.id);
+}
