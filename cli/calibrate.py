@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from .analysis.fits import made_and_printed
 from .analysis.fitted_agents import fit_agent
 from .flags import Given, settings
 from .options import (
@@ -23,7 +23,7 @@ from .options import (
     where_of,
 )
 from .stopping import INCOMPLETE, list_problems
-from .tables import estimate, figure, shown, write_objects
+from .tables import estimate, figure
 
 FEW_TOPICS = 5  # below which draws of topics are too much alike
 _DROPPED = (
@@ -146,10 +146,8 @@ def calibrate(
     Exit: 0 fitted, 2 usage or input, 3 some items were not judged or the budget allowed no new
     prompt, 130 interrupted.
     """
-    from ..backends.errors import JudgeError
     from ..calibration.session import calibrate_file, options_of, plan_file, scale_of
     from ..calibration.settings import Settings
-    from ..records.judgements import Reason
     from ..records.reading.problems import InputError, Problems
 
     config = given.config()
@@ -200,21 +198,15 @@ def calibrate(
     if dry_run:
         planned(plan_file(labels, judge, config, how, out=out, **source), "", as_json=as_json)
         return
-    try:
-        found = calibrate_file(
+    found = made_and_printed(
+        lambda: calibrate_file(
             labels, judge, config, how, out=out, prompt_model=prompt_model, **source
-        )
-    except JudgeError as error:
-        if error.reason is not Reason.BUDGET:
-            raise
-        sys.stderr.write(shown(f"judge: {error}. No judge file is written; raise the limit.\n"))
-        raise typer.Exit(INCOMPLETE) from None
-    if as_json:
-        write_objects([found.report])
-    else:
-        sys.stdout.write(shown(_report_text(found.report, out)))
-        if diff:
-            sys.stdout.write(shown(found.diff or "The prompt is as it was.\n"))
+        ),
+        lambda found: _report_text(found.report, out),
+        as_json=as_json,
+        diff=diff,
+        unchanged="The prompt is as it was.\n",
+    )
     list_problems(problems)
     if found.report["n_unjudged"] or found.report.get("n_unmatched"):
         raise typer.Exit(INCOMPLETE)

@@ -1,4 +1,4 @@
-"""Tables for people, rows for machines, and text that cannot steer a terminal."""
+"""What commands print: tables for people, rows for machines."""
 
 from __future__ import annotations
 
@@ -7,68 +7,17 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..records.writing.printed import aligned as aligned
+from ..records.writing.printed import cell as cell
+from ..records.writing.printed import estimate as estimate
+from ..records.writing.printed import figure as figure
+from ..records.writing.printed import interval as interval
+from ..records.writing.printed import shown as shown
+
 if TYPE_CHECKING:
     from ..programs.config.sections import Config
     from ..programs.engine.forecasting.forecast import Forecast
     from ..records.rows import ScoreRow
-
-
-def shown(text: str) -> str:
-    """The text with control characters, bidi marks and half characters as escapes, lines kept.
-
-    >>> shown("a\\x1b[2Jb")
-    'a\\\\x1b[2Jb'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
-
-
-def cell(text: str, most: int | None = None) -> str:
-    """As `shown`, on one line, of at most so many characters.
-
-    >>> cell("one\\ntwo"), cell("abcdef", 5)
-    ('one\\\\ntwo', 'ab...')
-    """
-    plain = shown(text).replace("\n", "\\n")
-    return plain if most is None or len(plain) <= most else plain[: most - 3] + "..."
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
-
-
-def figure(value: float | None, digits: int = 3, sign: str = "") -> str:
-    """A number, or - where there is none.
-
-    >>> figure(0.25), figure(0.25, 2, "+"), figure(None)
-    ('0.250', '+0.25', '-')
-    """
-    return "-" if value is None else f"{value:{sign}.{digits}f}"
-
-
-def interval(
-    low: float | None, high: float | None, digits: int = 3, sign: str = "", none: str = "-"
-) -> str:
-    """The bounds of a number in brackets, or `none` where there are none.
-
-    >>> interval(0.1, 0.25), interval(None, None), interval(None, 1.0, none="[- -]")
-    ('[0.100 0.250]', '-', '[- -]')
-    """
-    if low is None or high is None:
-        return none
-    return f"[{figure(low, digits, sign)} {figure(high, digits, sign)}]"
-
-
-def estimate(row: Mapping[str, Any] | None) -> str:
-    """A value with its bounds behind it, of a row with `value`, `low` and `high`.
-
-    >>> estimate({"value": 0.5, "low": 0.4, "high": 0.625})
-    '0.500 [0.400, 0.625]'
-    """
-    if row is None or row["value"] is None or row["low"] is None:
-        return figure(None if row is None else row["value"])
-    return f"{figure(row['value'])} [{figure(row['low'])}, {figure(row['high'])}]"
 
 
 def plan_table(estimates: Sequence[Any], gpus: int | None = None) -> str:
@@ -172,17 +121,3 @@ def _harmless(text: str) -> str:
 def money(cost: float | None) -> str:
     """Dollars; None: not known."""
     return "unknown" if cost is None else f"${cost:.4f}"
-
-
-def aligned(table: Sequence[Sequence[str]], *, are_words: bool = False) -> str:
-    """Columns, the first flush left, the others flush right unless they are words."""
-    table = [[cell(text) for text in row] for row in table]
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = [
-        "  ".join(
-            text.ljust(width) if are_words or i == 0 else text.rjust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
-    return "\n".join(lines) + "\n"

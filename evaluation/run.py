@@ -8,7 +8,7 @@ from typing import Any
 from ..programs.config.reading import dotted, load_config
 from ..programs.config.sections import Config
 from ..programs.run import judge_collection
-from ..programs.scoring.result import Result
+from .result import Result
 
 
 def run(
@@ -32,9 +32,10 @@ def run(
     if isinstance(config, Config):
         if settings:
             raise ValueError("give settings or a Config, not both")
-        return judge_collection(config, quiet=quiet)
+        return Result(judge_collection(config, quiet=quiet).folder)
     path = Path(config) if config is not None else None
     model = settings.pop("model", None)
     if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
         settings["models.default"], model = model, None
-    return judge_collection(load_config(path, dotted(settings), model=model), quiet=quiet)
+    resolved = load_config(path, dotted(settings), model=model)
+    return Result(judge_collection(resolved, quiet=quiet).folder)

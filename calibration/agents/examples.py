@@ -12,6 +12,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from ...agents import Agent
+from ...judges.items import ItemJudge
 from ...records.reading.fields import Line, read_lines, show
 from ...records.reading.problems import InputError, Problems
 
@@ -62,7 +63,8 @@ def read_agent_examples(
 
     Raises: InputError with every line that lacks something, and for fewer than 3 topics.
     """
-    found = [_example(line, agent) for line in read_lines(path, problems)]
+    labels = _labels_of(agent)
+    found = [_example(line, agent, labels) for line in read_lines(path, problems)]
     problems.raise_errors()
     items = [each for each in found if each is not None]
     if limit is not None and limit < len(items):
@@ -83,7 +85,13 @@ def _check_input(line: Line, name: str, kind: Any) -> None:
         line.bad(name, line.row[name], f"{wanted} or null")
 
 
-def _example(line: Line, agent: Agent) -> AgentExample | None:
+def _labels_of(agent: Agent) -> list[str]:
+    """The labels that its judges give to passages, each once; []: it has no such judge."""
+    judges = [judge for judge in vars(agent).values() if isinstance(judge, ItemJudge)]
+    return list(dict.fromkeys(label for judge in judges for label in judge.scale))
+
+
+def _example(line: Line, agent: Agent, labels: Sequence[str]) -> AgentExample | None:
     topic, outcome = line.id("topic_id"), line.text(OUTCOME)
     if outcome is not None and agent.outcomes and outcome not in agent.outcomes:
         line.bad(OUTCOME, outcome, f"one of {', '.join(agent.outcomes)}")
@@ -104,4 +112,7 @@ def _example(line: Line, agent: Agent) -> AgentExample | None:
         return None
     inputs = {n: line.row[n] for n in agent.inputs if line.row.get(n) is not None}
     of_people = {name: str(label) for name, label in passages.items()}
+    for name, label in of_people.items():
+        if labels and label not in labels:
+            line.bad(f"passages.{name}", label, f"one of {', '.join(labels)}")
     return AgentExample(topic, inputs, outcome, of_people, quotes)

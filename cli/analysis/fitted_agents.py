@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,8 @@ import typer
 
 from ..options import planned
 from ..stopping import INCOMPLETE, list_problems
-from ..tables import aligned, estimate, figure, shown, write_objects
+from ..tables import aligned, estimate, figure
+from .fits import made_and_printed
 
 if TYPE_CHECKING:
     from ...calibration.settings import Settings
@@ -41,9 +41,7 @@ def fit_agent(
     as_json: bool,
 ) -> None:
     """Fit the judges of an agent and print what came of it, or what it would ask."""
-    from ...backends.errors import JudgeError
     from ...calibration.agents.session import calibrate_agent, plan_agent
-    from ...records.judgements import Reason
     from ...records.reading.problems import Problems
 
     problems = Problems()
@@ -51,21 +49,15 @@ def fit_agent(
     if dry_run:
         planned(plan_agent(labels, agent, config, settings, **given), _SEARCH, as_json=as_json)
         return
-    try:
-        found = calibrate_agent(
+    found = made_and_printed(
+        lambda: calibrate_agent(
             labels, agent, config, settings, out=out, prompt_model=prompt_model, **given
-        )
-    except JudgeError as error:
-        if error.reason is not Reason.BUDGET:
-            raise
-        sys.stderr.write(shown(f"judge: {error}. No judge file is written; raise the limit.\n"))
-        raise typer.Exit(INCOMPLETE) from None
-    if as_json:
-        write_objects([found.report])
-    else:
-        sys.stdout.write(shown(report_text(found.report, found.files, out)))
-        if diff:
-            sys.stdout.write(shown(found.diff or "The prompts are as they were.\n"))
+        ),
+        lambda found: report_text(found.report, found.files, out),
+        as_json=as_json,
+        diff=diff,
+        unchanged="The prompts are as they were.\n",
+    )
     list_problems(problems)
     if any(found.report["unjudged"].values()):
         raise typer.Exit(INCOMPLETE)

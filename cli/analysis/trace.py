@@ -72,7 +72,11 @@ def trace(
             ends[f"{found.outcome} ({found.reason})" if found.reason else found.outcome] += 1
             sys.stdout.write(shown(_tree(found, prices)))
         counted = ", ".join(f"{name} {n:,}" for name, n in ends.most_common())
-        sys.stdout.write(shown(f"{ends.total():,} items{': ' * bool(ends)}{counted}\n"))
+        sys.stdout.write(shown(f"{_items(ends.total())}{': ' * bool(ends)}{counted}\n"))
+
+
+def _items(n: int) -> str:
+    return f"{n:,} item{'' if n == 1 else 's'}"
 
 
 def _rows(found: Iterable[ItemTrace]) -> Iterator[dict[str, Any]]:
@@ -158,7 +162,7 @@ def _diff(results: Path, other: Path, wanted: Any, *, as_json: bool) -> None:
         for sign, step in zip("<>", one.steps, strict=True):
             said = "no further step" if step is None else f"{step['path']} {_said(step)}"
             sys.stdout.write(cell(f"  {sign} {said}") + "\n")
-    sys.stdout.write(f"{n:,} items, {len(found):,} with another step\n")
+    sys.stdout.write(f"{_items(n)}, {len(found):,} with another step\n")
 
 
 def _check(results: Path, *, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -42,7 +42,7 @@ def show(
     Examples: judge show results/demo / judge show results/demo thin
     / judge show results/demo thin demo-bees / judge show results/demo --topic demo-bees
     """
-    from ...programs.analysis.answers import summaries
+    from ...programs.analysis.answers.showing import show_answer, show_summary
     from ...records.reading.problems import InputError, Problems
     from .partial import opened
 
@@ -51,55 +51,22 @@ def show(
     problems = Problems()
     (folder,) = opened(context, [results])
     topic = of_topic if of_topic is not None else topic
+    hint = ""
     if run is not None and topic is not None:
-        _answer(folder, run, topic, labels, problems, passages=passages, as_json=as_json)
-        return
-    if labels is not None or passages:
+        try:
+            found = show_answer(folder, run, topic, problems, labels=labels, passages=passages)
+        except InputError:  # which what was left out may explain
+            list_problems(problems)
+            raise
+        if not passages and any(judged.get("passage") for judged in found.data["judged"]):
+            hint = "\n--passages prints the cited passages.\n"
+    elif labels is not None or passages:
         name = "--labels" if labels is not None else "--passages"
         raise InputError(f"{name}: shown with one answer; name its run and topic too")
-    from . import summary_text
-
-    found: dict[str, Any]
-    if run is not None:
-        found, text = summaries.run_summary(folder, run, problems, measure), summary_text.run_text
-    elif topic is not None:
-        found = summaries.topic_summary(folder, topic, problems, measure)
-        text = summary_text.topic_text
     else:
-        found, text = summaries.folder_summary(folder, problems, measure), summary_text.folder_text
+        found = show_summary(folder, run, topic, problems, measure=measure, named=results)
     if as_json:
-        write_objects([found])
+        write_objects([found.data])
     else:
-        sys.stdout.write(text(found, results))
+        sys.stdout.write(found.text + hint)
     list_problems(problems)
-
-
-def _answer(
-    results: Path,
-    run: str,
-    topic: str,
-    labels: Path | None,
-    problems: Any,
-    *,
-    passages: bool,
-    as_json: bool,
-) -> None:
-    from ...programs.analysis.answers.overlap import by_words
-    from ...programs.analysis.answers.views import answers_of
-    from ...programs.engine.manifest import read_manifest
-    from ...records.reading.problems import InputError
-    from .answer_text import answer_text
-    from .wording import command
-
-    view = next(answers_of(results, problems, run=run, topic=topic, labels=labels), None)
-    list_problems(problems)
-    if view is None:
-        others = command("judge", "show", results, "--topic", topic)
-        raise InputError(f"{results}: {run} has no answer to topic {topic}; others: {others}")
-    overlap = by_words(read_manifest(results))
-    if as_json:
-        write_objects([view.as_row() | {"word_overlap": overlap}])
-        return
-    sys.stdout.write(answer_text(view, overlap, passages=passages))
-    if not passages and any(judged.passage for judged in view.judged):
-        sys.stdout.write("\n--passages prints the cited passages.\n")

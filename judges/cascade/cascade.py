@@ -15,6 +15,7 @@ from ...records.judgements import Provenance, Reason, Unjudged
 from ..fitted.files import JudgeFile
 from ..items import ItemJudge
 from ..jury.jury import SHARED, Jury
+from ..jury.several import Several
 from ..verdicts import Verdict
 from .confidence import Chance, ConfidenceKind, Scale, Seen, confidence_of
 from .files import CascadeFile
@@ -23,7 +24,7 @@ VERSION = "1"  # raised when what is kept or asked again changes
 PEOPLE = "people"
 
 
-class Cascade(ItemJudge):
+class Cascade(Several):
     """Judges of one question, one after the other: `cascade(sentence=, passage=)`.
 
     Args:
@@ -41,8 +42,6 @@ class Cascade(ItemJudge):
 
     Raises: ValueError for stages that do not judge the same, or a state of another cascade.
     """
-
-    predictor = ""  # it asks nothing itself
 
     def __init__(
         self,
@@ -129,44 +128,19 @@ class Cascade(ItemJudge):
             found[i] = Unjudged(Reason.ABSTAINED, self._for_people(first[i], found[i], sure[i]))
         return found, tuple(calls)
 
-    async def verdicts(
-        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
-    ) -> tuple[list[Verdict | Unjudged], Provenance]:
-        """See ItemJudge; the calls of all stages as one."""
-        found, calls = await self.judged(items, topic_id)
-        total = Provenance(
-            model=self.model_name,
-            finish_reason=calls[-1].finish_reason if calls else "",
-            prompt_tokens=sum(call.prompt_tokens for call in calls),
-            cached_tokens=sum(call.cached_tokens for call in calls),
-            completion_tokens=sum(call.completion_tokens for call in calls),
-            attempts=sum(call.attempts for call in calls),
-            cache_hit=all(call.cache_hit for call in calls),
+    def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+        """See ItemJudge: with how sure the first stage was, and what later ones replaced."""
+        if isinstance(found, Verdict):
+            names = ("label", "score", "votes", "confidence", "method", "superseded", "evidence")
+            return dspy.Prediction(**{name: getattr(found, name) for name in names}, **more)
+        return dspy.Prediction(
+            verdicts=[each.label for each in found],
+            scores=[each.score for each in found],
+            confidences=[each.confidence for each in found],
+            methods=[each.method for each in found],
+            superseded=[each.superseded for each in found],
+            **more,
         )
-        return found, total
-
-    async def decide(self, **inputs: Any) -> dspy.Prediction:
-        """One item. A judge that lists an input takes a list of it under its plural."""
-        several = f"{self.listed}s"
-        if self.listed is not None and several in inputs:
-            shared = {name: value for name, value in inputs.items() if name != several}
-            found = await self.in_windows(
-                [{**shared, self.listed: text} for text in inputs[several]]
-            )
-            return dspy.Prediction(
-                verdicts=[each.label for each in found],
-                scores=[each.score for each in found],
-                confidences=[each.confidence for each in found],
-                methods=[each.method for each in found],
-                superseded=[each.superseded for each in found],
-            )
-        if inputs.keys() != set(self.inputs):
-            wanted, got = ", ".join(self.inputs), ", ".join(inputs) or "none"
-            raise ValueError(f"wanted the inputs {wanted}, got {got}")
-        only, _ = await self.verdict(**inputs)
-        about = only._asdict()
-        names = ("label", "score", "votes", "confidence", "method", "superseded", "evidence")
-        return dspy.Prediction(**{name: about[name] for name in names})
 
     def prompts(self) -> dict[str, Prompt]:
         """See Judge: those of all stages."""

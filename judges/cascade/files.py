@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, ValidationError, model_validator
+from pydantic import Field, JsonValue, model_validator
 
-from ...records.reading.problems import InputError
+from ...records.reading.json_files import read_json_file
 from ...records.rows import Row
 from .confidence import LENGTH, LEXICAL, Chance, ConfidenceKind, Finite, Scale
 
@@ -83,20 +83,4 @@ class CascadeFile(Row):
 
 def read_cascade_file(path: Path) -> CascadeFile:
     """Read a cascade file. Raises: InputError with file, line and what was wanted."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        row: Any = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg})") from None
-    except RecursionError:
-        raise InputError(f"{path}: not a cascade file, its JSON is nested too deeply") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
-    if not isinstance(row, dict) or row.get("format") != FORMAT:
-        raise InputError(f"{path}: not a cascade file, wanted format {FORMAT!r}")
-    try:
-        return CascadeFile.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        parts = [*map(str, first["loc"]), first["msg"].removeprefix("Value error, ")]
-        raise InputError(f"{path}: {': '.join(parts)}") from None
+    return read_json_file(path, CascadeFile, FORMAT, "a cascade file")

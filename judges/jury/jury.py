@@ -18,6 +18,7 @@ from ...records.labels.cells import ADJUDICATED
 from ..items import ItemJudge
 from ..verdicts import Verdict
 from .adjudicator import adjudicating, said_of
+from .several import Several
 
 VERSION = "1"  # raised when what is made of the members' labels changes
 SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered", "window")
@@ -31,7 +32,7 @@ class _Said(NamedTuple):
     error: JudgeError | None = None
 
 
-class Jury(ItemJudge):
+class Jury(Several):
     """Judges of one question as one: `jury(sentence=, passage=)` has label, score, votes, spread.
 
     Args:
@@ -54,8 +55,6 @@ class Jury(ItemJudge):
 
     Raises: ValueError for members that do not judge the same, or settings that do not fit.
     """
-
-    predictor = ""  # it asks nothing itself
 
     def __init__(
         self,
@@ -140,33 +139,19 @@ class Jury(ItemJudge):
         calls += [call for _, call in found if call is not None]
         return [verdict for verdict, _ in found], tuple(calls)
 
-    async def verdicts(
-        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
-    ) -> tuple[list[Verdict | Unjudged], Provenance]:
-        """See ItemJudge; the calls of all members as one."""
-        found, calls = await self.judged(items, topic_id)
-        return found, as_one(self.model_name, calls)
-
-    async def decide(self, **inputs: Any) -> dspy.Prediction:
-        """Every member once. A judge that lists an input takes a list of it under its plural."""
-        several = f"{self.listed}s"
-        if self.listed is not None and several in inputs:
-            shared = {name: value for name, value in inputs.items() if name != several}
-            found = await self.in_windows(
-                [{**shared, self.listed: text} for text in inputs[several]]
-            )
+    def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+        """See ItemJudge: with the votes, and of one item how far they lie apart."""
+        if not isinstance(found, Verdict):
             return dspy.Prediction(
                 verdicts=[verdict.label for verdict in found],
                 scores=[verdict.score for verdict in found],
                 votes=[verdict.votes for verdict in found],
+                **more,
             )
-        if inputs.keys() != set(self.inputs):
-            wanted, got = ", ".join(self.inputs), ", ".join(inputs) or "none"
-            raise ValueError(f"wanted the inputs {wanted}, got {got}")
-        only, _ = await self.verdict(**inputs)
-        codes = [self.scale.index(label) for label in (only.votes or {}).values() if label]
+        codes = [self.scale.index(label) for label in (found.votes or {}).values() if label]
         spread = max(codes) - min(codes) if self.is_ordered else len(set(codes)) - 1
-        return dspy.Prediction(label=only.label, score=only.score, votes=only.votes, spread=spread)
+        about = {"label": found.label, "score": found.score, "votes": found.votes}
+        return dspy.Prediction(**about, spread=spread, **more)
 
     def prompts(self) -> dict[str, Prompt]:
         """See Judge: those of all members, and of the adjudicator."""
@@ -255,19 +240,6 @@ class Jury(ItemJudge):
         counted = weights or [1.0] * len(places)
         total = sum(p * w for p, w in zip(places, counted, strict=True))
         return min(1.0, total / sum(counted))
-
-
-def as_one(model: str, calls: Sequence[Provenance]) -> Provenance:
-    """Several calls as if they were one of this model."""
-    return Provenance(
-        model=model,
-        finish_reason=calls[0].finish_reason,
-        prompt_tokens=sum(call.prompt_tokens for call in calls),
-        cached_tokens=sum(call.cached_tokens for call in calls),
-        completion_tokens=sum(call.completion_tokens for call in calls),
-        attempts=sum(call.attempts for call in calls),
-        cache_hit=all(call.cache_hit for call in calls),
-    )
 
 
 def _quoted(verdicts: Mapping[str, Verdict], label: str) -> tuple[Evidence, ...] | None:

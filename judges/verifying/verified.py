@@ -14,7 +14,8 @@ from ...records.judgements import Provenance, Unjudged
 from ...records.labels.cells import FIRST, VERIFIED, VERIFIER
 from ..cascade.cascade import Cascade
 from ..items import ItemJudge
-from ..jury.jury import Jury, as_one
+from ..jury.jury import Jury
+from ..jury.several import Several
 from ..lexical.grounds import spans
 from ..variants import with_input
 from ..verdicts import Verdict
@@ -30,7 +31,7 @@ _OF_FIRST = (*_OF_BOTH, "optional", "window")
 _OF_VERIFIER = ("answer_type", "gains", "quotable", "groundless", "output")  # a jury has not all
 
 
-class Verified(ItemJudge):
+class Verified(Several):
     """A judge and a verifier as one: `judge(sentence=, passage=)` has label, score, votes.
 
     Args:
@@ -54,8 +55,6 @@ class Verified(ItemJudge):
     Raises: ValueError for judges that do not judge the same or cannot quote, for no condition, or
         one that cannot be met.
     """
-
-    predictor = ""  # it asks nothing itself
 
     def __init__(
         self,
@@ -124,27 +123,11 @@ class Verified(ItemJudge):
         more = tuple(call for _, call in verified if call is not None)
         return [verdict for verdict, _ in verified], (*calls, *more)
 
-    async def verdicts(
-        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
-    ) -> tuple[list[Verdict | Unjudged], Provenance]:
-        """See ItemJudge; all calls as one."""
-        found, calls = await self.judged(items, topic_id)
-        return found, as_one(self.model_name, calls)
-
     def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """See ItemJudge; with `votes`: None where a label was not verified."""
         if isinstance(found, Verdict):
             return super().prediction(found, votes=found.votes, **more)
         return super().prediction(found, votes=[each.votes for each in found], **more)
-
-    async def decide(self, **inputs: Any) -> dspy.Prediction:
-        """Each item once. A judge that lists an input takes a list of it under its plural."""
-        several = f"{self.listed}s"
-        if self.listed is None or several not in inputs:
-            return await super().decide(**inputs)
-        shared = {name: value for name, value in inputs.items() if name != several}
-        found = await self.in_windows([{**shared, self.listed: text} for text in inputs[several]])
-        return self.prediction(found)
 
     def prompts(self) -> dict[str, Prompt]:
         """See Judge: those of both."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ from ..config.sections import Config
 from ..config.steps import AnyStep
 from ..inputs.hashes import hash_of
 from .encoders import Encoders
-from .indexing import Indexes
+from .indexing import Indexed, Indexes
 from .ranking_steps import RankingSteps
 
 _QUERY = "query"  # the one topic of a search
@@ -62,8 +63,8 @@ class IndexedPassages:
 class PipelineCorpus:
     """A Corpus of agents: the passages of a config, searched by steps that ask no model.
 
-    Indexes are opened, or made, with the first search. A copy in another process (a worker's)
-    opens its own.
+    Indexes are opened, or made, with the first search, while the requests of other items go on. A
+    copy in another process (a worker's) opens its own.
 
     Args:
         config: `data.passages`, `data.index` and `run.cache` are used.
@@ -78,6 +79,7 @@ class PipelineCorpus:
             raise InputError(f"{what} (data.passages, --passages)")
         self._config = config
         self._steps = deep_enough(steps)
+        self._opening, self._are_open = asyncio.Lock(), False
         made_of = [
             [hash_of(path) for path in config.data.passages],
             [step.model_dump(mode="json") for step in self._steps],
@@ -92,6 +94,10 @@ class PipelineCorpus:
         """See agents.Corpus. A blank query finds nothing."""
         if not query.strip():
             return []
+        async with self._opening:
+            if not self._are_open:
+                await asyncio.to_thread(self._open)
+                self._are_open = True
         config, problems = self._config, Problems()
         steps = RankingSteps(
             config,
@@ -109,6 +115,11 @@ class PipelineCorpus:
     def passage(self, passage_id: str) -> Passage | None:
         """See agents.Corpus."""
         return self._passages.get(passage_id)
+
+    def _open(self) -> None:
+        for step in self._steps:
+            if isinstance(step, Indexed):
+                self._indexes.open(step)
 
     @cached_property
     def _passages(self) -> IndexedPassages:

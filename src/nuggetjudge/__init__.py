@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import agents, calibration, judges, metrics, records
     from .calibration.session import calibrate
+    from .evaluation.agreement import agree
+    from .evaluation.comparing import compare
+    from .evaluation.result import Result
     from .evaluation.run import run
-    from .programs.scoring.result import Result
 
 __version__ = "0.1.0"
 __all__ = [
     "Result",
     "__version__",
     "agents",
+    "agree",
     "calibrate",
     "calibration",
+    "compare",
     "judges",
     "metrics",
     "records",
@@ -29,8 +33,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Result": ".programs.scoring.result",
+    "Result": ".evaluation.result",
+    "agree": ".evaluation.agreement",
     "calibrate": ".calibration.session",
+    "compare": ".evaluation.comparing",
     "run": ".evaluation.run",
 }
 _FOLDERS = (

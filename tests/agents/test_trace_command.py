@@ -75,7 +75,7 @@ def test_it_draws_the_steps_with_tokens_and_cost_until_then(results, trace):
     tokens, cost = sum(map(sum, spent)), sum(2 * p + 8 * c for p, c in spent) / 1e6
     assert steps[-2].split()[-2:] == [f"{tokens:,}", f"${cost:.4f}"]
     assert steps[-1] == "  0.7 end: found by 0.6.2"
-    assert count == "1 items: found 1"
+    assert count == "1 item: found 1"
     assert all(len(line) <= 100 for line in out.split("\n"))
 
 
@@ -114,7 +114,7 @@ def test_where_two_runs_part_is_their_first_other_step(results, trace):
         "demo-bees  seek: found | unjudged",
         '  < 0.4 question_decomposer -> "how do honey", "bees survive the winter"',
         "  > 0.4 question_decomposer -> unjudged (refused)",
-        "1 items, 1 with another step",
+        "1 item, 1 with another step",
     ]
     rows = trace(results / "one", "--diff", results / "other", "--json")[1].splitlines()
     assert [json.loads(row)["path"] for row in rows] == ["0.4"] * 5

@@ -202,7 +202,8 @@ def test_an_example_says_what_is_wrong_with_its_line(config, labels, tmp_path):
     path = tmp_path / "wrong.jsonl"
     path.write_text(
         '{"topic_id": "t", "outcome": "found"}\n'
-        '{"topic_id": "t", "sentence": "s", "outcome": "found", "passages": ["p"]}\n',
+        '{"topic_id": "t", "sentence": "s", "outcome": "found", "passages": ["p"]}\n'
+        '{"topic_id": "t", "sentence": "s", "outcome": "found", "passages": {"p": "ful"}}\n',
         encoding="utf-8",
     )
     with pytest.raises(InputError) as refused:
@@ -211,6 +212,7 @@ def test_an_example_says_what_is_wrong_with_its_line(config, labels, tmp_path):
     assert "'sentence' is missing, an input of finder" in str(refused.value)
     assert "wrong.jsonl:2" in str(refused.value)
     assert "wanted passage id -> label" in str(refused.value)
+    assert "wrong.jsonl:3: field 'passages.p' is 'ful', wanted one of" in str(refused.value)
     few = tmp_path / "few.jsonl"
     few.write_text(labels.read_text(encoding="utf-8").split("\n", 1)[0] + "\n", encoding="utf-8")
     with pytest.raises(InputError, match="3 topics or more"):

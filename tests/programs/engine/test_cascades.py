@@ -1,23 +1,19 @@
 """A cascade in a config: unsure labels go on, sure ones stay, and no failure becomes a label."""
 
 import json
-from pathlib import Path
 
 import pytest
-from mock_server import MockServer, input_of
+from models_by_name import DEMO, demo_of, models_that_say
 
 import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.judges import Cascade
 from nuggetjudge.judges.cascade.files import CascadeFile
-from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
-MODELS = ("a", "b", "strong")
 FIRST = {"judge": {"jury": {"members": ["a", "b"]}}}
 CASCADE = {"stages": [FIRST, "strong"], "threshold": 1.0}
 
@@ -38,27 +34,15 @@ def says():
 
 @pytest.fixture
 def server(says):
-    def brain(body):
-        return says[body["model"]](input_of(body))
-
-    with MockServer(brain=brain, model_names=MODELS) as up:
+    with models_that_say(says) as up:
         yield up
 
 
 @pytest.fixture
 def config(server, tmp_path):
     def made(cascade=CASCADE, *, judge="support", program="support", out="out", **more):
-        given = {
-            "program": program,
-            "run.out": tmp_path / out,
-            "run.cache": tmp_path / "cache",
-            f"judges.{judge}.cascade": cascade,
-            **more,
-        }
-        for name in MODELS:
-            about = {"model": f"hosted_vllm/{name}", "api_base": server.base_url, "reasks": 0}
-            given[f"models.{name}"] = {**about, "price": {"input": 1, "output": 2}}
-        return load_config(DEMO / "judge.yaml", given)
+        settings = {"program": program, f"judges.{judge}.cascade": cascade, **more}
+        return demo_of(server, tmp_path, settings, out)
 
     return made
 

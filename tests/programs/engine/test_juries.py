@@ -2,10 +2,10 @@
 
 import itertools
 import json
-from pathlib import Path
 
 import pytest
-from mock_server import MockServer, input_of
+from mock_server import input_of
+from models_by_name import DEMO, demo_of, models_that_say
 
 import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
@@ -17,7 +17,6 @@ from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.labels.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
 MODELS = ("a", "b", "c", "d")
 JURY = {"members": ["a", "b", "c"], "how": "median"}
 
@@ -31,27 +30,15 @@ def says():
 
 @pytest.fixture
 def server(says):
-    def brain(body):
-        return says[body["model"]](input_of(body))
-
-    with MockServer(brain=brain, model_names=MODELS) as up:
+    with models_that_say(says) as up:
         yield up
 
 
 @pytest.fixture
 def config(server, tmp_path):
     def made(jury=JURY, *, judge="support", program="support", out="out", **more):
-        given = {
-            "program": program,
-            "run.out": tmp_path / out,
-            "run.cache": tmp_path / "cache",
-            f"judges.{judge}.jury": jury,
-            **more,
-        }
-        for name in MODELS:
-            about = {"model": f"hosted_vllm/{name}", "api_base": server.base_url, "reasks": 0}
-            given[f"models.{name}"] = {**about, "price": {"input": 1, "output": 2}}
-        return load_config(DEMO / "judge.yaml", given)
+        settings = {"program": program, f"judges.{judge}.jury": jury, **more}
+        return demo_of(server, tmp_path, settings, out)
 
     return made
 

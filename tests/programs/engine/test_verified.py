@@ -1,22 +1,20 @@
 """Verified labels in a config: what changed stands in rows and counts, and beside people's."""
 
 import json
-from pathlib import Path
 
 import pytest
 from mock_server import MockServer, input_of
+from models_by_name import demo_of
 from typer.testing import CliRunner
 
 import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.cli.app import app
 from nuggetjudge.programs.analysis.verified import verified_figures
-from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.run import plan
 from nuggetjudge.records.reading.problems import InputError
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
 VERIFY = {"model": "strong", "when": {"labels": ["partial"]}}
 PARTS = "parts_in_question"
 
@@ -42,18 +40,8 @@ def server(says):
 @pytest.fixture
 def config(server, tmp_path):
     def made(verify=VERIFY, out="out", **more):
-        given = {
-            "program": "support",
-            "run.out": tmp_path / out,
-            "run.cache": tmp_path / "cache",
-            "judges.support.model": "weak",
-            "judges.support.verify": verify,
-            **more,
-        }
-        for name in ("weak", "strong"):
-            about = {"model": f"hosted_vllm/{name}", "api_base": server.base_url, "reasks": 0}
-            given[f"models.{name}"] = {**about, "price": {"input": 1, "output": 2}}
-        return load_config(DEMO / "judge.yaml", given)
+        judged = {"judges.support.model": "weak", "judges.support.verify": verify}
+        return demo_of(server, tmp_path, {"program": "support", **judged, **more}, out)
 
     return made
 

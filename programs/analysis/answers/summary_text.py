@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..tables import cell
+from ....records.writing.printed import cell
 from .wording import command, counted, number, one_line, overlap_note, width, wrapped
 
 MOST = 20  # rows of a list that may be long; --json has all

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..tables import cell, shown
+from ....records.writing.printed import cell, shown
 
 NO_TERMINAL = 100  # columns where nothing says how wide the terminal is
 _LEAST = 40

@@ -6,14 +6,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
+from ....records.evidence import Evidence
+from ....records.rows import ScoreRow
+from .views import AnswerView, Judged
 from .wording import counted, number, overlap_note, wrapped
-
-if TYPE_CHECKING:
-    from ...programs.analysis.answers.views import AnswerView, Judged
-    from ...records.evidence import Evidence
-    from ...records.rows import ScoreRow
 
 _ORDER = ("not_support", "no", "neutral", "partial_support", "support", "yes")  # worst first
 _PLURAL = {"sub-question": "Sub-questions", "key point": "Key points", "nugget": "Nuggets"}

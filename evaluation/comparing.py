@@ -1,0 +1,201 @@
+"""`nuggetjudge.compare`: runs tested against each other by topic, or two judges of the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..metrics.bootstrap import LEVEL
+from ..metrics.significance import RESAMPLES
+from ..programs.analysis.compare import compare as compare_files
+from ..programs.scoring.topic_scores import merged, topic_scores
+from ..records.reading.problems import Problems
+from ..records.writing.printed import figure, interval
+from .sources import Source, path_of, warn_of
+from .tables import InTables, Table
+
+_NEXT = ("run", "mean", "interval", "less the next", "interval", "p", "told apart")
+_TOLD = {True: "yes", False: "no", None: "cannot be tested"}
+
+
+class Comparison(InTables, dict[str, Any]):
+    """What was found, a dict ready for JSON that shows itself as tables.
+
+    Keys: what `judge compare --json` prints. `compared`: "runs" or "judges"; of runs `measures`,
+    by name their `runs` (run_id, mean, low, high, n_topics, n_unanswered) and `pairs` (difference,
+    its low and high, p, corrected p, wins, ties, losses, is_told_apart); of judges `agreement`,
+    `flip_counts`, `flips` and `ranking`.
+    """
+
+    def __init__(
+        self,
+        found: Mapping[str, Any],
+        by_topic: Mapping[str, Mapping[str, Mapping[str, float | None]]],
+    ) -> None:
+        """As attributes too.
+
+        Args:
+            by_topic: of runs `by_topic[measure][topic][run]`, the score in [0, 1] (or words, for
+                `length`); None: not judged; a run that is not there did not answer, which counts
+                as 0 in all measures but those of what was answered. Empty of judges.
+        """
+        super().__init__(found)
+        self.by_topic = by_topic
+
+    def __repr__(self) -> str:
+        if self["compared"] == "judges":
+            return f"Comparison(judges, n={self['agreement']['n']:,}, n_flips={self['n_flips']:,})"
+        return f"Comparison(runs, measures={list(self['measures'])})"
+
+    __str__ = InTables.__str__
+
+    def tables(self) -> list[Table]:
+        """Of two runs a row a measure, of more a leaderboard a measure; of judges their labels."""
+        if self["compared"] == "judges":
+            return [_agreement(self), _flips(self)]
+        two = {m: found for m, found in self["measures"].items() if len(found["runs"]) == 2}
+        more = [
+            _leaderboard(measure, found, self["level"])
+            for measure, found in self["measures"].items()
+            if measure not in two
+        ]
+        return [*([_pairs(two, self["level"])] if two else []), *more]
+
+
+def compare(
+    one: Source,
+    other: Source | None = None,
+    *,
+    runs: Sequence[str] = (),
+    measures: Sequence[str] = (),
+    way: str | None = None,
+    kind: str | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> Comparison:
+    """Test runs against each other by topic, or show where two judges of the same answers differ.
+
+    Args:
+        one, other: a result, a results folder, a file of judgements, or of scores by topic.
+            Without `other` the runs in `one` are compared, with it the runs of both, or, where
+            both hold labels of the same answers, the judges.
+        runs: names of the runs to compare, the first less the second; all by default.
+        measures: of runs; by default all of two runs, of more one of each program.
+        way: "runs" or "judges", where it is not as it seems.
+        kind: of judges: nuggets, support, relevance, ratings, keypoints or items.
+        resamples: samples of topics drawn for p and intervals; seed: of the draws.
+        level: of the intervals; two runs are told apart where p < 1 - level.
+
+    Returns: differences with their intervals and p by topic, and the scores by topic.
+    Raises: InputError for files that cannot be compared, an unknown run or measure.
+    Warns: UserWarning of rows that were left out.
+
+    Example: nj.compare("results/demo", runs=["complete", "thin"])
+    """
+    problems = Problems()
+    paths = [path_of(source) for source in (one, other) if source is not None]
+    found = compare_files(
+        paths[0],
+        paths[1] if len(paths) > 1 else None,
+        problems,
+        way=way,
+        runs=list(runs),
+        measures=list(measures),
+        kind=kind,
+        resamples=resamples,
+        seed=seed,
+        level=level,
+    )
+    by_topic: dict[str, dict[str, dict[str, float | None]]] = {}
+    if found["compared"] == "runs":
+        scores = merged(paths, [topic_scores(path, Problems()) for path in paths])
+        for measure, of in found["measures"].items():
+            values = {run["run_id"]: scores.values[measure][run["run_id"]] for run in of["runs"]}
+            by_topic[measure] = {
+                topic: {run: cells[topic] for run, cells in values.items() if topic in cells}
+                for topic in scores.topics[measure]
+            }
+    warn_of(problems)
+    return Comparison(found, by_topic)
+
+
+def _pairs(measures: Mapping[str, Mapping[str, Any]], level: float) -> Table:
+    first, second = (run["run_id"] for run in next(iter(measures.values()))["runs"])
+    rows = []
+    for name, found in measures.items():
+        (pair,), (one, other), digits = found["pairs"], found["runs"], _digits(name)
+        rows.append(
+            [
+                name,
+                figure(one["mean"], digits),
+                figure(other["mean"], digits),
+                figure(pair["difference"], digits, "+"),
+                interval(pair["low"], pair["high"], digits, "+"),
+                figure(pair["p"], 4),
+                f"{pair['wins']}/{pair['ties']}/{pair['losses']}",
+                _TOLD[pair["is_told_apart"]],
+            ]
+        )
+    header = ["measure", "first", "second", "difference", f"{level:.0%} interval", "p"]
+    caption = f"{first} less {second}, by topic"
+    return Table(caption, [*header, "won/tied/lost", "told apart"], rows)
+
+
+def _leaderboard(measure: str, found: Mapping[str, Any], level: float) -> Table:
+    digits = _digits(measure)
+    next_of = {pair["run_id"]: pair for pair in found["pairs"] if pair["are_neighbours"]}
+    rows = []
+    for run in found["runs"]:
+        row = [run["run_id"], figure(run["mean"], digits)]
+        row.append(interval(run["low"], run["high"], digits))
+        if (pair := next_of.get(run["run_id"])) is None:
+            row += ["", "", "", ""]
+        else:
+            row += [
+                figure(pair["difference"], digits, "+"),
+                interval(pair["low"], pair["high"], digits, "+"),
+                figure(pair["p_hsd"], 4),
+                _TOLD[pair["is_told_apart"]],
+            ]
+        rows.append(row)
+    told = sum(bool(pair["is_told_apart"]) for pair in found["pairs"])
+    notes = [
+        f"Pairs told apart: {told:,} of {len(found['pairs']):,}. Intervals are {level:.0%}, by "
+        "topic; p is corrected for the number of runs (HSD)."
+    ]
+    if any(pair["is_told_apart"] is None for pair in found["pairs"]):
+        notes.append(
+            f"Pairs cannot be tested by HSD: it takes two topics on which every run was judged, "
+            f"and there are {found['n_topics_all_judged']} of {found['n_topics']}."
+        )
+    caption = f"{measure}: {len(rows)} runs, {found['n_topics']} topics"
+    return Table(caption, _NEXT, rows, notes)
+
+
+def _digits(measure: str) -> int:
+    return 0 if measure == "length" else 3  # in words
+
+
+def _agreement(found: Mapping[str, Any]) -> Table:
+    intervals = found["agreement"]["intervals"]
+    named = {"share of equal labels": intervals["accuracy"]}
+    named |= {f"kappa, {name}": row for name, row in intervals["cohen_kappa"].items()}
+    rows = [
+        [name, figure(row["value"]), interval(row["low"], row["high"])]
+        for name, row in named.items()
+        if row["value"] is not None
+    ]
+    n = found["agreement"]["n"]
+    caption = f"{found['kind']}: {n:,} labels of both judges, {found['n_flips']:,} differ"
+    return Table(caption, ["figure", "value", "interval"], rows)
+
+
+def _flips(found: Mapping[str, Any]) -> Table:
+    rows = [[row["label"], row["other_label"], f"{row['n']:,}"] for row in found["flip_counts"]]
+    swaps = [
+        f"By {measure} {len(row['swaps']):,} neighbours swap; tau-b {figure(row['tau_b'])} over "
+        f"{row['n_runs']} runs."
+        for measure, row in (found["ranking"] or {}).items()
+    ]
+    return Table("Labels that differ", ["one", "other", "n"], rows, swaps)

@@ -1,0 +1,162 @@
+"""What users of Python get of a run, and of any results folder: numbers, tables, pages."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..programs.analysis.answers.showing import show_answer, show_summary
+from ..programs.scoring.result import Result as StoredResult
+from ..records.reading.problems import Problems
+from ..report.page import write_report
+from ..report.source import Source as ReportSource
+from .agreement import Agreement, agree
+from .comparing import Comparison, compare
+from .leaderboard import leaderboards
+from .sources import Source, chosen_rows, warn_of
+from .tables import InTables, Table, Text
+
+
+class Result(InTables, StoredResult):
+    """A results folder, which shows itself as leaderboards: in a notebook, and by `print`.
+
+    Each leaderboard is of one program: the first measure with its interval by topic, the topics
+    answered of those asked, judgements that carry the score, and those that are missing.
+
+    Args:
+        folder: what `judge run` or `nuggetjudge.run` wrote. Everything is read when it is asked
+            for; a later change of the working directory does not matter.
+
+    Raises: InputError if the folder is not one.
+
+    Example: nj.Result("results/demo").report()
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        super().__init__(Path(folder).absolute())
+
+    __repr__ = StoredResult.__repr__
+
+    def tables(self) -> Sequence[Table]:
+        """The leaderboards."""
+        return self._leaderboards
+
+    @cached_property
+    def _leaderboards(self) -> list[Table]:
+        found = leaderboards(self)
+        return found or [Table(f"No scores in {self.folder}", ["run"], [])]
+
+    def report(
+        self,
+        out: str | Path | None = None,
+        *,
+        labels: str | Path | Sequence[str | Path] = (),
+        open: bool = True,
+    ) -> Path:
+        """Write the page that `judge report` writes, and open it.
+
+        Args:
+            out: the file; by default report.html in the results folder.
+            labels: a file of people's labels of what was judged, or one for each kind.
+            open: show it: in a notebook as a link, else in the web browser.
+
+        Returns: the file.
+        Raises: InputError for labels that cannot be read.
+        Warns: UserWarning of rows that were left out.
+        """
+        problems = Problems()
+        path = Path(out) if out is not None else self.folder / "report.html"
+        given = [labels] if isinstance(labels, str | Path) else labels
+        people = [Path(each) for each in given]
+        write_report(ReportSource([self.folder], problems, labels=people), path)
+        warn_of(problems)
+        if open:
+            _open(path)
+        return path
+
+    def show(
+        self,
+        run: str | None = None,
+        topic: str | None = None,
+        *,
+        measure: str | None = None,
+        labels: str | Path | None = None,
+        passages: bool = False,
+    ) -> Text:
+        """Show an answer by its sentences, with its labels, what was quoted for them, and why.
+
+        Args:
+            run, topic: of the answer. A run alone: where it loses; a topic alone: what each run
+                misses; neither: what is in the folder.
+            measure: what runs and topics are ordered by; None: the first of the folder.
+            labels: of an answer, people's labels, shown beside the judge's.
+            passages: of an answer, with the texts of the passages that it cites.
+
+        Returns: what `judge show` prints, as a text that shows itself.
+        Raises: InputError for a run, topic or measure that is not there; ValueError for labels or
+            passages without a run and a topic.
+        Warns: UserWarning of rows that were left out, and of inputs that changed.
+
+        Example: result.show("thin", "demo-bees")
+        """
+        problems = Problems()
+        if run is not None and topic is not None:
+            people = None if labels is None else Path(labels)
+            found = show_answer(self.folder, run, topic, problems, labels=people, passages=passages)
+        elif labels is not None or passages:
+            raise ValueError("labels and passages are of one answer: name its run and topic")
+        else:
+            found = show_summary(self.folder, run, topic, problems, measure=measure)
+        warn_of(problems)
+        return Text(found.text)
+
+    def compare(
+        self,
+        other: Source | None = None,
+        *,
+        runs: Sequence[str] = (),
+        measures: Sequence[str] = (),
+        **options: Any,
+    ) -> Comparison:
+        """Test its runs against each other, or hold it against another result.
+
+        Args:
+            other: another result, folder or file; None: the runs of this one are compared.
+            runs, measures: which; see `nuggetjudge.compare`.
+            options: `way`, `kind`, `resamples`, `seed`, `level` of `nuggetjudge.compare`.
+
+        Example: result.compare(runs=["complete", "thin"], measures=["V_strict"])
+        """
+        return compare(self, other, runs=runs, measures=measures, **options)
+
+    def agree(
+        self,
+        labels: str | Path,
+        *,
+        where: Mapping[str, str | Sequence[str]] | None = None,
+        **options: Any,
+    ) -> Agreement:
+        """Hold its labels against people's.
+
+        Args:
+            labels: a file of people's labels. where: only rows with these values of its fields.
+            options: `kind`, `cut`, `resamples`, `seed`, `level` of `nuggetjudge.agree`.
+        """
+        return agree(labels, self, where=chosen_rows(where), **options)
+
+
+def _open(path: Path) -> None:
+    """Show a page: as a link in a notebook, which may run on another machine, else in a browser."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if hasattr(shell, "kernel"):
+        from IPython.display import FileLink, display  # type: ignore[import-not-found]
+
+        display(FileLink(os.path.relpath(path)))
+    else:
+        webbrowser.open(path.absolute().as_uri())

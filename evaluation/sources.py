@@ -1,0 +1,35 @@
+"""What users name: results, folders and files; and what is said of them beside what is returned."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from ..programs.scoring.result import Result as StoredResult
+from ..records.reading.problems import Problems
+
+Source: TypeAlias = str | Path | StoredResult
+
+
+def path_of(source: Source) -> Path:
+    """Where it is."""
+    return source.folder if isinstance(source, StoredResult) else Path(source)
+
+
+def chosen_rows(where: Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
+    """The values wanted of each field, one of them or several."""
+    given = where or {}
+    return {name: [v] if isinstance(v, str) else list(v) for name, v in given.items()}
+
+
+def warn_of(problems: Problems) -> None:
+    """Warn of what readers left out or doubted: by kind, with the first of each.
+
+    The warning names the line that called the function which called this one.
+    """
+    for kind, n in problems.counts().items():
+        first = next(row for row in problems.rows if row.kind == kind)
+        what = f"{n:,} {kind} ({first.action}), first at {first}"
+        warnings.warn(what, UserWarning, stacklevel=3)

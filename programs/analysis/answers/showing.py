@@ -1,0 +1,75 @@
+"""What `judge show` and a notebook show of results: as data, and as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ....records.reading.problems import InputError, Problems
+from ...engine.manifest import read_manifest
+from .answer_text import answer_text
+from .overlap import by_words
+from .summaries import folder_summary, run_summary, topic_summary
+from .summary_text import folder_text, run_text, topic_text
+from .views import answers_of
+from .wording import command
+
+
+class Shown(NamedTuple):
+    """The same twice: ready for JSON, and as lines for people."""
+
+    data: dict[str, Any]
+    text: str
+
+
+def show_answer(
+    folder: Path,
+    run: str,
+    topic: str,
+    problems: Problems,
+    *,
+    labels: Path | None = None,
+    passages: bool = False,
+) -> Shown:
+    """One answer with everything that was judged of it.
+
+    Args:
+        labels: people's, shown beside the judge's. passages: with the texts of those it cites.
+
+    Raises: InputError for a run or topic that is not there, or did not answer.
+    """
+    view = next(answers_of(folder, problems, run=run, topic=topic, labels=labels), None)
+    if view is None:
+        others = command("judge", "show", folder, "--topic", topic)
+        raise InputError(f"{folder}: {run} has no answer to topic {topic}; others: {others}")
+    overlap = by_words(read_manifest(folder))
+    text = answer_text(view, overlap, passages=passages)
+    return Shown(view.as_row() | {"word_overlap": overlap}, text)
+
+
+def show_summary(
+    folder: Path,
+    run: str | None,
+    topic: str | None,
+    problems: Problems,
+    *,
+    measure: str | None = None,
+    named: Path | None = None,
+) -> Shown:
+    """Where a run loses, what each run misses of a topic, or, of neither, what is in the folder.
+
+    Args:
+        measure: to order by; None: the first of the folder.
+        named: the folder in what to ask next, where `folder` stands for another; None: itself.
+
+    Raises: InputError for a run, topic or measure that is not there.
+    """
+    name = named or folder
+    if run is not None:
+        found = run_summary(folder, run, problems, measure)
+        return Shown(found, run_text(found, name))
+    if topic is not None:
+        found = topic_summary(folder, topic, problems, measure)
+        return Shown(found, topic_text(found, name))
+    found = folder_summary(folder, problems, measure)
+    return Shown(found, folder_text(found, name))

@@ -1,0 +1,150 @@
+"""What a user sees of a result in a notebook: tables, pages, comparisons; from any folder."""
+
+import html
+import os
+import re
+import shutil
+import sys
+import types
+
+import orjson
+import pytest
+
+import nuggetjudge as nj
+from nuggetjudge.evaluation import result as results
+from nuggetjudge.evaluation.tables import Table, Text
+
+
+def cells(shown):
+    """The texts of a table's rows, by row, as a browser would show them."""
+    rows = re.findall(r"<tr>(.*?)</tr>", shown, re.S)
+    return [[html.unescape(c) for c in re.findall(r"<t[hd][^>]*>(.*?)</t", r)] for r in rows]
+
+
+def test_a_notebook_shows_each_run_with_its_interval_and_what_it_rests_on(result):
+    header, *rows = cells(result._repr_html_())[:5]
+    row = dict(zip(header, rows[0], strict=True))
+    assert [r[0] for r in rows] == ["complete", "miscited", "factdump", "thin"]
+    assert row["V_strict"] == f"{result.score('complete', 'V_strict'):.3f}"
+    assert (row["topics answered"], row["n"], row["unjudged"]) == ("5 of 5", "35", "0")
+    assert rows[3][header.index("topics answered")] == "4 of 5"
+
+
+def test_intervals_are_those_of_compare(result):
+    found = result.compare(measures=["V_strict"])["measures"]["V_strict"]["runs"]
+    shown = {row[0]: row[2] for row in cells(result._repr_html_())[1:5]}
+    assert shown == {r["run_id"]: f"[{r['low']:.3f} {r['high']:.3f}]" for r in found}
+
+
+def test_print_shows_what_the_notebook_shows(result):
+    lines = [re.split(r" {2,}", line) for line in str(result).splitlines() if "  " in line]
+    shown = [row for row in cells(result._repr_html_()) if row]
+    assert [line[0] for line in lines] == [row[0] for row in shown]
+    assert lines[1][:3] == shown[1][:3]
+    assert repr(result) == f"Result({str(result.folder)!r}, n=358, n_unjudged=0)"
+
+
+def changed(result, folder, change):
+    """A copy of the results with other score rows."""
+    shutil.copytree(result.folder, folder)
+    rows = [orjson.loads(line) for line in (folder / "scores.jsonl").read_bytes().splitlines()]
+    rows = [row for row in map(change, rows) if row is not None]
+    (folder / "scores.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    return nj.Result(folder)
+
+
+def test_a_run_that_left_topics_out_says_so_beside_its_mean(result, tmp_path):
+    def without(row):
+        is_left_out = row["run_id"] == "thin" and row["topic_id"] not in ("all", "demo-bees")
+        return None if is_left_out else row
+
+    shown = changed(result, tmp_path / "few", without)
+    row = next(row for row in cells(shown._repr_html_()) if row[0] == "thin")
+    assert "1 of 5" in row
+
+
+def test_missing_judgements_stand_beside_the_score_with_its_bounds(result, tmp_path):
+    def lacking(row):
+        is_one = (row["run_id"], row["topic_id"]) == ("complete", "all")
+        return row | {"n_unjudged": 7, "low": 0.1, "high": 0.9} if is_one else row
+
+    header, row, *_ = cells(changed(result, tmp_path / "lacking", lacking)._repr_html_())
+    assert row[0] == "complete"
+    assert row[header.index("unjudged")] == "7"
+    assert row[header.index("if all judged")] == "[0.100 0.900]"
+
+
+def test_a_run_that_is_named_like_markup_is_text(result, tmp_path):
+    name = "<script>alert(1)</script>\x1b[2J"
+
+    def hostile(row):
+        return row | {"run_id": name} if row["run_id"] == "thin" else row
+
+    found = changed(result, tmp_path / "hostile", hostile)
+    for shown in (found._repr_html_(), found.compare(measures=["A"])._repr_html_()):
+        assert "<script" not in shown
+        assert "&lt;script&gt;" in shown
+        assert "\x1b" not in shown
+    assert "\x1b" not in str(found)
+    assert "<b>" not in Text("<b>")._repr_html_()
+    assert "<b>" not in Table("<b>", ["<b>"], [["<b>"]], ["<b>"]).as_html()
+
+
+def test_a_folder_stays_the_same_one_when_the_working_directory_changes(
+    result, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(result.folder.parent)
+    found = nj.Result(result.folder.name)
+    monkeypatch.chdir(tmp_path)
+    assert found.judgements.keys() == result.judgements.keys()
+    assert found._repr_html_() == result._repr_html_()
+    assert found.report(open=False) == result.folder / "report.html"
+
+
+def test_an_answer_is_shown_as_by_the_command(result, judge, tmp_path, monkeypatch):
+    """From another working directory than the one in which it was judged."""
+    monkeypatch.chdir(tmp_path)
+    answer = result.show("complete", "demo-bees")
+    assert answer + "\n--passages prints the cited passages.\n" == judge(
+        "show", result.folder, "complete", "demo-bees"
+    )
+    assert repr(answer) == answer
+    assert answer._repr_html_().startswith("<pre>complete, topic demo-bees")
+    assert len(result.show("complete", "demo-bees", passages=True)) > len(answer)
+    for names in ((), ("thin",), (None, "demo-bees")):
+        options = ("--topic", names[1]) if len(names) > 1 else names
+        assert result.show(*names) == judge("show", result.folder, *options)
+    with pytest.raises(ValueError, match="name its run and topic"):
+        result.show("complete", passages=True)
+
+
+def test_the_page_is_written_and_opened_in_a_browser(result, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(results.webbrowser, "open", opened.append)
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    path = result.report(tmp_path / "a b.html")
+    assert path.read_text("utf-8").startswith("<!doctype html>")
+    assert opened == [(tmp_path / "a b.html").as_uri()]
+    result.report(path, open=False)
+    assert len(opened) == 1
+
+
+def test_a_notebook_gets_a_link_to_the_page(result, tmp_path, monkeypatch):
+    shown = []
+    display = types.SimpleNamespace(FileLink=lambda path: path, display=shown.append)
+    kernel = types.SimpleNamespace(kernel=object())
+    ipython = types.SimpleNamespace(get_ipython=lambda: kernel, display=display)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setattr(results.webbrowser, "open", pytest.fail)
+    monkeypatch.chdir(tmp_path)
+    result.report("page.html")
+    assert shown == ["page.html"]
+    assert os.listdir(tmp_path) == ["page.html"]
+
+
+def test_an_interactive_shell_takes_the_tables(result):
+    formatters = pytest.importorskip("IPython.core.formatters", reason="IPython is not here")
+    data, _ = formatters.DisplayFormatter().format(result)
+    assert data["text/html"] == result._repr_html_()
+    assert data["text/plain"] == repr(result)
