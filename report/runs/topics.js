@@ -2,7 +2,7 @@
 
 import { count, el, num } from "../web/el.js";
 import { get, go, link } from "../web/state.js";
-import { download, ordered, table } from "../web/table.js";
+import { again, download, ordered, table } from "../web/table.js";
 import { cellsOf, counted, said, spread, UNANSWERED, UNDEFINED, UNJUDGED } from "./cells.js";
 import { choice, has, measureOf, unknown } from "./chosen.js";
 import { heatmap, sample } from "./heatmap.js";
@@ -57,16 +57,20 @@ export function draw(view) {
         "Choose a cell, or go there with the arrow keys and Enter, for the facts behind it.",
     ),
     legend(cells, digits),
-    heatmap({
-      id,
-      head,
-      cells,
-      measure,
-      digits,
-      runs: sorted.runs,
-      topics: sorted.topics,
-      open: (run, topic) => open(id, head, measure, run, topic),
-    }),
+    view
+      .once("map", `${by} ${measure}`, () =>
+        heatmap({
+          id,
+          head,
+          cells,
+          measure,
+          digits,
+          runs: sorted.runs,
+          topics: sorted.topics,
+          open: (run, topic) => open(id, head, measure, run, topic),
+        }),
+      )
+      .chosen(get("run"), get("topic")),
     el("p", { class: "lead" }, summary(runs, topics, measure, digits)),
     el(
       "p",
@@ -80,7 +84,7 @@ export function draw(view) {
       ]),
     ),
     el("h3", {}, "By topic"),
-    list(id, head, topics, digits, gaps, data.questions),
+    again(view.once("list", measure, () => list(id, head, topics, digits, gaps, data.questions))),
   ];
 }
 
@@ -164,11 +168,7 @@ function list(id, head, topics, digits, gaps, questions) {
       isText: true,
       value: (row) => row.name,
       cell: (row) =>
-        el(
-          "a",
-          { href: link(to, { topic: row.name }), "aria-current": row.name === get("topic") ? "true" : null },
-          row.name,
-        ),
+        el("a", { href: link(to, { topic: row.name }) }, row.name),
     },
     { key: "mean", label: "mean of runs", value: (row) => row.mean, cell: (row) => num(row.mean, digits) },
     {
@@ -210,5 +210,5 @@ function list(id, head, topics, digits, gaps, questions) {
       value: (row) => row.question,
       cell: (row) => el("span", { class: "long", title: row.question }, row.question),
     });
-  return table({ id, of: id, caption: "Topics over all runs", columns, rows: topics, order: "-mean" });
+  return table({ id, of: id, caption: "Topics over all runs", columns, rows: topics, order: "-mean", current: "topic" });
 }

@@ -1,13 +1,12 @@
 // Columns of codes (report/columns.py): a million rows are chosen and sorted in some milliseconds.
 
+import { bytesOf } from "./inflate.js";
+
 const KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
 
 /** A column of the page's data: its distinct `values`, in order, and of each row the number of its value. */
 export function column({ values, codes, bytes }) {
-  const text = atob(codes);
-  const raw = new Uint8Array(text.length);
-  for (let i = 0; i < raw.length; i++) raw[i] = text.charCodeAt(i);
-  const numbers = new KINDS[bytes](raw.buffer);
+  const numbers = new KINDS[bytes](bytesOf(codes).buffer);
   return { values, codes: numbers, at: (row) => values[numbers[row]] };
 }
 
@@ -46,9 +45,14 @@ function narrowed(rows, isWanted) {
   return rows.subarray(0, length);
 }
 
-function hits(column, part) {
+/** Its distinct values as they are searched in; it takes a while of a million, so call it before it is wanted. */
+export function lowered(column) {
   column.lower ??= column.values.map((value) => (value === null ? "" : String(value).toLowerCase()));
-  const { lower } = column;
+  return column.lower;
+}
+
+function hits(column, part) {
+  const lower = lowered(column);
   const is = new Uint8Array(lower.length);
   let any = false;
   for (let i = 0; i < lower.length; i++) {
