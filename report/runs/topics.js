@@ -16,14 +16,8 @@ export function draw(view) {
   const { id, data, head } = view;
   const measure = measureOf(head, head.measures);
   const cells = cellsOf(head, measure);
-  const of = (run, topic) => counted(cells, run, topic);
   const gaps = data.gaps[measure];
-  const runs = cells.runs.map((run) => ({
-    run,
-    name: head.runs[run],
-    ...spread(cells.topics.map((topic) => of(run, topic))),
-  }));
-  const topics = cells.topics.map((topic) => describe(head, data, cells, measure, topic, of));
+  const { runs, topics } = view.once("means", measure, () => described(head, data, cells, measure));
   const orders = gaps ? { ...ORDERS, gap: "by judge less people" } : ORDERS;
   const by = Object.hasOwn(orders, get(`${id}.by`)) ? get(`${id}.by`) : "mean";
   const sorted = {
@@ -56,7 +50,7 @@ export function draw(view) {
         `Topics stand ${orders[by]}; means are right and below. ` +
         "Choose a cell, or go there with the arrow keys and Enter, for the facts behind it.",
     ),
-    legend(cells, digits),
+    view.once("legend", measure, () => legend(cells, digits)),
     view
       .once("map", `${by} ${measure}`, () =>
         heatmap({
@@ -86,6 +80,17 @@ export function draw(view) {
     el("h3", {}, "By topic"),
     again(view.once("list", measure, () => list(id, head, topics, digits, gaps, data.questions))),
   ];
+}
+
+/** Runs and topics with their means and spreads. */
+function described(head, data, cells, measure) {
+  const of = (run, topic) => counted(cells, run, topic);
+  const runs = cells.runs.map((run) => ({
+    run,
+    name: head.runs[run],
+    ...spread(cells.topics.map((topic) => of(run, topic))),
+  }));
+  return { runs, topics: cells.topics.map((topic) => describe(head, data, cells, measure, topic, of)) };
 }
 
 function describe(head, data, cells, measure, topic, of) {

@@ -169,7 +169,7 @@ export function download(name, rows) {
     const text = rows().map((row) => row.map(field).join(",")).join("\r\n") + "\r\n";
     const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
     el("a", { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 1000);
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
   };
   return el("button", { type: "button", class: "quiet", onclick: save }, `Save as ${name}`);
 }
