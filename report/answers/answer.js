@@ -13,7 +13,8 @@ export const keys = ["topic", "run", "item", "sentence", "measure"];
 
 /** See page.js. What is drawn comes when its texts are unpacked; until then what was there stays. */
 export function draw(view) {
-  const root = view.once("root", "", () => el("div", { class: "answer", style: { "min-height": "100vh" } })); // to scroll to
+  const style = { "min-height": "100vh" }; // to scroll to, before it is filled
+  const root = view.once("root", "", () => el("div", { class: "answer", style }));
   const drawing = {};
   view.drawing = drawing;
   filled(view).then(

@@ -18,6 +18,12 @@ export function draw({ id, data, head, once }) {
   const { runs } = given;
   const first = nameOf("run", runs) || runs.find((run) => run !== get("other")) || runs[0];
   const second = [nameOf("other", runs), ...runs].find((run) => run && run !== first);
+  const all = () =>
+    chosen(
+      once("matrix", measure, () => matrix(id, given, measure)),
+      runs.indexOf(first),
+      runs.indexOf(second),
+    );
   const notTested = (name) =>
     `Pairs are not tested by ${name} here: judge compare RESULTS --measure ${name} does. Below by ${measure}.`;
   return [
@@ -36,7 +42,7 @@ export function draw({ id, data, head, once }) {
     ),
     ...unknown(head, available, notTested),
     el("p", { class: "lead" }, sentence(given, measure)),
-    runs.length > MOST ? neighbours(id, given, measure) : chosen(once("matrix", measure, () => matrix(id, given, measure)), runs.indexOf(first), runs.indexOf(second)),
+    runs.length > MOST ? neighbours(id, given, measure) : all(),
     ...detail(id, head, given, measure, first, second),
   ];
 }

@@ -172,8 +172,7 @@ function list(id, head, topics, digits, gaps, questions) {
       label: "topic",
       isText: true,
       value: (row) => row.name,
-      cell: (row) =>
-        el("a", { href: link(to, { topic: row.name }) }, row.name),
+      cell: (row) => el("a", { href: link(to, { topic: row.name }) }, row.name),
     },
     { key: "mean", label: "mean of runs", value: (row) => row.mean, cell: (row) => num(row.mean, digits) },
     {
@@ -215,5 +214,6 @@ function list(id, head, topics, digits, gaps, questions) {
       value: (row) => row.question,
       cell: (row) => el("span", { class: "long", title: row.question }, row.question),
     });
-  return table({ id, of: id, caption: "Topics over all runs", columns, rows: topics, order: "-mean", current: "topic" });
+  const caption = "Topics over all runs";
+  return table({ id, of: id, caption, columns, rows: topics, order: "-mean", current: "topic" });
 }

@@ -35,7 +35,8 @@ export async function start(modules) {
     const module = modules[id];
     const view = { id, title, head, data: data[i], keys: new Set(module.keys ?? []) };
     view.root = el("section", { id, "aria-labelledby": `${id}-title`, tabindex: "-1" });
-    view.link = el("a", { href: link(id) }, title, n === null || n === undefined ? null : el("small", {}, ` ${count(n)}`));
+    const size = n === null || n === undefined ? null : el("small", {}, ` ${count(n)}`);
+    view.link = el("a", { href: link(id) }, title, size);
     const made = new Map();
     view.once = (name, key, make) => {
       if (made.get(name)?.key !== key) made.set(name, { key, value: make() });
@@ -44,7 +45,8 @@ export async function start(modules) {
     view.draw = () => {
       const nodes = view.data.missing ? nothing(view.data) : drawn(module, view);
       const isTitle = view.data.title === head.title;
-      place(view.root, [el(isTitle ? "h1" : "h2", { id: `${id}-title` }, view.data.title ?? title), ...[nodes].flat()]);
+      const heading = el(isTitle ? "h1" : "h2", { id: `${id}-title` }, view.data.title ?? title);
+      place(view.root, [heading, ...[nodes].flat()]);
     };
     view.link.addEventListener("click", () => view.root.scrollIntoView());
     navigation.append(view.link);
