@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..records.writing.files import NewFile, remove, rename
-from .answers.texts import LeftOut, Wanted, packed_texts
+from .answers.texts import LeftOut, Wanted, pack_text, packed_texts
 from .bundle import bundle
 from .runs.cells import packed_cells
 from .sections import SECTIONS
@@ -27,6 +27,7 @@ _STYLES = (
     *("base.css", "tables.css", "runs.css", "matrix.css", "reading.css"),
     *("lists.css", "charts.css"),
 )
+_LARGE = 50_000  # characters of data from which on it is packed
 # What could end a script element, or a line of JavaScript, as escapes of JSON.
 _ESCAPES = {
     "<": "\\u003c",
@@ -85,17 +86,30 @@ The same numbers are in the results folders; <code>judge score</code> prints the
     navigation = [
         {"id": one.id, "title": one.title, "count": found[one.id].get("count")} for one in sections
     ]
-    yield island("head", {**head, "sections": navigation})
+    shared = {name: value for name, value in head.items() if name != "cells"}
+    yield island("head", {**shared, "sections": navigation})
+    yield packed_island("cells", head.get("cells", {}))
     for section_id, data in found.items():
-        yield island(f"data-{section_id}", data)
+        yield packed_island(f"data-{section_id}", data)
     yield f"<script>{script}</script>\n"
     yield from texts
     yield "</body>\n</html>\n"
 
 
+def packed_island(name: str, data: Any) -> str:
+    """The same where it is small; where it is not, base64 of it gzipped, a fourth of its size."""
+    text = json_text(data)
+    if len(text) < _LARGE:
+        return _island(name, text)
+    return f'<script type="application/gzip" id="{html.escape(name)}">{pack_text(text)}</script>\n'
+
+
 def island(name: str, data: Any) -> str:
     """JSON in a script element that no browser runs; no text in it can end the element."""
-    text = json_text(data)
+    return _island(name, json_text(data))
+
+
+def _island(name: str, text: str) -> str:
     for character, escape in _ESCAPES.items():
         text = text.replace(character, escape)
     return f'<script type="application/json" id="{html.escape(name)}">{text}</script>\n'

@@ -1,6 +1,7 @@
 // One answer, sentence by sentence, with what was judged of it and why.
 
 import { count, el, num } from "../web/el.js";
+import { held } from "../web/held.js";
 import { bind } from "../web/keys.js";
 import { get, go, link, section } from "../web/state.js";
 import { facts } from "./facts.js";
@@ -10,14 +11,18 @@ import { answersTo, textIndex } from "./texts.js";
 
 export const keys = ["topic", "run", "item", "sentence", "measure"];
 
-/** See page.js. What is drawn comes when its texts are unpacked. */
+/** See page.js. What is drawn comes when its texts are unpacked; until then what was there stays. */
 export function draw(view) {
-  const root = el("div", { class: "answer", style: { "min-height": "100vh" } }); // to scroll to, before it is filled
-  view.drawing = root;
+  const style = { "min-height": "100vh" }; // to scroll to, before it is filled
+  const root = view.once("root", "", () => el("div", { class: "answer", style }));
+  const drawing = {};
+  view.drawing = drawing;
   filled(view).then(
     (nodes) => {
-      if (view.drawing !== root) return;
+      if (view.drawing !== drawing) return;
+      const back = held(root);
       root.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
+      back();
       root.style.removeProperty("min-height");
       if (section() === view.id) root.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
     },

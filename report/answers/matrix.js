@@ -2,7 +2,7 @@
 
 import { count, el, num } from "../web/el.js";
 import { get, link } from "../web/state.js";
-import { table } from "../web/table.js";
+import { again, table } from "../web/table.js";
 import { grid } from "./grid.js";
 import { KINDS } from "./labels.js";
 import { Matrix } from "./matrices.js";
@@ -64,7 +64,7 @@ function ordered(matrix, names) {
 }
 
 /** All topics: the facts by how few runs state them. */
-function missed({ id }, matrix, kind) {
+function missed({ id, once }, matrix, kind) {
   matrix.allMissed ??= matrix.missed();
   const rows = matrix.allMissed;
   const none = rows.filter((row) => row.n && !row.hits);
@@ -72,7 +72,7 @@ function missed({ id }, matrix, kind) {
   const hasImportance = rows.some((row) => row.importance);
   const lead = `${count(none.length, `${kind.item} is`, `${kind.item}s are`)} missed by every run`
     + `${vital ? `, ${count(vital)} of them vital` : ""}, of ${count(rows.length)} in all; ${kind.first} come first. A topic shows its facts by run.`;
-  return [el("p", { class: "lead" }, lead), table({
+  return [el("p", { class: "lead" }, lead), again(once("missed", matrix.name, () => table({
     id, of: id, caption: `${kind.title} by how many runs ${kind.hit}`, rows, limit: 25,
     columns: [
       { key: "text", label: kind.item, isText: true, className: () => "fact-text", value: (row) => row.text },
@@ -83,7 +83,7 @@ function missed({ id }, matrix, kind) {
       { key: "rate", label: "share", value: (row) => row.rate, cell: (row) => num(row.rate, 2) },
       { key: "unjudged", label: "not judged", value: (row) => row.unjudged },
     ].filter(Boolean),
-  })];
+  })))];
 }
 
 /** All topics: how often sentences are carried by what they cite. */

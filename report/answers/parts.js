@@ -35,8 +35,18 @@ export function finder(of, label, key, options, chosen, none = "") {
     input.reportValidity();
   } });
   return el("label", {}, label, input,
-    el("datalist", { id: `${id}-list` }, options.map(([value, text]) => el("option", { value }, text))),
+    listed(`${id}-list`, options),
     chosen && none ? el("a", { href: link(of, { [key]: "" }) }, none) : null);
+}
+
+const lists = new Map();
+
+/** The options to choose from; the same ones are made once. */
+function listed(id, options) {
+  const key = JSON.stringify(options);
+  if (lists.get(id)?.key !== key)
+    lists.set(id, { key, node: el("datalist", { id }, options.map(([value, text]) => el("option", { value }, text))) });
+  return lists.get(id).node;
 }
 
 /** Text without a place to break is broken anywhere; an importance as a tag before it. */

@@ -14,7 +14,7 @@ export function strips(id, matrix, topic, order) {
     return { run: matrix.runs[run], codes: given[run], ...matrix.counted(given[run]), uncited: of("uncited") };
   });
   const drawn = table({
-    id, of: id, caption: `Sentences of topic ${topic} by run`, rows,
+    id, of: id, caption: `Sentences of topic ${topic} by run`, rows, limit: rows.length || 1,
     columns: [
       { key: "run", label: "run", isText: true, className: () => "fact-text", value: (row) => row.run },
       { key: "strip", label: "sentences", isText: true, className: () => "strip", cell: (row) => row.codes.map((code, at) => sentence(matrix, topic, row.run, code, at)) },

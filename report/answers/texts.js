@@ -1,5 +1,7 @@
 // Texts of answers: packed by topic in the page, or on a page of their own; opened when they are wanted.
 
+import { inflated } from "../web/inflate.js";
+
 let index = null;
 const opened = new Map();
 
@@ -28,8 +30,5 @@ export async function answersTo(topic) {
 }
 
 async function opening(number) {
-  const packed = atob(document.getElementById(`texts-${number}`).textContent);
-  const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
+  return JSON.parse(await inflated(document.getElementById(`texts-${number}`).textContent));
 }

@@ -118,7 +118,12 @@ def _fitting(
 
 def pack_json(data: Any) -> str:
     """JSON as gzip as base64, the same bytes each time."""
-    return base64.b64encode(gzip.compress(json_text(data).encode(), mtime=0)).decode()
+    return pack_text(json_text(data))
+
+
+def pack_text(text: str) -> str:
+    """A text as gzip as base64, the same bytes each time."""
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
 
 
 def topic_json(

@@ -1,5 +1,7 @@
 // Scores by run and topic, as cells.py packs them.
 
+import { bytesOf } from "../web/inflate.js";
+
 export const UNANSWERED = 1;
 export const UNJUDGED = 2;
 export const UNDEFINED = 3;
@@ -14,7 +16,7 @@ export function cellsOf(head, measure) {
 
 function open(head, measure) {
   const { values, bytes, cells, is_of_answered: isOfAnswered } = head.cells[measure];
-  const raw = Uint8Array.from(atob(cells), (character) => character.charCodeAt(0));
+  const raw = bytesOf(cells);
   const numbers = bytes === 1 ? raw : new Uint16Array(raw.buffer);
   const top = 256 ** bytes;
   const width = head.topics.length;

@@ -1,14 +1,16 @@
 // Runs by topics on a canvas: 45 x 300 cells are one picture, not 13,500 elements.
 
 import { el, num } from "../web/el.js";
-import { get } from "../web/state.js";
-import { say } from "../web/page.js";
+import { say } from "../web/say.js";
 import { said, UNANSWERED, UNJUDGED } from "./cells.js";
 
 const [MEANS, HEAD, ROW] = [56, 22, 18]; // pixels: of means, above, a row
 const [LEAST, MOST] = [4, 64]; // of a column
 
-/** A heat map with a cursor that arrow keys move; `open(run, topic)` is called by click and Enter. */
+/** A heat map with a cursor that arrow keys move; `open(run, topic)` is called by click and Enter.
+ *
+ * Returns { chosen(run, topic) }, its figure with the cursor there.
+ */
 export function heatmap({ id, head, cells, measure, digits, runs, topics, open }) {
   const canvas = el("canvas", {
     tabindex: "0",
@@ -21,17 +23,28 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
   const most = Math.max(cells.values.at(-1) ?? 1, digits ? 1 : 0);
   const low = Math.min(0, cells.values[0] ?? 0);
   const share = (value) => (value - low) / (most - low || 1);
-  const start = [
-    runs.findIndex(({ name }) => name === get("run")),
-    topics.findIndex(({ name }) => name === get("topic")),
-  ];
-  const state = {
-    at: start.map((place) => Math.max(0, place)),
-    isOn: start.some((place) => place >= 0),
-    column: MOST,
-    names: 200,
+  const state = { at: [0, 0], isOn: false, column: MOST, names: 200 };
+  const base = el("canvas"); // the map without its cursor
+  const paint = () => {
+    drawAll(canvas, { cells, runs, topics, share, digits, state });
+    [base.width, base.height] = [canvas.width, canvas.height];
+    if (base.width && base.height) base.getContext("2d")?.drawImage(canvas, 0, 0);
+    point();
   };
-  const paint = () => drawAll(canvas, { cells, runs, topics, share, digits, state });
+  const point = () => {
+    const context = base.width && base.height ? canvas.getContext("2d") : null;
+    if (!context) return;
+    context.save();
+    context.resetTransform();
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(base, 0, 0);
+    context.restore();
+    if (!state.isOn) return;
+    context.strokeStyle = getComputedStyle(canvas).getPropertyValue("--accent").trim();
+    context.lineWidth = 2;
+    const [x, y] = [state.names + state.at[1] * state.column, HEAD + state.at[0] * ROW];
+    context.strokeRect(x - 1, y - 1, state.column + 1, ROW + 1);
+  };
   const tell = (isSaid) => {
     const [row, column] = state.at;
     const [{ run, name }, { topic, name: where }] = [runs[row], topics[column]];
@@ -50,7 +63,7 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
     canvas.classList.toggle("over", place !== null);
     if (!place || (state.isOn && place.join() === state.at.join())) return;
     [state.at, state.isOn] = [place, true];
-    paint();
+    point();
     tell(false);
   });
   canvas.addEventListener("click", (event) => {
@@ -65,7 +78,7 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
       const most_ = [runs.length - 1, topics.length - 1];
       state.at = state.at.map((place, i) => Math.min(most_[i], Math.max(0, place + (state.isOn ? by[i] : 0))));
       state.isOn = true;
-      paint();
+      point();
       tell(true);
     }
     event.preventDefault();
@@ -79,7 +92,16 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
     new ResizeObserver(paint).observe(box);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
   }
-  return el("figure", { id: `${id}-map` }, box, under);
+  const figure = el("figure", { id: `${id}-map` }, box, under);
+  /** The map with the cursor on a run and a topic, by their names. */
+  const chosen = (run, topic) => {
+    const places = [runs.findIndex(({ name }) => name === run), topics.findIndex(({ name }) => name === topic)];
+    state.at = places.map((place) => Math.max(0, place));
+    state.isOn = places.some((place) => place >= 0);
+    point();
+    return figure;
+  };
+  return { chosen };
 }
 
 /** A cell of the legend. */
@@ -112,7 +134,6 @@ function tones(canvas) {
     soft: of("soft"),
     bad: of("bad"),
     ink: of("ink"),
-    accent: of("accent"),
     card: of("card"),
   };
 }
@@ -202,11 +223,6 @@ function drawAll(canvas, { cells, runs, topics, share, digits, state }) {
     if (column >= 40)
       put(fitted(context, name.slice(prefix), column - 4), x + column / 2, HEAD / 2, "center", colours.soft);
   });
-  if (state.isOn) {
-    context.strokeStyle = colours.accent;
-    context.lineWidth = 2;
-    context.strokeRect(names + state.at[1] * column - 1, HEAD + state.at[0] * ROW - 1, column + 1, ROW + 1);
-  }
 }
 
 /** How many characters all names begin with, up to their last separator. */

@@ -11,13 +11,19 @@ export const keys = ["measure", "run", "other"];
 const MOST = 60; // runs, up to which all pairs stand in a table
 
 /** See page.js. */
-export function draw({ id, data, head }) {
+export function draw({ id, data, head, once }) {
   const available = Object.keys(data.measures);
   const measure = measureOf(head, available);
   const given = data.measures[measure];
   const { runs } = given;
   const first = nameOf("run", runs) || runs.find((run) => run !== get("other")) || runs[0];
   const second = [nameOf("other", runs), ...runs].find((run) => run && run !== first);
+  const all = () =>
+    chosen(
+      once("matrix", measure, () => matrix(id, given, measure)),
+      runs.indexOf(first),
+      runs.indexOf(second),
+    );
   const notTested = (name) =>
     `Pairs are not tested by ${name} here: judge compare RESULTS --measure ${name} does. Below by ${measure}.`;
   return [
@@ -36,7 +42,7 @@ export function draw({ id, data, head }) {
     ),
     ...unknown(head, available, notTested),
     el("p", { class: "lead" }, sentence(given, measure)),
-    runs.length > MOST ? neighbours(id, given, measure) : matrix(id, given, measure, first, second),
+    runs.length > MOST ? neighbours(id, given, measure) : all(),
     ...detail(id, head, given, measure, first, second),
   ];
 }
@@ -55,10 +61,9 @@ function sentence({ runs, n_topics, n_topics_all_judged, is_told_apart }, measur
   );
 }
 
-function matrix(id, given, measure, first, second) {
+function matrix(id, given, measure) {
   const { runs } = given;
   const head = runs.map((run, j) => el("th", { scope: "col", title: run, "aria-label": run }, String(j + 1)));
-  const [i0, j0] = [runs.indexOf(first), runs.indexOf(second)];
   const cell = (i, j) => {
     if (i === j) return el("td", { class: "itself" }, "");
     const { place, sign } = pairOf(runs.length, i, j);
@@ -66,7 +71,6 @@ function matrix(id, given, measure, first, second) {
     const value = difference === null ? null : sign * difference;
     const isApart = given.is_told_apart[place] === "1";
     const mark = isApart ? (value > 0 ? "▲" : "▼") : "";
-    const isCurrent = i === i0 && j === j0;
     const name = `${runs[i]} less ${runs[j]}: ${num(value, 3, true)}${isApart ? ", told apart" : ""}`;
     return el(
       "td",
@@ -77,8 +81,7 @@ function matrix(id, given, measure, first, second) {
           href: link(id, { run: runs[i], other: runs[j], measure }),
           title: name,
           "aria-label": name,
-          tabindex: isCurrent ? "0" : "-1",
-          "aria-current": isCurrent ? "true" : null,
+          tabindex: "-1",
         },
         mark,
         num(value, 2, true),
@@ -93,7 +96,7 @@ function matrix(id, given, measure, first, second) {
       runs.map((_, j) => cell(i, j)),
     ),
   );
-  const figure = el(
+  return el(
     "figure",
     { class: "grid", onkeydown: move },
     el(
@@ -108,7 +111,17 @@ function matrix(id, given, measure, first, second) {
       ),
     ),
   );
-  keepPlace(id, figure);
+}
+
+/** The table of all pairs with one of them chosen. */
+function chosen(figure, i, j) {
+  for (const link of figure.querySelectorAll('[aria-current], [tabindex="0"]')) {
+    link.removeAttribute("aria-current");
+    link.setAttribute("tabindex", "-1");
+  }
+  const link = figure.querySelector("tbody").rows[i].cells[j + 1].firstElementChild;
+  link.setAttribute("aria-current", "true");
+  link.setAttribute("tabindex", "0");
   return figure;
 }
 
@@ -127,18 +140,6 @@ function move(event) {
   from.firstElementChild.setAttribute("tabindex", "-1");
   to.setAttribute("tabindex", "0");
   to.focus();
-}
-
-/** Where the table was scrolled to and what was focused stays, though it is drawn anew. */
-function keepPlace(id, figure) {
-  const before = document.querySelector(`#${id} .grid .scroll`);
-  const wasFocused = before?.contains(document.activeElement);
-  const [left, top] = [before?.scrollLeft ?? 0, before?.scrollTop ?? 0];
-  queueMicrotask(() => {
-    const now = figure.querySelector(".scroll");
-    now.scrollTo(left, top);
-    if (wasFocused) now.querySelector("a[aria-current]")?.focus({ preventScroll: true });
-  });
 }
 
 function neighbours(id, given, measure) {

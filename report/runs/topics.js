@@ -2,7 +2,7 @@
 
 import { count, el, num } from "../web/el.js";
 import { get, go, link } from "../web/state.js";
-import { download, ordered, table } from "../web/table.js";
+import { again, download, ordered, table } from "../web/table.js";
 import { cellsOf, counted, said, spread, UNANSWERED, UNDEFINED, UNJUDGED } from "./cells.js";
 import { choice, has, measureOf, unknown } from "./chosen.js";
 import { heatmap, sample } from "./heatmap.js";
@@ -16,14 +16,8 @@ export function draw(view) {
   const { id, data, head } = view;
   const measure = measureOf(head, head.measures);
   const cells = cellsOf(head, measure);
-  const of = (run, topic) => counted(cells, run, topic);
   const gaps = data.gaps[measure];
-  const runs = cells.runs.map((run) => ({
-    run,
-    name: head.runs[run],
-    ...spread(cells.topics.map((topic) => of(run, topic))),
-  }));
-  const topics = cells.topics.map((topic) => describe(head, data, cells, measure, topic, of));
+  const { runs, topics } = view.once("means", measure, () => described(head, data, cells, measure));
   const orders = gaps ? { ...ORDERS, gap: "by judge less people" } : ORDERS;
   const by = Object.hasOwn(orders, get(`${id}.by`)) ? get(`${id}.by`) : "mean";
   const sorted = {
@@ -56,17 +50,21 @@ export function draw(view) {
         `Topics stand ${orders[by]}; means are right and below. ` +
         "Choose a cell, or go there with the arrow keys and Enter, for the facts behind it.",
     ),
-    legend(cells, digits),
-    heatmap({
-      id,
-      head,
-      cells,
-      measure,
-      digits,
-      runs: sorted.runs,
-      topics: sorted.topics,
-      open: (run, topic) => open(id, head, measure, run, topic),
-    }),
+    view.once("legend", measure, () => legend(cells, digits)),
+    view
+      .once("map", `${by} ${measure}`, () =>
+        heatmap({
+          id,
+          head,
+          cells,
+          measure,
+          digits,
+          runs: sorted.runs,
+          topics: sorted.topics,
+          open: (run, topic) => open(id, head, measure, run, topic),
+        }),
+      )
+      .chosen(get("run"), get("topic")),
     el("p", { class: "lead" }, summary(runs, topics, measure, digits)),
     el(
       "p",
@@ -80,8 +78,19 @@ export function draw(view) {
       ]),
     ),
     el("h3", {}, "By topic"),
-    list(id, head, topics, digits, gaps, data.questions),
+    again(view.once("list", measure, () => list(id, head, topics, digits, gaps, data.questions))),
   ];
+}
+
+/** Runs and topics with their means and spreads. */
+function described(head, data, cells, measure) {
+  const of = (run, topic) => counted(cells, run, topic);
+  const runs = cells.runs.map((run) => ({
+    run,
+    name: head.runs[run],
+    ...spread(cells.topics.map((topic) => of(run, topic))),
+  }));
+  return { runs, topics: cells.topics.map((topic) => describe(head, data, cells, measure, topic, of)) };
 }
 
 function describe(head, data, cells, measure, topic, of) {
@@ -163,12 +172,7 @@ function list(id, head, topics, digits, gaps, questions) {
       label: "topic",
       isText: true,
       value: (row) => row.name,
-      cell: (row) =>
-        el(
-          "a",
-          { href: link(to, { topic: row.name }), "aria-current": row.name === get("topic") ? "true" : null },
-          row.name,
-        ),
+      cell: (row) => el("a", { href: link(to, { topic: row.name }) }, row.name),
     },
     { key: "mean", label: "mean of runs", value: (row) => row.mean, cell: (row) => num(row.mean, digits) },
     {
@@ -210,5 +214,6 @@ function list(id, head, topics, digits, gaps, questions) {
       value: (row) => row.question,
       cell: (row) => el("span", { class: "long", title: row.question }, row.question),
     });
-  return table({ id, of: id, caption: "Topics over all runs", columns, rows: topics, order: "-mean" });
+  const caption = "Topics over all runs";
+  return table({ id, of: id, caption, columns, rows: topics, order: "-mean", current: "topic" });
 }

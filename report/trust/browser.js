@@ -1,12 +1,15 @@
 // A list with its filters, all in the address: text, some columns to choose a value of, sort, and the row that is open.
 
-import { chosen, counts, sorted } from "../web/columns.js";
+import { chosen, counts, lowered, sorted } from "../web/columns.js";
 import { count, el } from "../web/el.js";
 import { bind } from "../web/keys.js";
 import { list } from "../web/list.js";
-import { say } from "../web/page.js";
+import { say } from "../web/say.js";
 import { get, go } from "../web/state.js";
 import { choice } from "./label.js";
+
+const MANY = 10_000; // rows; what is searched in is made ready before somebody types
+const soon = globalThis.requestIdleCallback ?? setTimeout; // Safari has none
 
 /** A browser over columns; what is drawn of it is `root`, and `shown()` shows what the address says.
  *
@@ -70,6 +73,7 @@ export function browser({ id, name = id, caption, columns, n, by, searched, show
       drawn = at;
     }
   };
+  if (n > MANY) for (const name of searched) if (columns[name]) soon(() => lowered(columns[name]));
   return { root: el("div", {}, controls, rows.root, below, detail), shown, step: rows.step, open: rows.open,
     filter: () => text.focus() };
 }

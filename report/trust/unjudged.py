@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...programs.scoring.result import Result
 from ...records.reading.lines import json_lines
 from ...records.reading.problems import Problems
 from ..columns import Column, Texts
@@ -77,30 +76,27 @@ def _problems(source: Source) -> list[dict[str, Any]]:
 
 
 def _bounds(source: Source) -> dict[str, Any]:
-    """What the missing judgements could make of the means: the runs they could move most."""
-    found = [row for result in source.results for row in _of_result(source, result)]
-    found.sort(key=lambda row: -row["width"])
-    return {"n": len(found), "runs": found[:_MOST_RUNS]}
+    """What the missing judgements could make of the means: the runs they could move most.
 
-
-def _of_result(source: Source, result: Result) -> Iterator[dict[str, Any]]:
-    """Of each run its measure, of those a leaderboard shows, with the widest bounds."""
+    Of each run its measure, of those a leaderboard shows, with the widest bounds.
+    """
     widest: dict[str, dict[str, Any]] = {}
-    for row in result.scores:
-        if row.topic_id != "all" or not row.n_unjudged or row.measure not in source.measures:
-            continue
-        low, high = row.low, row.high
-        if low is None or high is None:
-            continue
-        if row.run_id not in widest or high - low > widest[row.run_id]["width"]:
-            widest[row.run_id] = {
-                "run": source.shown_run(result.folder, row.run_id),
-                "measure": row.measure,
-                **{"value": row.value, "low": low, "high": high, "width": high - low},
-                "n_unjudged": row.n_unjudged,
-                "n": row.n,
-            }
-    yield from widest.values()
+    for measure in source.measures:
+        for run, rows in source.scores.rows[measure].items():
+            row = rows.get("all")
+            if row is None or not row.n_unjudged or row.low is None or row.high is None:
+                continue
+            width = row.high - row.low
+            if run not in widest or width > widest[run]["width"]:
+                widest[run] = {
+                    "run": run,
+                    "measure": measure,
+                    **{"value": row.value, "low": row.low, "high": row.high, "width": width},
+                    "n_unjudged": row.n_unjudged,
+                    "n": row.n,
+                }
+    found = sorted(widest.values(), key=lambda row: -row["width"])
+    return {"n": len(found), "runs": found[:_MOST_RUNS]}
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

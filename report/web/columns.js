@@ -1,13 +1,12 @@
 // Columns of codes (report/columns.py): a million rows are chosen and sorted in some milliseconds.
 
+import { bytesOf } from "./inflate.js";
+
 const KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
 
 /** A column of the page's data: its distinct `values`, in order, and of each row the number of its value. */
 export function column({ values, codes, bytes }) {
-  const text = atob(codes);
-  const raw = new Uint8Array(text.length);
-  for (let i = 0; i < raw.length; i++) raw[i] = text.charCodeAt(i);
-  const numbers = new KINDS[bytes](raw.buffer);
+  const numbers = new KINDS[bytes](bytesOf(codes).buffer);
   return { values, codes: numbers, at: (row) => values[numbers[row]] };
 }
 
@@ -21,38 +20,54 @@ export function columns(packed) {
  * wanted: [[column, value]], "" is any value; a value is compared as text.
  */
 export function chosen(n, wanted, text = "", searched = []) {
-  let rows = new Uint32Array(n);
-  for (let row = 0; row < n; row++) rows[row] = row;
+  const isIn = new Uint8Array(n).fill(1);
   for (const [{ values, codes }, value] of wanted) {
     if (value === "") continue;
     const code = values.findIndex((known) => String(known) === value);
-    rows = narrowed(rows, (row) => codes[row] === code);
+    for (let row = 0; row < n; row++) if (codes[row] !== code) isIn[row] = 0;
   }
   const part = text.trim().toLowerCase();
-  if (!part) return rows;
-  const found = new Uint8Array(n);
-  for (const one of searched) {
-    const [is, { codes }] = [hits(one, part), one];
-    if (is) for (let row = 0; row < n; row++) found[row] |= is[codes[row]];
+  if (part) {
+    const found = new Uint8Array(n);
+    for (const one of searched) {
+      const [is, { codes }] = [hits(one, part), one];
+      if (is) for (let row = 0; row < n; row++) found[row] |= is[codes[row]];
+    }
+    for (let row = 0; row < n; row++) isIn[row] &= found[row];
   }
-  return narrowed(rows, (row) => found[row]);
-}
-
-function narrowed(rows, isWanted) {
+  const rows = new Uint32Array(n);
   let length = 0;
-  for (let i = 0; i < rows.length; i++) {
-    if (isWanted(rows[i])) rows[length++] = rows[i];
-  }
+  for (let row = 0; row < n; row++) if (isIn[row]) rows[length++] = row;
   return rows.subarray(0, length);
 }
 
+/** Its distinct values as one text to search in, and where each ends; it takes a while of a million. */
+export function lowered(column) {
+  if (column.lower) return column.lower;
+  const values = column.values.map((value) => (value === null ? "" : String(value).toLowerCase()));
+  const ends = new Uint32Array(values.length);
+  let end = 0;
+  for (let i = 0; i < values.length; i++) {
+    ends[i] = end + values[i].length;
+    end = ends[i] + 1;
+  }
+  column.lower = { text: values.join("\n"), ends };
+  return column.lower;
+}
+
+/** Of each distinct value whether it has the part; null if none has. */
 function hits(column, part) {
-  column.lower ??= column.values.map((value) => (value === null ? "" : String(value).toLowerCase()));
-  const { lower } = column;
-  const is = new Uint8Array(lower.length);
+  const { text, ends } = lowered(column);
+  const is = new Uint8Array(ends.length);
+  let code = 0;
+  let at = text.indexOf(part);
+  if (at < 0) return null;
   let any = false;
-  for (let i = 0; i < lower.length; i++) {
-    if (lower[i].includes(part)) any = is[i] = 1;
+  while (at >= 0) {
+    while (ends[code] < at) code++;
+    const isWithin = at + part.length <= ends[code];
+    if (isWithin) any = is[code] = 1;
+    at = text.indexOf(part, isWithin ? ends[code] + 1 : at + 1);
   }
   return any ? is : null;
 }

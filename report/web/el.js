@@ -7,6 +7,7 @@ const NAMES = new Set([
   "viewBox", "d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "fill", "stroke", "points", "transform",
   "text-anchor", "preserveAspectRatio",
 ]);
+const views = new WeakMap(); // where links lead, which are drawn once and followed later
 const SVG = "http://www.w3.org/2000/svg";
 // Characters that draw nothing, or turn the direction of what follows: shown as escapes.
 const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/u;
@@ -26,7 +27,10 @@ function filled(element, props, children) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "style") for (const key in value) element.style.setProperty(key, value[key]);
-    else if (name === "href") setLink(element, String(value));
+    else if (name === "href") {
+      setLink(element, String(value));
+      if (typeof value === "object") views.set(element, value);
+    }
     else if (NAMES.has(name) || name.startsWith("aria-") || name.startsWith("data-"))
       element.setAttribute(name, value === true ? "" : String(value));
     else throw new Error(`${element.tagName} gets no ${name}`);
@@ -39,6 +43,12 @@ function filled(element, props, children) {
 }
 
 const PAGE = /^(?:\.\.\/)?(?:[\w.~%-]+\/)*[\w.~%-]+\.html(?:#.*)?$/; // beside this one
+
+/** A link that is about to be followed leads to its view with all else as it is by now. */
+export function freshen({ target }) {
+  const element = target.closest?.("a");
+  if (views.has(element)) setLink(element, String(views.get(element)));
+}
 
 function setLink(element, address) {
   if (PAGE.test(address)) element.setAttribute("href", address);

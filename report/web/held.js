@@ -12,12 +12,14 @@ export function held(root) {
   const place = isInside ? [...root.querySelectorAll(FOCUSABLE)].indexOf(active) : -1;
   const isText = isInside && active.matches("input:not([type]), input[type=text], input[type=search]");
   const selection = isText ? [active.selectionStart, active.selectionEnd] : null;
-  const scrolls = [...root.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
+  const scrolls = [...root.querySelectorAll(".scroll")].map((one) => [one, one.scrollLeft, one.scrollTop]);
   return () => {
-    [...root.querySelectorAll(".scroll")].forEach((one, i) => {
-      if (scrolls[i]) [one.scrollLeft, one.scrollTop] = scrolls[i];
+    const now = [...root.querySelectorAll(".scroll")];
+    scrolls.forEach(([before, left, top], i) => {
+      const isMoved = (left || top) && now[i] && now[i] !== before; // else nothing is to be laid out for it
+      if (isMoved) [now[i].scrollLeft, now[i].scrollTop] = [left, top];
     });
-    if (!isInside) return;
+    if (!isInside || active.isConnected) return;
     const again = named(root, active) ?? root.querySelectorAll(FOCUSABLE)[place] ?? root;
     again.focus({ preventScroll: true });
     if (selection && again.setSelectionRange) again.setSelectionRange(...selection);

@@ -1,8 +1,10 @@
 // Small numbers packed into few bits each: what report/answers/packing.py makes.
 
+import { bytesOf } from "./inflate.js";
+
 /** A function that gives the code at a place of this base64 text; `bits` of each, 1 to 8. */
 export function unpacked(text, bits) {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const bytes = bytesOf(text);
   const mask = (1 << bits) - 1;
   return (place) => {
     const at = place * bits;

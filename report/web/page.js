@@ -1,40 +1,52 @@
 // The page as a whole: navigation, sections, keys, what is drawn anew when the address changes.
 
-import { count, el } from "./el.js";
+import { count, el, freshen } from "./el.js";
 import { held } from "./held.js";
+import { inflated } from "./inflate.js";
 import { areOn, bind, bindings, turn } from "./keys.js";
-import { get, go, link, listen, section } from "./state.js";
+import { go, link, listen, section } from "./state.js";
+import { retabled } from "./table.js";
 
-/** Data of this name in the page. */
-function island(name) {
-  return JSON.parse(document.getElementById(name).textContent);
+/** Data of this name in the page; what is large is packed. */
+async function island(name) {
+  const { type, textContent } = document.getElementById(name);
+  return JSON.parse(type === "application/gzip" ? await inflated(textContent) : textContent);
 }
 
 /** Draw everything. A section's module has
  *
- * draw(view): its nodes, where view has `data`, `head`, `id` and `title`;
+ * draw(view): its nodes, where view has `data`, `head`, `id` and `title`, and `once(name, key, make)`: what `make`
+ * made when `key` was last another. Nodes that are drawn again stay where they are;
  * keys: names of values in the address by which it is drawn anew;
  * bound(view): optional, binds its keys once;
- * changed(view): optional, shows what changed in the address without being drawn anew, so that what is typed in
- * keeps its cursor, and lists their place; false where it must be drawn anew.
+ * changed(view, keys): optional, shows what changed in the address without being drawn anew, so that what is typed in
+ * keeps its cursor, and lists their place; false where it must be drawn anew. Tables show by themselves what is theirs.
  */
-export function start(modules) {
-  const head = island("head");
+export async function start(modules) {
+  const head = await island("head");
+  const names = ["cells", ...head.sections.map(({ id }) => `data-${id}`)];
+  const [cells, ...data] = await Promise.all(names.map(island));
+  head.cells = cells;
   const main = document.getElementById("main");
   const navigation = document.querySelector("nav");
   main.replaceChildren();
   navigation.append(el("b", {}, "nuggetjudge"));
-  const views = head.sections.map(({ id, title, count: n }) => {
+  const views = head.sections.map(({ id, title, count: n }, i) => {
     const module = modules[id];
-    const view = { id, title, head, data: island(`data-${id}`), keys: new Set(module.keys ?? []) };
+    const view = { id, title, head, data: data[i], keys: new Set(module.keys ?? []) };
     view.root = el("section", { id, "aria-labelledby": `${id}-title`, tabindex: "-1" });
-    view.link = el("a", { href: link(id) }, title, n === null || n === undefined ? null : el("small", {}, ` ${count(n)}`));
+    const size = n === null || n === undefined ? null : el("small", {}, ` ${count(n)}`);
+    view.link = el("a", { href: link(id) }, title, size);
+    const made = new Map();
+    view.once = (name, key, make) => {
+      if (made.get(name)?.key !== key) made.set(name, { key, value: make() });
+      return made.get(name).value;
+    };
     view.draw = () => {
       const nodes = view.data.missing ? nothing(view.data) : drawn(module, view);
       const isTitle = view.data.title === head.title;
-      const back = held(view.root);
-      view.root.replaceChildren(el(isTitle ? "h1" : "h2", { id: `${id}-title` }, view.data.title ?? title), ...[nodes].flat());
-      back();
+      const heading = el(isTitle ? "h1" : "h2", { id: `${id}-title` }, view.data.title ?? title);
+      place(view.root, [heading, ...[nodes].flat()]);
     };
     view.link.addEventListener("click", () => view.root.scrollIntoView());
     navigation.append(view.link);
@@ -57,13 +69,30 @@ export function start(modules) {
     const isActedIn = current.root !== document.activeElement && current.root.contains(document.activeElement);
     if (isNew && section() && !isActedIn) current.root.scrollIntoView();
   };
+  for (const kind of ["click", "auxclick", "contextmenu"]) addEventListener(kind, freshen, true);
   listen((changed, isNew) => {
-    for (const view of views)
-      if ([...changed].some((key) => view.keys.has(key) || key.startsWith(`${view.id}.`)) && !modules[view.id].changed?.(view)) view.draw();
+    const about = (view) => [...changed].filter((key) => view.keys.has(key) || key.startsWith(`${view.id}.`));
+    const concerned = views.map((view) => [view, about(view)]).filter(([, own]) => own.length);
+    const back = concerned.map(([view]) => held(view.root)); // all before any is drawn: each would lay out the page
+    for (const [view, own] of concerned) {
+      const left = retabled(view.root, own);
+      if (left.length && !modules[view.id].changed?.(view, left)) view.draw();
+    }
+    for (const one of back) one();
     show(isNew);
   });
   show(true);
   document.documentElement.dataset.ready = "yes";
+}
+
+/** Put nodes into a section; those that are there already are not moved, for that would draw them again. */
+function place(root, nodes) {
+  const wanted = new Set(nodes);
+  for (const child of [...root.childNodes]) if (!wanted.has(child)) child.remove();
+  let next = root.firstChild;
+  for (const node of nodes)
+    if (node === next) next = next.nextSibling;
+    else root.insertBefore(node instanceof Node ? node : document.createTextNode(node), next);
 }
 
 /** What a section draws; its error, where it cannot, so that the others stand. */
@@ -79,11 +108,6 @@ function drawn(module, view) {
 /** What stands in the place of a section that has nothing to draw. */
 function nothing({ missing, command }) {
   return [el("p", { class: "nothing" }, missing), command ? el("pre", {}, el("code", {}, command)) : null].filter(Boolean);
-}
-
-/** Say something to people who do not see the page. */
-export function say(text) {
-  document.querySelector(".live").textContent = text;
 }
 
 function bindAll(views, here) {

@@ -25,8 +25,12 @@ export function get(key, otherwise = "") {
   return known.values.get(key) ?? otherwise;
 }
 
-/** The address of a view: this one with some values changed; "" takes one away. */
+/** The address of a view, as text when it is asked for: this one with some values changed; "" takes one away. */
 export function link(to, changes = {}) {
+  return { toString: () => address(to, changes) };
+}
+
+function address(to, changes) {
   const values = new Map(known.values);
   for (const [key, value] of Object.entries(changes)) {
     if (value === "" || value === null || value === undefined) values.delete(key);
@@ -38,9 +42,8 @@ export function link(to, changes = {}) {
 
 /** Go to a view; `quietly` leaves no step to go back to, as while a filter is typed. */
 export function go(to, changes = {}, quietly = false) {
-  const address = link(to, changes);
-  if (quietly) location.replace(address);
-  else location.hash = address;
+  if (quietly) location.replace(address(to, changes));
+  else location.hash = address(to, changes);
 }
 
 /** Call `listener(changed keys, whether the section is named anew)` when the address changes. */

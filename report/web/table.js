@@ -1,11 +1,12 @@
 // A table that sorts by its heads, is filtered by words, keeps both in the address, and downloads as CSV.
 
 import { count, el } from "./el.js";
-import { say } from "./page.js";
+import { say } from "./say.js";
 import { get, go } from "./state.js";
 
 const collator = new Intl.Collator("en", { numeric: true });
 const texts = new WeakMap();
+const tables = new WeakMap(); // by figure
 
 /** A table of rows.
  *
@@ -13,39 +14,86 @@ const texts = new WeakMap();
  * columns: { key, label, title, isText, value(row), cell(row), className(row) }; `value` is sorted by and stands in
  * the CSV; `cell` is what is drawn, `value` if it is left out; a column without `value` is only drawn.
  * order: the order of rows by default, as "-mean". find: what a field says that filters by the words of a row.
+ * current: the key of the address that has the name, in the first column, of the row that is marked.
  * limit: rows at a time; what is drawn takes time, not what is there, and the CSV has all.
  */
-export function table({ id, of, caption, columns, rows, order = "", find = "", limit = 200 }) {
-  const wanted = get(`${id}.sort`, order);
+export function table({ id, of, caption, columns, rows, order = "", find = "", limit = 200, current = "" }) {
   const valued = columns.filter((column) => column.value);
-  const by = valued.find((column) => column.key === wanted.replace(/^-/, ""));
-  const words = get(`${id}.find`).trim();
-  const found = find && words ? filtered(rows, valued, words) : rows;
-  const sorted = by ? ordered(found, by.value, wanted.startsWith("-")) : found;
-  const last = Math.max(0, Math.ceil(sorted.length / limit) - 1);
-  const page = Math.min(last, Math.max(0, (Number(get(`${id}.page`)) || 1) - 1));
-  const body = sorted.slice(page * limit, (page + 1) * limit).map((row) => el("tr", {}, columns.map((column, i) => {
-    const content = column.cell ? column.cell(row) : column.value(row);
-    const className = [column.isText ? "words" : "", column.className?.(row) ?? ""].join(" ").trim() || null;
-    return i ? el("td", { class: className }, content) : el("th", { scope: "row", class: className }, content);
-  })));
-  return el("figure", { class: "table" },
-    find ? filter(id, of, find, found.length, rows.length) : null,
-    el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" },
-      el("table", { "aria-rowcount": last ? String(sorted.length + 1) : null }, el("caption", { class: "unseen" }, caption),
-        el("thead", {}, el("tr", {}, columns.map((column) => head(column, id, of, column === by ? wanted : "")))),
-        el("tbody", {}, body))),
+  const heads = columns.map((column) => head(column, id, of));
+  const body = el("tbody");
+  const inner = el("table", {}, el("caption", { class: "unseen" }, caption),
+    el("thead", {}, el("tr", {}, heads.map(({ node }) => node))), body);
+  const field = find ? filter(id, of, find) : null;
+  const turning = pages(id, of);
+  const made = new Map(); // what is drawn of a row stays when it is sorted and filtered
+  const drawn = (row) => {
+    if (!made.has(row)) made.set(row, line(columns, row));
+    return made.get(row);
+  };
+  const mark = () => {
+    for (const link of current ? body.querySelectorAll("th a") : [])
+      if (link.textContent === get(current)) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+  };
+  let sorted = rows;
+  let shown = null;
+  const show = () => {
+    const asked = ["sort", "find", "page"].map((key) => get(`${id}.${key}`)).join("\n");
+    if (asked === shown) return mark();
+    shown = asked;
+    const wanted = get(`${id}.sort`, order);
+    const by = valued.find((column) => column.key === wanted.replace(/^-/, ""));
+    const words = get(`${id}.find`).trim();
+    const found = find && words ? filtered(rows, valued, words) : rows;
+    sorted = by ? ordered(found, by.value, wanted.startsWith("-")) : found;
+    const last = Math.max(0, Math.ceil(sorted.length / limit) - 1);
+    const page = Math.min(last, Math.max(0, (Number(get(`${id}.page`)) || 1) - 1));
+    heads.forEach(({ point }, i) => point(columns[i] === by ? wanted : ""));
+    body.replaceChildren(...sorted.slice(page * limit, (page + 1) * limit).map(drawn));
+    if (last) inner.setAttribute("aria-rowcount", String(sorted.length + 1));
+    else inner.removeAttribute("aria-rowcount");
+    field?.show(found.length, rows.length);
+    turning.show({ page, last, limit, n: sorted.length });
+    mark();
+  };
+  show();
+  const figure = el("figure", { class: "table" },
+    field?.node,
+    el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, inner),
     el("p", { class: "under" },
-      last ? pages({ id, of, page, limit, last, n: sorted.length }) : null,
+      turning.node,
       download(`${id}.csv`, () => [
         valued.map((column) => column.label),
         ...sorted.map((row) => valued.map((column) => column.value(row))),
       ])));
+  tables.set(figure, { id, show });
+  return figure;
 }
 
-function head(column, id, of, wanted) {
-  const direction = wanted ? (wanted.startsWith("-") ? "descending" : "ascending") : null;
-  const next = direction === "descending" || (!direction && column.isText) ? column.key : `-${column.key}`;
+/** A table that was kept shows what the address says by now. */
+export function again(figure) {
+  tables.get(figure).show();
+  return figure;
+}
+
+/** Let the tables in `root` show what the address says of them; the keys that are not about one of them. */
+export function retabled(root, keys) {
+  const known = [...root.querySelectorAll("figure.table")].map((figure) => tables.get(figure)).filter(Boolean);
+  const about = ({ id }, key) => [`${id}.sort`, `${id}.find`, `${id}.page`].includes(key);
+  for (const one of known) if (keys.some((key) => about(one, key))) one.show();
+  return keys.filter((key) => !known.some((one) => about(one, key)));
+}
+
+function line(columns, row) {
+  return el("tr", {}, columns.map((column, i) => {
+    const content = column.cell ? column.cell(row) : column.value(row);
+    const className = [column.isText ? "words" : "", column.className?.(row) ?? ""].join(" ").trim() || null;
+    return i ? el("td", { class: className }, content) : el("th", { scope: "row", class: className }, content);
+  }));
+}
+
+function head(column, id, of) {
+  let next = "";
   const sort = () => {
     go(of, { [`${id}.sort`]: next, [`${id}.page`]: "" });
     say(`sorted by ${column.label}, ${next.startsWith("-") ? "descending" : "ascending"}`);
@@ -53,25 +101,44 @@ function head(column, id, of, wanted) {
   const name = column.value
     ? el("button", { type: "button", title: column.title, onclick: sort }, column.label)
     : column.label;
-  return el("th", { scope: "col", class: column.isText ? "words" : null, "aria-sort": direction }, name);
+  const node = el("th", { scope: "col", class: column.isText ? "words" : null }, name);
+  const point = (wanted) => {
+    const direction = wanted ? (wanted.startsWith("-") ? "descending" : "ascending") : "";
+    next = direction === "descending" || (!direction && column.isText) ? column.key : `-${column.key}`;
+    if (direction) node.setAttribute("aria-sort", direction);
+    else node.removeAttribute("aria-sort");
+  };
+  return { node, point };
 }
 
-function filter(id, of, label, n, all) {
+function filter(id, of, label) {
   const typed = (event) => go(of, { [`${id}.find`]: event.target.value, [`${id}.page`]: "" }, true);
-  return el("p", { class: "controls" },
-    el("label", {}, label, el("input", {
-      type: "search", name: `${id}.find`, value: get(`${id}.find`), autocomplete: "off", spellcheck: "false", oninput: typed,
-    })),
-    el("output", {}, n === all ? count(all, "row") : `${count(n)} of ${count(all, "row")}`));
+  const input = el("input", {
+    type: "search", name: `${id}.find`, autocomplete: "off", spellcheck: "false", oninput: typed,
+  });
+  const output = el("output");
+  const show = (n, all) => {
+    if (input.value !== get(`${id}.find`)) input.value = get(`${id}.find`);
+    output.textContent = n === all ? count(all, "row") : `${count(n)} of ${count(all, "row")}`;
+  };
+  return { node: el("p", { class: "controls" }, el("label", {}, label, input), output), show };
 }
 
-function pages({ id, of, page, limit, last, n }) {
-  const to = (number, label) => el("button", {
-    type: "button", class: "quiet", name: `${id}.${label}`, disabled: number < 0 || number > last,
-    onclick: () => go(of, { [`${id}.page`]: number ? number + 1 : "" }),
+function pages(id, of) {
+  let page = 0;
+  const to = (by, label) => el("button", {
+    type: "button", class: "quiet", name: `${id}.${label}`,
+    onclick: () => go(of, { [`${id}.page`]: page + by ? page + by + 1 : "" }),
   }, label);
-  const shown = `rows ${count(page * limit + 1)} to ${count(Math.min(n, (page + 1) * limit))} of ${count(n)}`;
-  return el("span", { class: "pages" }, to(page - 1, "previous"), shown, to(page + 1, "next"));
+  const [previous, shown, next] = [to(-1, "previous"), el("span"), to(1, "next")];
+  const node = el("span", { class: "pages" }, previous, shown, next);
+  const show = ({ page: at, last, limit, n }) => {
+    page = at;
+    node.hidden = last === 0;
+    [previous.disabled, next.disabled] = [page === 0, page === last];
+    shown.textContent = `rows ${count(page * limit + 1)} to ${count(Math.min(n, (page + 1) * limit))} of ${count(n)}`;
+  };
+  return { node, show };
 }
 
 /** The rows that have all words in the values of these columns, in upper or lower case. */
@@ -102,7 +169,7 @@ export function download(name, rows) {
     const text = rows().map((row) => row.map(field).join(",")).join("\r\n") + "\r\n";
     const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
     el("a", { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 1000);
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
   };
   return el("button", { type: "button", class: "quiet", onclick: save }, `Save as ${name}`);
 }

@@ -78,6 +78,27 @@ def test_saved_numbers_are_whole_and_those_of_the_table(opened, reports):
     assert [f"{float(row[1]):.3f}".lstrip("0") for row in rows] == [row[1] for row in shown]
 
 
+def test_sorting_moves_the_rows_that_are_there(opened, reports):
+    it = opened(reports("demo"), "leaderboard")
+    body = it.page.locator("#leaderboard tbody")
+    body.evaluate("(b) => { for (const row of b.rows) row.isOld = true; }")
+    before = rows_of(it, "leaderboard")
+    it.page.locator("#leaderboard thead button").first.click()
+    it.settled()
+    assert rows_of(it, "leaderboard") != before
+    assert body.evaluate("(b) => [...b.rows].every((row) => row.isOld)")
+
+
+def test_a_link_that_was_drawn_earlier_keeps_what_has_been_chosen_since(opened, reports):
+    it = opened(reports("demo"), "leaderboard")
+    it.page.locator("#topics thead button").first.click()
+    it.settled()
+    it.page.locator("#leaderboard tbody a.run").nth(1).click()
+    it.settled()
+    assert "topics.sort=" in it.view
+    assert "run=" in it.view
+
+
 LIST = """
 import { table } from "TABLE";
 export const keys = [];
