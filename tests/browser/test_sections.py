@@ -19,7 +19,7 @@ def test_every_section_draws_and_nothing_else_happens(opened, report):
 
 def test_a_link_opens_the_view_that_it_was_copied_from(opened, report):
     it = opened(report)
-    for button in it.page.locator("main th button").all()[:12]:
+    for button in it.page.locator("main th button").all()[:4]:
         before = it.view
         button.evaluate("(b) => b.click()")
         it.settled()
