@@ -160,7 +160,9 @@ function cell(context, colours, x, y, width, height, share, why) {
 
 function drawAll(canvas, { cells, runs, topics, share, digits, state }) {
   const width = canvas.parentElement?.clientWidth || 900;
-  const names = (state.names = width > 600 ? 200 : 110);
+  const font = "12px system-ui, sans-serif";
+  const longest = widest(canvas, font, ["mean", ...runs.map(({ name }) => name)]);
+  const names = (state.names = Math.min(width > 600 ? 200 : 110, longest + 20));
   const room = width - names - MEANS - 2;
   state.column = Math.min(MOST, Math.max(LEAST, room / topics.length));
   const { column } = state;
@@ -168,7 +170,7 @@ function drawAll(canvas, { cells, runs, topics, share, digits, state }) {
   const context = sized(canvas, right + MEANS, HEAD + (runs.length + 2) * ROW);
   if (!context) return;
   const colours = tones(canvas);
-  context.font = "12px system-ui, sans-serif";
+  context.font = font;
   context.textBaseline = "middle";
   const put = (text, x, y, align = "right", colour = colours.ink) => {
     [context.textAlign, context.fillStyle] = [align, colour];
@@ -214,6 +216,13 @@ function shared(names) {
   let n = 0;
   while (names.length > 1 && names.every((name) => n < name.length && name[n] === names[0][n])) n += 1;
   return names[0].slice(0, n).search(/[-_.:/][^-_.:/]*$/) + 1;
+}
+
+function widest(canvas, font, names) {
+  const context = canvas.getContext("2d");
+  if (!context) return 0;
+  context.font = font;
+  return Math.ceil(Math.max(...names.map((name) => context.measureText(name).width)));
 }
 
 function fitted(context, text, width) {
