@@ -23,10 +23,13 @@ def test_axe_finds_nothing(opened, large_report, reports):
     it = opened(large_report, bypass_csp=True)
     run = functools.partial(axe.run, it.page)
     all_of_it = {"resultTypes": ["violations"]}
-    assert told(run(options=all_of_it).response) == []
+    is_demo = large_report == reports("demo")
+    # 45 runs by 45 are one cell 2,025 times
+    most = None if is_demo else {"exclude": [["#pairs tbody"]]}
+    assert told(run(context=most, options=all_of_it).response) == []
     it.page.keyboard.press("?")
     assert told(run(context="dialog", options=all_of_it).response) == []
-    if large_report == reports("demo"):
+    if is_demo:
         it.page.keyboard.press("Escape")
         it.page.emulate_media(color_scheme="dark")
         colours = all_of_it | {"runOnly": ["color-contrast"]}
