@@ -6,7 +6,7 @@ import { say } from "../web/page.js";
 import { said, UNANSWERED, UNJUDGED } from "./cells.js";
 
 const [MEANS, HEAD, ROW] = [56, 22, 18]; // pixels: of means, above, a row
-const [LEAST, MOST] = [4, 64]; // of a column
+const [LEAST, MOST] = [4, 96]; // of a column
 
 /** A heat map with a cursor that arrow keys move; `open(run, topic)` is called by click and Enter. */
 export function heatmap({ id, head, cells, measure, digits, runs, topics, open }) {
