@@ -15,7 +15,12 @@ from processes import JUDGE, run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 FOLDERS = ("demo", "evidence", "coverage", "keypoints", "rag24_e2e")
 LARGEST = ("demo", "rag24_e2e")  # every kind of section but those of agents and retrieval
 # Before any script of the page: what the policy refuses is written down.
