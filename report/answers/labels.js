@@ -47,5 +47,5 @@ export function look(kind, label) {
   if (label === null || label === undefined || label === "unjudged") return UNJUDGED;
   if (kind === "uncited") return KINDS.support.labels.uncited;
   const labels = KINDS[kind === "coverage" ? "reports" : kind]?.labels ?? {};
-  return (Object.hasOwn(labels, label) && labels[label]) || { glyph: "•", tone: "o", word: String(label) };
+  return (Object.hasOwn(labels, label) && labels[label]) || { glyph: "•", tone: "o", word: String(label).replaceAll("_", " ") };
 }

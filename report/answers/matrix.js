@@ -100,14 +100,15 @@ function topics(id, matrix) {
       id, of: id, caption: "Citations by topic", rows: matrix.byTopicCounts, limit: 25,
       columns: [
         { key: "topic", label: "topic", isText: true, value: (row) => row.id, cell: (row) => el("a", { href: link(id, { topic: row.id }), title: row.question }, row.id) },
-        { key: "question", label: "question", isText: true, className: () => "fact-text", value: (row) => row.question },
+        matrix.topics.some(({ question }) => question)
+          ? { key: "question", label: "question", isText: true, className: () => "fact-text", value: (row) => row.question } : null,
         { key: "full", label: "full support", value: (row) => row.full },
         { key: "partial", label: "partial", value: (row) => row.partial },
         { key: "none", label: "none", value: (row) => row.none },
         { key: "rate", label: "share full", title: "of those that were judged", value: (row) => row.rate, cell: (row) => num(row.rate, 2) },
         { key: "uncited", label: "no citation", value: (row) => row.uncited },
         { key: "unjudged", label: "not judged", value: (row) => row.unjudged },
-      ],
+      ].filter(Boolean),
     }),
   ];
 }

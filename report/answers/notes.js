@@ -16,7 +16,8 @@ export function quoteClass({ byWords }, one) {
 export function said(one, answer, kind = one.program) {
   const seen = look(kind, one.label);
   const score = one.score === undefined ? "" : ` · score ${num(one.score, 2)}`;
-  const by = one.label !== undefined && answer.byWords.has(one.program) ? " · by shared words" : "";
+  const isJudged = one.label !== undefined && one.label !== "uncited" && kind !== "uncited";
+  const by = isJudged && answer.byWords.has(one.program) ? " · by shared words" : "";
   const people = (one.people ?? []).map(([name, label, why]) => el("li", {},
     el("b", {}, name || "people"), ": ", look(kind, label).word,
     label === one.label ? "" : el("span", { class: "differs" }, " (the judge differs)"), why ? `. ${why}` : ""));

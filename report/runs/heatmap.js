@@ -5,7 +5,7 @@ import { say } from "../web/say.js";
 import { said, UNANSWERED, UNJUDGED } from "./cells.js";
 
 const [MEANS, HEAD, ROW] = [56, 22, 18]; // pixels: of means, above, a row
-const [LEAST, MOST] = [4, 64]; // of a column
+const [LEAST, MOST] = [4, 96]; // of a column
 
 /** A heat map with a cursor that arrow keys move; `open(run, topic)` is called by click and Enter.
  *
@@ -181,7 +181,9 @@ function cell(context, colours, x, y, width, height, share, why) {
 
 function drawAll(canvas, { cells, runs, topics, share, digits, state }) {
   const width = canvas.parentElement?.clientWidth || 900;
-  const names = (state.names = width > 600 ? 200 : 110);
+  const font = "12px system-ui, sans-serif";
+  const longest = widest(canvas, font, ["mean", ...runs.map(({ name }) => name)]);
+  const names = (state.names = Math.min(width > 600 ? 200 : 110, longest + 20));
   const room = width - names - MEANS - 2;
   state.column = Math.min(MOST, Math.max(LEAST, room / topics.length));
   const { column } = state;
@@ -189,7 +191,7 @@ function drawAll(canvas, { cells, runs, topics, share, digits, state }) {
   const context = sized(canvas, right + MEANS, HEAD + (runs.length + 2) * ROW);
   if (!context) return;
   const colours = tones(canvas);
-  context.font = "12px system-ui, sans-serif";
+  context.font = font;
   context.textBaseline = "middle";
   const put = (text, x, y, align = "right", colour = colours.ink) => {
     [context.textAlign, context.fillStyle] = [align, colour];
@@ -230,6 +232,13 @@ function shared(names) {
   let n = 0;
   while (names.length > 1 && names.every((name) => n < name.length && name[n] === names[0][n])) n += 1;
   return names[0].slice(0, n).search(/[-_.:/][^-_.:/]*$/) + 1;
+}
+
+function widest(canvas, font, names) {
+  const context = canvas.getContext("2d");
+  if (!context) return 0;
+  context.font = font;
+  return Math.ceil(Math.max(...names.map((name) => context.measureText(name).width)));
 }
 
 function fitted(context, text, width) {

@@ -100,7 +100,7 @@ function plot(id, measure, points, front, chosen) {
     points.map((point, i) => {
       const words = `${point.run}: ${measure} ${num(point.score)}, ${num(point.words, 0)} words`;
       const state = point.run === chosen ? "chosen" : front.includes(i) ? "best" : null;
-      const isRight = x(point.words) > WIDTH * 0.62;
+      const isLeft = fitsLeft(x(point.words), point.run);
       return svg(
         "a",
         { href: link(id, { run: point.run === chosen ? "" : point.run }), class: state, "aria-label": words },
@@ -111,9 +111,9 @@ function plot(id, measure, points, front, chosen) {
           ? svg(
               "text",
               {
-                x: x(point.words) + (isRight ? -10 : 10),
+                x: x(point.words) + (isLeft ? -10 : 10),
                 y: y(point.score) - 6,
-                "text-anchor": isRight ? "end" : "start",
+                "text-anchor": isLeft ? "end" : "start",
               },
               short(point.run),
             )
@@ -123,20 +123,31 @@ function plot(id, measure, points, front, chosen) {
   );
 }
 
-/** The chosen run and, best first, those on the line whose names do not run into one another. */
+/** The chosen run and, best first, those on the line whose names do not run into one another or a point. */
 function named(points, front, chosen, x, y) {
   const wanted = [points.findIndex((point) => point.run === chosen), ...[...front].reverse()].filter((i) => i >= 0);
   const taken = [];
   for (const i of new Set(wanted)) {
     const [at, height] = [x(points[i].words), y(points[i].score)];
-    const width = 7 * short(points[i].run).length;
-    const box = at > WIDTH * 0.62 ? [at - 10 - width, at - 10] : [at + 10, at + 10 + width];
+    const width = wide(points[i].run);
+    const box = fitsLeft(at, points[i].run) ? [at - 10 - width, at - 10] : [at + 10, at + 10 + width];
     const isFree = taken.every(
       ([left, right, other]) => Math.abs(other - height) > 15 || box[1] < left || box[0] > right,
     );
-    if (isFree) taken.push([...box, height, i]);
+    const isClear = points.every(({ words, score }, j) =>
+      j === i || Math.abs(y(score) - height + 11) > 11 || x(words) < box[0] || x(words) > box[1]);
+    if (isFree && (isClear || points[i].run === chosen)) taken.push([...box, height, i]);
   }
   return new Set(taken.map((one) => one[3]));
+}
+
+/** Left of and above a point of the line there is no other point. */
+function fitsLeft(at, run) {
+  return at - 10 - wide(run) > PAD.left;
+}
+
+function wide(run) {
+  return 7.5 * short(run).length;
 }
 
 function short(name) {

@@ -67,7 +67,7 @@ function made({ id }, one) {
           labelled(columns.other_label.at(row), one.scale, one.is_ordered)] },
       { key: name ?? itemKeys[0], label: name ? name.replaceAll("_", " ") : "item", width: "minmax(200px, 3fr)",
         cell: (row) => (name && columns[name].at(row)) || ids(row) },
-      { key: "topic_id", label: "topic", width: "minmax(100px, 1fr)", cell: (row) => columns.topic_id?.at(row) ?? "" },
+      { key: "topic_id", label: "topic", width: "minmax(120px, 1fr)", cell: (row) => columns.topic_id?.at(row) ?? "" },
       ...(isRun ? [{ key: "run", label: "run", width: "minmax(150px, 2fr)", cell: (row) => columns.run.at(row) }] : []),
       ...(one.is_ordered ? [{ key: "distance", label: "apart", width: "52px", isNumber: true,
         cell: (row) => columns.distance.at(row) }] : []),

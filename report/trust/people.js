@@ -23,7 +23,7 @@ export function draw({ id, data }) {
     figures(id, side),
     el("h3", {}, "Which label is taken for which"),
     el("p", { class: "lead" },
-      "A row is the label of people, a column the judge's; the share is of the row, and the darker the larger. A "
+      "A row is the label of people, a column the judge's; the share is of the row, and the fuller the tone, the larger. A "
         + "number that is no link is where both agree."),
     confusion(side, at),
     el("h3", {}, "By label"),

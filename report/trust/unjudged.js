@@ -100,7 +100,7 @@ function missing(id, data) {
       { key: "reason", label: "why", width: "minmax(120px, 1fr)",
         cell: (row) => String(at("reason", row)).replaceAll("_", " ") },
       { key: "stage", label: "stage", width: "minmax(80px, 1fr)", cell: (row) => at("stage", row) },
-      { key: "topic", label: "topic", width: "minmax(100px, 1fr)", cell: (row) => at("topic", row) },
+      { key: "topic", label: "topic", width: "minmax(120px, 1fr)", cell: (row) => at("topic", row) },
       { key: "run", label: "run", width: "minmax(140px, 2fr)", cell: (row) => at("run", row) },
       { key: "item", label: "item", width: "minmax(140px, 2fr)", cell: (row) => at("item", row) },
       { key: "n", label: "n", width: "52px", isNumber: true, cell: (row) => at("n", row) },

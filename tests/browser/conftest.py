@@ -15,16 +15,22 @@ from processes import JUDGE, run
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 FOLDERS = ("demo", "evidence", "coverage", "keypoints", "rag24_e2e")
+LARGEST = ("demo", "rag24_e2e")  # every kind of section but those of agents and retrieval
 # Before any script of the page: what the policy refuses is written down.
 REFUSED = """addEventListener('securitypolicyviolation', (event) =>
   (window.refused ??= []).push(`${event.violatedDirective} refused ${event.blockedURI}`));"""
 
 STILL = """() => new Promise((done) => {
   const end = () => { seen.disconnect(); done(); };
-  let timer = setTimeout(end, 60);
-  const seen = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(end, 60); });
+  let timer = setTimeout(end, 25);
+  const seen = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(end, 25); });
   seen.observe(document.body, { childList: true, subtree: true, attributes: true });
 })"""
 
@@ -171,7 +177,13 @@ def report(request: Any, reports: Callable[[str], Path]) -> Path:
     return reports(request.param)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(params=LARGEST)
+def large_report(request: Any, reports: Callable[[str], Path]) -> Path:
+    """Each of the reports that have the most to show."""
+    return reports(request.param)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def chromium() -> Iterator[Any]:
     """The browser; skips where Debian's is not installed: no test downloads one."""
     api = pytest.importorskip("playwright.sync_api", reason="`make test-browser` installs it")

