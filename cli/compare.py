@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from .views.leaderboards import cut_names
 
 SHOWN_FLIPS = 3  # the others are in the file of --flips
 _NAME_CHARS = 40  # of a run on a leaderboard
+_OVER_BOTH = "A difference is over the topics that both runs have, a mean over all of its run."
 _FLIP_CHARS = 200  # of each text of a flip that is printed
 
 
@@ -141,7 +143,18 @@ def _pair_text(pairs: list[tuple[str, dict[str, Any]]], level: float) -> str:
             f"{figure(row['difference'], 4, '+'):>12}{bounds:>22}{_p(row['p']):>8}"
             f"{figure(row['effect_size'], 2, '+'):>8}  {row['wins']}/{row['ties']}/{row['losses']}"
         )
+    if any(_lacks_topics(given, given["pairs"]) for _, given in pairs):
+        lines.append("Won, tied and lost add up to the topics on which both have a value.")
+        lines.append(_OVER_BOTH)
     return "\n".join(lines) + "\n"
+
+
+def _lacks_topics(given: dict[str, Any], pairs: Iterable[dict[str, Any]]) -> bool:
+    """Whether a mean is over topics that a difference beside it is not over."""
+    n_of = {run["run_id"]: run["n_topics"] for run in given["runs"]}
+    return any(
+        row["n_topics"] < max(n_of[row["run_id"]], n_of[row["other_run_id"]]) for row in pairs
+    )
 
 
 def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
@@ -178,6 +191,8 @@ def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
         lines.append(f"{NOT_ALL_JUDGED}: no pair is marked.")
         lines.append(f"Pairs told apart: {n_holm:,} by Holm, of {len(pairs):,}")
     lines += answered_of(runs, given["n_topics"])
+    if _lacks_topics(given, next_of.values()):
+        lines.append(_OVER_BOTH)
     floor = len(pairs) * 2 / 2 ** given["n_topics"]
     if floor >= alpha:
         lines.append(
