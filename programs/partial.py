@@ -60,4 +60,4 @@ def finished_or_partial(path: Path) -> Iterator[tuple[Path, bool]]:
         try:
             yield made, True
         except InputError as error:  # which names a folder that is gone when it is read
-            raise InputError(str(error).replace(str(made), str(path))) from error
+            raise InputError(str(error).replace(str(made), str(path))) from None
