@@ -79,6 +79,22 @@ def test_means_whose_difference_is_another_say_what_it_is_over(judge, tmp_path):
             assert (said in ran.out) is is_said, (value, runs)
 
 
+def test_a_run_of_which_nothing_was_judged_has_no_mean(judge, tmp_path):
+    missing = {"n": 0, "n_unjudged": 4, "low": 0.0, "high": 1.0}
+    none = {"n": 0, "n_unjudged": 0, "low": 0.0, "high": 0.0}
+    given = [("whole", "1", 0.5, {"n": 4, "n_unjudged": 0, "low": 0.5, "high": 0.5})]
+    given += [("whole", "2", 0.0, none), ("lost", "1", None, missing), ("lost", "2", 0.0, none)]
+    lines = [
+        {"run_id": run, "topic_id": topic, "measure": "support_precision", "value": value} | counts
+        for run, topic, value, counts in given
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "scores.jsonl").write_text(text, encoding="utf-8")
+    (found,) = judge("compare", "scores.jsonl", "--json").rows
+    means = {r["run_id"]: r["mean"] for r in found["measures"]["support_precision"]["runs"]}
+    assert means == {"whole": 0.25, "lost": None}
+
+
 def test_names_cannot_steer_the_terminal(judge, tmp_path):
     rows = [
         {"run_id": run, "topic_id": "t", "measure": "A", "value": 0.5} for run in ("a\x1b[2J", "b")
