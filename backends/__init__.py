@@ -58,7 +58,7 @@ def open_transport(config: ModelConfig) -> Transport:
 
         return VllmTransport(config)
     if config.way == "litellm":
-        from .litellm.models import LiteLLMTransport
+        from .litellm_models import LiteLLMTransport
 
         return LiteLLMTransport(config)
     from .http import HttpTransport

@@ -346,7 +346,7 @@ def _check_url(api_base: str) -> None:
 
 def _meant(model: str) -> str:
     """What a model without a provider may have been meant as, put as the end of an error."""
-    from .litellm.package import provider_of
+    from .spending.litellm_table import provider_of
 
     if alike := did_you_mean(model, ["lexical"]):
         return alike

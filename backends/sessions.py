@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import base64
-import os
 import ssl
 import weakref
 from typing import Any
@@ -131,7 +129,6 @@ class Session:
         )
         # A judge that a user simply drops would leave its connections open.
         weakref.finalize(self, _let_go, self._open, loop).atexit = False
-        _OPENED[self._open] = (os.getpid(), loop)
         return self._open
 
 
@@ -159,21 +156,3 @@ def _let_go(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> 
     """Close it on the loop that it lives on, whatever thread the collector runs in."""
     if not session.closed and loop.is_running():
         asyncio.run_coroutine_threadsafe(session.close(), loop)
-
-
-# By session: the process that opened it, and the loop on which it lives.
-_OPENED: weakref.WeakKeyDictionary[aiohttp.ClientSession, tuple[int, asyncio.AbstractEventLoop]] = (
-    weakref.WeakKeyDictionary()
-)
-_END_S = 1.0  # that Python's end may wait for
-
-
-@atexit.register
-def _let_go_of_all() -> None:
-    """Close what judges that live until Python ends have open; aiohttp would say so of each."""
-    for session, (process, loop) in list(_OPENED.items()):
-        if process == os.getpid() and loop.is_running() and not session.closed:
-            try:
-                asyncio.run_coroutine_threadsafe(session.close(), loop).result(_END_S)
-            except Exception:  # the loop ends too, or stands still: nothing waits for it
-                return

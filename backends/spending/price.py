@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
-
-import orjson
-
 from ..config import ModelConfig, Price
+from .litellm_table import row_of
 
 FREE = Price(input=0, output=0)
 
@@ -26,7 +20,7 @@ def price_of(config: ModelConfig) -> Price | None:
         return FREE
     if config.api_base is not None or config.way == "vllm":
         return None
-    row = _litellm_price(config.model, config.wire_name)
+    row = row_of(config.model, config.wire_name)
     each = [row.get(f"{way}_cost_per_token") for way in ("input", "output")] if row else [None]
     if row is None or None in each:
         return None
@@ -58,16 +52,3 @@ def cost_of(price: Price | None, prompt: int, cached: int, completion: int) -> f
     cached = min(cached, prompt)
     fresh = prompt - cached
     return (fresh * price.input + cached * cached_price + completion * price.output) / 1e6
-
-
-@lru_cache(maxsize=64)
-def _litellm_price(*names: str) -> dict[str, Any] | None:
-    """The row of the first name that LiteLLM's table lists; the table itself is let go again."""
-    spec = importlib.util.find_spec("litellm")
-    if spec is None or spec.origin is None:
-        return None
-    table = Path(spec.origin).parent / "model_prices_and_context_window_backup.json"
-    if not table.is_file():
-        return None
-    prices: dict[str, dict[str, Any]] = orjson.loads(table.read_bytes())
-    return next((prices[name] for name in names if name in prices), None)

@@ -270,7 +270,8 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
             collection.files_with_documents[path] = named
     if others and len(others) == n_read:
         both = against(list(dict.fromkeys(others)), collection.topics)
-        raise InputError(f"0 of {n_read:,} answers match a topic: {both}")
+        first = collection.run_files[0]
+        raise InputError(f"{first}: 0 of {n_read:,} answers match a topic: {both}")
     collection.run_ids = list(runs)
     wanted.update(passage_id for _, passage_id in collection.cited)
 

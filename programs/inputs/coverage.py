@@ -157,4 +157,4 @@ def _read_rankings(
                 problems.skip(path, 0, "unknown_topic", what + nearest(topic, topics))
     if others and not any(found.rankings.values()) and not found.not_made:
         both = against(list(others), topics)
-        raise InputError(f"0 of {n_ranked:,} rankings match a topic: {both}")
+        raise InputError(f"{files[0]}: 0 of {n_ranked:,} rankings match a topic: {both}")

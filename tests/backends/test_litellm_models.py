@@ -18,7 +18,7 @@ from raw_servers import Proxy, RawServer, listening
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointError, EndpointLost, EndpointUnusable, JudgeError
-from nuggetjudge.backends.litellm.models import LiteLLMTransport
+from nuggetjudge.backends.litellm_models import LiteLLMTransport
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.records.judgements import Reason
 

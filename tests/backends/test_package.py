@@ -71,7 +71,7 @@ def watched(code: str, folder: object) -> object:
         "import nuggetjudge.backends",
         "import nuggetjudge.judges",
         "import nuggetjudge.backends.cache, nuggetjudge.backends.http, nuggetjudge.backends.loop",
-        "import nuggetjudge.backends.litellm.models",
+        "import nuggetjudge.backends.litellm_models",
     ],
 )
 def test_importing_touches_nothing(code, tmp_path):

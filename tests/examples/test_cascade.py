@@ -19,7 +19,8 @@ DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
 def test_what_the_lexical_judge_is_not_sure_of_is_left_to_people(tmp_path):
     folder = tmp_path / "collection"
     shutil.copytree(DEMO, folder)
-    before = nj.run(load_config(folder / "judge.yaml", {"program": "support"})).folder
+    alone = {"program": "support", "run.out": tmp_path / "support"}
+    before = nj.run(load_config(folder / "judge.yaml", alone)).folder
     human = folder / "labels" / "support.jsonl"
     stored = read_stored(human, [before], Problems(), to_people=True)
     assert stored.has_texts
@@ -29,7 +30,7 @@ def test_what_the_lexical_judge_is_not_sure_of_is_left_to_people(tmp_path):
     assert found["kept_right"] > found["right"] + 0.1
     (folder / "cascade.json").write_text(state.text(), encoding="utf-8")
 
-    result = nj.run(load_config(folder / "cascade.yaml", {}))
+    result = nj.run(load_config(folder / "cascade.yaml", {"run.out": tmp_path / "cascade"}))
     lines = (result.folder / "unjudged.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["reason"] for line in lines} == {"abstained"}
     assert 20 <= len(lines) <= 35

@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import dspy
 import pytest
 
-from nuggetjudge.backends import sessions
-from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import SupportJudge
 
 
@@ -106,14 +104,3 @@ def test_a_script_that_used_a_judge_ends_by_itself():
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
     )
     assert ran.stdout == "full\n"
-
-
-def test_connections_that_are_open_when_python_ends_are_closed(model_server):
-    judge = SupportJudge(ModelConfig(model="hosted_vllm/mock", api_base=model_server.base_url))
-    asked = {"sentence": "Wind moves decks.", "passage": "Decks move in wind."}
-    before = judge(**asked).verdict
-    mine = [each for each in sessions._OPENED if not each.closed]
-    assert mine
-    sessions._let_go_of_all()
-    assert all(each.closed for each in mine)
-    assert judge(**asked).verdict == before  # one that lives on opens new ones

@@ -275,6 +275,7 @@ def test_the_score_of_a_run_is_open_where_nothing_was_judged(data, tmp_path):
     assert found.lexical_kappa == 0.0
 
 
+@pytest.mark.slow
 def test_the_lexical_column_is_that_of_the_page_on_lexical_judges(shared_data, tmp_path, capsys):
     """Through `judge run items` as through the rules themselves, on the smaller of the sets."""
     wanted = (sets.IKAT_NUGGETS, sets.IKAT_POINTS, sets.EXPERTQA, sets.CRUX_REPORTS,

@@ -43,6 +43,7 @@ def test_without_labels_of_people_the_worth_is_more_than_it_is(ballots):
     assert found.worth.value > 2 * 2.67 * 0.9
 
 
+@pytest.mark.slow
 def test_the_votes_of_all_are_no_better_than_one_judge_chosen_on_other_topics(ballots):
     settings = Settings(topic_labels=0, best=(5,), family=family)
     found = {way.name: way for way in ways(ballots, settings, {"resamples": 200})}

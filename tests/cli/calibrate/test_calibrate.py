@@ -252,7 +252,7 @@ def test_a_semicolon_file_is_refused_by_its_first_line(judge, tmp_path):
     ("n_labels", "low", "high"),
     [
         pytest.param(0, 0.39, 0.46, marks=pytest.mark.slow),
-        (10, 0.52, 1),
+        pytest.param(10, 0.52, 1, marks=pytest.mark.slow),
         pytest.param(40, 0.54, 1, marks=pytest.mark.slow),
     ],
 )

@@ -53,6 +53,7 @@ def test_a_run_or_build_goes_on_from_any_write(work, tmp_path, monkeypatch):
         assert files_of(folder) == files_of(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_run_by_batches_goes_on_from_any_write_to_its_ledger(tmp_path, monkeypatch):
     def run(server, folder):
         given = {"run.cache": tmp_path / f"cache-{folder.name}", "run.executor": "batch"}

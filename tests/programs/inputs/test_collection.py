@@ -72,7 +72,7 @@ def test_answers_none_of_which_is_to_a_judged_topic_are_an_error_that_names_both
     data, tmp_path
 ):
     write(tmp_path / "run.jsonl", [answer("a", f"other-{n}") for n in range(5)])
-    wanted = "^0 of 5 answers match a topic: other-0, other-1, other-2, ... against t1, t2$"
+    wanted = ": 0 of 5 answers match a topic: other-0, other-1, other-2, ... against t1, t2$"
     with pytest.raises(InputError, match=wanted):
         load_collection(data())
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from typing import Any
 
 import orjson
 
-from ...records.judgements import Reason
-from ..config import ModelConfig
-from ..errors import EndpointError, EndpointUnusable
-from ..gateway import Completion
-from ..http import BUSY, TOO_LONG, count_of, is_too_long, seconds_of, within
-from ..logprobs import Token, read_tokens
-from ..replies.objects import THINK
-from ..replies.refused import SETTINGS, refused_part
-from ..secrecy import secrets_of
-from .package import imported
+from ..records.judgements import Reason
+from .config import ModelConfig
+from .errors import EndpointError, EndpointUnusable
+from .gateway import Completion
+from .http import BUSY, TOO_LONG, count_of, is_too_long, seconds_of, within
+from .logprobs import Token, read_tokens
+from .replies.objects import THINK
+from .replies.refused import SETTINGS, refused_part
+from .secrecy import secrets_of
+
+# Read by LiteLLM at import: no price table from the network, no `.env` of the working directory.
+_QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
+
 
 _NO_KEY = "none"  # sent where the config names an endpoint and no key, instead of an ambient one
 
@@ -52,7 +57,7 @@ class LiteLLMTransport:
             self._extra["api_key"] = key.get_secret_value()
         self._config = config
         self._secrets = secrets_of(config)
-        self._litellm = imported()
+        self._litellm = _import()
 
     async def send(self, body: bytes) -> Completion:
         """One request. Raises: EndpointError, EndpointUnusable."""
@@ -120,6 +125,25 @@ def _said(message: Any) -> str:
     """The reply, or what a model thought that said nothing else."""
     thought = getattr(message, "reasoning_content", None)
     return message.content or (f"{THINK}{thought}" if thought else "")
+
+
+def _import() -> Any:
+    if (known := sys.modules.get("litellm")) is not None:
+        return known  # the program's own, set up as it likes
+    before = {name: os.environ.get(name) for name in _QUIET}
+    os.environ.update(_QUIET)
+    try:
+        import litellm
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    litellm.suppress_debug_info = True  # else every error prints a banner to stdout
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).handlers.clear()  # some write to stdout; now the root's handle it
+    return litellm
 
 
 def _tokens(logprobs: Any) -> list[Token]:
