@@ -22,6 +22,7 @@ class Form(StrEnum):
 
 
 def agree(
+    context: typer.Context,
     human: Annotated[
         Path,
         typer.Argument(exists=True, help="Labels (or scores) taken as the truth, or a folder."),
@@ -84,8 +85,11 @@ def agree(
     from ..programs.analysis.agree_plots import write_plots
     from ..programs.analysis.agree_text import agree_text
     from ..records.reading.problems import InputError, Problems
+    from .views.partial import opened
 
     problems = Problems()
+    human, *given = opened(context, [human] if judged is None else [human, judged])
+    judged = given[0] if given else None
     if by is not None:
         if judged is None or plots is not None or cut is not None:
             raise InputError(f"--by {by}: wanted HUMAN and JUDGED, and no --plots or --cut")

@@ -127,6 +127,8 @@ def _runs_text(found: dict[str, Any]) -> str:
 
 
 def _pair_text(pairs: list[tuple[str, dict[str, Any]]], level: float) -> str:
+    from ..programs.analysis.compare_runs import OVER_BOTH, is_over_fewer
+
     first, second = (cell(run["run_id"]) for run in pairs[0][1]["runs"])
     lines = [
         f"{first} less {second}, by topic, {level:.0%} intervals",
@@ -141,6 +143,9 @@ def _pair_text(pairs: list[tuple[str, dict[str, Any]]], level: float) -> str:
             f"{figure(row['difference'], 4, '+'):>12}{bounds:>22}{_p(row['p']):>8}"
             f"{figure(row['effect_size'], 2, '+'):>8}  {row['wins']}/{row['ties']}/{row['losses']}"
         )
+    if any(is_over_fewer(given, given["pairs"]) for _, given in pairs):
+        lines.append(OVER_BOTH)
+        lines.append("Won, tied and lost add up to the topics on which both have a value.")
     return "\n".join(lines) + "\n"
 
 
@@ -150,7 +155,7 @@ def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
     names = cut_names([cell(run["run_id"]) for run in runs], _NAME_CHARS)
     width = max(map(len, names))
     alpha = 1 - level
-    from ..programs.analysis.compare_runs import NOT_ALL_JUDGED
+    from ..programs.analysis.compare_runs import NOT_ALL_JUDGED, OVER_BOTH, is_over_fewer
 
     has_hsd = any(row["p_hsd"] is not None for row in pairs)
     lines = [
@@ -178,6 +183,8 @@ def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
         lines.append(f"{NOT_ALL_JUDGED}: no pair is marked.")
         lines.append(f"Pairs told apart: {n_holm:,} by Holm, of {len(pairs):,}")
     lines += answered_of(runs, given["n_topics"])
+    if is_over_fewer(given, next_of.values()):
+        lines.append(OVER_BOTH)
     floor = len(pairs) * 2 / 2 ** given["n_topics"]
     if floor >= alpha:
         lines.append(

@@ -14,6 +14,7 @@ from .tables import cell, shown
 
 
 def next(
+    context: typer.Context,
     results: Annotated[
         list[Path],
         typer.Argument(exists=True, help="Results folders or label files, one a judge."),
@@ -42,10 +43,11 @@ def next(
     from ..programs.analysis.next_labels import next_labels
     from ..programs.engine.label_sheet import write_sheet
     from ..records.reading.problems import Problems
+    from .views.partial import opened
 
     problems = Problems()
     sheet = next_labels(
-        results,
+        opened(context, results),
         n,
         problems,
         labels=labels,

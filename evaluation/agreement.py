@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..programs.analysis.agree import agree as agree_files
 from ..programs.analysis.agree_text import agree_text
 from ..records.reading.problems import Problems
 from ..records.writing.printed import estimate, shown
-from .sources import Source, chosen_rows, path_of, warn_of
+from .sources import Source, chosen_rows, opened, warn_of
 from .tables import Text
 
 
@@ -69,16 +70,17 @@ def agree(
     Example: nj.agree("human.jsonl", "results/demo")
     """
     problems = Problems()
-    found = agree_files(
-        Path(labels),
-        None if judged is None else path_of(judged),
-        problems,
-        chosen_rows(where),
-        kind,
-        [cut] if isinstance(cut, str) else list(cut),
-        resamples=resamples,
-        seed=seed,
-        level=level,
-    )
+    with ExitStack() as held:
+        found = agree_files(
+            opened(held, labels),
+            None if judged is None else opened(held, judged),
+            problems,
+            chosen_rows(where),
+            kind,
+            [cut] if isinstance(cut, str) else list(cut),
+            resamples=resamples,
+            seed=seed,
+            level=level,
+        )
     warn_of(problems)
     return Agreement(found)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from ..metrics.bootstrap import LEVEL
 from ..metrics.significance import RESAMPLES
 from ..programs.analysis.compare import compare as compare_files
+from ..programs.analysis.compare_runs import OVER_BOTH, is_over_fewer
 from ..programs.scoring.topic_scores import merged, topic_scores
 from ..records.reading.problems import Problems
 from ..records.writing.printed import figure, interval
-from .sources import Source, path_of, warn_of
+from .sources import Source, opened, warn_of
 from .tables import InTables, Table
 
 _NEXT = ("run", "mean", "interval", "less the next", "interval", "p", "told apart")
@@ -94,28 +97,31 @@ def compare(
     Example: nj.compare("results/demo", runs=["complete", "thin"])
     """
     problems = Problems()
-    paths = [path_of(source) for source in (one, other) if source is not None]
-    found = compare_files(
-        paths[0],
-        paths[1] if len(paths) > 1 else None,
-        problems,
-        way=way,
-        runs=list(runs),
-        measures=list(measures),
-        kind=kind,
-        resamples=resamples,
-        seed=seed,
-        level=level,
-    )
     by_topic: dict[str, dict[str, dict[str, float | None]]] = {}
-    if found["compared"] == "runs":
-        scores = merged(paths, [topic_scores(path, Problems()) for path in paths])
-        for measure, of in found["measures"].items():
-            values = {run["run_id"]: scores.values[measure][run["run_id"]] for run in of["runs"]}
-            by_topic[measure] = {
-                topic: {run: cells[topic] for run, cells in values.items() if topic in cells}
-                for topic in scores.topics[measure]
-            }
+    with ExitStack() as held:
+        paths = list(map(partial(opened, held), [one] if other is None else [one, other]))
+        found = compare_files(
+            paths[0],
+            paths[1] if len(paths) > 1 else None,
+            problems,
+            way=way,
+            runs=list(runs),
+            measures=list(measures),
+            kind=kind,
+            resamples=resamples,
+            seed=seed,
+            level=level,
+        )
+        if found["compared"] == "runs":
+            scores = merged(paths, [topic_scores(path, Problems()) for path in paths])
+            for measure, of in found["measures"].items():
+                values = {
+                    run["run_id"]: scores.values[measure][run["run_id"]] for run in of["runs"]
+                }
+                by_topic[measure] = {
+                    topic: {run: cells[topic] for run, cells in values.items() if topic in cells}
+                    for topic in scores.topics[measure]
+                }
     warn_of(problems)
     return Comparison(found, by_topic)
 
@@ -139,7 +145,9 @@ def _pairs(measures: Mapping[str, Mapping[str, Any]], level: float) -> Table:
         )
     header = ["measure", "first", "second", "difference", f"{level:.0%} interval", "p"]
     caption = f"{first} less {second}, by topic"
-    return Table(caption, [*header, "won/tied/lost", "told apart"], rows)
+    is_said = any(is_over_fewer(found, found["pairs"]) for found in measures.values())
+    notes = [OVER_BOTH] if is_said else []
+    return Table(caption, [*header, "won/tied/lost", "told apart"], rows, notes)
 
 
 def _leaderboard(measure: str, found: Mapping[str, Any], level: float) -> Table:
@@ -169,6 +177,8 @@ def _leaderboard(measure: str, found: Mapping[str, Any], level: float) -> Table:
             f"Pairs cannot be tested by HSD: it takes two topics on which every run was judged, "
             f"and there are {found['n_topics_all_judged']} of {found['n_topics']}."
         )
+    if is_over_fewer(found, next_of.values()):
+        notes.append(OVER_BOTH)
     caption = f"{measure}: {len(rows)} runs, {found['n_topics']} topics"
     return Table(caption, _NEXT, rows, notes)
 

@@ -6,9 +6,11 @@ import os
 import sys
 import webbrowser
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from ..programs.analysis.answers.showing import show_answer, show_summary
 from ..programs.scoring.result import Result as StoredResult
@@ -18,7 +20,7 @@ from ..report.source import Source as ReportSource
 from .agreement import Agreement, agree
 from .comparing import Comparison, compare
 from .leaderboard import leaderboards
-from .sources import Source, chosen_rows, warn_of
+from .sources import Source, chosen_rows, opened, warn_of
 from .tables import InTables, Table, Text
 
 
@@ -30,15 +32,23 @@ class Result(InTables, StoredResult):
 
     Args:
         folder: what `judge run` or `nuggetjudge.run` wrote. Everything is read when it is asked
-            for; a later change of the working directory does not matter.
+            for; a later change of the working directory does not matter. Of a run that was
+            stopped it is what was judged by now: `folder` is a temporary one, which goes with
+            this object, and `manifest["partial"]` is true.
 
-    Raises: InputError if the folder is not one.
+    Raises: InputError if the folder is not one, or an input of a stopped run is not as it was.
+    Warns: UserWarning of a run that was stopped.
 
     Example: nj.Result("results/demo").report()
     """
 
     def __init__(self, folder: str | Path) -> None:
-        super().__init__(Path(folder).absolute())
+        self._named = Path(folder).absolute()
+        self._held = ExitStack()
+        made = opened(self._held, self._named)
+        super().__init__(made)
+        if made != self._named:
+            finalize(self, self._held.close)
 
     __repr__ = StoredResult.__repr__
 
@@ -49,7 +59,7 @@ class Result(InTables, StoredResult):
     @cached_property
     def _leaderboards(self) -> list[Table]:
         found = leaderboards(self)
-        return found or [Table(f"No scores in {self.folder}", ["run"], [])]
+        return found or [Table(f"No scores in {self._named}", ["run"], [])]
 
     def report(
         self,
@@ -70,10 +80,11 @@ class Result(InTables, StoredResult):
         Warns: UserWarning of rows that were left out.
         """
         problems = Problems()
-        path = Path(out) if out is not None else self.folder / "report.html"
+        path = Path(out) if out is not None else self._named / "report.html"
         given = [labels] if isinstance(labels, str | Path) else labels
         people = [Path(each) for each in given]
-        write_report(ReportSource([self.folder], problems, labels=people), path)
+        source = ReportSource([self.folder], problems, labels=people, named=[self._named])
+        write_report(source, path)
         warn_of(problems)
         if open:
             _open(path)
@@ -111,7 +122,9 @@ class Result(InTables, StoredResult):
         elif labels is not None or passages:
             raise ValueError("labels and passages are of one answer: name its run and topic")
         else:
-            found = show_summary(self.folder, run, topic, problems, measure=measure)
+            found = show_summary(
+                self.folder, run, topic, problems, measure=measure, named=self._named
+            )
         warn_of(problems)
         return Text(found.text)
 

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeAlias
 
+from ..programs.partial import finished_or_partial
 from ..programs.scoring.result import Result as StoredResult
 from ..records.reading.problems import Problems
 
 Source: TypeAlias = str | Path | StoredResult
 
 
-def path_of(source: Source) -> Path:
-    """Where it is."""
-    return source.folder if isinstance(source, StoredResult) else Path(source)
+def opened(held: ExitStack, source: Source) -> Path:
+    """Where it is; of a stopped run a folder with what was judged by now, until `held` closes.
+
+    Raises: InputError where an input of a stopped run is not as it was.
+    Warns: UserWarning of a stopped run, in the line that called the function which called this one.
+    """
+    if isinstance(source, StoredResult):
+        return source.folder
+    path, is_partial = held.enter_context(finished_or_partial(Path(source)))
+    if is_partial:
+        what = f"{source}: stopped run, partial; the same run with the same config goes on"
+        warnings.warn(what, UserWarning, stacklevel=3)
+    return path
 
 
 def chosen_rows(where: Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:

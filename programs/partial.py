@@ -10,6 +10,7 @@ from pathlib import Path
 
 import orjson
 
+from ..records.reading.problems import InputError
 from ..records.writing.files import write_file
 from .engine.folders.spending import SPEND
 from .engine.folders.started import read_started
@@ -56,4 +57,7 @@ def finished_or_partial(path: Path) -> Iterator[tuple[Path, bool]]:
         manifest["config"] |= {"run": run}
         manifest |= {"fingerprint": started.fingerprint, "partial": True}
         write_file(made / MANIFEST, pretty(manifest))
-        yield made, True
+        try:
+            yield made, True
+        except InputError as error:  # which names a folder that is gone when it is read
+            raise InputError(str(error).replace(str(made), str(path))) from None

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..records.reading.problems import InputError
 from ..records.writing.files import NewFile, remove, rename
 from .answers.texts import LeftOut, Wanted, pack_text, packed_texts
 from .bundle import bundle
@@ -41,8 +42,10 @@ _ESCAPES = {
 def write_report(source: Source, out: Path, wanted: Wanted | None = None) -> None:
     """Write the report of some results, and of `wanted` texts; half a file does not stay.
 
-    Raises: InputError for results that cannot be read, or a file that cannot be written.
+    Raises: InputError for results that cannot be read, a file that cannot be written, or one that
+        holds something else than a page, such as scores or labels, which stays.
     """
+    _check_place(out)
     found = {one.id: data for one in SECTIONS if (data := one.data(source)) is not None}
     head = _head(source, found)
     texts = _texts(source, head, found, out, wanted or Wanted()) if "answer" in found else ()
@@ -143,6 +146,17 @@ def _texts(
     if left_out.is_short:
         source.problems.skip(out, 0, "texts_left_out", str(left_out))
     yield island("texts", {"topics": topics, "pages": pages, "left": left_out.as_json()})
+
+
+def _check_place(out: Path) -> None:
+    if not out.exists():
+        return
+    if not out.is_file():
+        raise InputError(f"{out}: cannot be written (it is no file)")
+    with out.open("rb") as file:
+        start = file.read(1024)
+    if start.strip() and not start.lstrip().lower().startswith(b"<!doctype html"):
+        raise InputError(f"{out}: holds something else than a page; name another --out")
 
 
 def _write(out: Path, parts: Iterable[str]) -> None:

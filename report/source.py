@@ -46,9 +46,17 @@ class Source:
     """
 
     def __init__(
-        self, paths: Sequence[Path], problems: Problems, *, labels: Sequence[Path] = ()
+        self,
+        paths: Sequence[Path],
+        problems: Problems,
+        *,
+        labels: Sequence[Path] = (),
+        named: Sequence[Path] = (),
     ) -> None:
+        """As attributes; `named`: the folders as a reader knows them, where `paths` are others,
+        such as those that hold what is known of stopped runs."""
         self.paths = list(paths)
+        self._named = dict(zip(paths, named or paths, strict=True))
         self.problems = problems
         self.labels = list(labels)
         self._compared: dict[str, dict[str, Any]] = {}
@@ -121,6 +129,10 @@ class Source:
             raise refused[0]
         return found
 
+    def named(self, path: Path) -> Path:
+        """What the page calls a folder, or a file, which keeps its name."""
+        return self._named.get(path, path)
+
     def shown_run(self, folder: Path, run_id: str) -> str:
         """The name under which `runs` has a run of this folder."""
         return self.names[self.paths.index(folder)].get(run_id, run_id)
@@ -141,7 +153,7 @@ class Source:
             try:
                 scores = corrected_scores(path, labels, self.problems, ignore_others=True)
             except InputError as error:
-                self._not_corrected = str(error)
+                self._not_corrected = str(error).replace(str(path), str(self.named(path)))
                 continue
             of_page = [replace(one, run_id=names.get(one.run_id, "")) for one in scores.scores]
             found += [one for one in of_page if one.run_id]

@@ -52,7 +52,8 @@ def report(
     from .partial import opened
 
     problems = Problems()
-    given = Source(opened(context, results), problems, labels=labels or [])
+    folders = opened(context, results)
+    given = Source(folders, problems, labels=labels or [], named=results)
     write_report(given, out, Wanted(texts, max_mb, split))
     list_problems(problems)
     sys.stdout.write(f"{out}\n")

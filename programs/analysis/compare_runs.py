@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, Unpack
@@ -20,6 +20,7 @@ from ...metrics.significance import (
     randomised_hsd,
 )
 from ...records.reading.problems import InputError, Problems
+from ...records.rows import ScoreRow
 from ..protocols.scoreboard import OF_ANSWERED
 from ..scoring.topic_scores import (
     TopicScores,
@@ -35,7 +36,8 @@ Floats = NDArray[np.float64]
 # What a leaderboard is compared by.
 PRIMARY = ("V_strict", "support_precision", "coverage", "report_coverage", "nDCG@10")
 
-
+# What stands below means whose difference is another.
+OVER_BOTH = "A difference is over the topics that both runs have, a mean over all of its run."
 NOT_ALL_JUDGED = "HSD needs 2 topics on which every run was judged, and there are fewer"
 
 
@@ -167,6 +169,14 @@ def _one_measure(
     }
 
 
+def is_over_fewer(found: Mapping[str, Any], pairs: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a difference of these pairs is over fewer topics than a mean of its runs."""
+    n_of = {run["run_id"]: run["n_topics"] for run in found["runs"]}
+    return any(
+        row["n_topics"] < max(n_of[row["run_id"]], n_of[row["other_run_id"]]) for row in pairs
+    )
+
+
 def score_table(scores: TopicScores, measure: str, runs: Sequence[str]) -> Floats:
     """(n_topics, n_runs) scores: 0 where a run did not answer, nan where it was not judged."""
     topics = list(scores.topics[measure])
@@ -182,21 +192,29 @@ def run_rows(
 ) -> list[dict[str, Any]]:
     """Of each run its mean with the interval by topic, and how many topics it answered.
 
+    Where nothing of a run was judged it has no mean: topics that it did not answer are none.
+
     Args:
         table: what `score_table` makes of the others.
     """
     topics = set(scores.topics[measure])
+    none = dict.fromkeys(("mean", "low", "high"))
     return [
         {
             "run_id": run,
-            "mean": mean.value,
-            "low": mean.low,
-            "high": mean.high,
+            **({"mean": mean.value, "low": mean.low, "high": mean.high} if is_judged else none),
             "n_topics": mean.n_topics,
             "n_unanswered": len(topics - scores.values[measure][run].keys()),
         }
         for run, mean in zip(runs, mean_intervals(table.T, **options), strict=True)
+        for is_judged in [_is_judged(scores.rows[measure][run], topics)]
     ]
+
+
+def _is_judged(rows: Mapping[str, ScoreRow], topics: Collection[str]) -> bool:
+    """Whether anything of a run was judged, or nothing had to be."""
+    given = [rows[topic] for topic in topics if topic in rows]
+    return any(row.n is None or row.n for row in given) or not any(r.n_unjudged for r in given)
 
 
 def pair_p(table: Floats, options: Draws) -> Floats | None:

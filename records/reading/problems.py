@@ -26,7 +26,8 @@ class Problem:
     action: Literal["error", "skipped", "kept"]
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.what}"
+        at = f"{self.file}:{self.line}" if self.line else self.file  # 0: of the whole file
+        return f"{at}: {self.what}"
 
 
 class Problems:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ...programs.engine.folders.spending import Spent, cost_in_all, read_spending
@@ -15,16 +16,16 @@ _SUMS = ("requests", "cache_hits", "prompt_tokens", "cached_tokens", "completion
 def data(source: Source) -> Mapping[str, Any]:
     """By folder: `stages` (judgements and calls), `spend` (requests and tokens by stage, over all
     starts), `models` (tokens of all replies in the results), `last` and `agents`."""
-    return {"folders": [_folder(result) for result in source.results]}
+    return {"folders": [_folder(result, source.named(result.folder)) for result in source.results]}
 
 
-def _folder(result: Result) -> dict[str, Any]:
+def _folder(result: Result, named: Path) -> dict[str, Any]:
     manifest = result.manifest
     calls = manifest.get("calls", {})
     names = dict.fromkeys((*manifest["judged"], *manifest["unjudged"], *calls))
     rows = read_spending(result.folder)
     return {
-        "folder": str(result.folder),
+        "folder": str(named),
         "stages": [
             {
                 "stage": name,

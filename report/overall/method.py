@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ...metrics.bootstrap import LEVEL
@@ -52,7 +53,7 @@ _CORRECTED = (
 def data(source: Source) -> Mapping[str, Any]:
     """By folder its judges, inputs, config and the commands that make it again; the glossary."""
     return {
-        "folders": [_folder(result) for result in source.results],
+        "folders": [_folder(result, source.named(result.folder)) for result in source.results],
         "measures": [
             {"measure": measure, "meaning": meaning(measure).text} for measure in source.measures
         ],
@@ -99,10 +100,10 @@ def _numbers(source: Source) -> list[tuple[str, str]]:
     return [*found, _CORRECTED] if source.corrected else found
 
 
-def _folder(result: Result) -> dict[str, Any]:
-    manifest, folder = result.manifest, shlex.quote(str(result.folder))
+def _folder(result: Result, named: Path) -> dict[str, Any]:
+    manifest, folder = result.manifest, shlex.quote(str(named))
     return {
-        "folder": str(result.folder),
+        "folder": str(named),
         "fingerprint": manifest["fingerprint"],
         "answered_by": list(manifest.get("answered_by", ())),
         "judges": [_judge(name, said) for name, said in manifest.get("judges", {}).items()],

@@ -37,7 +37,7 @@ def _lead(source: Source) -> str:
         text += f" as {', '.join(judges)}"
     version = manifests[0].get("versions", {}).get("nuggetjudge")
     of = f" with nuggetjudge {version}" if version else ""
-    names = ", ".join(str(path) for path in source.paths)
+    names = ", ".join(str(source.named(path)) for path in source.paths)
     return f"{text}{of}. Results: {names}."
 
 

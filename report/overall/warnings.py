@@ -29,7 +29,7 @@ def _warning(text: str, section: str = "", link: str = "") -> dict[str, str]:
 
 def _of_runs(source: Source) -> Iterator[dict[str, str]]:
     for result in source.results:
-        name = f"{result.folder}: " if len(source.paths) > 1 else ""
+        name = f"{source.named(result.folder)}: " if len(source.paths) > 1 else ""
         if reached := result.manifest["limit_reached"]:
             text = f"{name}The run stopped at {reached}: its results are partial."
             yield _warning(text, "unjudged", "what was not judged")

@@ -44,7 +44,7 @@ def _covered(source: Source, result: Result) -> dict[str, Any]:
     taus = measure_taus(found, settings)
     tau = taus.get(COVERAGE)
     return {
-        "folder": str(result.folder),
+        "folder": str(source.named(result.folder)),
         "eta": settings.eta,
         "k": settings.k,
         "topics": {topic: _topic(found, view) for topic, view in views.items()},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...programs.analysis.answers.wording import command
 from ...programs.analysis.cell_texts import TEXTS
 from ..columns import Column, Texts
 from ..source import Sides, Source
@@ -71,7 +72,7 @@ def _of(source: Source, sides: Sides) -> dict[str, Any]:
         "texts": list(texts),
         "n_left": n_left,
         "columns": columns | texts,
-        "results": str(sides.other),
+        "results": command(source.named(sides.other)),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...programs.analysis.answers.wording import command
 from ..source import Sides, Source
 
 # What is shown of the figures of `agree`, in this order, as it prints them.
@@ -26,23 +27,25 @@ def data(source: Source) -> Mapping[str, Any]:
     """What people said of the same items, by file of labels and folder."""
     if not source.labels:
         return without_labels(source, "No labels of people were given, so nothing here says how")
-    return {"sides": [_of(sides) for sides in source.sides]}
+    return {"sides": [_of(source, sides) for sides in source.sides]}
 
 
 def without_labels(source: Source, what: str) -> dict[str, Any]:
     """What stands in the place of a section that needs labels of people."""
-    folder = source.paths[0]
+    folders = [source.named(path) for path in source.paths]
     return {
         "missing": f"{what} far this judge can be trusted. The first command makes a sheet of "
         "items to label, half of them at random; the second shows what was labelled.",
-        "command": f"judge next {folder} --n 100 --out sheet.csv\n"
-        f"judge report {' '.join(map(str, source.paths))} --labels sheet.csv",
+        "command": command("judge", "next", folders[0], "--n", "100", "--out", "sheet.csv")
+        + "\n"
+        + command("judge", "report", *folders, "--labels", "sheet.csv"),
     }
 
 
-def _of(sides: Sides) -> dict[str, Any]:
+def _of(source: Source, sides: Sides) -> dict[str, Any]:
     found = sides.found["agreement"]
     annotators = found["annotators"]
+    files = [source.named(path) for path in (sides.one, sides.other)]
     intervals, others = _flat(found["intervals"]), {}
     if annotators:
         others["each"] = _flat(annotators["judge"]["intervals"])
@@ -52,7 +55,7 @@ def _of(sides: Sides) -> dict[str, Any]:
     return {
         "labels": sides.one.name,
         "folder": sides.other.name,
-        "command": f"judge agree {sides.one} {sides.other} --kind {found['kind']}",
+        "command": command("judge", "agree", *files, "--kind", found["kind"]),
         **{name: found[name] for name in ("kind", "scale", "is_ordered", "scale_note", "n")},
         **{name: found[name] for name in ("n_topics", "n_human_only", "n_judged_only")},
         "n_unjudged": found["n_judged_unlabelled"],

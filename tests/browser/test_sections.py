@@ -1,5 +1,8 @@
 """Every section of every kind of results draws, and what it shows is in its address."""
 
+import json
+import shutil
+
 import pytest
 
 
@@ -71,3 +74,19 @@ def test_a_section_that_fails_leaves_the_others(opened, reports, tmp_path):
     it = opened(broken)
     assert "This section could not be drawn" in it.text("#leaderboard")
     assert all(it.text(f"#{one}-title") for one in it.sections)
+
+
+def test_runs_that_all_score_nothing_are_drawn_against_their_length(
+    opened, folders, judged, tmp_path
+):
+    folder = tmp_path / "nothing"
+    shutil.copytree(folders("demo"), folder)
+    rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
+    for row in rows:
+        if row["measure"] == "V_strict":
+            row |= {"value": 0.0, "low": 0.0, "high": 0.0}
+    (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judged("report", folder, "--out", tmp_path / "nothing.html")
+    it = opened(tmp_path / "nothing.html", "length?measure=V_strict")
+    assert it.page.locator("#length circle.point").count() == 4
+    assert it.misdeeds() == []

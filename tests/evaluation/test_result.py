@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 import types
+from pathlib import Path
 
 import orjson
 import pytest
@@ -13,6 +14,9 @@ import pytest
 import nuggetjudge as nj
 from nuggetjudge.evaluation import result as results
 from nuggetjudge.evaluation.tables import Table, Text
+from nuggetjudge.records.reading.problems import InputError
+
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
 
 
 def cells(shown):
@@ -148,3 +152,50 @@ def test_an_interactive_shell_takes_the_tables(result):
     data, _ = formatters.DisplayFormatter().format(result)
     assert data["text/html"] == result._repr_html_()
     assert data["text/plain"] == repr(result)
+
+
+@pytest.fixture
+def stopped(result, tmp_path):
+    """The folder of a run that was killed: journals, the last of them cut, and no results."""
+    folder = tmp_path / "my run"
+    (folder / "journal").mkdir(parents=True)
+    for path in (result.folder / "journal").iterdir():
+        lines = path.read_bytes().splitlines(keepends=True)
+        n_kept = 10 if path.name.startswith("support") else len(lines)
+        (folder / "journal" / path.name).write_bytes(b"".join(lines[:n_kept]))
+    return folder
+
+
+def test_a_stopped_run_is_shown_as_far_as_it_came(stopped, result, tmp_path):
+    with pytest.warns(UserWarning, match="my run: stopped run, partial"):
+        partial = nj.Result(stopped)
+    assert (partial.manifest["partial"], partial.is_complete) == (True, False)
+    assert partial.score("thin", "V_strict") == result.score("thin", "V_strict")
+    assert partial.n_unjudged > 0
+    assert partial.n_judged + partial.n_unjudged == result.n_judged
+    assert "V_strict" in str(partial)
+    assert f"judge show '{stopped}' " in partial.show()
+    page = partial.report(open=False)
+    assert page == stopped / "report.html"
+    text = page.read_text(encoding="utf-8")
+    assert str(partial.folder) not in text
+    assert f"judge next '{stopped}' --n" in text  # and what it says can be typed
+    made = partial.folder
+    del partial
+    assert not made.exists()
+
+
+def test_stopped_runs_are_compared_and_held_against_people(stopped, result):
+    with pytest.warns(UserWarning, match="my run: stopped run, partial"):
+        found = nj.compare(stopped, runs=["complete", "thin"], measures=["V_strict"])
+    whole = nj.compare(result, runs=["complete", "thin"], measures=["V_strict"])
+    assert found["measures"] == whole["measures"]
+    labels = DEMO / "labels" / "support.jsonl"
+    with pytest.warns(UserWarning, match="my run: stopped run, partial"):
+        part = nj.agree(labels, stopped)
+    assert 0 < part["n"] < nj.agree(labels, result)["n"]
+    with (
+        pytest.warns(UserWarning, match="stopped"),
+        pytest.raises(InputError, match=r"my run.*no run 'nobody'"),
+    ):
+        nj.compare(stopped, runs=["nobody", "thin"])

@@ -1,6 +1,7 @@
 """What a report says of all results together: the question, warnings, costs, and the method."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from nuggetjudge.programs.protocols.glossary import meaning
 from nuggetjudge.programs.protocols.ranking import RANKING_MEASURES
 from nuggetjudge.programs.protocols.table import programs
 from nuggetjudge.programs.scoring.corrected import corrected_scores
-from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.report.overall import cost, method, summary
 from nuggetjudge.report.page import write_report
 from nuggetjudge.report.runs import leaderboard, length, topics
@@ -85,6 +86,22 @@ def edited(folder, to, **changes):
 
 def warned(source):
     return [one["text"] for one in summary.data(source)["warnings"]]
+
+
+def test_a_page_takes_the_place_of_a_page_and_of_nothing_else(demo, tmp_path):
+    labels = Path(shutil.copy(LABELS, tmp_path))
+    scores = Path(shutil.copy(demo / "scores.jsonl", tmp_path))
+    for place in (labels, scores, tmp_path, Path("/dev/null")):
+        before = place.read_bytes() if place.is_file() else None
+        with pytest.raises(InputError, match=re.escape(str(place))):
+            write_report(of(demo), place)
+        assert before == (place.read_bytes() if place.is_file() else None)
+    page, empty = tmp_path / "page.html", tmp_path / "made.html"
+    page.write_text(" <!DOCTYPE html>\n<p>an older one</p>")
+    empty.touch()
+    for place in (page, empty):
+        write_report(of(demo), place)
+        assert place.read_bytes().startswith(b"<!doctype html>\n<html lang")
 
 
 def test_the_question_is_the_title_of_page_and_section(demo, key_points, contexts, tmp_path):

@@ -42,6 +42,9 @@ def show_answer(
     if view is None:
         others = command("judge", "show", folder, "--topic", topic)
         raise InputError(f"{folder}: {run} has no answer to topic {topic}; others: {others}")
+    if labels is not None and not any(judged.people for judged in view.judged):
+        what = f"no label in it is of what was judged of {run}, topic {topic}"
+        problems.keep(labels, 0, "no_labels", what)
     overlap = by_words(read_manifest(folder))
     text = answer_text(view, overlap, passages=passages)
     return Shown(view.as_row() | {"word_overlap": overlap}, text)

@@ -241,7 +241,10 @@ def _value(row: Row, by: str) -> str:
     if not row.get("n_unjudged"):
         return number(value, by)
     value = value if row.get("n") else None
-    return f"{number(value, by)} [{number(row.get('low'), by)} {number(row.get('high'), by)}]"
+    low, high = row.get("low"), row.get("high")
+    if low is None or high is None:
+        return f"{number(value, by)} (could be anything)"
+    return f"{number(value, by)} (could be {number(low, by)} to {number(high, by)})"
 
 
 def _rests(row: Row) -> str:

@@ -62,6 +62,39 @@ def test_two_judges_show_their_flips_and_write_all_of_them(judge, judged, rows_o
     assert (again.code, "is there already" in again.err) == (2, True)
 
 
+def test_means_whose_difference_is_another_say_what_it_is_over(judge, tmp_path):
+    rows = [["one", "1", 1.0], ["one", "2", 0.0], ["two", "1", 0.5], ["two", "2", None]]
+    rows += [["three", "1", 0.2], ["three", "2", 0.2]]
+    said = "A difference is over the topics that both runs have"
+    for value, is_said in ((None, True), (0.5, False)):
+        lines = [
+            {"run_id": run, "topic_id": topic, "measure": "V_strict", "value": v}
+            for run, topic, v in ([*row[:2], value if row[2] is None else row[2]] for row in rows)
+        ]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / "scores.jsonl").write_text(text, encoding="utf-8")
+        for runs in ("one,two", "one,two,three"):
+            ran = judge("compare", "scores.jsonl", "--runs", runs)
+            assert ran.code == 0, ran.err
+            assert (said in ran.out) is is_said, (value, runs)
+
+
+def test_a_run_of_which_nothing_was_judged_has_no_mean(judge, tmp_path):
+    missing = {"n": 0, "n_unjudged": 4, "low": 0.0, "high": 1.0}
+    none = {"n": 0, "n_unjudged": 0, "low": 0.0, "high": 0.0}
+    given = [("whole", "1", 0.5, {"n": 4, "n_unjudged": 0, "low": 0.5, "high": 0.5})]
+    given += [("whole", "2", 0.0, none), ("lost", "1", None, missing), ("lost", "2", 0.0, none)]
+    lines = [
+        {"run_id": run, "topic_id": topic, "measure": "support_precision", "value": value} | counts
+        for run, topic, value, counts in given
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "scores.jsonl").write_text(text, encoding="utf-8")
+    (found,) = judge("compare", "scores.jsonl", "--json").rows
+    means = {r["run_id"]: r["mean"] for r in found["measures"]["support_precision"]["runs"]}
+    assert means == {"whole": 0.25, "lost": None}
+
+
 def test_names_cannot_steer_the_terminal(judge, tmp_path):
     rows = [
         {"run_id": run, "topic_id": "t", "measure": "A", "value": 0.5} for run in ("a\x1b[2J", "b")

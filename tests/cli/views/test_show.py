@@ -57,6 +57,7 @@ def test_passages_and_people_on_demand(judge, tides, tmp_path):
     head = "topic_id,run_id,nugget_id,annotator,label,rationale\n"
     labels.write_text(f"{head}t1,one,{nugget['id']},ann,support,it is implied\n")
     ran = judge("show", tides, "one", "t1", "--labels", labels, "--passages")
+    assert "no_labels" not in ran.err
     assert "people (ann): support, not as the judge: it is implied" in ran.out
     assert "| The moon makes the tides." in ran.out
     assert "The moon makes" not in judge("show", tides, "one", "t1").out
@@ -154,3 +155,11 @@ def test_the_page_shows_what_the_command_prints(judge, tmp_path):
     assert judge("show", "results/demo", "thin", "demo-bees").out.startswith(block)
     for command in re.findall(r"`judge (show [^`]*)`", page):
         assert judge(*command.split()).code == 0, command
+
+
+def test_labels_that_are_of_nothing_in_the_answer_are_not_silent(judge, tides, tmp_path):
+    labels = tmp_path / "others.csv"
+    labels.write_text("topic_id,run_id,nugget_id,annotator,label\nt1,one,n9,ann,support\n")
+    ran = judge("show", tides, "one", "t1", "--labels", labels)
+    assert ran.code == 0, ran.err
+    assert "others.csv: no label in it is of what was judged of one, topic t1" in ran.err
