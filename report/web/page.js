@@ -48,7 +48,7 @@ export async function start(modules) {
       const heading = el(isTitle ? "h1" : "h2", { id: `${id}-title` }, view.data.title ?? title);
       place(view.root, [heading, ...[nodes].flat()]);
     };
-    view.link.addEventListener("click", () => view.root.scrollIntoView());
+    view.link.addEventListener("click", () => bringUp(view.root));
     navigation.append(view.link);
     main.append(view.root);
     module.bound?.(view);
@@ -67,7 +67,7 @@ export async function start(modules) {
     }
     navigation.scrollLeft = current.link.offsetLeft - 16; // the strip of a phone
     const isActedIn = current.root !== document.activeElement && current.root.contains(document.activeElement);
-    if (isNew && section() && !isActedIn) current.root.scrollIntoView();
+    if (isNew && section() && !isActedIn) bringUp(current.root);
   };
   for (const kind of ["click", "auxclick", "contextmenu"]) addEventListener(kind, freshen, true);
   listen((changed, isNew) => {
@@ -110,6 +110,24 @@ function nothing({ missing, command }) {
   return [el("p", { class: "nothing" }, missing), command ? el("pre", {}, el("code", {}, command)) : null].filter(Boolean);
 }
 
+let leave = () => {};
+
+/** Scroll a section to the top, and keep it there while those above it get their heights, or until one scrolls on. */
+function bringUp(root) {
+  leave();
+  const heights = new ResizeObserver(() => root.scrollIntoView());
+  const timer = setTimeout(() => leave(), 1500);
+  const hands = ["wheel", "touchstart", "pointerdown", "keydown"];
+  leave = () => {
+    heights.disconnect();
+    clearTimeout(timer);
+    for (const kind of hands) removeEventListener(kind, leave, true);
+  };
+  root.scrollIntoView();
+  heights.observe(root.parentElement);
+  for (const kind of hands) addEventListener(kind, leave, { capture: true, passive: true });
+}
+
 function bindAll(views, here) {
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
@@ -121,7 +139,7 @@ function bindAll(views, here) {
       bind(`g ${letters[view.id]}`, `go to ${view.title}`, () => {
         go(view.id);
         view.root.focus({ preventScroll: true });
-        view.root.scrollIntoView();
+        bringUp(view.root);
       });
   bind("/", "filter", () => {
     const field = here().root.querySelector("input[type=search]") ?? document.querySelector("main input[type=search]");

@@ -51,6 +51,22 @@ def test_back_shows_what_was_shown_before(opened, reports):
     assert (it.view, it.text("#leaderboard tbody")) == (before, order)
 
 
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+TOP = """(e) => [e.getBoundingClientRect().top,
+  document.documentElement.scrollHeight - innerHeight - scrollY]"""
+
+
+@pytest.mark.parametrize("section", ["topics", "matrix", "people"])
+def test_a_link_leads_to_the_top_of_its_section_though_those_above_are_drawn_later(
+    opened, reports, section
+):
+    it = opened(reports("demo"), section)
+    for _ in range(2):
+        it.page.evaluate(FRAMES)
+    top, left = it.page.locator(f"#{section}").evaluate(TOP)
+    assert 0 <= top < 40 or left < 2
+
+
 def test_the_link_of_the_section_in_view_scrolls_to_it_again(opened, reports):
     it = opened(reports("demo"), "leaderboard")
     it.page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
