@@ -10,6 +10,7 @@ from mock_server import Hang, MockServer
 from processes import JUDGE, start
 
 import nuggetjudge as nj
+from nuggetjudge.programs.scoring.result import Result as StoredResult
 from nuggetjudge.records.reading.problems import InputError
 
 AT_ONCE = ("--set", "run.concurrency=1", "--set", "run.cache=false")
@@ -126,10 +127,12 @@ def test_a_stopped_run_whose_input_changed_is_not_read(stopped, judge, tmp_path)
     assert "tiny/one.jsonl: has changed since the run read it; what was judged in out" in ran.err
 
 
-def test_a_stopped_folder_is_no_result_but_says_what_it_is(stopped, tmp_path):
+def test_a_stopped_folder_is_no_whole_result_and_says_what_it_is(stopped, tmp_path):
     stopped(signal.SIGKILL)
     with pytest.raises(InputError, match="its run was stopped: the same `judge run` goes on"):
-        nj.Result(tmp_path / "out")
+        StoredResult(tmp_path / "out")
+    with pytest.warns(UserWarning, match="stopped run, partial"):
+        assert nj.Result(tmp_path / "out").manifest["partial"]
 
 
 def test_an_edited_row_of_what_was_spent_is_named_by_its_line(tide_server, run_tiny, tmp_path):

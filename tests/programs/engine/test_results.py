@@ -128,7 +128,10 @@ def test_a_changed_recording_is_read_anew(settings, tmp_path):
 
 
 def test_a_folder_without_a_manifest_has_no_results(settings, tmp_path):
-    nj.run(**settings)
+    whole = nj.run(**settings)
     os.remove(tmp_path / "out" / "manifest.json")
     with pytest.raises(InputError, match="manifest"):
-        nj.Result(tmp_path / "out")
+        nj.Result(tmp_path)
+    with pytest.warns(UserWarning, match="partial"):  # as a run that was stopped at its end
+        again = nj.Result(tmp_path / "out")
+    assert (again.manifest["partial"], again.scores) == (True, whole.scores)
