@@ -75,6 +75,7 @@ def checked(chosen, tmp_path, *, cached=True, limit=2):
     return met, kept
 
 
+@pytest.mark.slow
 def test_after_a_kill_within_an_agent_the_trace_is_the_same(tmp_path):
     met, kept = checked(lambda _: [("after asking", 5), ("half a line", 1)], tmp_path)
     assert met == {"after asking": 1, "half a line": 1}

@@ -44,6 +44,7 @@ def test_scores_of_the_official_support_labels_match_the_expected_ones(judge, sh
                 assert value == pytest.approx(wanted, abs=5e-5), key
 
 
+@pytest.mark.slow
 def test_lexical_nugget_labels_agree_with_people(judge, shared_data, tmp_path, rows_of):
     folder = shared_data / "rag24_nuggets"
     # The answers as they were judged; their text is one sentence, so that nothing is lost.
@@ -66,6 +67,7 @@ def test_lexical_nugget_labels_agree_with_people(judge, shared_data, tmp_path, r
     assert found["one_vs_rest"]["support"] >= 0.52
 
 
+@pytest.mark.slow
 def test_lexical_support_labels_agree_with_people(judge, shared_data, tmp_path, rows_of):
     folder = shared_data / "rag24_support"
     by_run, chosen, topics = defaultdict(list), [], {}

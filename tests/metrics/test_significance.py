@@ -113,6 +113,7 @@ def test_holm_multiplies_by_how_many_are_left():
     assert holm([]) == []
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_that_of_statsmodels(p_values):

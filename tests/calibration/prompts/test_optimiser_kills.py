@@ -54,6 +54,7 @@ def environment(seed):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [

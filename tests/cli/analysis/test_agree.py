@@ -42,6 +42,7 @@ def annotated(tmp_path):
     return rows_of(tmp_path / "human.jsonl", rows)
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_commands_print(judge, tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     n_shown = 0
@@ -142,6 +143,7 @@ def test_seven_thousand_labels_take_under_three_cpu_seconds(judge, shared_data):
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < CPU_S
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_page_are_those_of_the_script(shared_data, capsys):
     agreement.main([str(shared_data)])
     printed = capsys.readouterr().out

@@ -101,6 +101,7 @@ def test_judges_with_rounds_and_filters_work_unchanged(server, config, tmp_path)
     assert files_of(tmp_path / "batch") == files_of(tmp_path / "local")
 
 
+@pytest.mark.slow
 def test_collections_are_built_in_batches_too(server, config, tmp_path):
     server.brain = long2rag_brain
     seeds = write_seeds(tmp_path / "seeds.jsonl", {"tide": "A tide", "kelp": "E kelp"})

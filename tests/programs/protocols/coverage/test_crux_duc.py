@@ -296,6 +296,7 @@ def test_the_program_gives_the_same_numbers_from_the_files_and_asks_no_model(duc
     assert f"$ judge coverage results/duc\n{printed}```\n" in PAGE
 
 
+@pytest.mark.slow
 def test_the_script_prints_what_the_page_shows(folder, tmp_path, capsys):
     picture = tmp_path / "map.svg"
     command = [str(folder.parent), "--topic", "duc04-testb-7", "--map", str(picture)]
