@@ -88,8 +88,8 @@ def main(step: str, folder: str, url: str) -> dict[str, Any]:
 
 
 def _plan(settings: dict[str, Any]) -> dict[str, Any]:
-    from nuggetjudge.programs.config.reading import load_config
-    from nuggetjudge.programs.run import dotted, plan
+    from nuggetjudge.programs.config.reading import dotted, load_config
+    from nuggetjudge.programs.run import plan
 
     found = plan(load_config(None, dotted(settings)))
     names = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
@@ -97,7 +97,7 @@ def _plan(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(settings: dict[str, Any]) -> dict[str, Any]:
-    from nuggetjudge.programs.run import run
+    from nuggetjudge.evaluation.run import run
 
     clock = Clock()
     result = run(**settings)

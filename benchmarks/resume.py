@@ -74,8 +74,8 @@ def bench(is_smoke: bool) -> Report:
 
 def main(folder: str, url: str) -> dict[str, float]:
     """Run the support program on the collection in this process."""
+    from nuggetjudge.evaluation.run import run
     from nuggetjudge.programs.engine import session
-    from nuggetjudge.programs.run import run
 
     judging_s = 0.0
     run_here = session.run_here
