@@ -59,10 +59,10 @@ class Problems:
 
     def raise_errors(self) -> None:
         """Raise one InputError that quotes the first errors and says how many there are."""
-        errors = [row for row in self.rows if row.action == "error"]
-        if errors:
+        found = dict.fromkeys(str(row) for row in self.rows if row.action == "error")
+        if errors := list(found):  # a file that is read twice says it once
             more = f"\n... and {len(errors) - SHOWN} more" if len(errors) > SHOWN else ""
-            raise InputError("\n".join(map(str, errors[:SHOWN])) + more)
+            raise InputError("\n".join(errors[:SHOWN]) + more)
 
     def counts(self) -> dict[str, int]:
         """Number of problems by kind, skipped and kept ones, most frequent first."""

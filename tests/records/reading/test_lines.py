@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from nuggetjudge.records import InputError
+from nuggetjudge.records import InputError, Problems
 from nuggetjudge.records.reading.lines import has_lines, json_lines, json_records, text_lines
 
 
@@ -73,3 +73,13 @@ def test_a_document_that_is_no_list_of_objects_is_an_error(write, problems, kind
     assert list(json_records(write('[{"a": 1}, 2]'), problems)) == [(1, {"a": 1})]
     assert list(json_records(write("[1"), problems)) == []
     assert kinds() == [(1, "bad_json", "error"), (1, "bad_json", "error")]
+
+
+def test_a_broken_line_is_told_once_though_the_file_was_read_twice(tmp_path):
+    path, problems = tmp_path / "a.jsonl", Problems()
+    path.write_text("{\n", encoding="utf-8")
+    for _ in range(2):
+        assert list(json_lines(path, problems)) == []
+    with pytest.raises(InputError) as error:
+        problems.raise_errors()
+    assert str(error.value).count(f"{path}:1") == 1
