@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,12 +44,12 @@ class Table:
         )
 
 
-class InTables:
+class InTables(ABC):
     """Something that shows itself as tables."""
 
+    @abstractmethod
     def tables(self) -> Sequence[Table]:
         """What it shows."""
-        raise NotImplementedError
 
     def _repr_html_(self) -> str:
         return "\n".join(table.as_html() for table in self.tables())
