@@ -8,7 +8,7 @@ READY  := $(VENV)/ready
 VLLM   := .venv-vllm
 LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba llvmlite
 
-EXTRAS := lucene dense rerank ray instruments browser
+EXTRAS := lucene dense rerank ray instruments browser integrations docs
 
 .PHONY: demo pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study chromium constraints constraints-vllm constraints-extras clean
 

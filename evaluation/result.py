@@ -20,6 +20,7 @@ from ..report.source import Source as ReportSource
 from .agreement import Agreement, agree
 from .comparing import Comparison, compare
 from .leaderboard import leaderboards
+from .questions import QuestionScore, question_scores
 from .sources import Source, chosen_rows, opened, warn_of
 from .tables import InTables, Table, Text
 
@@ -60,6 +61,14 @@ class Result(InTables, StoredResult):
     def _leaderboards(self) -> list[Table]:
         found = leaderboards(self)
         return found or [Table(f"No scores in {self._named}", ["run"], [])]
+
+    def rows(self, measures: Sequence[str] = (), runs: Sequence[str] = ()) -> list[QuestionScore]:
+        """What each question was worth, with what each value rests on; all measures and runs.
+
+        Args:
+            measures, runs: only these.
+        """
+        return question_scores(self, measures, runs)
 
     def report(
         self,

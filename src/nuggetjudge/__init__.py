@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .calibration.session import calibrate
     from .evaluation.agreement import agree
     from .evaluation.comparing import compare
+    from .evaluation.evaluate import aevaluate, evaluate
     from .evaluation.result import Result
     from .evaluation.run import run
 
@@ -21,11 +22,13 @@ __version__ = "0.1.0"
 __all__ = [
     "Result",
     "__version__",
+    "aevaluate",
     "agents",
     "agree",
     "calibrate",
     "calibration",
     "compare",
+    "evaluate",
     "judges",
     "metrics",
     "records",
@@ -34,9 +37,11 @@ __all__ = [
 
 _HOMES = {
     "Result": ".evaluation.result",
+    "aevaluate": ".evaluation.evaluate",
     "agree": ".evaluation.agreement",
     "calibrate": ".calibration.session",
     "compare": ".evaluation.comparing",
+    "evaluate": ".evaluation.evaluate",
     "run": ".evaluation.run",
 }
 _FOLDERS = (
