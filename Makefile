@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
+UV     := .venv-uv/bin/uv
 VLLM   := .venv-vllm
 LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba llvmlite
 
@@ -65,41 +66,50 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks --smoke
 
 # The environment, made again whenever what it is made from changes.
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt | $(UV)
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
-	touch $(READY)
-
-# An environment of its own, about 3 GB; the list is complete, so nothing else is looked for.
-$(VLLM)/ready: pyproject.toml constraints-vllm.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "Python 3.11 is needed: make test-vllm PYTHON=python3.11")'
-	$(PYTHON) -m venv $(VLLM)
-	$(VLLM)/bin/python -m pip install --no-compile --quiet --disable-pip-version-check --no-deps -r constraints-vllm.txt -e .
-	touch $(VLLM)/ready
-
-# One rule for all: what the extra's tests need, compiled when it is first imported, which most of it
-# never is. rank-llm without its vllm, which wants a GPU;
-# nuggetizer and umbrela without what they ask models by.
-.venv-%/ready: pyproject.toml constraints-%.txt
-	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints-$*.txt -e '.[test-$*]'
-	[ $* != rerank ] || .venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps rank-llm==0.25.7
-	[ $* != instruments ] || .venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps nuggetizer==0.0.5 umbrela==0.0.7
+	$(call install,$(VENV),-c constraints.txt -e '.[test]')
 	touch $@
 
+# An environment of its own, about 3 GB; the list is complete, so nothing else is looked for.
+$(VLLM)/ready: pyproject.toml constraints-vllm.txt | $(UV)
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "Python 3.11 is needed: make test-vllm PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VLLM)
+	$(call install,$(VLLM),--no-deps -r constraints-vllm.txt -e .)
+	touch $@
+
+# One rule for all: what the extra's tests need; rank-llm without its vllm, which wants a GPU, nuggetizer
+# and umbrela without what they ask models by.
+.venv-%/ready: pyproject.toml constraints-%.txt | $(UV)
+	$(PYTHON) -m venv .venv-$*
+	$(call install,.venv-$*,-c constraints-$*.txt -e '.[test-$*]')
+	[ $* != rerank ] || { $(call install,.venv-$*,--no-deps rank-llm==0.25.7); }
+	[ $* != instruments ] || { $(call install,.venv-$*,--no-deps nuggetizer==0.0.5 umbrela==0.0.7); }
+	touch $@
+
+# Packages into an environment: by uv, which unpacks each of them once for all environments, asked to
+# look where pip looks; by pip where uv cannot. Compiled when first imported, which most of it never is.
+install = UV_FIND_LINKS="$$PIP_FIND_LINKS" UV_DEFAULT_INDEX="$${PIP_INDEX_URL:-$$($(1)/bin/python -m pip config get global.index-url 2>/dev/null)}" \
+	  $(UV) pip install --quiet --python $(1)/bin/python $(2) \
+	  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile $(2)
+
+$(UV):
+	$(PYTHON) -m venv .venv-uv
+	.venv-uv/bin/python -m pip install --quiet --disable-pip-version-check uv
+
 # Names and versions of all packages, without any index address.
-constraints:
-	uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 --extra test pyproject.toml -o constraints.txt
+constraints: | $(UV)
+	$(UV) pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 --extra test pyproject.toml -o constraints.txt
 
 # The same for $(VLLM), without what text on a CPU does not need. PIP_FIND_LINKS: where torch for the CPU is.
-constraints-vllm:
-	UV_FIND_LINKS="$$PIP_FIND_LINKS" uv pip compile --quiet --no-header --no-annotate --python-version 3.11 --python-platform x86_64-manylinux_2_28 --extra test-vllm $(LEAN:%=--no-emit-package %) pyproject.toml -o constraints-vllm.txt
+constraints-vllm: | $(UV)
+	UV_FIND_LINKS="$$PIP_FIND_LINKS" $(UV) pip compile --quiet --no-header --no-annotate --python-version 3.11 --python-platform x86_64-manylinux_2_28 --extra test-vllm $(LEAN:%=--no-emit-package %) pyproject.toml -o constraints-vllm.txt
 
-constraints-extras:
+constraints-extras: | $(UV)
 	for extra in $(EXTRAS); do \
-	  UV_FIND_LINKS="$$PIP_FIND_LINKS" uv pip compile --quiet --no-header --no-annotate --python-version 3.11 --extra test-$$extra pyproject.toml | sed 's/+cpu$$//' > constraints-$$extra.txt || exit 1; \
+	  UV_FIND_LINKS="$$PIP_FIND_LINKS" $(UV) pip compile --quiet --no-header --no-annotate --python-version 3.11 --extra test-$$extra pyproject.toml | sed 's/+cpu$$//' > constraints-$$extra.txt || exit 1; \
 	done
 
 clean:
-	rm -rf $(VENV) $(VLLM) $(EXTRAS:%=.venv-%) results build *.egg-info
+	rm -rf $(VENV) $(VLLM) .venv-uv $(EXTRAS:%=.venv-%) results build *.egg-info
