@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
 
+from ..reading.problems import InputError
 from .files import check_no_link, own_folder, refused, writing
 
 _HOW = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
@@ -47,6 +49,18 @@ class Appending:
             raise refused(self.path, error) from None
         self._is_torn = False
         self.end += len(lines)
+
+    def sync(self) -> None:
+        """Have all of it on the disk, not with the operating system alone."""
+        with writing(self.path):
+            os.fsync(self._file)
+
+    def lock(self) -> None:
+        """Keep all others from locking it until it is closed. Raises: InputError if one has."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{self.path}: is open in another process, end that first") from None
 
     def _cut(self) -> None:
         os.ftruncate(self._file, self.end)

@@ -1,0 +1,6 @@
+"""People label what was judged: `judge annotate`, a local web app, and what it writes.
+
+`store/` keeps each person's events, `work/` says what there is to label and in which order,
+`live/` what the labels say so far, `server/` and `web/` show it, `out/` writes files that other
+commands read. Only the command line may import it.
+"""

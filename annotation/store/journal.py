@@ -1,0 +1,100 @@
+"""A person's journal: one line an event, on the disk before it is acknowledged."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from ...records.reading.problems import InputError
+from ...records.writing.appending import Appending
+from .events import Event, event_of_line
+from .state import State
+
+SUFFIX = ".events.jsonl"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+
+
+def check_name(name: str) -> str:
+    """A person's name, which names their journal. Raises: InputError for any other text."""
+    if not _NAME.fullmatch(name):
+        what = "wanted letters, digits, '.', '_' and '-', at most 40, a letter or digit first"
+        raise InputError(f"annotator {name!r}: {what}")
+    return name
+
+
+def read_state(path: Path) -> State:
+    """What a journal comes to; a line that was torn at its end is left out.
+
+    Raises: InputError naming the line that is no event, or does not follow from those before it.
+    """
+    return _scan(path)[0]
+
+
+class Journal:
+    """One person's events: appended, with the disk when `add` returns, and held as a State.
+
+    Nobody else may have it open: two servers over one journal would both give the next number.
+
+    Args:
+        folder: of labels. name: of the person.
+
+    Raises: InputError for a bad name or line, a journal that is open elsewhere, and for what the
+        disk refuses.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name = check_name(name)
+        self.path = folder / f"{name}{SUFFIX}"
+        self.state, end, self._ids = _scan(self.path)
+        self._file = Appending(self.path, end)
+        try:
+            self._file.lock()
+        except InputError:
+            self._file.close()
+            raise
+
+    def add(self, event: Event) -> Event | None:
+        """Keep an event, unless it was kept before; then the one that was kept.
+
+        None: there is nothing to undo or redo. Only what is returned is on the disk.
+        """
+        if (known := self._ids.get(event.id)) is not None:
+            return known
+        if (resolved := self.state.resolved(event)) is None:
+            return None
+        kept = resolved.model_copy(update={"seq": self.state.n + 1, "at": datetime.now(UTC)})
+        row = kept.model_dump(mode="json")
+        self._file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+        self._file.sync()
+        self.state.add(kept)
+        self._ids[kept.id] = kept
+        return kept
+
+    def close(self) -> None:
+        """Close the file, and let others have it."""
+        self._file.close()
+
+
+def _scan(path: Path) -> tuple[State, int, dict[str, Event]]:
+    """The state, where the last whole line ends, and the events by their ids."""
+    state, end, ids = State(), 0, dict[str, Event]()
+    if not path.exists():
+        return state, end, ids
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                event = event_of_line(line)
+                if event.seq != number:
+                    raise ValueError(f"seq is {event.seq}, wanted {number}")
+                state.add(event)
+            except ValueError as error:
+                what = str(error).splitlines()
+                raise InputError(f"{path}:{number}: no event here: {' '.join(what[:3])}") from None
+            ids[event.id] = event
+            end += len(line)
+    return state, end, ids

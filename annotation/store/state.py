@@ -1,0 +1,89 @@
+"""What a person's events come to: for each thing what was done to it last and not undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .events import BankEdit, Clear, Deed, Event, Flag, Key, Label, Redo, Skip, Undo, Verdict
+
+
+class State:
+    """A fold of events. `n` counts them, undone ones and their undoing included."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._done: list[Deed] = []
+        self._undone: list[Deed] = []
+        self._by_key: dict[Key, list[Deed]] = {}
+
+    def resolved(self, event: Event) -> Event | None:
+        """The event as it would be kept now: an undo or redo with what it is of.
+
+        None: there is nothing to undo or redo.
+        """
+        if isinstance(event, Undo | Redo):
+            stack = self._done if isinstance(event, Undo) else self._undone
+            return event.model_copy(update={"of": stack[-1].seq}) if stack else None
+        return event
+
+    def add(self, event: Event) -> None:
+        """Take an event in. Raises: ValueError for an undo or redo of what is not the last."""
+        if isinstance(event, Undo):
+            deed = _popped(self._done, event)
+            self._undone.append(deed)
+            self._by_key[deed.key].pop()
+        elif isinstance(event, Redo):
+            self._do(_popped(self._undone, event))
+        else:
+            self._undone.clear()
+            self._do(event)
+        self.n += 1
+
+    def _do(self, deed: Deed) -> None:
+        self._done.append(deed)
+        self._by_key.setdefault(deed.key, []).append(deed)
+
+    def last(self, key: Key) -> Deed | None:
+        """What was done to it last."""
+        deeds = self._by_key.get(key)
+        return deeds[-1] if deeds else None
+
+    def labels(self) -> Iterator[Label]:
+        """The labels that hold, repeats and those that say "cannot tell" included."""
+        return (deed for deed in self._lasts() if isinstance(deed, Label))
+
+    def flags(self) -> Iterator[Flag]:
+        """The flags that are up."""
+        return (deed for deed in self._lasts() if isinstance(deed, Flag) and deed.on)
+
+    def skipped(self) -> Iterator[Skip]:
+        """The cells that were skipped, in the order in which they were first."""
+        return (deed for deed in self._lasts() if isinstance(deed, Skip))
+
+    def verdicts(self) -> Iterator[Verdict]:
+        """The verdicts that hold."""
+        return (deed for deed in self._lasts() if isinstance(deed, Verdict))
+
+    def edits(self, topic_id: str) -> list[BankEdit]:
+        """The changes of a topic's nuggets, in their order."""
+        deeds = self._by_key.get(("bank", topic_id), [])
+        return [deed for deed in deeds if isinstance(deed, BankEdit)]
+
+    def recent(self, n: int) -> list[Deed]:
+        """The last deeds that hold, the latest first."""
+        return self._done[: -n - 1 : -1]
+
+    def _lasts(self) -> Iterator[Deed | Clear]:
+        return (deeds[-1] for deeds in self._by_key.values() if deeds)
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, State) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _popped(stack: list[Deed], event: Undo | Redo) -> Deed:
+    if not stack or stack[-1].seq != event.of:
+        raise ValueError(f"{event.do} of event {event.of}, which is not the last")
+    return stack.pop()
