@@ -70,7 +70,7 @@ def linked(text: str, home: str, name: str) -> str:
         target = os.path.normpath(PurePosixPath(home).parent / path)
         in_docs = target.removeprefix("docs/") if target.startswith("docs/") else None
         if (goal := BESIDE.get(target, in_docs)) is None:
-            return words
+            return words if (ROOT / target).exists() else link[0]  # which MkDocs then refuses
         return f"[{words}]({os.path.relpath(goal, PurePosixPath(name).parent)}{anchor})"
 
     return _LINK.sub(moved, text)

@@ -5,6 +5,7 @@ A hook of mkdocs.yml. Patterns in its `nav` become the pages of a folder that st
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import click
 import typer
 from mkdocs.structure.files import File, Files
+
 from nuggetjudge.cli.app import app
 
 WIDTH = 88  # of help texts, in characters
@@ -33,9 +35,8 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages, and put those that patterns of the navigation name in their places."""
     files.append(File.generated(config, "reference/cli.md", content=command_line()))
     for module, title in PYTHON.items():
-        text = f"# {title}\n\n`import {module}`\n\n::: {module}\n"
         page = f"reference/python/{module.rpartition('.')[2]}.md"
-        files.append(File.generated(config, page, content=text))
+        files.append(File.generated(config, page, content=names(module, title)))
     pages = [file.src_uri for file in files.documentation_pages()]
     config.nav = expanded(config.nav, pages, set(_named(config.nav)))
     return files
@@ -47,6 +48,17 @@ def command_line() -> str:
     parts = [f"# The command line\n\n{_help(judge)}"]
     parts += [f"## {context.command_path}\n\n{_help(context)}" for context in commands]
     return "\n\n".join(parts)
+
+
+def names(module: str, title: str) -> str:
+    """What a module gives; a function named as a folder, which griffe does not see, by itself."""
+    text = f"# {title}\n\n`import {module}`\n\n::: {module}\n"
+    given = importlib.import_module(module)
+    for name in getattr(given, "__all__", ()):
+        home = getattr(getattr(given, name), "__module__", module)
+        if home.startswith(f"{module}.{name}"):
+            text += f"\n::: {home}.{name}\n    options: {{show_root_heading: true}}\n"
+    return text
 
 
 def expanded(entry: Any, pages: list[str], named: set[str]) -> Any:
@@ -84,8 +96,8 @@ def _commands() -> Iterator[click.Context]:
     waiting = [(typer.main.get_command(app), "judge", None)]
     while waiting:
         command, name, parent = waiting.pop(0)
-        context = click.Context(command, info_name=name, parent=parent, max_content_width=WIDTH)
-        context.terminal_width = WIDTH
+        settings = {"terminal_width": WIDTH, "max_content_width": WIDTH, **command.context_settings}
+        context = click.Context(command, info_name=name, parent=parent, **settings)
         yield context
         if hasattr(command, "list_commands"):
             below = [(command.get_command(context, n), n) for n in command.list_commands(context)]
