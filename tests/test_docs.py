@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+import yaml
 from benchmarks.pages.__main__ import COMMANDS
 from benchmarks.pages.shown import with_commands
 from processes import JUDGE, run
@@ -132,3 +133,14 @@ def test_every_link_between_pages_leads_to_a_file():
     assert len(links) > 50
     dead = [(str(page), link) for page, link in links if not (page.parent / link).exists()]
     assert dead == []
+
+
+def test_what_runs_before_a_commit_is_what_make_check_runs():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    entries = {hook["entry"] for repo in hooks["repos"] for hook in repo["hooks"]}
+    rule = re.search(r"^check:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text("utf-8"), re.M)[1]
+    checks = {line.strip().replace("$(BIN)", ".venv/bin") for line in rule.splitlines()}
+    assert {entry.removesuffix(" --force-exclude") for entry in entries} == {
+        check.removesuffix(" .") for check in checks
+    }
+    assert {repo["repo"] for repo in hooks["repos"]} == {"local"}

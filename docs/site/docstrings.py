@@ -10,6 +10,7 @@ import griffe
 _SECTION = re.compile(r"^(Returns|Raises|Warns|Yields): (?=\S)")
 _NOTE = re.compile(r"^(Source|Differs|Keys): ")
 _EXAMPLE = re.compile(r"^Example: (.*)")
+_SHARED = re.compile(r"^(    )(\w+(?:, \w+)+)(: .*(?:\n        .*)*)", re.MULTILINE)
 
 
 class Sections(griffe.Extension):
@@ -25,7 +26,7 @@ def with_sections(text: str) -> str:
     """A docstring whose sections and examples begin on lines of their own, with fences."""
     found: list[str] = []
     is_code = False
-    for line in text.split("\n"):
+    for line in _SHARED.sub(_apart, text).split("\n"):
         if line.startswith(">>> ") and not is_code:
             found += ["", "```pycon"]
             is_code = True
@@ -43,3 +44,8 @@ def with_sections(text: str) -> str:
             continue
         found.append(line)
     return "\n".join([*found, "```"] if is_code else found)
+
+
+def _apart(shared: re.Match[str]) -> str:
+    """Parameters that are told of in one line, in one line each."""
+    return "\n".join(f"{shared[1]}{name}{shared[3]}" for name in shared[2].split(", "))

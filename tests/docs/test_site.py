@@ -102,7 +102,10 @@ def test_every_public_name_has_its_docstring_in_the_reference(site):
     shown = page(site, "reference/python/nuggetjudge.html")
     for name in ("run", "evaluate", "compare", "agree", "calibrate", "Result.report"):
         assert f'id="nuggetjudge.{name}"' in shown
-    assert "Names of the runs to compare" in shown or "names of the runs to compare" in shown
+    for parameter in ("one", "other"):  # of compare, in one line of the docstring
+        assert re.search(
+            rf"<code>{parameter}</code>.{{0,900}}a result, a results folder", shown, re.S
+        )
 
 
 def test_lists_and_tables_that_github_shows_are_lists_and_tables_here(site):
