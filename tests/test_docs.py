@@ -97,7 +97,7 @@ def test_every_command_of_the_pages_is_one_and_has_the_options_that_it_is_given(
 
 def parsed(command, words: list[str]) -> None:
     """Raises: click's error for a command or an option that is not there."""
-    context = command.context_class(command, info_name="judge", resilient_parsing=True)
+    context = command.context_class(command, info_name="judge")
     if hasattr(command, "get_command"):
         below = command.get_command(context, words[0])
         if below is None:
