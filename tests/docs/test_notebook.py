@@ -26,7 +26,7 @@ def test_the_notebook_runs_from_its_folder_and_prints_what_the_page_shows(tmp_pa
     nbformat.validate(notebook)
     assert not any(cell.get("outputs") for cell in notebook.cells)  # printed anew, not kept
     path = {"metadata": {"path": str(home)}}
-    client.NotebookClient(notebook, timeout=60, resources=path).execute()
+    client.NotebookClient(notebook, timeout=300, resources=path).execute()
     printed = "".join(
         output.text
         for cell in notebook.cells
