@@ -11,7 +11,7 @@ LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba 
 
 EXTRAS := lucene dense rerank ray instruments browser integrations docs
 
-.PHONY: demo pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study chromium constraints constraints-vllm constraints-extras clean
+.PHONY: demo docs pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study chromium constraints constraints-vllm constraints-extras clean
 
 demo: $(READY)
 	$(BIN)/judge run examples/collection/judge.yaml
@@ -61,6 +61,11 @@ pages: $(READY)
 # ARGS: what else it takes, e.g. ARGS='--max-cost 20 --sample 300'.
 study: $(READY)
 	$(BIN)/python -m benchmarks.study $(DATA) --model $(MODEL) $(ARGS)
+
+# The site: build/site/index.html, which asks nothing of the network. A link that leads nowhere ends it.
+docs: .venv-docs/ready
+	.venv-docs/bin/python docs/site/notebook.py
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks --smoke

@@ -1,5 +1,8 @@
 """What pages show below a command is what the command prints."""
 
+import ast
+import doctest
+import importlib
 import os
 import re
 import shlex
@@ -7,9 +10,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import typer
+import yaml
 from benchmarks.pages.__main__ import COMMANDS
 from benchmarks.pages.shown import with_commands
 from processes import JUDGE, run
+
+import nuggetjudge
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -53,8 +60,71 @@ def test_the_page_of_agents_shows_a_trace_and_a_table_of_its_example(home):
     assert f"$ {command}\n{printed(home, command)}```" in page
 
 
+PAGES = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "examples").rglob("*.md")]
+PAGES.remove(ROOT / "CHANGELOG.md")  # names what was, too
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    """Its fenced blocks in one of these languages; "" is none."""
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [block for language, block in found if language in languages]
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words of each `judge ...` in its blocks, up to a pipe, a redirection or a comment."""
+    joined = "\n".join(blocks(page, "", "bash", "yaml")).replace("\\\n", " ")
+    lines = re.findall(r"^(?:[$] )?judge (?!less human)([a-z].*)$", joined, re.MULTILINE)
+    return [shlex.split(re.split(r" [|>&#] ?|;| 2>", line)[0]) for line in lines]
+
+
+def test_every_command_of_the_pages_is_one_and_has_the_options_that_it_is_given():
+    """Parsed, not run: an option that was renamed, or never was, is found."""
+    from nuggetjudge.cli.app import app
+
+    judge = typer.main.get_command(app)
+    n, wrong = 0, []
+    for page in PAGES:
+        for words in commands(page):
+            try:
+                parsed(judge, list(words))
+            except Exception as error:
+                wrong.append(f"{page.name}: judge {shlex.join(words)}: {error}")
+            n += 1
+    assert not wrong, "\n".join(wrong)
+    assert n > 150
+
+
+def parsed(command, words: list[str]) -> None:
+    """Raises: click's error for a command or an option that is not there."""
+    context = command.context_class(command, info_name="judge")
+    if hasattr(command, "get_command"):
+        below = command.get_command(context, words[0])
+        if below is None:
+            raise ValueError(f"no command {words[0]!r}")
+        parsed(below, words[1:])
+    else:
+        command.make_parser(context).parse_args(words)
+
+
+def test_every_python_block_of_the_pages_is_python_whose_imports_are_there():
+    n = 0
+    for page in PAGES:
+        for block in blocks(page, "python"):
+            code = doctest.script_from_examples(block) if block.startswith(">>>") else block
+            for node in ast.walk(ast.parse(code)):
+                if isinstance(node, ast.ImportFrom) and node.module.startswith("nuggetjudge"):
+                    home = importlib.import_module(node.module)
+                    missing = [a.name for a in node.names if not hasattr(home, a.name)]
+                    assert missing == [], f"{page.name}: from {node.module} import {missing}"
+                if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "nj":
+                    assert hasattr(nuggetjudge, node.attr), f"{page.name}: nj.{node.attr}"
+            n += 1
+    assert n > 20
+
+
 def test_every_link_between_pages_leads_to_a_file():
-    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md"]
+    pages = [*PAGES, ROOT / "CHANGELOG.md"]
     links = [
         (page, link)
         for page in pages
@@ -63,3 +133,14 @@ def test_every_link_between_pages_leads_to_a_file():
     assert len(links) > 50
     dead = [(str(page), link) for page, link in links if not (page.parent / link).exists()]
     assert dead == []
+
+
+def test_what_runs_before_a_commit_is_what_make_check_runs():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    entries = {hook["entry"] for repo in hooks["repos"] for hook in repo["hooks"]}
+    rule = re.search(r"^check:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text("utf-8"), re.M)[1]
+    checks = {line.strip().replace("$(BIN)", ".venv/bin") for line in rule.splitlines()}
+    assert {entry.removesuffix(" --force-exclude") for entry in entries} == {
+        check.removesuffix(" .") for check in checks
+    }
+    assert {repo["repo"] for repo in hooks["repos"]} == {"local"}

@@ -1,0 +1,136 @@
+"""The site of docs/, built as `make docs` does: strictly, complete, and without the network."""
+
+import importlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mkdocs")
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
+ADDRESS = re.compile(r"(?:[a-z]+:)?//", re.IGNORECASE)
+
+
+class Loads(HTMLParser):
+    """What a page has its browser fetch, and its headings' ids."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.ids = [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.ids.add(given.get("id"))
+        if tag == "link" and given.get("rel") in ("canonical", "next", "prev"):
+            return
+        if address := given.get(LOADED.get(tag)):
+            self.found.append(address)
+
+
+def build(folder, config="mkdocs.yml"):
+    """Builds the site; the end of the process, whose stderr has the warnings (not with -q)."""
+    command = [sys.executable, "-m", "mkdocs", "build", "-f", ROOT / config, "-d", folder]
+    env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    done = build(folder)
+    assert (done.returncode, "WARNING" in done.stderr) == (0, False), done.stderr
+    return folder
+
+
+def page(site, name):
+    return (site / name).read_text(encoding="utf-8")
+
+
+def test_every_page_of_the_repository_is_a_page_of_the_site(site):
+    for path in (ROOT / "docs").rglob("*.md"):
+        assert (site / path.relative_to(ROOT / "docs")).with_suffix(".html").is_file(), path
+    for name in ("index", "about/changelog", "about/contributing", "examples/collection"):
+        assert (site / f"{name}.html").is_file()
+
+
+def test_no_page_asks_the_network_for_anything(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 60
+    loaded = {(path.name, x) for path in pages for x in Loads(path.read_text("utf-8")).found}
+    assert len(loaded) > 200
+    assert {each for each in loaded if ADDRESS.match(each[1])} == set()
+    for path in site.rglob("*.css"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", text), path
+
+
+def test_a_link_out_of_the_docs_is_a_page_or_plain_text(site):
+    text = page(site, "protocols/keypoints.html")
+    assert 'href="../examples/keypoints.html"' in text
+    assert "corpus.jsonl" in page(site, "trust/injection.html")
+    assert not re.search(r'href="[^"]*corpus\.jsonl', page(site, "trust/injection.html"))
+    assert 'href="protocols/nuggets.html"' in page(site, "index.html")
+
+
+def test_every_command_has_its_help_in_the_reference(site):
+    from nuggetjudge.cli.app import COMMANDS
+
+    reference = Loads(page(site, "reference/cli.html")).ids
+    names = {f"judge-{name}" for name in COMMANDS} | {"judge-build-crux", "judge-cascade-fit"}
+    assert names <= reference
+
+
+def is_documented(thing):
+    return (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__doc__
+
+
+def test_every_public_name_has_its_docstring_in_the_reference(site):
+    for folder in ("judges", "metrics", "records", "agents", "retrieval", "calibration"):
+        module = importlib.import_module(f"nuggetjudge.{folder}")
+        ids = Loads(page(site, f"reference/python/{folder}.html")).ids
+        named = {name: getattr(module, name) for name in module.__all__}
+        documented = {name for name, x in named.items() if is_documented(x)}
+        assert documented - {str(each).rpartition(".")[2] for each in ids} == set()
+    shown = page(site, "reference/python/nuggetjudge.html")
+    for name in ("run", "evaluate", "compare", "agree", "calibrate", "Result.report"):
+        assert f'id="nuggetjudge.{name}"' in shown
+    for parameter in ("one", "other"):  # of compare, in one line of the docstring
+        assert re.search(
+            rf"<code>{parameter}</code>.{{0,900}}a result, a results folder", shown, re.S
+        )
+
+
+def test_lists_and_tables_that_github_shows_are_lists_and_tables_here(site):
+    changes = page(site, "about/changelog.html")
+    assert changes.count("<li>") > 50
+    assert not re.search(r"<p>[^<]*\n[-|] ", changes)
+    for path in site.rglob("*.html"):
+        assert not re.search(r"<p>[^<]*\n(?:- |\|[^<]*\|\n)", path.read_text("utf-8")), path
+
+
+@pytest.mark.parametrize(
+    "text", ["[a](nowhere.md)", "[a](../config.md#no-such-part)", "[a](../../nowhere.md)"]
+)
+def test_a_link_that_leads_nowhere_stops_the_build(tmp_path, text):
+    """Of a small site with the same rules."""
+    import yaml
+
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    rules = yaml.safe_load(re.search(r"^validation:.*?^\n", settings, re.DOTALL | re.MULTILINE)[0])
+    (tmp_path / "docs" / "howto").mkdir(parents=True)
+    (tmp_path / "docs" / "config.md").write_text("# The config\n", encoding="utf-8")
+    (tmp_path / "docs" / "howto" / "index.md").write_text(f"# How\n\n{text}\n", encoding="utf-8")
+    hooks = [str(ROOT / "docs" / "site" / "links.py")]
+    config = {"site_name": "x", "strict": True, "docs_dir": "docs", "hooks": hooks, **rules}
+    (tmp_path / "mkdocs.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    done = build(tmp_path / "site", tmp_path / "mkdocs.yml")
+    assert done.returncode != 0
+    assert "howto/index.md" in done.stderr
