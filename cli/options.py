@@ -15,8 +15,8 @@ from .tables import aligned, plan_table, shown, write_objects
 Model = Annotated[
     str | None,
     typer.Option(
-        help="What answers: lexical, openai/NAME, hosted_vllm/NAME, a LiteLLM name, or a name "
-        "under models: in the config; default: lexical.",
+        help="What answers: lexical, openai/NAME, hosted_vllm/NAME, preset:NAME, a LiteLLM name, "
+        "or a name under models: in the config; default: lexical.",
         rich_help_panel="Models",
     ),
 ]
