@@ -171,6 +171,8 @@ def planned(
     from ..programs.engine.rehearsal import ASSUMED
 
     estimates = list(plan)
+    if dry_run:
+        sys.stderr.write("A dry run: no model is asked, and no key is needed.\n")
     if dry_run and as_json:
         write_objects(vars(estimate) for estimate in estimates)
         return True
