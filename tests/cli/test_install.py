@@ -1,7 +1,7 @@
 """What the plain install brings is enough, and of it a lexical run loads little."""
 
-import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +15,7 @@ from nuggetjudge.records.reading.problems import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "examples" / "collection" / "judge.yaml"
+IMPORTED = re.compile(r"^ *(?:import|from) (\w+)", re.MULTILINE)
 OF_TESTS = {"hypothesis", "krippendorff", "pyndeval", "sklearn", "statsmodels", "truescore"}
 
 
@@ -22,11 +23,7 @@ def test_the_package_imports_nothing_that_is_installed_for_tests_alone():
     folders = [path.resolve() for path in (ROOT / "src" / "nuggetjudge").iterdir() if path.is_dir()]
     found = {}
     for path in (path for folder in folders for path in folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.Import):
-                found |= {one.name.partition(".")[0]: path for one in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                found[node.module.partition(".")[0]] = path
+        found |= dict.fromkeys(IMPORTED.findall(path.read_text("utf-8")), path)
     assert {"dspy", "numpy", "scipy"} <= found.keys()
     assert {name: found[name] for name in OF_TESTS & found.keys()} == {}
 
