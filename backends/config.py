@@ -22,6 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from ..records.reading.config_paths import InputPath
 from ..records.reading.nearest import did_you_mean
+from .presets.naming import expanded
 
 OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means without an api_base
 TOP_LOGPROBS = 20  # alternatives of a token: OpenAI's limit and vLLM's default limit
@@ -109,7 +110,8 @@ class ModelConfig(BaseModel):
     )
 
     model: str = Field(
-        min_length=1, description="lexical, openai/NAME, hosted_vllm/NAME or a LiteLLM name"
+        min_length=1,
+        description="lexical, openai/NAME, hosted_vllm/NAME, preset:NAME or a LiteLLM name",
     )
     engine: Engine | None = Field(
         default=None, description="overrides what the prefix of model says"
@@ -184,6 +186,11 @@ class ModelConfig(BaseModel):
     batch_discount: float = Field(
         default=0.5, ge=0, le=1, description="share of the price that a batch saves"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_spelled_out(cls, entry: Any) -> Any:
+        return expanded(entry)
 
     @field_validator("extra_body")
     @classmethod

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from ..records.judgements import Reason
+from ..records.reading.problems import InputError
 from .config import ModelConfig
 from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
@@ -134,6 +135,13 @@ def _import() -> Any:
     os.environ.update(_QUIET)
     try:
         import litellm
+    except ModuleNotFoundError as error:
+        if error.name != "litellm":
+            raise
+        raise InputError(
+            "litellm is not installed: pip install litellm, or ask an OpenAI-compatible endpoint: "
+            "openai/NAME with api_base"
+        ) from None
     finally:
         for name, value in before.items():
             if value is None:

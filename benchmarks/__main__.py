@@ -13,6 +13,7 @@ from . import (
     client,
     faults,
     flight,
+    install,
     job,
     memory,
     parallel,
@@ -35,11 +36,12 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "W7": parallel.bench,
     "W8": peers.bench,
     "job": job.bench,
+    "install": install.bench,
     "readback": readback.bench,
     "report": report.bench,
     "retrieval": retrieval.bench,
 }
-NOT_IN_SMOKE = ("W8",)  # installs other tools; `--smoke --only W8` does it
+NOT_IN_SMOKE = ("W8", "install")  # take the package index; `--smoke --only W8` does it
 
 
 def main() -> int:

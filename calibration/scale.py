@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..judges.fitted.correction import NEAREST, Correction, IsotonicCurve, OrdinalCurve
+from .isotonic import fit_rising
 from .ordinal import Codes, Floats, OrdinalFit, fit_ordinal
 from .threshold import checked, fit_cuts
 
@@ -43,7 +44,7 @@ def fit_scale(
         where the scores do not rise with the labels.
     Source: Platt, "Probabilistic outputs for support vector machines" (1999); McCullagh (1980);
         Zadrozny and Elkan, "Transforming classifier scores into accurate multiclass probability
-        estimates" (2002), computed by scikit-learn.
+        estimates" (2002).
 
     >>> found = fit_scale([0.1, 0.3, 0.5, 0.9], [0, 1, 0, 1], 2, "isotonic")
     >>> found.curve.places, found.curve.shares
@@ -127,15 +128,10 @@ def _platt(x: Floats, codes: Codes) -> OrdinalFit:
 
 
 def _isotonic(x: Floats, codes: Codes, k: int) -> IsotonicCurve:
-    from sklearn.isotonic import IsotonicRegression
-
-    fits = [
-        IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(x, codes >= j)
-        for j in range(1, k)
-    ]
+    fits = [fit_rising(x, codes >= j) for j in range(1, k)]
     # Each is straight between its own knots, so the knots of all hold all of them exactly.
-    places = np.unique(np.concatenate([fit.X_thresholds_ for fit in fits]))
-    shares = np.clip([fit.predict(places) for fit in fits], 0, 1)
+    places = np.unique(np.concatenate([fit.places for fit in fits]))
+    shares = np.clip([fit.at(places) for fit in fits], 0, 1)
     shares = np.maximum.accumulate(np.minimum.accumulate(shares, axis=0), axis=1)  # last bits
     if np.ptp(shares, axis=1).max() <= SAME:
         raise ValueError(NO_USE.format("the isotonic curve is flat"))

@@ -12,6 +12,7 @@ from .flags import Given, settings
 from .options import AsJson, Command, DryRun, Quiet, planned, printed
 from .stopping import INCOMPLETE, is_whole, report_end, unless_stopped
 from .tables import shown
+from .views.unjudged import unjudged_lines
 
 build = typer.Typer(
     help="Make a collection to evaluate with.",
@@ -161,12 +162,11 @@ def _report(manifest: dict[str, Any], config: Any, notes: list[str]) -> None:
     lines = [f"{len(left_out):,} topics were left out:"] if left_out else []
     for row in left_out[:SHOWN]:
         lines.append(f"  {row['topic_id']}: {row['stage']} not made ({row['reason']})")
-    why = f"Why is in {folder}/unjudged.jsonl; the same command asks again."
     report_end(
         manifest,
         first=[*lines, *notes],
         counted={**manifest["problems"], **manifest["counts"]},
         partial="the collection is partial",
-        last=[*([why] if manifest["unjudged"] else []), f"Collection: {folder}"],
+        last=[*unjudged_lines(folder, manifest), f"Collection: {folder}"],
         is_complete=not left_out and is_whole(manifest, config.run.allow_missing),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned, printed
 from .stopping import is_whole, report_end, unless_stopped
+from .views.unjudged import unjudged_lines
 
 
 @settings(
@@ -43,7 +44,7 @@ def generate(
         why = ", ".join(f"{reason} {n:,}" for reason, n in reasons.items())
         first = [
             f"{sum(reasons.values()):,} answers were not written ({why}).",
-            f"Why is in {folder}/unjudged.jsonl; the same command asks again.",
+            *unjudged_lines(folder, manifest),
         ]
     report_end(
         manifest,

@@ -15,8 +15,8 @@ from .tables import aligned, plan_table, shown, write_objects
 Model = Annotated[
     str | None,
     typer.Option(
-        help="What answers: lexical, openai/NAME, hosted_vllm/NAME, a LiteLLM name, or a name "
-        "under models: in the config; default: lexical.",
+        help="What answers: lexical, openai/NAME, hosted_vllm/NAME, preset:NAME, a LiteLLM name, "
+        "or a name under models: in the config; default: lexical.",
         rich_help_panel="Models",
     ),
 ]
@@ -171,6 +171,8 @@ def planned(
     from ..programs.engine.rehearsal import ASSUMED
 
     estimates = list(plan)
+    if dry_run:
+        sys.stderr.write("A dry run: no model is asked, and no key is needed.\n")
     if dry_run and as_json:
         write_objects(vars(estimate) for estimate in estimates)
         return True

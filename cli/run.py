@@ -25,6 +25,7 @@ from .views.leaderboards import (
     names_of,
     print_leaderboards,
 )
+from .views.unjudged import unjudged_lines
 
 QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
 SHOWN_TOPICS = 3  # problems with topics, on stderr
@@ -192,8 +193,7 @@ def _report(result: Any) -> None:
     if result.n_unjudged:
         if not result.n_judged and (first := _first_reason(result.folder)):
             last.append(f"First of them: {first}")
-        more = "the same command asks again for what can be asked"
-        last.append(f"Unjudged ones are in {result.folder}/unjudged.jsonl; {more}.")
+        last += unjudged_lines(result.folder, manifest)
     report_end(
         manifest,
         first=[judged, *hunt_lines(result.folder)],
@@ -212,7 +212,7 @@ def _in_all(folder: Path, spent: Mapping[str, Any]) -> str:
     rows = read_spending(folder)
     if len({row["start"] for row in rows}) + (not (spent["requests"] or spent["cache_hits"])) < 2:
         return ""
-    return f", {money(cost_in_all(rows))} in all"
+    return f" this start, {money(cost_in_all(rows))} in all starts"
 
 
 def _other_topics(result: Any) -> list[str]:

@@ -5,7 +5,7 @@ score one answer on one topic, `mean_over_topics` one run,
 `ranking_scores` a retrieval run; `agreement` compares labels item by item, `reliability` those of
 several annotators, and `taus` the orders that two judges put systems in. Scores come as a
 `Value`: the number, the judgements behind it, those missing, and the bounds that the missing
-leave. scipy, scikit-learn and ir_measures are imported by the functions that need them, so
+leave. scipy and ir_measures are imported by the functions that need them, so
 importing this package costs next to nothing; the modules that hold arrays are imported by name:
 for intervals `bootstrap`, `agreement.intervals`, `order.intervals`; for what a context answers of a
 report's sub-questions `coverage`, `required`, `alpha_ndcg`.

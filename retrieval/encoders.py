@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +13,7 @@ from ..records.reading.problems import InputError
 from .english import ANALYSIS, terms
 from .local_models import load_model
 from .scored import Vectors
+from .word_hash import word_hash
 
 Pooling = Literal["mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
 N_BUCKETS = 4096  # of hashed words: of the 100 or so in a passage, 1 or 2 share one
@@ -98,19 +100,12 @@ class HashingEncoder:
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """One row per passage."""
-        from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
-
-        if not texts:
-            return np.zeros((0, self.n_buckets), np.float32)
-        hashing = HashingVectorizer(
-            n_features=self.n_buckets,
-            analyzer=terms,
-            alternate_sign=False,
-            norm=None,
-            dtype=np.float32,
-        )
-        weighting = TfidfTransformer(use_idf=False, sublinear_tf=True)
-        rows: Vectors = weighting.fit_transform(hashing.transform(texts)).toarray()
+        rows = np.zeros((len(texts), self.n_buckets), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            times = Counter(abs(word_hash(term)) % self.n_buckets for term in terms(text))
+            if times:
+                weights = 1 + np.log(np.fromiter(times.values(), np.float32))
+                row[list(times)] = weights / np.linalg.norm(weights)
         return rows
 
     def queries(self, texts: Sequence[str]) -> Vectors:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..config import ModelConfig, Price
-from .litellm_table import row_of
+from .litellm_table import provider_of, row_of
 
 FREE = Price(input=0, output=0)
 
@@ -20,7 +22,7 @@ def price_of(config: ModelConfig) -> Price | None:
         return FREE
     if config.api_base is not None or config.way == "vllm":
         return None
-    row = row_of(config.model, config.wire_name)
+    row = row_of(config.model, config.wire_name) or _row_without_provider(config.model)
     each = [row.get(f"{way}_cost_per_token") for way in ("input", "output")] if row else [None]
     if row is None or None in each:
         return None
@@ -30,6 +32,12 @@ def price_of(config: ModelConfig) -> Price | None:
         output=row["output_cost_per_token"] * 1e6,
         cached_input=None if cached is None else cached * 1e6,
     )
+
+
+def _row_without_provider(model: str) -> dict[str, Any] | None:
+    """The row of `claude-x` for `anthropic/claude-x`, where that row is this provider's."""
+    provider, _, name = model.partition("/")
+    return row_of(name) if provider_of(name) == provider else None
 
 
 def price_in_batches(config: ModelConfig) -> Price | None:

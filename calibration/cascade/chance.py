@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from ...judges.cascade.confidence import DIGITS, Chance
 from ...judges.fitted.correction import IsotonicCurve
+from ..isotonic import fit_rising
 from ..split import topic_folds
+from .logistic import fit_logistic
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -33,13 +35,13 @@ def fit_chance(known: Sequence[Mapping[str, float]], right: Bools, topics: Seque
     table = np.array([[each[name] for name in names] for each in known])
     at = np.asarray(topics)
     _check(len(known), right, at)
-    weights, intercept = _logistic(table, right)
+    weights, intercept = fit_logistic(table, right)
     raw, seen = np.zeros(len(at)), np.zeros(len(at), np.bool_)
     for split in topic_folds(sorted(set(at.tolist())), min(len(set(at.tolist())), INNER_FOLDS)):
         test = np.isin(at, split.test)
         if len(set(right[~test].tolist())) == 2:
             seen |= test
-            raw[test] = _value(table[test], *_logistic(table[~test], right[~test]))
+            raw[test] = _value(table[test], *fit_logistic(table[~test], right[~test]))
     places, shares = _steps(raw[seen], right[seen])
     return Chance(
         weights={name: float(w) for name, w in zip(names, weights, strict=True) if w},
@@ -75,17 +77,6 @@ def _check(n: int, right: Bools, topics: NDArray[np.str_]) -> None:
         raise ValueError(f"all {n} labels of the first stage are {what}: nothing tells them apart")
 
 
-def _logistic(table: Floats, right: Bools) -> tuple[Floats, float]:
-    """Weights and intercept, with the usual ridge on standardised features."""
-    from sklearn.linear_model import LogisticRegression
-
-    middle, width = table.mean(0), table.std(0)
-    width = np.where(width > 0, width, 1.0)
-    fit = LogisticRegression(C=1.0, solver="newton-cholesky").fit((table - middle) / width, right)
-    weights = fit.coef_[0] / width
-    return weights, float(fit.intercept_[0] - weights @ middle)
-
-
 def _value(table: Floats, weights: Floats, intercept: float) -> Floats:
     from scipy.special import expit
 
@@ -95,9 +86,7 @@ def _value(table: Floats, weights: Floats, intercept: float) -> Floats:
 
 def _steps(raw: Floats, right: Bools) -> tuple[list[float], list[float]]:
     """The middle of each step of the isotonic fit, and the share that was right in it."""
-    from sklearn.isotonic import IsotonicRegression
-
-    fitted = IsotonicRegression(y_min=0, y_max=1).fit_transform(raw, right.astype(float))
+    fitted = fit_rising(raw, right).at(raw)
     shares, at = np.unique(fitted, return_inverse=True)
     middles = np.bincount(at, raw) / np.bincount(at)
     return middles.tolist(), shares.tolist()

@@ -2,11 +2,15 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+from sklearn.utils import murmurhash3_32
 
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.encoders import HashingEncoder, SentenceEncoder
+from nuggetjudge.retrieval.english import terms
+from nuggetjudge.retrieval.word_hash import word_hash
 
 TEXTS = ["The cats sat, and a cat purred.", "Dogs bark.", "the of and"]
 
@@ -27,6 +31,23 @@ def test_a_vector_depends_on_its_text_alone():
     for text, row in zip(TEXTS, together, strict=True):
         np.testing.assert_array_equal(encoder.passages([text])[0], row)
         np.testing.assert_array_equal(encoder.queries([text])[0], row)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.text(), max_size=5))
+def test_vectors_of_words_are_those_that_scikit_learn_makes(texts):
+    hashing = HashingVectorizer(
+        n_features=512, analyzer=terms, alternate_sign=False, norm=None, dtype=np.float32
+    )
+    weighting = TfidfTransformer(use_idf=False, sublinear_tf=True)
+    expected = weighting.fit_transform(hashing.transform([*texts, *TEXTS])).toarray()
+    found = HashingEncoder(n_buckets=512).passages([*texts, *TEXTS])
+    np.testing.assert_allclose(found, expected, atol=2e-7)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_a_word_has_the_number_that_murmurhash_gives_it(word):
+    assert word_hash(word) == murmurhash3_32(word, seed=0)
 
 
 @given(st.text())

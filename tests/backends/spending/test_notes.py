@@ -4,6 +4,7 @@ import pytest
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.spending.notes import notes_on
+from nuggetjudge.backends.spending.price import price_of
 
 OWN = {"api_base": "http://127.0.0.1:8000/v1"}
 
@@ -34,3 +35,10 @@ def test_a_paid_model_of_unknown_price_is_said_before_it_is_asked():
     assert "models.default.price" in line
     assert notes("openai/no-such-model", price={"input": 1, "output": 2}) == []
     assert notes("hosted_vllm/mine", **OWN) == []
+
+
+def test_a_model_that_litellm_lists_without_its_provider_has_its_price():
+    price = price_of(ModelConfig(model="anthropic/claude-sonnet-4-5"))
+    assert (price.input, price.output) == pytest.approx((3, 15)), "dollars, as Anthropic says"
+    assert notes("anthropic/claude-sonnet-4-5") == []
+    assert price_of(ModelConfig(model="mistral/claude-sonnet-4-5")) is None, "not its model"

@@ -112,9 +112,9 @@ def test_a_stopped_run_is_read_as_partial_results_and_goes_on(
     ]
     assert (rows[0]["prompt_tokens"] > 0, rows[0]["model"]) == (True, "hosted_vllm/mock")
     total = sum(row["cost"] for row in rows)
-    assert f"cost ${rows[1]['cost']:.4f}, ${total:.4f} in all," in whole.err
+    assert f"cost ${rows[1]['cost']:.4f} this start, ${total:.4f} in all starts," in whole.err
     again = judge(*command)
-    assert f"cost $0.0000, ${total:.4f} in all," in again.err
+    assert f"cost $0.0000 this start, ${total:.4f} in all starts," in again.err
     assert len(rows_of(out / "spend.jsonl")) == 2
 
 

@@ -1,0 +1,75 @@
+"""A run says of each reason what helps, and "asks again" only where asking can."""
+
+import pytest
+from mock_server import Refusal, Status, Truncated
+
+ONE_BY_ONE = ("--set", "run.concurrency=1", "--set", "models.default.retries=0", "--quiet")
+
+
+def helps(ran):
+    """What stands below `Unjudged ones are in`, by reason and number."""
+    lines = ran.err.splitlines()
+    (first,) = (i for i, line in enumerate(lines) if line.startswith("Unjudged ones are in out"))
+    rest = [line for line in lines[first + 1 :] if line.startswith("  ")]
+    return dict(line.strip().split(": ", 1) for line in rest)
+
+
+def test_each_reason_has_what_helps_and_only_a_failed_call_is_simply_asked_again(
+    tide_server, run_tiny
+):
+    faults = [Refusal(), Truncated(), Truncated(), Status(500)]
+    tide_server.faults = lambda index, body: faults[index] if index < len(faults) else None
+    ran = run_tiny(tide_server, "support", *ONE_BY_ONE)
+    assert ran.code == 3, ran.err
+    found = helps(ran)
+    assert found["error 1"] == "the same command asks again"
+    assert found["refused 1"] == "the model or its filter declined: another model may answer"
+    assert "raise models.*.max_tokens" in found["truncated 2"]
+    tide_server.faults = None
+    again = run_tiny(tide_server, "support", *ONE_BY_ONE)
+    assert again.code == 0, again.err
+    assert "Unjudged ones" not in again.err
+
+
+def test_a_missing_text_is_not_said_to_be_asked_for_again(tide_server, run_tiny, tiny):
+    (tiny / "passages.jsonl").write_text('{"docid": "p2", "text": "Of nothing."}\n')
+    ran = run_tiny(tide_server, "support", "--quiet")
+    assert ran.code == 3, ran.err
+    expected = "asking again cannot help: their texts are missing (data.passages)"
+    assert helps(ran) == {"no_passage 6": expected}
+    assert "asks again" not in ran.err
+
+
+def test_the_same_command_does_go_on_where_a_limit_stopped_it(tide_server, run_tiny):
+    ran = run_tiny(tide_server, "support", "--max-calls", 4, "--quiet")
+    assert helps(ran) == {"budget 2": "the same command goes on from here"}
+    assert run_tiny(tide_server, "support", "--max-calls", 4, "--quiet").code == 0
+
+
+def test_what_the_cache_lacks_is_asked_for_without_offline(tide_server, run_tiny):
+    ran = run_tiny(tide_server, "support", "--offline", "--quiet")
+    assert helps(ran) == {"error 6": "the same command without --offline asks for them"}
+    assert tide_server.requests == []
+
+
+def test_what_does_not_fit_into_the_context_is_no_case_for_asking_again(
+    tide_server, run_tiny, tiny
+):
+    answers = (tiny / "one.jsonl").read_text().replace("Tides follow the moon.", "Tides. " * 900)
+    (tiny / "one.jsonl").write_text(answers)
+    tide_server.context_length = 1000
+    ran = run_tiny(tide_server, "support", *ONE_BY_ONE)
+    assert ran.code == 3, ran.err
+    assert "asks again" not in ran.err
+    assert helps(ran)["error 1"].startswith("longer than the context: a smaller window")
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"])
+def test_a_dry_run_needs_no_key_and_says_so(judge, tiny, model):
+    data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl"]
+    data += ["--runs", tiny / "one.jsonl", "--model", model]
+    ran = judge("run", "support", *data, "--dry-run", "--json")
+    assert ran.code == 0, ran.err
+    assert "no model is asked, and no key is needed" in ran.err
+    assert ran.rows[0]["calls"] == 3
+    assert ran.rows[0]["cost"] > 0, "a model that LiteLLM lists has a price"
