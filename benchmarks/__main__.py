@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from . import (
     client,
+    evaluate,
     faults,
     flight,
     job,
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "W6": faults.bench,
     "W7": parallel.bench,
     "W8": peers.bench,
+    "evaluate": evaluate.bench,
     "job": job.bench,
     "readback": readback.bench,
     "report": report.bench,
