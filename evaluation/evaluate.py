@@ -21,7 +21,16 @@ from .result import Result
 from .run import run
 from .samples.asking import Answering, Asking
 from .samples.banks import add_to_bank, use_bank
-from .samples.choosing import Program, anything, check_needs, chosen, defaults, fitting, judge_file
+from .samples.choosing import (
+    Program,
+    anything,
+    check_needs,
+    chosen,
+    defaults,
+    fitting,
+    judge_file,
+    read_by,
+)
 from .samples.files import write_samples
 from .samples.items import write_items
 from .samples.reading import Samples, by_system, questions_in, read_samples
@@ -96,6 +105,7 @@ def evaluate(
         if not asking.n_failed:
             check_needs(programs, data)
         programs = programs or fitting(data)
+        data = read_by(programs, data)
     if not programs:
         why = f"; answer failed: {asking.first_failure}" if asking.n_failed else ""
         raise InputError(f"samples: nothing to judge answers by, wanted {anything()}{why}")

@@ -14,7 +14,7 @@ from ...records.reading.fields import read_lines
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import NuggetBank
 from ...records.writing.appending import Appending
-from ...records.writing.files import NewFile, rename
+from ...records.writing.files import NewFile, rename, writing
 
 BEGUN = "bank.jsonl"  # beside the samples: what the bank had for them when they were first judged
 
@@ -55,18 +55,19 @@ def add_to_bank(bank: Path, made: Path) -> None:
     """
     if not made.is_file() or not made.stat().st_size:
         return
+    made_here = _read(made)
+    if made_here.keys() <= _read(bank).keys():
+        return
     with _alone(bank):
         known = _read(bank)
-        new = [found for topic, found in _read(made).items() if topic not in known]
-        if new:
-            content = bank.read_bytes() if bank.is_file() else b""
-            file = Appending(bank, len(content))
-            try:
-                ended = b"" if not content or content.endswith(b"\n") else b"\n"
-                rows = (orjson.dumps(bank_row(each)) + b"\n" for each in new)
-                file.write(ended + b"".join(rows))
-            finally:
-                file.close()
+        content = bank.read_bytes()
+        ended = b"" if not content or content.endswith(b"\n") else b"\n"
+        new = [bank_row(found) for topic, found in made_here.items() if topic not in known]
+        file = Appending(bank, len(content))
+        try:
+            file.write(ended + b"".join(orjson.dumps(row) + b"\n" for row in new))
+        finally:
+            file.close()
 
 
 def _read(path: Path) -> dict[str, NuggetBank]:
@@ -94,7 +95,9 @@ def _questions(folder: Path) -> dict[str, str]:
 @contextmanager
 def _alone(bank: Path) -> Iterator[None]:
     """Keep other evaluations from adding to the same bank meanwhile."""
-    bank.parent.mkdir(parents=True, exist_ok=True)
-    with bank.with_name(f".{bank.name}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with writing(bank):
+        bank.parent.mkdir(parents=True, exist_ok=True)
+        file = bank.open("ab")
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         yield

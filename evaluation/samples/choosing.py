@@ -92,6 +92,16 @@ def check_needs(programs: Sequence[str], data: Mapping[str, Any]) -> None:
             raise InputError(f"samples: {name} needs {fields}, and no sample has any")
 
 
+def read_by(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
+    """The files that these programs read: candidates, whose texts are held, only where they must.
+
+    Those of programs of other packages are all of them.
+    """
+    ours = not set(programs) - _NEEDS.keys()
+    is_read = not ours or bool({"nuggets", "relevance"} & set(programs))
+    return {name: path for name, path in data.items() if name != "candidates" or is_read}
+
+
 def anything() -> str:
     """The fields by which answers can be judged."""
     return "contexts, nuggets, key_points, questions or a reference"

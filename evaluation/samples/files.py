@@ -52,7 +52,7 @@ class SampleFiles:
         self._files: dict[str, NewFile] = {}
         self._answered: dict[tuple[str, str], str] = {}  # places, by run and topic
         self._passages: dict[str, str] = {}  # hash of the text, by id
-        self._candidates: dict[str, dict[str, None]] = {}  # ids, by topic
+        self._candidates: dict[str, tuple[str, ...]] = {}  # ids, by topic
         self._given: dict[tuple[str, str], tuple[str, str]] = {}  # as topics, by file and topic
 
     def add(self, run_id: str, sample: Sample) -> None:
@@ -65,7 +65,8 @@ class SampleFiles:
         names = [self._passage(context) for context in sample.contexts]
         references = list(dict.fromkeys(names))
         if references and not sample.not_made:
-            self._candidates.setdefault(topic, {}).update(dict.fromkeys(references))
+            before = self._candidates.get(topic, ())
+            self._candidates[topic] = tuple(dict.fromkeys((*before, *references)))
         answer = [] if sample.not_made else _answer(sample, [references.index(n) for n in names])
         row = {"run_id": run_id, "topic_id": topic, "references": references, "answer": answer}
         self._write("runs", row | ({NOT_MADE: sample.not_made} if sample.not_made else {}))

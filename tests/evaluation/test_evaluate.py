@@ -1,4 +1,4 @@
-"""`nuggetjudge.evaluate`: as by files, by programs or one judge, with a bank, told apart, gone on."""
+"""`nuggetjudge.evaluate`: as by files, by programs or one judge, with a bank, compared."""
 
 import asyncio
 import gc
@@ -90,7 +90,7 @@ def test_a_judge_labels_each_sample_by_the_fields_that_it_reads():
     assert nj.evaluate(given, own, model="lexical").scores == found.scores
     qa = [{"user_input": "what makes tides", "contexts": ["The moon makes tides.", "Boats."]}]
     rated = nj.evaluate(qa, "answerability", model="lexical")
-    assert [row["label"] for row in rated.judgements["labels"]][0] is not None
+    assert next(row["label"] for row in rated.judgements["labels"]) is not None
     named = nj.evaluate(
         [{"q": "what makes tides", "text": "The moon."}], "items", judge="relevance",
         fields={"question": "q", "passage": "text"}, model="lexical",
@@ -133,10 +133,9 @@ def test_a_bank_is_kept_and_only_what_it_lacks_is_made(tmp_path):
         row["nuggets"] for row in one.judgements["assignments"] + two.judgements["assignments"]
     ]
     assert [n["text"] for n in judged[0]] == [n["text"] for n in judged[1]]
+    other = '{"qid": "t", "query": "one", "nuggets": [{"text": "a", "importance": "vital"}]}'
+    bank.write_text(other, encoding="utf-8")
     with pytest.raises(InputError, match=r"bank.jsonl: topic 't' is 'one' there"):
-        bank.write_text(
-            '{"qid": "t", "query": "one", "nuggets": [{"text": "a", "importance": "vital"}]}'
-        )
         nj.evaluate([{**variant("x"), "id": "t"}], "nuggets", bank=bank, model="lexical")
 
 

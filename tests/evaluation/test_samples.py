@@ -1,4 +1,4 @@
-"""Samples by the names that people have, from what holds them; a wrong one is named by its place."""
+"""Samples by the names that people have; what is wrong is named by its place."""
 
 from dataclasses import dataclass
 
@@ -91,11 +91,11 @@ def test_rows_of_polars_are_read_by_name():
 
 
 def test_one_id_with_two_texts_is_two_passages_and_citations_follow(tmp_path):
-    given = [
-        {"question": f"q{i}", "answer": [{"text": "Said.", "citations": [2]}], "contexts": [
-            {"id": 1, "text": f"one {i}", "title": "T"}, {"id": 2, "text": f"two {i}"}, {"id": 2, "text": f"two {i}"}]}
-        for i in range(2)
-    ]  # fmt: skip
+    given = []
+    for i in range(2):
+        contexts = [{"id": 1, "text": f"one {i}", "title": "T"}, {"id": 2, "text": f"two {i}"}]
+        answer = [{"text": "Said.", "citations": [2]}]
+        given.append({"question": f"q{i}", "answer": answer, "contexts": [*contexts, contexts[1]]})
     found = written(tmp_path, given)
     texts = {row["docid"]: row["text"] for row in rows(tmp_path, "passages")}
     cited = [texts[r["references"][r["answer"][0]["citations"][0]]] for r in found]
@@ -117,13 +117,13 @@ def test_what_an_answer_cites_beyond_its_contexts_is_listed_and_not_moved():
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"anwser": "x"}, r"samples\[3\]: no answer .*it has question, anwser; did you mean answer\?"),
+        ({"anwser": "x"}, r"samples\[3\]: no answer .*it has .*; did you mean answer\?"),
         ({"answer": 5}, r"samples\[3\]: answer is 5, wanted text"),
         ({"answer": "x", "question": " "}, r"samples\[3\]: question is empty"),
-        ({"answer": "x", "contxts": ["y"]}, r"field 'contxts' is not known; did you mean contexts\?"),
-        ({"answer": "x", "contexts": [{"body": "y"}]}, r"samples\[3\]\.contexts\[0\]: .*; it has body"),
+        ({"answer": "x", "contxts": ["y"]}, r"field 'contxts' .*; did you mean contexts\?"),
+        ({"answer": "x", "contexts": [{"body": "y"}]}, r"\[3\]\.contexts\[0\]: .*; it has body"),
         ({"answer": "x", "nuggets": "y"}, r"samples\[3\]: nuggets is 'y', wanted a list"),
-        ({"answer": "x", "nuggets": [{"text": "y", "importance": "high"}]}, r"nuggets\[0\]: importance"),
+        ({"answer": "x", "nuggets": [{"text": "y", "importance": "high"}]}, r"\[0\]: importance"),
         ({"answer": "x", "key_points": [""]}, r"key_points\[0\]: is '', wanted text"),
         ({"answer": "x", "id": "a b"}, r"samples\[3\]: id is 'a b', wanted an id without"),
         ({"answer": [{"text": "y", "citations": [1.5]}]}, r"answer\[0\]\.citations: 1\.5"),
@@ -142,8 +142,8 @@ def test_a_wrong_field_is_named_with_its_place_and_what_was_there(fields, said):
         (TIDES, "is a mapping with 'question'; wanted a list"),
         ("tides", "samples: is 'tides', wanted a list"),
         ([3], r"samples\[0\]: is 3, wanted a mapping"),
-        ([{"question": "q", "answer": "a"}], "nothing to judge answers by, wanted contexts, nuggets"),
-        ([TIDES, TIDES], r"samples\[1\]: answers has answered topic .* in samples\[0\]; give samples"),
+        ([{"question": "q", "answer": "a"}], "nothing to judge answers by, wanted contexts"),
+        ([TIDES, TIDES], r"samples\[1\]: answers has answered .* in samples\[0\]; give"),
     ],
 )  # fmt: skip
 def test_samples_that_are_none_are_told_in_one_line(samples, said):
