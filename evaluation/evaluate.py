@@ -92,6 +92,9 @@ def evaluate(
     if settings.get("force"):
         remove(asking.kept)
     systems = _systems(samples, answer, name or _name(out, answer), asking)
+    for system in systems:
+        if system.split() != [system]:
+            raise InputError(f"name: {system!r}, wanted one of a system without white space")
     data: dict[str, Any]
     if judge is not None:
         named = judge_file(judge, kept)

@@ -61,7 +61,7 @@ class Asking:
         Raises: InputError for a question that is none, and for something returned that is no
             answer, naming the sample.
         """
-        known, end = _read(self.kept)
+        known, end = _places(self.kept)
         loop = _Loop(self.loop)
         file = Appending(self.kept, end)
         waiting: deque[_Call] = deque()
@@ -95,7 +95,7 @@ class Asking:
         system: str,
         ask: Answering,
         row: tuple[str, Mapping[str, Any]],
-        known: Mapping[str, Any],
+        known: Mapping[str, tuple[int, int]],
         loop: _Loop,
     ) -> _Call:
         """The call for a question; one that was answered before is done already."""
@@ -104,8 +104,8 @@ class Asking:
         question = text_of(fields, QUESTION, at)
         ids = next((str(fields[name]) for name in ID if fields.get(name) is not None), "")
         key = digest("\n".join((system, ids, question)))
-        if (found := known.get(key)) is not None:
-            return _Call(at, fields, "", loop.done(found))
+        if (place := known.get(key)) is not None:
+            return _Call(at, fields, "", loop.done(_read(self.kept, *place)))
         self.n_called += 1
         return _Call(at, fields, key, loop.start(ask, question))
 
@@ -211,19 +211,26 @@ def _row(sample: Sample) -> dict[str, Any]:
     return {ANSWER[0]: by_sentence or sample.answer, CONTEXTS[0]: contexts, **made}
 
 
-def _read(path: Path) -> tuple[dict[str, Any], int]:
-    """What was kept, by its key, and how many bytes of whole lines there are."""
-    known: dict[str, Any] = {}
+def _places(path: Path) -> tuple[dict[str, tuple[int, int]], int]:
+    """Where each answer that was kept begins and how long it is, and where whole lines end."""
+    known: dict[str, tuple[int, int]] = {}
     end = 0
     if path.is_file():
         with path.open("rb") as lines:
             for line in lines:
                 try:
-                    row = orjson.loads(line)
-                    known[row.pop("key")] = row
-                except (ValueError, KeyError, AttributeError):
+                    key = orjson.loads(line)["key"]
+                except (ValueError, KeyError, TypeError):
                     break
                 if not line.endswith(b"\n"):
                     break
+                known[key] = (end, len(line))
                 end += len(line)
     return known, end
+
+
+def _read(path: Path, start: int, size: int) -> dict[str, Any]:
+    with path.open("rb") as file:
+        file.seek(start)
+        found: dict[str, Any] = orjson.loads(file.read(size))
+    return found
