@@ -114,8 +114,12 @@ def test_what_was_answered_is_not_asked_again_but_what_failed_is(tmp_path):
 
 def test_answers_and_contexts_of_the_data_do_not_take_the_place_of_what_was_returned(tmp_path):
     given = [{"question": "q", "answer": "gold", "contexts": ["gold"], "nuggets": ["n"]}]
-    _, (sample,) = asked(tmp_path, rag, given)
-    assert sample.answer == rag("q")["answer"]
+
+    def chain(question):
+        return {"output": "made [1].", "context": ["Tides turn."]}
+
+    _, (sample,) = asked(tmp_path, chain, given)
+    assert sample.answer == "made [1]."
     assert [context.text for context in sample.contexts] == ["Tides turn."]
     assert [nugget.text for nugget in sample.nuggets] == ["n"]
 

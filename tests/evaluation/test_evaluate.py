@@ -235,15 +235,21 @@ def test_it_can_be_awaited_and_cancelled_in_a_running_loop():
     assert found.is_complete
     assert beats > 2
 
-    async def cancelled():
-        with MockServer(latency_s=60) as server:
-            model = {"model": "hosted_vllm/mock", "api_base": server.base_url}
-            work = nj.aevaluate([variant("x [1].")], "support", model=model, cache=False)
-            task = asyncio.create_task(work)
-            while not server.requests:
-                await asyncio.sleep(0.02)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
 
-    asyncio.run(asyncio.wait_for(cancelled(), 20))
+def test_one_that_is_cancelled_asks_nothing_more():
+    async def main(server):
+        model = {"model": "hosted_vllm/mock", "api_base": server.base_url, "concurrency": 1}
+        samples = [variant(f"x {i} [1].", f"question {i}") for i in range(60)]
+        work = nj.aevaluate(samples, "support", model=model, cache=False)
+        task = asyncio.create_task(work)
+        while len(server.requests) < 2:
+            await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        n_asked = len(server.requests)
+        await asyncio.sleep(0.8)
+        assert len(server.requests) <= n_asked + 1
+
+    with MockServer(latency_s=0.05) as server:
+        asyncio.run(asyncio.wait_for(main(server), 20))
