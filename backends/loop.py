@@ -7,17 +7,44 @@ import contextvars
 import os
 import threading
 from collections.abc import AsyncIterator, Coroutine
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
+class Cancelling:
+    """Cancels, from another thread, what `run_sync` runs in the contexts that name it."""
+
+    def __init__(self) -> None:
+        self._futures: list[Future[Any]] = []
+        self._is_cancelled = False
+
+    def add(self, future: Future[Any]) -> None:
+        """From now on this one too; at once, if all were cancelled before."""
+        self._futures = [other for other in self._futures if not other.done()]
+        self._futures.append(future)
+        if self._is_cancelled:
+            future.cancel()
+
+    def cancel(self) -> None:
+        """Cancel them all, and those that come."""
+        self._is_cancelled = True
+        for future in list(self._futures):
+            future.cancel()
+
+
+CANCELLING: contextvars.ContextVar[Cancelling | None] = contextvars.ContextVar(
+    "CANCELLING", default=None
+)
+
+
 def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run to the end and return the result, whether or not a loop runs in this thread.
 
-    Ctrl-C cancels the coroutine, waits until it has tidied up, and raises KeyboardInterrupt.
+    Ctrl-C cancels the coroutine, waits until it has tidied up, and raises KeyboardInterrupt; so
+    does `Cancelling.cancel`, with CancelledError.
     Raises: RuntimeError within a coroutine of the judges' own loop, which would wait for itself.
     """
     if _Loop.of_this_process().thread is threading.current_thread():
@@ -26,8 +53,10 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     future: Submitted[T] = Submitted()
     try:  # Ctrl-C may come as soon as the coroutine runs
         submit(coroutine, future)
+        if (owner := CANCELLING.get()) is not None:
+            owner.add(future)
         return future.result()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, CancelledError):
         future.cancel()
         future.ended.wait(timeout=10)
         raise

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from . import (
     client,
+    evaluate,
     faults,
     flight,
     install,
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "W6": faults.bench,
     "W7": parallel.bench,
     "W8": peers.bench,
+    "evaluate": evaluate.bench,
     "job": job.bench,
     "install": install.bench,
     "readback": readback.bench,

@@ -3,76 +3,191 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from functools import partial
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import finalize
 
+from ..backends.loop import CANCELLING, Cancelling
+from ..records.reading.problems import InputError
+from ..records.writing.files import remove
 from .result import Result
 from .run import run
-from .samples.fields import Sample, sample_of
+from .samples.asking import Answering, Asking
+from .samples.banks import add_to_bank, use_bank
+from .samples.choosing import (
+    Program,
+    anything,
+    check_needs,
+    chosen,
+    defaults,
+    fitting,
+    judge_file,
+    read_by,
+)
 from .samples.files import write_samples
+from .samples.items import write_items
+from .samples.reading import Samples, by_system, questions_in, read_samples
 
-Samples: TypeAlias = Iterable[Mapping[str, Any] | Sample]
+_NUMBERS = count(1)  # of the evaluations of this process that have no folder
+_LEFT_OUT = "topics_without_nuggets"  # in a manifest
+# In `aevaluate`: the loop that it is awaited in, and what says that it was cancelled.
+_HOST: ContextVar[tuple[asyncio.AbstractEventLoop | None, threading.Event | None]] = ContextVar(
+    "_HOST", default=(None, None)
+)
 
 
 def evaluate(
     samples: Samples | Mapping[str, Samples],
-    program: str | Sequence[str] | None = None,
+    program: Program = None,
     *,
+    answer: Answering | Mapping[str, Answering] | None = None,
+    at_once: int = 8,
     model: str | Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     bank: str | Path | None = None,
-    name: str = "answers",
+    name: str | None = None,
     quiet: bool = True,
     **settings: Any,
 ) -> Result:
     """Judge answers that are in memory.
 
     Args:
-        samples: what a system answered: mappings with a question, an answer, and what is judged
-            of it; or such samples of several systems, by the name of each.
-        program: which programs; None: all that the samples have something for.
+        samples: what a system answered, in a list, a generator, a frame or a dataset: mappings or
+            objects with a question, an answer, and what is judged of it; or such samples of
+            several systems, by the name of each. With `answer` questions, as texts or mappings.
+        program: which programs, or one judge: its name, its YAML file or an OwnJudge, for which
+            each sample is an item; None: all programs that the samples have something for.
+        answer: a function from a question to its answer, a text or a mapping of answer and
+            contexts, plain or async; or several, by the name of each. A call that raises leaves
+            its question unjudged.
+        at_once: calls of `answer` under way, at most.
         model: who judges; see `nuggetjudge.run`.
         out: a folder for what was judged and for the samples as files, which a killed evaluation
             goes on from; None: a temporary one, which goes with the result.
-        bank: a file of nuggets: used where it is there, else written from what was made.
-        name: of the system, where samples have no names.
+        bank: a file of nuggets: used for the questions that it has, and given those that were
+            made for others.
+        name: of the system, where samples have no names; None: that of the folder `out`, of the
+            function, or `answers`.
         quiet: draw no progress bar.
-        settings: as of `nuggetjudge.run`.
+        settings: as of `nuggetjudge.run`; `judge` and `fields` for items.
 
     Returns: scores, judgements and counts.
     Raises: InputError for samples that lack something, naming their place and what is there.
+    Warns: UserWarning of questions that `answer` failed on, and of those without nuggets.
 
     Example: nj.evaluate([{"question": q, "answer": a, "contexts": texts}], "support")
     """
-    named = samples if isinstance(samples, Mapping) else {name: samples}
-    temporary = TemporaryDirectory(prefix="nuggetjudge-") if out is None else None
-    folder = Path(temporary.name if temporary is not None else str(out))
-    read = {run_id: _read(of_run) for run_id, of_run in named.items()}
-    data: dict[str, Any] = dict(write_samples(read, folder / "samples"))
-    given = {"program": program or _programs(data), "out": folder, **data, **settings}
+    programs, judge = chosen(program, settings.pop("judge", None))
+    folder, temporary = _folder(out)
+    kept = folder / "samples"
+    is_new = bool(settings.get("force")) or not (folder / "journal").is_dir()
+    asking = Asking(kept / "answered.jsonl", at_once, *_HOST.get())
+    if settings.get("force"):
+        remove(asking.kept)
+    systems = _systems(samples, answer, name or _name(out, answer), asking)
+    for system in systems:
+        if system.split() != [system]:
+            raise InputError(f"name: {system!r}, wanted one of a system without white space")
+    data: dict[str, Any]
+    if judge is not None:
+        named = judge_file(judge, kept)
+        data = {"items": write_items(systems, named, settings.pop("fields", {}), kept)}
+        data["judge"] = named
+    else:
+        read = {run_id: read_samples(of_run) for run_id, of_run in systems.items()}
+        data = dict(write_samples(read, kept))
+        if bank is not None and use_bank(Path(bank), kept, is_new=is_new):
+            data["nuggets"] = kept / "nuggets.jsonl"
+        if not asking.n_failed:
+            check_needs(programs, data)
+        programs = programs or fitting(data)
+        data = read_by(programs, data)
+    if not programs:
+        why = f"; answer failed: {asking.first_failure}" if asking.n_failed else ""
+        raise InputError(f"samples: nothing to judge answers by, wanted {anything()}{why}")
+    given = {"program": programs, "out": folder, **data, **defaults(programs, data), **settings}
     if model is not None:
         given["model"] = model
     result: Result = run(quiet=quiet, **given)
+    if bank is not None:
+        add_to_bank(Path(bank), folder / "nuggets.jsonl")
+    remove(asking.kept)
     if temporary is not None:
         finalize(result, temporary.cleanup)
+    for what in _doubts(result, asking):
+        warnings.warn(what, UserWarning, stacklevel=2)
     return result
 
 
-async def aevaluate(samples: Samples | Mapping[str, Samples], *args: Any, **options: Any) -> Result:
-    """As `evaluate`, in a thread, so that the loop it is awaited in goes on."""
-    return await asyncio.to_thread(partial(evaluate, samples, *args, **options))
+async def aevaluate(
+    samples: Samples | Mapping[str, Samples], program: Program = None, **options: Any
+) -> Result:
+    """As `evaluate`, beside the loop it is awaited in, which goes on and runs what `answer` awaits.
+
+    Cancelled, it asks nothing more; with `out` the same call goes on.
+    """
+    stopped, asked = threading.Event(), Cancelling()
+    host = _HOST.set((asyncio.get_running_loop(), stopped))
+    owner = CANCELLING.set(asked)
+    try:
+        return await asyncio.to_thread(partial(evaluate, samples, program, **options))
+    except asyncio.CancelledError:
+        stopped.set()
+        asked.cancel()
+        raise
+    finally:
+        _HOST.reset(host)
+        CANCELLING.reset(owner)
 
 
-def _read(samples: Samples) -> Iterator[Sample]:
-    for place, given in enumerate(samples):
-        yield given if isinstance(given, Sample) else sample_of(given, place)
+def _folder(out: str | Path | None) -> tuple[Path, TemporaryDirectory[str] | None]:
+    """Where everything goes; a temporary folder has a number, by which runs are told apart."""
+    if out is not None:
+        return Path(out), None
+    temporary = TemporaryDirectory(prefix="nuggetjudge-")
+    return Path(temporary.name) / f"evaluation-{next(_NUMBERS)}", temporary
 
 
-def _programs(data: Mapping[str, Any]) -> list[str]:
-    found = ["nuggets"] if data.keys() & {"nuggets", "candidates"} else []
-    found += ["support"] if "passages" in data else []
-    return found + (["keypoints"] if "keypoints" in data else [])
+def _name(out: str | Path | None, answer: Any) -> str:
+    found = Path(out).name if out is not None else getattr(answer, "__name__", "")
+    return "-".join(found.split()) if found not in ("", "<lambda>") else "answers"
+
+
+def _systems(
+    samples: Samples | Mapping[str, Samples],
+    answer: Answering | Mapping[str, Answering] | None,
+    name: str,
+    asking: Asking,
+) -> dict[str, Samples]:
+    """The samples of each system, which functions make as they are read."""
+    if answer is None:
+        return by_system(samples, name)
+    if asking.at_once < 1:
+        raise ValueError(f"at_once must be 1 or more, got {asking.at_once}")
+    functions = answer if isinstance(answer, Mapping) else {name: answer}
+    for system, each in functions.items():
+        if not callable(each):
+            raise TypeError(f"answer: {system} is {type(each).__name__}, wanted a function")
+    is_once = len(functions) > 1 and isinstance(samples, Iterator)
+    questions = list(samples) if is_once else samples
+    return {
+        str(system): asking.samples(str(system), each, questions_in(questions))
+        for system, each in functions.items()
+    }
+
+
+def _doubts(result: Result, asking: Asking) -> Iterator[str]:
+    """What a user should know beside the scores."""
+    if asking.n_failed:
+        of = f"{asking.n_failed:,} of {asking.n_called:,} calls of answer failed"
+        yield f"{of} and are unjudged, the first: {asking.first_failure}"
+    if left_out := result.manifest.get(_LEFT_OUT):
+        of = f"{len(left_out):,} of {len(result.manifest['data']['topic_ids']):,} questions"
+        yield f"{of} have no nuggets, given or made of contexts; no measure of nuggets has them"

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from ..programs.engine.folders.inputs import inputs_of
 from ..programs.scoring.result import Result as StoredResult
+from ..records.reading.problems import InputError, Problems
+from ..records.topics import read_topics
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
 
 
 @dataclass(frozen=True)
@@ -73,3 +82,36 @@ def question_scores(
         and (not measures or row.measure in measures)
         and (not runs or row.run_id in runs)
     ]
+
+
+def question_frame(
+    result: StoredResult, measures: Sequence[str] = (), runs: Sequence[str] = ()
+) -> pandas.DataFrame:
+    """See `Result.frame`."""
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("a frame needs pandas: pip install pandas") from None
+    asked = _questions(result)
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    found = question_scores(result, measures, runs)
+    names = dict.fromkeys(score.measure for score in found)
+    for score in found:
+        key = (score.run_id, score.topic_id)
+        if key not in rows:
+            ids = {"run_id": key[0], "topic_id": key[1], "question": asked.get(key[1], "")}
+            rows[key] = ids | dict.fromkeys(names, math.nan)
+            rows[key]["n_unjudged"] = sum(score.reasons.values())
+            rows[key]["reasons"] = ", ".join(f"{why} {n}" for why, n in score.reasons.items())
+        rows[key][score.measure] = math.nan if score.value is None else score.value
+    columns = ["run_id", "topic_id", "question", *names, "n_unjudged", "reasons"]
+    return pandas.DataFrame(list(rows.values()), columns=columns)
+
+
+def _questions(result: StoredResult) -> Mapping[str, str]:
+    """The texts of the topics, by id; {} where their file is not there any more."""
+    with suppress(InputError):
+        path = inputs_of(result.folder).config.data.topics
+        if path is not None:
+            return {name: topic.text for name, topic in read_topics(path, Problems()).items()}
+    return {}

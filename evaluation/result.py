@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from ..programs.analysis.answers.showing import show_answer, show_summary
@@ -20,9 +20,12 @@ from ..report.source import Source as ReportSource
 from .agreement import Agreement, agree
 from .comparing import Comparison, compare
 from .leaderboard import leaderboards
-from .questions import QuestionScore, question_scores
+from .questions import QuestionScore, question_frame, question_scores
 from .sources import Source, chosen_rows, opened, warn_of
 from .tables import InTables, Table, Text
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
 
 
 class Result(InTables, StoredResult):
@@ -69,6 +72,19 @@ class Result(InTables, StoredResult):
             measures, runs: only these.
         """
         return question_scores(self, measures, runs)
+
+    def frame(self, measures: Sequence[str] = (), runs: Sequence[str] = ()) -> pandas.DataFrame:
+        """The scores by question: a row a run and question, a column a measure; needs pandas.
+
+        Before the measures stand `run_id`, `topic_id` and `question`, behind them `n_unjudged`,
+        judgements of the answer that are missing, and `reasons`, why. NaN: not judged, or 0/0.
+
+        Args:
+            measures, runs: only these.
+
+        Raises: ModuleNotFoundError without pandas.
+        """
+        return question_frame(self, measures, runs)
 
     def report(
         self,

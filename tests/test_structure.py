@@ -81,7 +81,7 @@ def test_every_folder_of_the_package_says_what_lives_there_and_who_may_import_it
     package = ROOT / "src" / "nuggetjudge"
     tops = [path.resolve() for path in package.iterdir() if path.is_symlink()]
     modules = [path for path in files(".py") if any(top in path.parents for top in tops)]
-    folders = {path.parent for path in modules} - {ROOT / "examples"}
+    folders = {path.parent for path in modules if ROOT / "examples" not in path.parents}
     assert len(folders) > 25
     for folder in folders:
         about = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""

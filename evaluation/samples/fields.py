@@ -2,81 +2,210 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from ...records.judgements import NOT_MADE, Reason
+from ...records.reading.fields import shorten
+from ...records.reading.nearest import did_you_mean
 from ...records.reading.problems import InputError
+from .cells import is_missing, plain
+from .contexts import CONTEXTS, Context, contexts_of
+from .sentences import Sentence, sentence_of
 
 QUESTION = ("question", "user_input", "input", "query", "topic")
 ANSWER = ("answer", "response", "actual_output", "output")
-CONTEXTS = ("contexts", "retrieved_contexts", "retrieval_context")
 NUGGETS = ("nuggets",)
 KEY_POINTS = ("key_points", "keypoints")
-ID = ("id", "topic_id", "qid")
+QUESTIONS = ("questions", "sub_questions", "subquestions")
+REFERENCE = ("reference", "expected_output", "ground_truth", "reference_answer")
+ID = ("id", "topic_id", "qid", "question_id", "query_id")
+KNOWN = (*QUESTION, *ANSWER, *CONTEXTS, *NUGGETS, *KEY_POINTS, *QUESTIONS, *REFERENCE, *ID)
+
+VITAL, OKAY = "vital", "okay"
+_ALIKE = 0.85  # of the letters of a field that is taken for a slip of the pen
 
 
 @dataclass(frozen=True)
-class Context:
-    """A passage that the system read, best first among its sample's."""
+class Nugget:
+    """A fact that a good answer states; `importance` is vital or okay."""
 
-    id: str
     text: str
+    importance: str = VITAL
 
 
 @dataclass(frozen=True)
 class Sample:
     """One question and what a system made of it.
 
-    `topic_id` is the sample's id, or one made of its question, so that another system's answer to
-    the same question is of the same topic.
+    Attributes:
+        topic_id: the sample's id, or one made of its question, so that another system's answer to
+            the same question is of the same topic.
+        answer: with its citations as they stand in it: `[1]` is the first context.
+        sentences: of an answer that was given by sentence; empty: `answer` is split.
+        nuggets: those given as texts are vital. questions: sub-questions of the topic.
+        reference: a good answer, "" where there is none.
+        not_made: why there is no answer, where that is no doing of the system; "": there is one.
+        place: among the samples, for messages.
     """
 
     topic_id: str
     question: str
     answer: str
     contexts: tuple[Context, ...] = ()
-    nuggets: tuple[str, ...] = ()
+    nuggets: tuple[Nugget | str, ...] = ()
     key_points: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    reference: str = ""
+    sentences: tuple[Sentence, ...] = ()
+    not_made: str = ""
+    place: str = "sample"
 
 
-def sample_of(fields: Mapping[str, Any], place: int) -> Sample:
-    """A sample of a mapping.
+def sample_of(fields: Mapping[str, Any], place: int | str) -> Sample:
+    """A sample of a mapping; a field that is None or NaN is one that is not there.
 
     Args:
-        place: of the sample among all, from 0, for messages.
+        place: of the sample among all, from 0, or what messages call it.
 
     Raises: InputError naming the place, what is missing or wrong, and the fields that are there.
     """
-
-    def text(names: Sequence[str]) -> str:
-        for name in names:
-            if isinstance(found := fields.get(name), str):
-                return found
-        there = ", ".join(map(str, fields))
-        raise InputError(f"samples[{place}]: no {names[0]} ({', '.join(names)}); fields: {there}")
-
-    def several(names: Sequence[str]) -> Sequence[Any]:
-        return next((fields[name] for name in names if fields.get(name) is not None), ())
-
-    question = text(QUESTION)
-    ids = [str(fields[name]) for name in ID if fields.get(name) is not None]
+    at = place if isinstance(place, str) else f"samples[{place}]"
+    there = {str(name): plain(value) for name, value in fields.items() if not is_missing(value)}
+    _check_names(there, at)
+    question, not_made = text_of(there, QUESTION, at), _not_made(there, at)
+    contexts = contexts_of(_first(there, CONTEXTS)[1], at)
+    answer, sentences = ("", ()) if not_made else _answer(there, at)
+    name, found = _first(there, REFERENCE)
+    if found is not None and not isinstance(found, str):
+        raise InputError(f"{at}: {name} is {_shown(found)}, wanted text")
     return Sample(
-        topic_id=ids[0] if ids else f"q{_digest(question)}",
+        topic_id=topic_of(there, question, at),
         question=question,
-        answer=text(ANSWER),
-        contexts=tuple(map(_context, several(CONTEXTS))),
-        nuggets=tuple(several(NUGGETS)),
-        key_points=tuple(several(KEY_POINTS)),
+        answer=answer,
+        contexts=contexts,
+        nuggets=tuple(_nugget(each, where) for where, each in _each(there, NUGGETS, at)),
+        key_points=tuple(_text(each, where) for where, each in _each(there, KEY_POINTS, at)),
+        questions=tuple(_text(each, where) for where, each in _each(there, QUESTIONS, at)),
+        reference=found or "",
+        sentences=sentences,
+        not_made=not_made,
+        place=at,
     )
 
 
-def _context(given: Any) -> Context:
-    if isinstance(given, str):
-        return Context(f"p{_digest(given)}", given)
-    return Context(str(given["id"]), given["text"])
+def text_of(there: Mapping[str, Any], names: Sequence[str], at: str) -> str:
+    """The text under the first of these names. Raises: InputError if there is none, or no text."""
+    name, found = _first(there, names)
+    if found is None:
+        raise InputError(f"{at}: no {names[0]} ({', '.join(names)}); {having(there, names)}")
+    if not isinstance(found, str):
+        raise InputError(f"{at}: {name} is {_shown(found)}, wanted text")
+    if names is QUESTION and not found.strip():
+        raise InputError(f"{at}: {name} is empty, wanted a question")
+    return found
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:16]
+def topic_of(there: Mapping[str, Any], question: str, at: str) -> str:
+    """The id of the topic: the sample's own, or one of its question.
+
+    Raises: InputError for an id with white space, or 'all', which names the means.
+    """
+    name, found = _first(there, ID)
+    if found is None:
+        return _named_by(question)
+    topic = str(found).strip()
+    if isinstance(found, float) and found.is_integer():  # of a frame's column with gaps
+        topic = str(int(found))
+    if topic.split() != [topic] or topic == "all":
+        what = "wanted an id without white space that is not 'all', which names the means"
+        raise InputError(f"{at}: {name} is {_shown(found)}, {what}")
+    return topic
+
+
+def having(there: Mapping[str, Any], wanted: Iterable[str]) -> str:
+    """What is there, and which of it may have been meant as something that is wanted."""
+    names = ", ".join(there) or "nothing"
+    wanted = tuple(wanted)
+    slips = (found for name in there if (found := did_you_mean(name, wanted)))
+    return f"it has {shorten(names, 200)}{next(slips, '')}"
+
+
+def digest(text: str) -> str:
+    """16 hex digits that stand for a text."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _named_by(question: str) -> str:
+    """An id that says what it is of: its first words, and a hash of all of it.
+
+    >>> _named_by("Why do bridges sway, and when?")
+    'why-do-bridges-sway-and-when-d9ee6f8e'
+    """
+    words = "-".join(re.findall(r"\w+", question.lower())[:6])[:40].rstrip("-")
+    return f"{words}-{digest(question)[:8]}".lstrip("-")
+
+
+def _check_names(there: Mapping[str, Any], at: str) -> None:
+    """Raise InputError for a field that is spelled almost as one that is not there."""
+    groups = (CONTEXTS, NUGGETS, KEY_POINTS, QUESTIONS, REFERENCE)
+    open_names = [n for group in groups if not there.keys() & set(group) for n in group]
+    for name in there.keys() - set(KNOWN):
+        if alike := difflib.get_close_matches(name, open_names, 1, _ALIKE):
+            raise InputError(f"{at}: field {name!r} is not known; did you mean {alike[0]}?")
+
+
+def _not_made(there: Mapping[str, Any], at: str) -> str:
+    if (found := there.get(NOT_MADE)) in (None, ""):
+        return ""
+    try:
+        return Reason(found).value
+    except ValueError:
+        wanted = ", ".join(reason.value for reason in Reason)
+        raise InputError(f"{at}: {NOT_MADE} is {_shown(found)}, wanted one of {wanted}") from None
+
+
+def _answer(there: Mapping[str, Any], at: str) -> tuple[str, tuple[Sentence, ...]]:
+    name, found = _first(there, ANSWER)
+    if isinstance(found, list):
+        by_sentence = tuple(sentence_of(s, f"{at}.{name}[{i}]") for i, s in enumerate(found))
+        return " ".join(sentence.text for sentence in by_sentence), by_sentence
+    return text_of(there, ANSWER, at), ()
+
+
+def _nugget(given: Any, at: str) -> Nugget:
+    if not isinstance(given, Mapping):
+        return Nugget(_text(given, at))
+    importance = given.get("importance", VITAL)
+    if importance not in (VITAL, OKAY):
+        raise InputError(f"{at}: importance is {_shown(importance)}, wanted {VITAL} or {OKAY}")
+    return Nugget(_text(given.get("text"), f"{at}.text"), importance)
+
+
+def _each(there: Mapping[str, Any], names: Sequence[str], at: str) -> Iterable[tuple[str, Any]]:
+    name, found = _first(there, names)
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise InputError(f"{at}: {name} is {_shown(found)}, wanted a list")
+    return [(f"{at}.{name}[{i}]", each) for i, each in enumerate(found)]
+
+
+def _text(given: Any, at: str) -> str:
+    if isinstance(given, Mapping) and "text" in given:  # a key point with its spans
+        given = given["text"]
+    if not isinstance(given, str) or not given.strip():
+        raise InputError(f"{at}: is {_shown(given)}, wanted text")
+    return given
+
+
+def _first(there: Mapping[str, Any], names: Sequence[str]) -> tuple[str, Any]:
+    return next(((name, there[name]) for name in names if name in there), (names[0], None))
+
+
+def _shown(value: Any) -> str:
+    return shorten(repr(value), 60)

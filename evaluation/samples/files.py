@@ -2,59 +2,165 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from ...records.writing.files import NewFile
-from .fields import Sample
+from ...records.judgements import NOT_MADE
+from ...records.reading.problems import InputError
+from ...records.writing.files import NewFile, own_folder, remove, rename
+from .contexts import Context
+from .fields import Nugget, Sample, digest
+from .sentences import Sentence, places_by_id, sentences_of
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_CITATION = re.compile(r"\s*\[(\d+)\]")
+NAMES = (
+    *("topics", "runs", "passages", "candidates"),
+    *("nuggets", "keypoints", "questions", "reference"),
+)  # of `data:` in a config
 
 
 def write_samples(runs: Mapping[str, Iterable[Sample]], folder: Path) -> dict[str, Path]:
     """Write the samples of each run into a folder, one sample in memory at a time.
 
+    What stands in the folder of earlier samples is replaced when all of these are written.
+
     Returns: the files that are not empty, by the names of `data:` in a config.
+    Raises: InputError for two answers of a run to one topic, and for a topic of which samples say
+        different things, naming their places.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    rows: dict[str, dict[str, dict[str, Any]]] = {}
-    for run_id, samples in runs.items():
-        for sample in samples:
-            for name, key, row in _rows(run_id, sample):
-                rows.setdefault(name, {}).setdefault(key, row)
-    paths = {name: folder / f"{name}.jsonl" for name in rows}
-    for name, path in paths.items():
-        with NewFile(path) as file:
-            for row in rows[name].values():
-                file.write(orjson.dumps(row) + b"\n")
-    return paths
+    own_folder(folder)
+    with ExitStack() as held:
+        files = SampleFiles(folder, held)
+        for run_id, samples in runs.items():
+            for sample in samples:
+                files.add(run_id, sample)
+        files.end()
+    return files.publish()
 
 
-def _rows(run_id: str, sample: Sample) -> Iterable[tuple[str, str, dict[str, Any]]]:
-    topic, query = sample.topic_id, sample.question
-    references = [context.id for context in sample.contexts]
-    yield "topics", topic, {"id": topic, "title": query}
-    answer = [
-        {
-            "text": _CITATION.sub("", sentence),
-            "citations": [int(n) - 1 for n in _CITATION.findall(sentence)],
-        }
-        for sentence in _SENTENCE_END.split(sample.answer.strip())
+class SampleFiles:
+    """The files while they are written, and the ids that stand in them by now.
+
+    Held in memory are ids and hashes of 16 characters, no texts.
+    """
+
+    def __init__(self, folder: Path, held: ExitStack) -> None:
+        self._folder, self._held = folder, held
+        self._files: dict[str, NewFile] = {}
+        self._answered: dict[tuple[str, str], str] = {}  # places, by run and topic
+        self._passages: dict[str, str] = {}  # hash of the text, by id
+        self._candidates: dict[str, tuple[str, ...]] = {}  # ids, by topic
+        self._given: dict[tuple[str, str], tuple[str, str]] = {}  # as topics, by file and topic
+
+    def add(self, run_id: str, sample: Sample) -> None:
+        """Write one sample. Raises: InputError for one that contradicts an earlier one."""
+        topic, at = sample.topic_id, sample.place
+        if (first := self._answered.setdefault((run_id, topic), at)) != at:
+            what = f"{run_id} has answered topic {topic!r} in {first}"
+            raise InputError(f"{at}: {what}; give samples of one question ids of their own")
+        self._once("topics", sample, {"id": topic, "title": sample.question})
+        names = [self._passage(context) for context in sample.contexts]
+        references = list(dict.fromkeys(names))
+        if references and not sample.not_made:
+            before = self._candidates.get(topic, ())
+            self._candidates[topic] = tuple(dict.fromkeys((*before, *references)))
+        answer = [] if sample.not_made else _answer(sample, [references.index(n) for n in names])
+        row = {"run_id": run_id, "topic_id": topic, "references": references, "answer": answer}
+        self._write("runs", row | ({NOT_MADE: sample.not_made} if sample.not_made else {}))
+        about = {"qid": topic, "query": sample.question}
+        if sample.nuggets:
+            nuggets = [_nugget_row(nugget) for nugget in sample.nuggets]
+            self._once("nuggets", sample, {**about, "nuggets": nuggets})
+        if sample.key_points:
+            self._once("keypoints", sample, {**about, "key_points": list(sample.key_points)})
+        if sample.questions:
+            asked = list(sample.questions)
+            self._once("questions", sample, {"id": topic, "subquestions": asked})
+        if sample.reference.strip():
+            self._once("reference", sample, {"id": topic, "report": sample.reference})
+
+    def end(self) -> None:
+        """Write what is known once all samples are there. Raises: InputError if there is none."""
+        if not self._answered:
+            raise InputError("samples: there is none, wanted one or more")
+        for topic, names in self._candidates.items():
+            self._write("candidates", {"topic_id": topic, "docids": list(names)})
+
+    def publish(self) -> dict[str, Path]:
+        """Give the files their names, in the place of earlier ones."""
+        paths = {name: self._folder / f"{name}.jsonl" for name in NAMES}
+        for name, path in paths.items():
+            if name in self._files:
+                rename(self._files[name].path, path)
+            else:
+                remove(path)
+        return {name: path for name, path in paths.items() if name in self._files}
+
+    def _passage(self, context: Context) -> str:
+        """The id of a passage; a text has another one than those before it, whatever its own is.
+
+        Ids such as 1 and 2 are often the sample's own, so that one id has many texts.
+        """
+        seen = digest(f"{context.title}\n{context.text}")
+        name = "-".join(context.id.split()) or f"p{seen}"
+        if self._passages.get(name, seen) != seen:
+            name = f"{name}-{seen}"
+        if name not in self._passages:
+            self._passages[name] = seen
+            title = {"title": context.title} if context.title else {}
+            self._write("passages", {"docid": name, **title, "text": context.text})
+        return name
+
+    def _once(self, name: str, sample: Sample, row: dict[str, Any]) -> None:
+        """Write a row of a topic the first time, and check that it is the same after that."""
+        found = (digest(orjson.dumps(row).decode()), sample.place)
+        before = self._given.setdefault((name, sample.topic_id), found)
+        if before is found:
+            self._write(name, row)
+        elif before[0] != found[0]:
+            what = f"topic {sample.topic_id!r} has other {_SAID.get(name, name)} in {before[1]}"
+            raise InputError(f"{sample.place}: {what}, wanted the same for one topic")
+
+    def _write(self, name: str, row: Mapping[str, Any]) -> None:
+        if name not in self._files:
+            part = NewFile(self._folder / f"{name}.jsonl.part")
+            self._files[name] = self._held.enter_context(part)
+        self._files[name].write(orjson.dumps(row) + b"\n")
+
+
+_SAID = {"topics": "words of the question", "keypoints": "key points"}
+
+
+def _answer(sample: Sample, places: list[int]) -> list[dict[str, Any]]:
+    """The sentences with what they cite; what is no place of a context stays as it is."""
+    by_id = places_by_id(context.id for context in sample.contexts)
+    if sample.sentences:
+        found = [_placed(sentence, by_id) for sentence in sample.sentences]
+    else:
+        found = sentences_of(sample.answer, by_id if sample.contexts else None)
+
+    def place_of(cited: int | str) -> int | str:
+        if isinstance(cited, str):
+            return cited
+        return places[cited] if 0 <= cited < len(places) else len(places) + abs(cited)
+
+    return [
+        {"text": s.text, "citations": list(dict.fromkeys(map(place_of, s.citations)))}
+        for s in found
     ]
-    answered = {"run_id": run_id, "topic_id": topic, "references": references, "answer": answer}
-    yield "runs", f"{run_id} {topic}", answered
-    for context in sample.contexts:
-        yield "passages", context.id, {"docid": context.id, "text": context.text}
-    if references:
-        yield "candidates", topic, {"topic_id": topic, "docids": references}
-    if sample.nuggets:
-        nuggets = [{"text": text, "importance": "vital"} for text in sample.nuggets]
-        yield "nuggets", topic, {"qid": topic, "query": query, "nuggets": nuggets}
-    if sample.key_points:
-        points = list(sample.key_points)
-        yield "keypoints", topic, {"qid": topic, "query": query, "key_points": points}
+
+
+def _placed(sentence: Sentence, by_id: Mapping[str, tuple[int, ...]]) -> Sentence:
+    """The same with ids of contexts as their places."""
+    cited: Iterator[int | str] = (
+        place for given in sentence.citations for place in by_id.get(str(given), (given,))
+    )
+    return Sentence(sentence.text, tuple(cited))
+
+
+def _nugget_row(given: Nugget | str) -> dict[str, str]:
+    nugget = given if isinstance(given, Nugget) else Nugget(given)
+    return {"text": nugget.text, "importance": nugget.importance}

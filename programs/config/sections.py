@@ -146,6 +146,9 @@ class NuggetsConfig(Section):
     min_grade: Whole = Field(default=1, ge=0, description="relevance a candidate needs")
     most: Whole = Field(default=30, ge=1, le=1000, description="longest list while it grows")
     keep: Whole = Field(default=20, ge=1, description="nuggets kept, vital ones first")
+    fill: bool = Field(
+        default=False, description="make nuggets of the topics that the given bank lacks"
+    )
 
 
 class SupportConfig(Section):

@@ -86,7 +86,7 @@ class Nuggets(Program):
                 return
         if not makes_bank(config, collection):
             return
-        if not collection.candidates:
+        if not collection.candidates and collection.banks is None:
             what = "a nugget bank (data.nuggets) or candidates to make one (data.candidates)"
             raise InputError(f"nuggets needs {what}")
         if "relevance" not in config.program:  # which checks them too
@@ -210,12 +210,12 @@ async def _banks(run: Run) -> Banks:
     """The nuggets that were given, or new ones from the relevant candidates."""
     collection, results = run.collection, run.results
     topics = collection.topics
-    if collection.banks is not None:
-        given: Banks = {topic: bank for topic, bank in collection.banks.items() if topic in topics}
+    given = {topic: bank for topic, bank in (collection.banks or {}).items() if topic in topics}
+    if not makes_bank(run.config, collection):
         with results.open(BANKS) as rows:
-            for bank in filter(None, given.values()):
+            for bank in given.values():
                 rows.write(bank_row(bank))
-        return given
+        return {**given}
     grades: Mapping[str, Mapping[str, int | None]] = collection.qrels
     is_hunt, reads_candidates = run.config.nuggets.how == "hunt", True
     if is_hunt:
@@ -223,7 +223,7 @@ async def _banks(run: Run) -> Banks:
     if reads_candidates and not grades:  # nobody graded the candidates
         grades = await candidate_grades(run)
     if not is_hunt:
-        return await _made_banks(run, grades)
+        return await _made_banks(run, grades, given)
     relevant = {topic: _relevant(run, topic, grades) for topic in topics}
     hunted = await hunted_banks(run, {topic: texts for topic, texts in relevant.items() if texts})
     with results.open(BANKS) as rows:
@@ -243,8 +243,15 @@ def _relevant(run: Run, topic_id: str, grades: Mapping[str, Mapping[str, int | N
     ]
 
 
-async def _made_banks(run: Run, grades: Mapping[str, Mapping[str, int | None]]) -> Banks:
+async def _made_banks(
+    run: Run,
+    grades: Mapping[str, Mapping[str, int | None]],
+    given: Mapping[str, NuggetBank],
+) -> Banks:
     """Create, rate, sort, keep: one list for each topic that has a relevant passage.
+
+    Args:
+        given: the lists that are there, to which it adds.
 
     A topic without one has no bank, unless a grade is missing that could have given it one.
     Source: arXiv:2411.09607, the numbers of `NuggetsConfig`.
@@ -259,29 +266,34 @@ async def _made_banks(run: Run, grades: Mapping[str, Mapping[str, int | None]]) 
         kept = [[text, str(label)] for text, label in rated[:keep]]
         return {"nuggets": kept, "n_cut": n_cut}, [*calls, *more]
 
+    topics = {name: topic for name, topic in collection.topics.items() if name not in given}
+
     def items() -> Iterator[Item]:
-        for topic in collection.topics.values():
+        for topic in topics.values():
             if passages := _relevant(run, topic.id, grades):
                 yield Item({"topic_id": topic.id}, (topic.question, passages))
 
     missing = {
         topic: n
-        for topic in collection.topics
+        for topic in topics
         if (n := sum(grade is None for grade in grades.get(topic, {}).values()))
     }
     banks: Banks = {
-        topic.id: None
-        for topic in collection.topics.values()
-        if topic.id in collection.candidates_not_made
-        or (topic.id in missing and not _relevant(run, topic.id, grades))
+        topic: None
+        for topic in topics
+        if topic in collection.candidates_not_made
+        or (topic in missing and not _relevant(run, topic, grades))
     }
     results.notes[UNGRADED] = {topic: n for topic, n in missing.items() if topic not in banks}
+    banks |= given
     judges = ("nuggetizer", "importance")
     stage = makes("nuggets", judges, make, items, made=MADE, settings={"keep": keep})
     async with run.session.judged(stage, results) as outcome:
         with results.open(BANKS) as rows:
+            for bank in given.values():
+                rows.write(bank_row(bank))
             for item in items():
-                topic = collection.topics[item.ids["topic_id"]]
+                topic = topics[item.ids["topic_id"]]
                 made = outcome(item)
                 banks[topic.id] = None
                 if isinstance(made, Judged):

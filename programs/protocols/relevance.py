@@ -84,9 +84,13 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
         return run.grades
     collection = run.collection
     judge: ItemJudge = run.panel["relevance"]
+    is_for_banks = "relevance" not in run.config.program
+    banked = collection.banks or {} if is_for_banks else {}
 
     def items() -> Iterator[Item]:
         for topic_id, topic in collection.topics.items():
+            if topic_id in banked:
+                continue
             ranking = collection.candidates.get(topic_id)
             for name in ranking.passage_ids if ranking else ():
                 if (passage := collection.passages.get(name)) is not None:
@@ -110,15 +114,18 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
 
 
 def makes_bank(config: Config, collection: Collection) -> bool:
-    """Whether nuggets are to be made from the candidates."""
-    return "nuggets" in config.program and collection.banks is None
+    """Whether nuggets are to be made from the candidates: of all topics, or of some."""
+    if "nuggets" not in config.program or collection.banks is None:
+        return "nuggets" in config.program
+    return config.nuggets.fill and not collection.topics.keys() <= collection.banks.keys()
 
 
 def check_candidates(config: Config, collection: Collection) -> None:
     """Note candidates without a text or grade, and topics without any."""
     where = config.data.candidates or "candidates"
     is_graded = makes_bank(config, collection) and bool(collection.qrels)
-    for topic in collection.topics:
+    banked = collection.banks or {} if "relevance" not in config.program else {}
+    for topic in (topic for topic in collection.topics if topic not in banked):
         ranking = collection.candidates.get(topic)
         ids = ranking.passage_ids if ranking else ()
         with_text = [i for i in ids if i in collection.passages]

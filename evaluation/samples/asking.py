@@ -1,0 +1,236 @@
+"""A function that answers questions, called for several at a time; what it answered is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import orjson
+
+from ...records.judgements import NOT_MADE, Reason
+from ...records.reading.fields import shorten
+from ...records.reading.problems import InputError
+from ...records.writing.appending import Appending
+from .cells import fields_of
+from .contexts import CONTEXTS
+from .fields import ANSWER, ID, QUESTION, Sample, digest, sample_of, text_of
+
+Answering: TypeAlias = Callable[[str], Any]  # a question -> text, or answer and contexts
+
+AHEAD = 4  # answers that may wait for an earlier one, for each that is being made
+
+
+@dataclass
+class Asking:
+    """Calls functions and keeps what they return.
+
+    Args:
+        kept: file that answers are appended to as they arrive; those that stand there are not
+            asked for again.
+        at_once: calls under way, at most.
+        loop: where coroutines run; None: a loop in a thread of its own.
+        stopped: set where no more is to be asked; None: it cannot be.
+
+    Attributes:
+        n_called, n_failed: calls that were made, and that raised. first_failure: what one said.
+    """
+
+    kept: Path
+    at_once: int
+    loop: asyncio.AbstractEventLoop | None = None
+    stopped: threading.Event | None = None
+    n_called: int = 0
+    n_failed: int = 0
+    first_failure: str = ""
+
+    def samples(
+        self, system: str, ask: Answering, questions: Iterable[tuple[str, Mapping[str, Any]]]
+    ) -> Iterator[Sample]:
+        """The samples of one system, in the order of the questions.
+
+        A call that raises makes a sample that is `not_made`: unjudged, never worth 0.
+
+        Raises: InputError for a question that is none, and for something returned that is no
+            answer, naming the sample.
+        """
+        known, end = _places(self.kept)
+        loop = _Loop(self.loop)
+        file = Appending(self.kept, end)
+        waiting: deque[_Call] = deque()
+        left = iter(questions)
+        try:
+            while True:
+                running = {call.future for call in waiting if not call.future.done()}
+                while len(running) < self.at_once and len(waiting) < AHEAD * self.at_once:
+                    if (row := next(left, None)) is None:
+                        break
+                    call = self._begun(system, ask, row, known, loop)
+                    waiting.append(call)
+                    if not call.future.done():
+                        running.add(call.future)
+                if not waiting:
+                    return
+                if running and not waiting[0].future.done():
+                    wait(running, timeout=1, return_when=FIRST_COMPLETED)
+                for call in waiting:
+                    call.keep(file, self)
+                while waiting and waiting[0].sample is not None:
+                    yield waiting.popleft().sample  # type: ignore[misc]
+                if self.stopped is not None and self.stopped.is_set():
+                    raise CancelledError
+        finally:
+            file.close()
+            loop.close()
+
+    def _begun(
+        self,
+        system: str,
+        ask: Answering,
+        row: tuple[str, Mapping[str, Any]],
+        known: Mapping[str, tuple[int, int]],
+        loop: _Loop,
+    ) -> _Call:
+        """The call for a question; one that was answered before is done already."""
+        at, fields = row
+        fields = {n: v for n, v in fields.items() if n not in (*ANSWER, *CONTEXTS, NOT_MADE)}
+        question = text_of(fields, QUESTION, at)
+        ids = next((str(fields[name]) for name in ID if fields.get(name) is not None), "")
+        key = digest("\n".join((system, ids, question)))
+        if (place := known.get(key)) is not None:
+            return _Call(at, fields, "", loop.done(_read(self.kept, *place)))
+        self.n_called += 1
+        return _Call(at, fields, key, loop.start(ask, question))
+
+
+@dataclass
+class _Call:
+    """One question while it is answered. `key`: of what is kept; "": it stands there."""
+
+    at: str
+    fields: Mapping[str, Any]
+    key: str
+    future: Future[Any]
+    sample: Sample | None = None
+
+    def keep(self, file: Appending, asked: Asking) -> None:
+        """Make the sample of what was returned, once, and append that to the file."""
+        if self.sample is not None or not self.future.done():
+            return
+        if (error := self.future.exception()) is not None:
+            if not isinstance(error, Exception):
+                raise error
+            asked.n_failed += 1
+            what = f"{self.at}: {type(error).__name__}: {' '.join(str(error).split())}"
+            asked.first_failure = asked.first_failure or shorten(what, 300)
+            self.sample = sample_of({**self.fields, NOT_MADE: Reason.ERROR}, self.at)
+            return
+        self.sample = sample_of(
+            {**self.fields, **_returned(self.future.result(), self.at)}, self.at
+        )
+        if self.key:
+            file.write(orjson.dumps({"key": self.key, **_row(self.sample)}) + b"\n")
+
+
+class _Loop:
+    """Runs each call in a thread of its own, and what it awaits on one event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        self._given, self._own = loop, None if loop else asyncio.new_event_loop()
+        self._awaited: set[Future[Any]] = set()
+        if self._own is not None:
+            threading.Thread(target=self._own.run_forever, daemon=True).start()
+
+    def start(self, ask: Answering, question: str) -> Future[Any]:
+        future: Future[Any] = Future()
+        context = contextvars.copy_context()
+        # No pool: the threads of one are waited for when the interpreter ends, Ctrl-C or not.
+        threading.Thread(
+            target=context.run, args=(self._call, future, ask, question), daemon=True
+        ).start()
+        return future
+
+    def done(self, value: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(value)
+        return future
+
+    def close(self) -> None:
+        """Cancel what is awaited; threads that are in a call end with it, and nobody waits."""
+        for future in list(self._awaited):
+            future.cancel()
+        if (own := self._own) is not None:
+            own.call_soon_threadsafe(own.call_later, 0.1, own.stop)
+
+    def _call(self, future: Future[Any], ask: Answering, question: str) -> None:
+        try:
+            found = ask(question)
+            if inspect.isawaitable(found):
+                loop = self._given or self._own
+                assert loop is not None
+                awaited = asyncio.run_coroutine_threadsafe(_awaited(found), loop)
+                self._awaited.add(awaited)
+                try:
+                    found = awaited.result()
+                finally:
+                    self._awaited.discard(awaited)
+            future.set_result(found)
+        except BaseException as error:
+            future.set_exception(error)
+
+
+async def _awaited(found: Any) -> Any:
+    return await found
+
+
+def _returned(found: Any, at: str) -> Mapping[str, Any]:
+    """The answer and contexts of what a function returned."""
+    given = {ANSWER[0]: found} if isinstance(found, str) else fields_of(found)
+    if given is None:
+        what = "wanted a text, or a mapping with answer and contexts"
+        raise InputError(f"{at}: answer() returned {shorten(repr(found), 60)}, {what}")
+    wanted = (*ANSWER, *CONTEXTS, NOT_MADE)
+    if not any(given.get(name) is not None for name in (*ANSWER, NOT_MADE)):
+        names = ", ".join(map(str, given)) or "nothing"
+        raise InputError(f"{at}: answer() returned {names}; no {', '.join(ANSWER)} in it")
+    return {name: given[name] for name in wanted if name in given}
+
+
+def _row(sample: Sample) -> dict[str, Any]:
+    """What is kept of an answer: as a function may return it."""
+    by_sentence = [{"text": s.text, "citations": list(s.citations)} for s in sample.sentences]
+    contexts = [{"id": c.id, "text": c.text, "title": c.title} for c in sample.contexts]
+    made = {NOT_MADE: sample.not_made} if sample.not_made else {}
+    return {ANSWER[0]: by_sentence or sample.answer, CONTEXTS[0]: contexts, **made}
+
+
+def _places(path: Path) -> tuple[dict[str, tuple[int, int]], int]:
+    """Where each answer that was kept begins and how long it is, and where whole lines end."""
+    known: dict[str, tuple[int, int]] = {}
+    end = 0
+    if path.is_file():
+        with path.open("rb") as lines:
+            for line in lines:
+                try:
+                    key = orjson.loads(line)["key"]
+                except (ValueError, KeyError, TypeError):
+                    break
+                if not line.endswith(b"\n"):
+                    break
+                known[key] = (end, len(line))
+                end += len(line)
+    return known, end
+
+
+def _read(path: Path, start: int, size: int) -> dict[str, Any]:
+    with path.open("rb") as file:
+        file.seek(start)
+        found: dict[str, Any] = orjson.loads(file.read(size))
+    return found

@@ -1,0 +1,69 @@
+"""What a system read to answer: texts, mappings with ids, or the documents of other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...records.reading.fields import shorten
+from ...records.reading.problems import InputError
+from .cells import is_missing, listed
+
+# `context` is what chains of LangChain return, `source_documents` what older ones did.
+CONTEXTS = ("contexts", "retrieved_contexts", "retrieval_context", "context", "source_documents")
+_TEXT = ("text", "page_content", "content", "contents", "segment", "passage")
+_ID = ("id", "docid", "_id", "id_", "doc_id", "node_id")
+
+
+@dataclass(frozen=True)
+class Context:
+    """A passage that the system read, best first among its sample's.
+
+    `id`: its own, or "": one is made of its text. What stands in files is never empty.
+    """
+
+    id: str
+    text: str
+    title: str = ""
+
+
+def contexts_of(given: Any, at: str) -> tuple[Context, ...]:
+    """The contexts of a sample, in their order.
+
+    Args:
+        given: None, a text, or a list of texts, of mappings `{id, text, title}`, or of objects
+            with `text` or `page_content`, `id` and `metadata`.
+
+    Raises: InputError naming the place of one that has no text.
+    """
+    if given is None:
+        return ()
+    return tuple(_context(each, f"{at}.contexts[{i}]") for i, each in enumerate(listed(given)))
+
+
+def _context(given: Any, at: str) -> Context:
+    if isinstance(given, Context):
+        return given
+    if isinstance(given, str):
+        return Context("", given)
+    inner = getattr(given, "node", given)  # LlamaIndex has it beside its score
+    found = _value(inner, _TEXT)
+    if not isinstance(found, str):
+        what = f"wanted text, or something with a text ({', '.join(_TEXT)})"
+        there = f"; it has {', '.join(map(str, given))}" if isinstance(given, Mapping) else ""
+        raise InputError(f"{at}: is {shorten(repr(given), 60)}, {what}{there}")
+    about = _value(inner, ("metadata",))
+    about = about if isinstance(about, Mapping) else {}
+    name = next((v for v in (_value(inner, _ID), _value(about, _ID)) if v is not None), "")
+    title = next((v for of in (inner, about) if (v := _value(of, ("title",)))), "")
+    return Context(str(name).strip(), found, title if isinstance(title, str) else "")
+
+
+def _value(given: Any, names: tuple[str, ...]) -> Any:
+    """The first of these that it has, as a key or an attribute; None: none of them."""
+    for name in names:
+        found = given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+        if not (is_missing(found) or callable(found)):
+            return found
+    return None

@@ -1,0 +1,255 @@
+"""`nuggetjudge.evaluate`: as by files, by programs or one judge, with a bank, compared."""
+
+import asyncio
+import gc
+from pathlib import Path
+
+import orjson
+import pytest
+from mock_server import MockServer
+
+import nuggetjudge as nj
+from nuggetjudge.records.reading.problems import InputError
+
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+GROUNDED = DEMO / "grounded.yaml"
+
+
+def lines(path):
+    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def demo():
+    """The demo's runs as samples: by sentence with the ids that are cited, by system."""
+    texts = {row["docid"]: row for row in lines(DEMO / "passages.jsonl")}
+    banks = {row["qid"]: row["nuggets"] for row in lines(DEMO / "nuggets.jsonl")}
+    topics = dict(line.split("\t") for line in (DEMO / "topics.tsv").read_text().splitlines())
+    return {
+        path.stem: [
+            {
+                "id": row["topic_id"],
+                "question": topics[row["topic_id"]],
+                "answer": row["answer"],
+                "contexts": [texts[name] for name in row["references"]],
+                "nuggets": banks[row["topic_id"]],
+            }
+            for row in lines(path)
+        ]
+        for path in sorted((DEMO / "runs").iterdir())
+    }
+
+
+def values(result):
+    return {(r.run_id, r.topic_id, r.measure): (r.value, r.n, r.low) for r in result.scores}
+
+
+def test_the_same_answers_score_the_same_in_memory_and_from_files(demo, result):
+    in_memory = nj.evaluate(demo, ["nuggets", "support"], model="lexical")
+    answered = {
+        row["topic_id"] for of_run in map(lines, (DEMO / "runs").iterdir()) for row in of_run
+    }
+    assert {topic for _, topic, _ in values(in_memory)} == {*answered, "all"}
+    assert values(in_memory) == values(result)
+    shown = str(in_memory.show("miscited", "demo-bridges", passages=True))
+    assert demo["miscited"][0]["answer"][0]["text"][:40] in shown
+    page = in_memory.report(open=False).read_text("utf-8")
+    assert "miscited" in page
+    assert "<td" in in_memory._repr_html_()
+
+
+def test_all_programs_that_samples_have_something_for_are_run():
+    sample = {
+        "question": "what makes tides", "answer": "The moon makes tides [1].",
+        "contexts": ["The moon makes tides."], "nuggets": ["the moon makes tides"],
+        "key_points": ["the moon makes tides"], "questions": ["What makes tides?", "How high?"],
+    }  # fmt: skip
+    found = nj.evaluate([sample], model="lexical")
+    assert found.manifest["config"]["program"] == ["nuggets", "support", "coverage", "keypoints"]
+    scores = {row.measure: row.value for row in found.rows()}
+    assert scores["V_strict"] == scores["support_precision"] == scores["KPR"] == 1.0
+    assert scores["coverage"] is not None
+    for name, field in (
+        ("support", "contexts"),
+        ("coverage", "questions"),
+        ("keypoints", "key_points"),
+    ):
+        with pytest.raises(InputError, match=f"{name} needs {field}"):
+            nj.evaluate([{"question": "q", "answer": "a", "nuggets": ["n"]}], name, model="lexical")
+
+
+def test_a_judge_labels_each_sample_by_the_fields_that_it_reads():
+    given = [
+        {"claim": "The moon makes tides.", "source": "The moon makes the tides rise."},
+        {"claim": "Cheese makes tides.", "source": ["Boats", "sail."]},
+        {"claim": "x", "source": "y", "not_made": "refused"},
+    ]
+    found = nj.evaluate(given, GROUNDED, model="lexical")
+    assert [row["label"] for row in found.judgements["labels"]] == ["yes", "no", None]
+    own = nj.judges.OwnJudge(GROUNDED, model="lexical")
+    assert nj.evaluate(given, own, model="lexical").scores == found.scores
+    qa = [{"user_input": "what makes tides", "contexts": ["The moon makes tides.", "Boats."]}]
+    rated = nj.evaluate(qa, "answerability", model="lexical")
+    assert next(row["label"] for row in rated.judgements["labels"]) is not None
+    named = nj.evaluate(
+        [{"q": "what makes tides", "text": "The moon."}], "items", judge="relevance",
+        fields={"question": "q", "passage": "text"}, model="lexical",
+    )  # fmt: skip
+    assert named.n_judged == 1
+
+
+def test_a_name_or_field_that_a_judge_lacks_is_told():
+    with pytest.raises(InputError, match=r"no program or judge 'nugets'.*did you mean nuggets\?"):
+        nj.evaluate([], "nugets")
+    with pytest.raises(
+        InputError,
+        match=r"samples\[0\]: no claim, which the judge grounded reads .*did you mean claim",
+    ):
+        nj.evaluate([{"clam": "a", "source": "b"}], GROUNDED, model="lexical")  # fmt: skip
+
+
+def variant(answer, question="what makes tides", context="The moon makes tides every day."):
+    return {"question": question, "answer": answer, "contexts": [context]}
+
+
+def test_a_bank_is_kept_and_only_what_it_lacks_is_made(tmp_path):
+    bank = tmp_path / "bank.jsonl"
+    one = nj.evaluate([variant("The moon.")], "nuggets", bank=bank, model="lexical")
+    (first,) = before = lines(bank)
+    assert first["query"] == "what makes tides"
+    assert first["nuggets"]
+    new = {"question": "what do bees eat", "context": "Bees eat nectar and pollen."}
+    samples = [
+        variant("Moon", context="Other words of the moon and tides."),
+        variant("Nectar", **new),
+    ]
+    two = nj.evaluate(samples, "nuggets", bank=bank, model="lexical")
+    assert lines(bank)[:1] == before
+    assert [row["query"] for row in lines(bank)] == ["what makes tides", "what do bees eat"]
+    assert {row["topic_id"] for row in lines(two.folder / "relevance.jsonl")} == {
+        lines(bank)[1]["qid"]
+    }
+    judged = [
+        row["nuggets"] for row in one.judgements["assignments"] + two.judgements["assignments"]
+    ]
+    assert [n["text"] for n in judged[0]] == [n["text"] for n in judged[1]]
+    other = '{"qid": "t", "query": "one", "nuggets": [{"text": "a", "importance": "vital"}]}'
+    bank.write_text(other, encoding="utf-8")
+    with pytest.raises(InputError, match=r"bank.jsonl: topic 't' is 'one' there"):
+        nj.evaluate([{**variant("x"), "id": "t"}], "nuggets", bank=bank, model="lexical")
+
+
+def test_systems_in_one_call_are_judged_by_nuggets_of_all_their_contexts():
+    two = {
+        "a": [variant("The moon makes tides.")],
+        "b": [variant("The sun helps tides.", context="The sun helps to make tides.")],
+    }
+    found = nj.evaluate(two, "nuggets", model="lexical")
+    (bank,) = lines(found.folder / "nuggets.jsonl")
+    texts = " ".join(nugget["text"] for nugget in bank["nuggets"])
+    assert "moon" in texts
+    assert "sun" in texts
+
+
+def test_two_evaluations_are_compared_by_question_though_their_runs_have_one_name(demo, tmp_path):
+    one = nj.evaluate(demo["complete"], "nuggets", model="lexical")
+    other = nj.evaluate(demo["thin"], "nuggets", model="lexical")
+    found = one.compare(other, measures=["V_strict"])
+    runs = [run["run_id"] for run in found["measures"]["V_strict"]["runs"]]
+    assert runs == [f"answers@{each.folder.name}" for each in (one, other)]
+    assert found["measures"]["V_strict"]["pairs"][0]["difference"] > 0
+    kept = nj.evaluate(demo["thin"], "nuggets", model="lexical", out=tmp_path / "top 5")
+    assert {row.run_id for row in kept.scores} == {"top-5"}
+
+
+def test_a_frame_has_a_row_a_question_and_no_value_for_what_was_not_judged():
+    pytest.importorskip("pandas")
+    rows = [{"id": "e", "question": "why", "answer": "x", "nuggets": ["x y"]}]
+    rows += [{"id": "n", "question": "how", "not_made": "error", "nuggets": ["x y"]}]
+    frame = nj.evaluate(rows, "nuggets", model="lexical").frame(["V_strict"]).set_index("topic_id")
+    assert frame.question.to_dict() == {"e": "why", "n": "how"}
+    assert frame.V_strict.isna().to_dict() == {"e": False, "n": True}
+    assert frame.reasons.to_dict() == {"e": "", "n": "error 1"}
+
+
+def test_a_temporary_folder_goes_with_its_result_and_not_before():
+    found = nj.evaluate([variant("x [1].")], "support", model="lexical")
+    folder = found.folder
+    gc.collect()
+    assert found.rows()
+    del found
+    gc.collect()
+    assert not folder.parent.exists()
+
+
+def test_a_question_without_nuggets_or_contexts_is_said_to_be_left_out():
+    samples = [variant("x", "a", "b"), {"question": "q", "answer": "a"}]
+    samples[0]["nuggets"] = ["x"]
+    with pytest.warns(UserWarning, match="1 of 2 questions have no nuggets"):
+        nj.evaluate(samples, "nuggets", model="lexical")
+
+
+def test_judgements_that_fail_are_no_scores_and_are_asked_again_in_the_same_folder(tmp_path):
+    def brain(body):
+        return (
+            '{"verdict": "perhaps"}'
+            if "nectar" in orjson.dumps(body).decode()
+            else {"verdict": "full"}
+        )
+
+    samples = [
+        variant("The moon makes tides [1]."),
+        variant("Bees eat nectar [1].", "what do bees eat"),
+    ]
+    with MockServer(brain) as server:
+        model = {"model": "hosted_vllm/mock", "api_base": server.base_url}
+        given = {"model": model, "cache": False, "out": tmp_path / "out"}
+        found = nj.evaluate(samples, "support", **given)
+        lost, judged = sorted(found.rows(["support_precision"]), key=lambda row: row.topic_id)
+        assert (judged.value, judged.is_judged) == (1.0, True)
+        assert (lost.value, lost.n_unjudged) == (None, 1)
+        assert sum(lost.reasons.values()) == 1
+        n_before = len(server.requests)
+        server.brain = lambda body: {"verdict": "none"}
+        again = nj.evaluate(samples, "support", **given)
+        assert len(server.requests) == n_before + 1
+        assert [row.value for row in again.rows(["support_precision"])].count(None) == 0
+
+
+def test_it_can_be_awaited_and_cancelled_in_a_running_loop():
+    async def notebook():
+        beats = 0
+
+        async def beating():
+            nonlocal beats
+            while True:
+                beats += 1
+                await asyncio.sleep(0.01)
+
+        heart = asyncio.create_task(beating())
+        found = await nj.aevaluate([variant("x [1].")], "support", model="lexical")
+        heart.cancel()
+        return found, beats
+
+    found, beats = asyncio.run(notebook())
+    assert found.is_complete
+    assert beats > 2
+
+
+def test_one_that_is_cancelled_asks_nothing_more():
+    async def main(server):
+        model = {"model": "hosted_vllm/mock", "api_base": server.base_url, "concurrency": 1}
+        samples = [variant(f"x {i} [1].", f"question {i}") for i in range(60)]
+        work = nj.aevaluate(samples, "support", model=model, cache=False)
+        task = asyncio.create_task(work)
+        while len(server.requests) < 2:
+            await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        n_asked = len(server.requests)
+        await asyncio.sleep(0.8)
+        assert len(server.requests) <= n_asked + 1
+
+    with MockServer(latency_s=0.05) as server:
+        asyncio.run(asyncio.wait_for(main(server), 20))

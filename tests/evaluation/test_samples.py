@@ -1,0 +1,180 @@
+"""Samples by the names that people have; what is wrong is named by its place."""
+
+from dataclasses import dataclass
+
+import orjson
+import pytest
+from pydantic import BaseModel
+
+import nuggetjudge as nj
+from nuggetjudge.evaluation.samples.fields import Nugget, Sample, sample_of
+from nuggetjudge.evaluation.samples.files import write_samples
+from nuggetjudge.evaluation.samples.reading import read_samples
+from nuggetjudge.records.reading.problems import InputError
+
+TIDES = {"question": "what are tides", "answer": "Tides turn [1].", "contexts": ["Tides turn."]}
+
+
+def rows(folder, name):
+    return [orjson.loads(line) for line in (folder / f"{name}.jsonl").read_bytes().splitlines()]
+
+
+def written(folder, samples, run="a"):
+    write_samples({run: read_samples(samples)}, folder)
+    return rows(folder, "runs")
+
+
+class Document:  # as retrievers of LangChain return
+    def __init__(self, page_content, **metadata):
+        self.page_content, self.metadata = page_content, metadata
+
+
+@dataclass
+class Row:
+    input: str
+    actual_output: str
+    retrieval_context: list
+
+
+class Turn(BaseModel):
+    user_input: str
+    response: str
+    retrieved_contexts: list[str] | None = None
+
+
+def test_the_names_of_other_tools_mean_the_same(tmp_path):
+    given = [
+        TIDES,
+        {"user_input": "q2", "response": "Tides turn [1].", "retrieved_contexts": ["Tides turn."]},
+        {"input": "q3", "answer": "Tides turn [1].", "context": [Document("Tides turn.")]},
+        Row("q4", "Tides turn [1].", ["Tides turn."]),
+        Turn(user_input="q5", response="Tides turn [1].", retrieved_contexts=["Tides turn."]),
+        Sample("q6", "q6", "Tides turn [1].", sample_of(TIDES, 0).contexts),
+    ]
+    found = written(tmp_path, iter(given))
+    assert len(found) == 6
+    assert {orjson.dumps((r["references"], r["answer"])) for r in found} == {
+        orjson.dumps((found[0]["references"], [{"text": "Tides turn.", "citations": [0]}]))
+    }
+    assert len(rows(tmp_path, "passages")) == 1
+
+
+def test_frames_are_samples_and_a_cell_without_a_value_is_not_there():
+    pandas = pytest.importorskip("pandas")
+    numpy = pytest.importorskip("numpy")
+    frame = pandas.DataFrame(
+        [
+            {**TIDES, "contexts": numpy.array(TIDES["contexts"]), "id": 7, "reference": "Yes."},
+            {**TIDES, "contexts": None, "id": numpy.nan, "reference": numpy.nan},
+        ]
+    )
+    one, other = read_samples(frame)
+    assert (one.topic_id, [c.text for c in one.contexts], one.reference) == (
+        "7",
+        ["Tides turn."],
+        "Yes.",
+    )
+    assert (other.contexts, other.reference) == ((), "")
+    assert other.topic_id.startswith("what-are-tides-")
+    frame.loc[1, "answer"] = None
+    with pytest.raises(InputError, match=r"samples\[1\]: no answer \(answer, response"):
+        list(read_samples(frame))
+
+
+def test_rows_of_polars_are_read_by_name():
+    class Polars:  # what is called of a polars frame
+        def iter_rows(self, *, named):
+            assert named
+            yield TIDES
+
+    assert [s.question for s in read_samples(Polars())] == ["what are tides"]
+
+
+def test_one_id_with_two_texts_is_two_passages_and_citations_follow(tmp_path):
+    given = []
+    for i in range(2):
+        contexts = [{"id": 1, "text": f"one {i}", "title": "T"}, {"id": 2, "text": f"two {i}"}]
+        answer = [{"text": "Said.", "citations": [2]}]
+        given.append({"question": f"q{i}", "answer": answer, "contexts": [*contexts, contexts[1]]})
+    found = written(tmp_path, given)
+    texts = {row["docid"]: row["text"] for row in rows(tmp_path, "passages")}
+    cited = [texts[r["references"][r["answer"][0]["citations"][0]]] for r in found]
+    assert cited == ["two 0", "two 1"]  # by id, since contexts have ids; else by place from 0
+    assert len(texts) == 4
+    assert found[0]["references"] == ["1", "2"]
+    assert rows(tmp_path, "passages")[0]["title"] == "T"
+
+
+def test_what_an_answer_cites_beyond_its_contexts_is_listed_and_not_moved():
+    sample = {**TIDES, "answer": "Tides turn [3]. They rest [1]."}
+    result = nj.evaluate([sample], "support", model="lexical")
+    problems = (result.folder / "problems.jsonl").read_text("utf-8")
+    assert "citation_out_of_range" in problems
+    labels = [(row["sentence"], row["label"]) for row in result.judgements["support"]]
+    assert labels[0] == (0, "none")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"anwser": "x"}, r"samples\[3\]: no answer .*it has .*; did you mean answer\?"),
+        ({"answer": 5}, r"samples\[3\]: answer is 5, wanted text"),
+        ({"answer": "x", "question": " "}, r"samples\[3\]: question is empty"),
+        ({"answer": "x", "contxts": ["y"]}, r"field 'contxts' .*; did you mean contexts\?"),
+        ({"answer": "x", "contexts": [{"body": "y"}]}, r"\[3\]\.contexts\[0\]: .*; it has body"),
+        ({"answer": "x", "nuggets": "y"}, r"samples\[3\]: nuggets is 'y', wanted a list"),
+        ({"answer": "x", "nuggets": [{"text": "y", "importance": "high"}]}, r"\[0\]: importance"),
+        ({"answer": "x", "key_points": [""]}, r"key_points\[0\]: is '', wanted text"),
+        ({"answer": "x", "id": "a b"}, r"samples\[3\]: id is 'a b', wanted an id without"),
+        ({"answer": [{"text": "y", "citations": [1.5]}]}, r"answer\[0\]\.citations: 1\.5"),
+        ({"not_made": "tired"}, r"samples\[3\]: not_made is 'tired', wanted one of abstained"),
+    ],
+)  # fmt: skip
+def test_a_wrong_field_is_named_with_its_place_and_what_was_there(fields, said):
+    with pytest.raises(InputError, match=said):
+        sample_of({"question": "q", **fields}, 3)
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        ([], "samples: there is none"),
+        (TIDES, "is a mapping with 'question'; wanted a list"),
+        ("tides", "samples: is 'tides', wanted a list"),
+        ({"old one": [TIDES]}, "name: 'old one', wanted one of a system without"),
+        ([3], r"samples\[0\]: is 3, wanted a mapping"),
+        ([{"question": "q", "answer": "a"}], "nothing to judge answers by, wanted contexts"),
+        ([TIDES, TIDES], r"samples\[1\]: answers has answered .* in samples\[0\]; give"),
+    ],
+)  # fmt: skip
+def test_samples_that_are_none_are_told_in_one_line(samples, said):
+    with pytest.raises(InputError, match=said) as raised:
+        nj.evaluate(samples, model="lexical")
+    assert "\n" not in str(raised.value)
+
+
+def test_two_systems_may_not_say_different_things_of_one_topic(tmp_path):
+    one = {**TIDES, "id": "t", "nuggets": ["a"]}
+    for other, said in (
+        ({**one, "question": "another"}, r"other words of the question in samples\[0\]"),
+        ({**one, "nuggets": ["b"]}, r"topic 't' has other nuggets in"),
+    ):
+        with pytest.raises(InputError, match=said):
+            nj.evaluate({"a": [one], "b": [other]}, model="lexical")
+    nj.evaluate({"a": [one], "b": [{**TIDES, "id": "t"}]}, model="lexical")
+
+
+def test_nuggets_given_as_texts_are_vital_and_their_importance_can_be_said():
+    sample = sample_of({**TIDES, "nuggets": ["a", {"text": "b", "importance": "okay"}]}, 0)
+    assert sample.nuggets == (Nugget("a", "vital"), Nugget("b", "okay"))
+
+
+def test_an_empty_answer_is_judged_and_one_that_was_not_made_is_not():
+    rows = [
+        {"id": "e", "question": "q", "answer": "", "nuggets": ["tides turn"]},
+        {"id": "n", "question": "p", "not_made": "refused", "nuggets": ["tides turn"]},
+    ]
+    result = nj.evaluate(rows, model="lexical")
+    empty, lost = sorted(result.rows(["V_strict"]), key=lambda row: row.topic_id)
+    assert (empty.value, empty.n_unjudged, empty.is_judged) == (0.0, 0, True)
+    assert (lost.value, lost.is_judged, lost.reasons) == (None, False, {"refused": 1})
