@@ -148,7 +148,8 @@ def test_no_file_names_a_path_of_some_machine(tracked):
 
 
 def test_no_file_names_a_package_index(tracked):
-    index = re.compile(r"--(?:extra-)?index-url|\b(?:PIP|UV)_\w*INDEX|pypi\.org/simple|/simple/?\b")
+    setting = r"(?:--(?:extra-)?index-url|\b(?:PIP|UV)_\w*INDEX\w*)[ =]+\S*//"
+    index = re.compile(rf"{setting}|pypi\.org/simple|/simple/?\b")
     found = {
         name: line
         for name, text in tracked.items()
