@@ -17,6 +17,7 @@ from ..evaluation.result import Result
 from ..programs.analysis.leaderboards import leaderboards
 from ..records.reading.problems import InputError
 from ..records.reading.secret_names import is_secret
+from ..retrieval.extras import need
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -47,28 +48,32 @@ class Logged:
 def log(result: Result | str | Path, *, experiment: str | None = None) -> Logged:
     """Write results to MLflow's tracking store, the one that `mlflow.set_tracking_uri` names.
 
-    One run stands for the folder: the report, manifest and scores are its artefacts. Each system is a
-    run below it, or the run itself where there is only one, and has as metrics of a measure M: M, its
-    interval by topic M.low and M.high, M.n and M.n_unjudged, and where some are unjudged, M.worst and
-    M.best. A value that was not judged is no metric. Parameters are what decides scores: programs,
-    judges, models, versions. Inside a run of your own, all is below that.
+    One run stands for the folder: the report, manifest and scores are its artefacts. Each system is
+    a run below it, or that run itself where there is only one. Its metrics of a measure M: the mean
+    M, its 95% interval by topic M.low and M.high, M.n and M.n_unjudged judgements, and where some
+    are missing M.worst and M.best, the mean if they had been judged so. What was not judged is no
+    metric. Parameters are what decides scores: programs, judges, models, versions. Inside a run of
+    your own all of it is below that.
 
     Logged again, the same results change nothing; a stopped run that went on updates its runs.
 
     Args:
         experiment: its name, made where there is none; None: MLflow's current one.
 
-    Raises: InputError where mlflow is missing.
+    Raises: InputError where mlflow is missing, or its store cannot be used.
 
     Example: log(nj.Result("results/demo"), experiment="my rag")
     """
-    try:
-        import mlflow
-    except ImportError:
-        what = 'mlflow is not installed: pip install "nuggetjudge[mlflow]"'
-        raise InputError(what) from None
-
+    mlflow = need("mlflow", "mlflow")
     held = result if isinstance(result, Result) else Result(result)
+    try:
+        return _logged(held, experiment)
+    except mlflow.exceptions.MlflowException as error:
+        raise InputError(f"MLflow at {mlflow.get_tracking_uri()}: {error}") from error
+
+
+def _logged(held: Result, experiment: str | None) -> Logged:
+    mlflow = need("mlflow", "mlflow")
     params = _params(held.manifest)
     metrics = dict(_metrics_by_system(held))
     of_folder = {"n_judged": held.n_judged, "n_unjudged": held.n_unjudged}
@@ -116,8 +121,7 @@ def _run(
     old: Run | None, experiment: str | None, name: str, tags: dict[str, str], params: dict[str, str]
 ) -> Iterator[str]:
     """A run, a new one or an old one again, under the one that is active."""
-    import mlflow
-
+    mlflow = need("mlflow", "mlflow")
     run_id = None if old is None else old.info.run_id
     given = {} if old is not None else {"experiment_id": experiment}
     with mlflow.start_run(run_id, run_name=name, nested=True, **given) as run:
@@ -128,15 +132,13 @@ def _run(
 
 def _log_metrics(old: Run | None, metrics: Mapping[str, float]) -> None:
     """As they are now: what an old run has and this one has not becomes NaN."""
-    import mlflow
-
+    mlflow = need("mlflow", "mlflow")
     gone = dict.fromkeys(old.data.metrics.keys() - metrics.keys(), float("nan")) if old else {}
     mlflow.log_metrics({**gone, **metrics})
 
 
 def _log_files(result: Result) -> None:
-    import mlflow
-
+    mlflow = need("mlflow", "mlflow")
     with TemporaryDirectory(prefix="nuggetjudge-") as made:
         mlflow.log_artifact(str(result.report(Path(made) / "report.html", open=False)))
     for name in _FILES:
@@ -194,8 +196,7 @@ def _name(text: str) -> str:
 
 
 def _experiment_id(name: str) -> str:
-    import mlflow
-
+    mlflow = need("mlflow", "mlflow")
     found = mlflow.get_experiment_by_name(name)
     created: str = found.experiment_id if found is not None else mlflow.create_experiment(name)
     return created

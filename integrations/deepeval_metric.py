@@ -13,9 +13,8 @@ try:
     from deepeval.errors import MissingTestCaseParamsError
     from deepeval.metrics import BaseMetric
 except ImportError as error:
-    raise InputError(
-        f'{error.name} is not installed: pip install "nuggetjudge[deepeval]"'
-    ) from None
+    missing = (error.name or "deepeval").partition(".")[0]
+    raise InputError(f'{missing} is not installed: pip install "nuggetjudge[deepeval]"') from None
 
 if TYPE_CHECKING:
     from deepeval.test_case import LLMTestCase
@@ -26,9 +25,9 @@ _IN_METADATA = ("id", "nuggets", "key_points", "questions")
 class JudgeMetric(BaseMetric):  # type: ignore[misc]
     """A measure of nuggetjudge in `deepeval.evaluate`, `assert_test` and `deepeval test run`.
 
-    What the judge could not judge is `error`, with no score, so that the test case fails by name and
-    is in no mean; `score_breakdown` has n, n_unjudged, low and high. Where only a part is missing, the
-    test case passes if it would with all that is missing counted as worst.
+    What the judge could not judge is `error` and no score, so that the test case fails by name and
+    is in no mean; `score_breakdown` has n, n_unjudged, low and high. Where only a part is missing,
+    the test case passes if it would with all that is missing counted as worst.
 
     Args:
         judge: a measure, such as V_strict or support_precision, or a SampleJudge, which several
@@ -105,7 +104,7 @@ def _sample(case: LLMTestCase) -> dict[str, Any]:
 
 
 def _keep(metric: JudgeMetric, found: QuestionScore) -> float | None:
-    """Write what was found where DeepEval reads it. Returns: the score."""
+    """The value, written where DeepEval reads it."""
     metric.score = found.value
     metric.error = None if found.value is not None else str(found)
     metric.reason = metric.verbose_logs = str(found)
@@ -116,4 +115,4 @@ def _keep(metric: JudgeMetric, found: QuestionScore) -> float | None:
         "high": found.high,
     }
     metric.is_successful()
-    return metric.score
+    return found.value

@@ -1,4 +1,4 @@
-"""MLflow: measures of ours as a scorer of `mlflow.genai.evaluate`; its traces and data as samples."""
+"""MLflow: measures of ours as a scorer of `mlflow.genai.evaluate`; its traces as samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ try:
     from mlflow.genai.utils import trace_utils
     from pydantic import PrivateAttr
 except ImportError as error:
-    raise InputError(f'{error.name} is not installed: pip install "nuggetjudge[mlflow]"') from None
+    missing = (error.name or "mlflow").partition(".")[0]
+    raise InputError(f'{missing} is not installed: pip install "nuggetjudge[mlflow]"') from None
 
 _EXPECTED = {  # what is made of a row's expectations, by the names that people have
     "nuggets": ("nuggets", "expected_facts"),
@@ -33,8 +34,8 @@ class JudgeScorer(Scorer):  # type: ignore[misc]
     means leave it out and count it as failed.
 
     Question and answer come from `inputs` and `outputs` (texts, mappings with the fields of
-    `nuggetjudge.evaluate`, or chat messages), contexts from there or from the trace's retriever spans,
-    nuggets from the expectations `nuggets` or `expected_facts`, key points from `key_points`.
+    `nuggetjudge.evaluate`, or chat messages), contexts from there or from the trace's retriever
+    spans, nuggets from the expectations `nuggets` or `expected_facts`, key points of `key_points`.
 
     Args:
         measures: one or several; each has a judge, and a budget, of its own, and what one has asked
@@ -43,7 +44,7 @@ class JudgeScorer(Scorer):  # type: ignore[misc]
         name: of the scorer; by default its measures.
         timeout: seconds for an answer; None: MLflow's own, 300; 0: no bound.
 
-    Raises: InputError for a row that lacks what a measure is made from; MLflow notes it as an error.
+    Raises: InputError for a row that lacks what a measure is made from: to MLflow an error of it.
 
     Example: mlflow.genai.evaluate(data=rows, scorers=[JudgeScorer("V_strict", model="lexical")])
     """
@@ -80,7 +81,7 @@ class JudgeScorer(Scorer):  # type: ignore[misc]
         return [self._feedback(judge.score(sample)) for judge in self._judges]
 
     def _feedback(self, found: QuestionScore) -> Feedback:
-        rests_on = {"n": found.n, "n_unjudged": found.n_unjudged}
+        rests_on: dict[str, float | None] = {"n": found.n, "n_unjudged": found.n_unjudged}
         rests_on |= {"low": found.low, "high": found.high, **found.reasons}
         error = None if found.value is not None else AssessmentError("NOT_JUDGED", str(found))
         return Feedback(
