@@ -96,6 +96,7 @@ def _logged(held: Result, experiment: str | None) -> Logged:
         _IDENTITY: identity,
         "nuggetjudge.fingerprint": held.manifest["fingerprint"],
         "nuggetjudge.partial": str(is_partial).lower(),
+        "nuggetjudge.answered_by": ", ".join(held.manifest.get("answered_by", ())),
     }
     first = experiment_ids[0] if experiment_ids else None
     folder_name = held.folder.name + (" (partial)" if is_partial else "")
@@ -174,7 +175,6 @@ def _params(manifest: Mapping[str, Any]) -> dict[str, str]:
     tree = {
         "program": ", ".join(programs),
         "judges": manifest.get("judges", {}),
-        "answered_by": ", ".join(manifest.get("answered_by", ())),
         "versions": manifest.get("versions", {}),
         **{name: manifest["config"].get(name) for name in programs},
         "run": {name: manifest["config"]["run"].get(name) for name in ("limit", "explain")},
