@@ -16,7 +16,6 @@ import orjson
 from ..evaluation.result import Result
 from ..programs.analysis.leaderboards import leaderboards
 from ..records.reading.problems import InputError
-from ..records.reading.secret_names import is_secret
 from ..retrieval.extras import need
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ def _metrics_by_system(result: Result) -> Iterator[tuple[str, dict[str, float]]]
 
 
 def _params(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What decides scores, by dotted names, without what has no value and what may be a secret."""
+    """What decides scores, by dotted names, without what has no value; no manifest has a key."""
     programs = manifest["config"]["program"]
     tree = {
         "program": ", ".join(programs),
@@ -179,7 +178,7 @@ def _params(manifest: Mapping[str, Any]) -> dict[str, str]:
         **{name: manifest["config"].get(name) for name in programs},
         "run": {name: manifest["config"]["run"].get(name) for name in ("limit", "explain")},
     }
-    return {_name(name): value for name, value in _leaves("", tree) if not is_secret(name)}
+    return {_name(name): value for name, value in _leaves("", tree)}
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -191,7 +190,11 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _name(text: str) -> str:
-    """As MLflow takes it: `ndcg@10` becomes `ndcg_at_10`, as MLflow's own are named."""
+    """As MLflow takes it.
+
+    >>> _name("alpha_ndcg@10")
+    'alpha_ndcg_at_10'
+    """
     return _NOT_IN_NAMES.sub("_", text.replace("@", "_at_"))
 
 

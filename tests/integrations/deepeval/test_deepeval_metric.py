@@ -6,6 +6,7 @@ import os
 import pytest
 from mock_server import Says
 from one_label import always
+from page_code import python_of
 
 os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "DEEPEVAL_DISABLE_DOTENV": "1"}
 deepeval = pytest.importorskip("deepeval")
@@ -126,3 +127,11 @@ def test_test_cases_are_samples_with_the_same_scores():
     metric = JudgeMetric("V_strict", "nuggets", model="lexical")
     assert [row.value for row in rows] == [metric.measure(case) for case in cases] == [0.5, 1.0]
     assert [sample["retrieval_context"] for sample in samples(cases)][1] == ["Drones."]
+
+
+def test_the_example_of_the_page_gives_what_it_says():
+    code = python_of("howto/harnesses-more.md", "JudgeMetric")
+    names = {}
+    exec(code.replace("deepeval.evaluate(", "found = deepeval.evaluate("), names)
+    (found,) = names["found"].test_results[0].metrics_data
+    assert (found.score, found.reason) == (0.5, "V_strict 0.500 (n 2)")

@@ -6,6 +6,7 @@ import shutil
 import pytest
 from mock_server import Says
 from one_label import always
+from page_code import python_of
 from typer.testing import CliRunner
 
 mlflow = pytest.importorskip("mlflow")
@@ -149,3 +150,12 @@ def test_a_store_that_cannot_be_used_is_one_line_and_exit_2(store, demo):
         )
     assert str(told.value).startswith("MLflow at nowhere://x: ")
     assert "\n" not in str(told.value)
+
+
+def test_the_example_of_the_page_logs_a_folder(store, demo, tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "demo").symlink_to(demo.folder)
+    names = {}
+    exec(python_of("howto/mlflow.md", "log("), names)
+    assert names["found"].how == "new"
+    assert len(runs()) == 5

@@ -3,6 +3,7 @@
 import pytest
 from mock_server import Says
 from one_label import always
+from page_code import python_of
 
 mlflow = pytest.importorskip("mlflow")
 
@@ -104,3 +105,9 @@ def test_a_row_without_an_answer_is_an_error_that_says_so(store):
 def test_a_scorer_without_a_measure_is_refused():
     with pytest.raises(ValueError, match="needs a measure, such as V_strict"):
         JudgeScorer(model="lexical")
+
+
+def test_the_example_of_the_page_runs(store):
+    names = {}
+    exec(python_of("howto/harnesses-more.md", "JudgeScorer"), names)
+    assert names["result"].metrics == {"V_strict/mean": 0.5, "V/mean": 0.5}
