@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..exports.mlflow import mlflow
 from ..options import Command
 from ..tables import shown
 
@@ -46,3 +47,6 @@ def repaired(
             f"{found['answers']:,} answers have a new first citation. Written: {out}\n"
         )
     )
+
+
+export.command(cls=Command)(mlflow)

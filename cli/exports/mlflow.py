@@ -1,0 +1,55 @@
+"""`judge export mlflow`: results as runs of an MLflow experiment."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..tables import shown
+
+
+def mlflow(
+    results: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, help="A results folder.")
+    ],
+    experiment: Annotated[
+        str | None,
+        typer.Option(
+            help="Its name, made where there is none; default: MLflow's own.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+    tracking_uri: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URI",
+            help="Where MLflow keeps runs, e.g. sqlite:///mlflow.db or http://127.0.0.1:5000; "
+            "default: MLflow's own, or MLFLOW_TRACKING_URI.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+) -> None:
+    """Log results to MLflow: a run a system, with its intervals, under one with the report.
+
+    Nothing is sent but to the tracking store. Logged again, the same results change nothing.
+
+    Example: judge export mlflow results/demo --experiment rag
+    """
+    from ...exports.mlflow_runs import log
+    from ...retrieval.extras import need
+
+    if tracking_uri is not None:
+        need("mlflow", "mlflow").set_tracking_uri(tracking_uri)
+    found = log(results, experiment=experiment)
+    said = {
+        "new": "Logged",
+        "updated": "Updated: the runs that were there have what is new",
+        "unchanged": "Already there, nothing was written",
+    }
+    below = {name: run_id for name, run_id in found.systems.items() if run_id != found.run_id}
+    lines = [f"{found.run_id}  {results}", *(f"{run}  {name}" for name, run in below.items())]
+    sys.stdout.write(shown("".join(f"{line}\n" for line in lines)))
+    sys.stderr.write(f"{said[found.how]}.\n")

@@ -1,0 +1,18 @@
+"""Where DeepEval is not installed."""
+
+import importlib
+import sys
+
+import pytest
+
+from nuggetjudge.records.reading.problems import InputError
+
+
+def test_a_missing_deepeval_is_one_line(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("deepeval.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "nuggetjudge.integrations.deepeval_metric", raising=False)
+    monkeypatch.setitem(sys.modules, "deepeval", None)
+    with pytest.raises(InputError) as told:
+        importlib.import_module("nuggetjudge.integrations.deepeval_metric")
+    assert str(told.value) == 'deepeval is not installed: pip install "nuggetjudge[deepeval]"'

@@ -1,0 +1,31 @@
+"""Where MLflow is not installed: one line."""
+
+import importlib
+import sys
+
+import pytest
+
+from nuggetjudge.exports.mlflow_runs import log
+from nuggetjudge.records.reading.problems import InputError
+
+WANTED = 'mlflow is not installed: pip install "nuggetjudge[mlflow]"'
+
+
+@pytest.fixture(autouse=True)
+def no_mlflow(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("mlflow.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+
+
+def test_the_scorer_says_what_to_install(monkeypatch):
+    monkeypatch.delitem(sys.modules, "nuggetjudge.integrations.mlflow_scorer", raising=False)
+    with pytest.raises(InputError) as told:
+        importlib.import_module("nuggetjudge.integrations.mlflow_scorer")
+    assert str(told.value) == WANTED
+
+
+def test_the_export_says_what_to_install(tmp_path):
+    with pytest.raises(InputError) as told:
+        log(tmp_path)
+    assert str(told.value) == WANTED

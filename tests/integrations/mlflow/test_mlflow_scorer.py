@@ -1,0 +1,113 @@
+"""Our measures as an MLflow scorer, in MLflow's own `evaluate`, and its traces as samples."""
+
+import pytest
+from mock_server import Says
+from one_label import always
+from page_code import python_of
+
+mlflow = pytest.importorskip("mlflow")
+
+from mlflow.entities import Document  # noqa: E402
+
+import nuggetjudge as nj  # noqa: E402
+from nuggetjudge.integrations.mlflow_scorer import JudgeScorer, samples  # noqa: E402
+
+FACTS = ["The waggle dance tells the direction of flowers", "Drones do not sting"]
+CONTEXT = "The waggle dance tells the direction of flowers."
+# By hand: the answer has the first of two vital nuggets, word for word, and nothing of the other.
+HALF = "The waggle dance tells the direction of flowers [1]."
+
+
+def row(question="Why do bees dance?", answer=HALF):
+    return {
+        "inputs": {"question": question},
+        "outputs": {"answer": answer, "contexts": [CONTEXT]},
+        "expectations": {"expected_facts": FACTS},
+    }
+
+
+def feedbacks():
+    """What stands on the traces, by question and name."""
+    found = {}
+    for trace in mlflow.search_traces(return_type="list"):
+        question = trace.data.spans[0].inputs["question"]
+        for assessment in trace.search_assessments(type="feedback"):
+            found[question, assessment.name] = assessment
+    return found
+
+
+def test_a_judge_that_fails_is_an_error_which_no_mean_has_in_it(store, model_server):
+    refused = Says("I would rather not say.")
+    model_server.brain = always("support")
+    model_server.faults = lambda _, body: refused if "Lost?" in str(body["messages"]) else None
+    model = {"model": "openai/mock", "api_base": model_server.base_url, "reasks": 0}
+    scorer = JudgeScorer("V_strict", "V", program="nuggets", model=model, cache=False)
+    result = mlflow.genai.evaluate(data=[row("Lost?"), row("Judged?")], scorers=[scorer])
+
+    assert result.metrics == {"V_strict/mean": 1.0, "V/mean": 1.0}
+    found = feedbacks()
+    lost, judged = found["Lost?", "V_strict"], found["Judged?", "V_strict"]
+    assert (lost.value, lost.error.error_code) == (None, "NOT_JUDGED")
+    assert lost.error.error_message == "V_strict not judged (n 0, 2 unjudged; unparseable 1)"
+    rests_on = {"n": "0", "n_unjudged": "2", "low": "0.0", "high": "1.0", "unparseable": "1"}
+    assert lost.metadata.items() >= rests_on.items()
+    assert (judged.value, judged.error, judged.rationale) == (1.0, None, "V_strict 1.000 (n 2)")
+    assert (judged.source.source_type, judged.source.source_id) == ("LLM_JUDGE", "openai/mock")
+
+
+def test_contexts_are_what_the_traced_retriever_found_and_traces_are_samples(store):
+    @mlflow.trace(span_type="RETRIEVER")
+    def retrieve(question):
+        return [Document(page_content=CONTEXT)]
+
+    @mlflow.trace
+    def rag(question):
+        return retrieve(question)[0].page_content.replace(".", " [1].")
+
+    rows = [{"inputs": {"question": "Why do bees dance?"}, "expectations": {"nuggets": FACTS}}]
+    scorers = [
+        JudgeScorer("V_strict", program="nuggets", model="lexical"),
+        JudgeScorer("support_precision", program="support", model="lexical"),
+    ]
+    result = mlflow.genai.evaluate(data=rows, predict_fn=rag, scorers=scorers)
+    assert result.metrics == {"V_strict/mean": 0.5, "support_precision/mean": 1.0}
+
+    wanted = {
+        "question": "Why do bees dance?",
+        "answer": HALF,
+        "contexts": [CONTEXT],
+        "nuggets": FACTS,
+    }
+    traces = mlflow.search_traces(return_type="list")
+    assert list(samples(traces)) == list(samples(mlflow.search_traces())) == [wanted]
+    (found,) = nj.evaluate(samples(traces), "nuggets", model="lexical").rows(["V_strict"])
+    assert found.value == 0.5
+
+
+def test_rows_of_any_shape_that_mlflow_takes_are_samples():
+    chat = {"messages": [{"role": "user", "content": "Why do bees dance?"}]}
+    reply = {"choices": [{"message": {"role": "assistant", "content": HALF}}]}
+    rows = [row(), {"inputs": chat, "outputs": reply}, {"inputs": {"query": "Why?"}}]
+    first, second, third = samples(rows)
+    assert first["nuggets"] == FACTS
+    assert second == {"question": "Why do bees dance?", "answer": HALF}
+    assert third == {"question": "Why?"}
+
+
+def test_a_row_without_an_answer_is_an_error_that_says_so(store):
+    rows = [{"inputs": {"question": "Why?"}, "expectations": {"nuggets": FACTS}}]
+    scorer = JudgeScorer("V_strict", program="nuggets", model="lexical")
+    result = mlflow.genai.evaluate(data=rows, scorers=[scorer])
+    assert result.metrics == {}
+    assert "no answer" in feedbacks()["Why?", "V_strict"].error.error_message
+
+
+def test_a_scorer_without_a_measure_is_refused():
+    with pytest.raises(ValueError, match="needs a measure, such as V_strict"):
+        JudgeScorer(model="lexical")
+
+
+def test_the_example_of_the_page_runs(store):
+    names = {}
+    exec(python_of("howto/harnesses-more.md", "JudgeScorer"), names)
+    assert names["result"].metrics == {"V_strict/mean": 0.5, "V/mean": 0.5}
