@@ -7,17 +7,68 @@ import contextvars
 import os
 import threading
 from collections.abc import AsyncIterator, Coroutine
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar, Token
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
+class Stop:
+    """Ends from another thread what `run_sync` does in the context that entered this.
+
+        stop = Stop()
+        with stop: ...  # in one thread: judges are asked by run_sync, however deep below
+        stop.set()  # in another
+
+    What is asked is cancelled and tidies up; that `run_sync`, and any after it, raises
+    concurrent.futures.CancelledError.
+    """
+
+    _of_context: ContextVar[Stop | None] = ContextVar("stop", default=None)
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[Future[Any]] = set()
+        self._is_set = False
+        self._token: Token[Stop | None] | None = None
+
+    @classmethod
+    def of_context(cls) -> Stop | None:
+        """The one that was entered here; None: nothing ends what is done."""
+        return cls._of_context.get()
+
+    def set(self) -> None:
+        """End what runs, and what would run from now on."""
+        with self._lock:
+            self._is_set, running = True, [*self._running]
+        for future in running:
+            future.cancel()
+
+    def watch(self, future: Future[Any]) -> None:
+        """Cancel this future with the others."""
+        with self._lock:
+            self._running.add(future)
+            is_set = self._is_set
+        future.add_done_callback(self._running.discard)
+        if is_set:
+            future.cancel()
+
+    def __enter__(self) -> Stop:
+        self._token = self._of_context.set(self)
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        if self._token is not None:
+            self._of_context.reset(self._token)
+
+
 def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run to the end and return the result, whether or not a loop runs in this thread.
 
-    Ctrl-C cancels the coroutine, waits until it has tidied up, and raises KeyboardInterrupt.
+    Ctrl-C cancels the coroutine, waits until it has tidied up, and raises KeyboardInterrupt; a
+    `Stop` does the same and raises CancelledError.
     Raises: RuntimeError within a coroutine of the judges' own loop, which would wait for itself.
     """
     if _Loop.of_this_process().thread is threading.current_thread():
@@ -25,9 +76,11 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
         raise RuntimeError("a judge cannot call another and wait; await its acall(...) instead")
     future: Submitted[T] = Submitted()
     try:  # Ctrl-C may come as soon as the coroutine runs
+        if (stop := Stop.of_context()) is not None:
+            stop.watch(future)
         submit(coroutine, future)
         return future.result()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, CancelledError):
         future.cancel()
         future.ended.wait(timeout=10)
         raise

@@ -42,6 +42,7 @@ COMMANDS = {
     "retrieve": ("retrieve", "Find passages for topics, as TREC runs."),
     "generate": ("generate", "Write answers with citations from retrieval runs."),
     "build": ("build", "Make a collection to evaluate with."),
+    "mcp": ("serving.mcp", "Serve the judges to a coding agent."),
     "doctor": ("doctor", "Check key, endpoint, schema and log-probabilities."),
     "cache": ("cache", "Show or clear the kept replies and vectors."),
     "init": ("configs", "Write a folder to start from."),
