@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
+from ..judges.own import read_own_judge
+from ..programs.config.pipeline import SearchPipeline
 from ..programs.config.sections import Config
+from ..programs.config.steps import AnyStep
 from ..programs.engine.folders.inputs import inputs_of
 from ..programs.engine.manifest import input_files
 from ..programs.engine.results import MANIFEST
@@ -19,6 +22,7 @@ from ..records.reading.problems import InputError
 
 RESULTS = "results"
 _NAME = re.compile(r"\w[\w.-]{0,99}")
+WORDS = "words"  # the encoder that is no model
 _SEARCHES = ("bm25", "rrf", "weighted", "mmr", "cut")  # steps that load no model of their own
 
 
@@ -75,7 +79,9 @@ class Folder:
         if not _NAME.fullmatch(name):
             what = "wanted letters, digits, . _ and -, as it becomes a folder under results/"
             raise InputError(f"name {name!r}: {what}")
-        return self.inside(Path(RESULTS) / name, "name")
+        found = self.inside(Path(RESULTS) / name, "name")
+        self._check_all(found, f"name {name}")
+        return found
 
     def results(self, name: str) -> Path:
         """A finished results folder, all that it names being in the folder.
@@ -88,11 +94,15 @@ class Folder:
             what = f"there is {', '.join(f'{RESULTS}/{one}' for one in known[:10])}"
             what = what if known else "evaluate makes one"
             raise InputError(f"results {name}: no finished results there; {what}")
-        for folder, folders, files in os.walk(found):
-            for each in (*folders, *files):
-                self._held(Path(folder) / each, f"results {name}: {each}")
+        self._check_all(found, f"results {name}")
         self.check(inputs_of(found).config, str(name))
         return found
+
+    def _check_all(self, folder: Path, what: str) -> None:
+        """Raise InputError if something in a folder is a link that leads out."""
+        for here, folders, files in os.walk(folder):
+            for each in (*folders, *files):
+                self._held(Path(here) / each, f"{what}: {each}")
 
     def check(self, config: Config, name: str) -> None:
         """Raise InputError if a config reads something that is not in the folder.
@@ -110,7 +120,8 @@ class Folder:
         for step in _steps(config):
             if step not in _SEARCHES:
                 known = ", ".join(_SEARCHES)
-                raise InputError(f"{name}: a search by {step} loads what is not here; {known} do")
+                what = f"a search by {step} loads a model by itself; wanted steps of {known}"
+                raise InputError(f"{name}: {what}")
 
 
 def _paths(value: Any) -> Iterator[str | Path]:
@@ -144,4 +155,13 @@ def _fixed_part(pattern: str) -> str:
 def _steps(config: Config) -> Iterator[str]:
     for section in (config.hunt, config.questions, config.evidence):
         for step in section.pipeline:
-            yield step.step
+            yield _model_of(step)
+    if config.items.own is not None and (own := read_own_judge(config.items.own)).tools:
+        for step in TypeAdapter(SearchPipeline).validate_python(own.pipeline):
+            yield _model_of(step)
+
+
+def _model_of(step: AnyStep) -> str:
+    """What a step is called, or the encoder that it loads."""
+    encoder: str = getattr(step, "encoder", WORDS)
+    return step.step if encoder == WORDS else encoder

@@ -5,6 +5,7 @@ from typing import Annotated, Any, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.stdio import stdio_server
 from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
 
@@ -17,6 +18,7 @@ from . import citation, evaluating, reading
 from .budget import OverBudget
 from .replies import Answer, Citation, Differences, Evaluation, Expected, Explanation
 from .session import Session, in_thread
+from .stdio import StdinLines
 
 T = TypeVar("T")
 MOST = 1000  # characters of an error
@@ -64,6 +66,12 @@ WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempoten
 
 class JudgeServer(MCPServer[Any]):  # type: ignore[misc]
     """Says what is wrong with a call in one line, and refuses names that a tool does not have."""
+
+    async def run_stdio_async(self) -> None:
+        """See MCPServer."""
+        server = self._lowlevel_server
+        async with stdio_server(stdin=StdinLines()) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None

@@ -123,6 +123,7 @@ class Session:
 async def in_thread(work: Callable[[], T]) -> T:
     """Do in a thread what asks judges; cancelling it ends the asking, and waits for its end."""
     import anyio
+    import anyio.lowlevel
     import anyio.to_thread
 
     stop = Stop()
@@ -146,4 +147,5 @@ async def in_thread(work: Callable[[], T]) -> T:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(run)
         group.cancel_scope.cancel()
+    await anyio.lowlevel.checkpoint()  # where this was cancelled it ends here
     return done.result()
