@@ -18,7 +18,7 @@ from . import citation, evaluating, reading
 from .budget import OverBudget
 from .replies import Answer, Citation, Differences, Evaluation, Expected, Explanation
 from .session import Session, in_thread
-from .stdio import StdinLines
+from .stdin_lines import StdinLines
 
 T = TypeVar("T")
 MOST = 1000  # characters of an error

@@ -10,8 +10,6 @@ import typer
 
 from ..flags import Given, settings
 
-EXTRA = 'judge mcp needs the MCP SDK: pip install "nuggetjudge[mcp]"'
-
 
 @settings("run.max_cost run.max_calls run.max_tokens")
 def mcp(
@@ -32,18 +30,17 @@ def mcp(
 
     Example: judge mcp --folder ~/rag --model openai/gpt-4o-mini --max-cost 2
     """
-    from ...backends.spending.notes import notes_on
-    from ...mcp_server.session import Session
-    from ...records.reading.problems import InputError
+    from ...retrieval.extras import need
 
-    try:
-        import mcp as _  # noqa: F401
-    except ImportError:
-        raise InputError(EXTRA) from None
-    config = given.config(None if given.path is None else given.path.absolute())
+    need("mcp", "mcp")
+    from ...backends.spending.notes import notes_on
+    from ...mcp_server.server import server_of
+    from ...mcp_server.session import Session
+
+    config = given.config(given.path and given.path.absolute())
     session = Session(config, folder)
+    if not config.models:
+        sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
     for line in notes_on(session.config.models.items()):
         sys.stderr.write(f"{line}\n")
-    from ...mcp_server.stdio import serve
-
-    serve(session)
+    server_of(session).run("stdio")  # what anything prints goes to stderr meanwhile

@@ -1,4 +1,4 @@
-"""Serves a session over stdin and stdout until the client goes, or Ctrl-C."""
+"""What comes over stdin, line by line, in a way that Ctrl-C ends."""
 
 from __future__ import annotations
 
@@ -7,15 +7,6 @@ import os
 import sys
 from contextlib import suppress
 from threading import Thread
-
-from .session import Session
-
-
-def serve(session: Session) -> None:
-    """Answer until stdin ends. While it runs, what anything prints goes to stderr."""
-    from .server import server_of
-
-    server_of(session).run("stdio")
 
 
 class StdinLines:
