@@ -54,6 +54,9 @@ async def _outcome(config: Config, part: Part) -> tuple[Result | None, Exception
     """A result, or what was wrong: a task group would wrap what is raised in it."""
     try:
         return await in_thread(lambda: judge_collection(config, budget=part)), None
+    except InputError as error:
+        what, is_held, _ = str(error).partition("; name another --out")  # of a command line
+        return None, InputError(f"{what}; give another name") if is_held else error
     except Exception as error:
         return None, error
 

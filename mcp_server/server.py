@@ -1,5 +1,6 @@
 """The tools as a client sees them, by the official SDK: names, what they take, what they say."""
 
+import logging
 from collections.abc import Awaitable, Mapping
 from typing import Annotated, Any, TypeVar
 
@@ -99,6 +100,8 @@ class JudgeServer(MCPServer[Any]):  # type: ignore[misc]
 def server_of(session: Session) -> MCPServer[Any]:
     """The server of a session, with its tools."""
     server = JudgeServer("nuggetjudge", instructions=INSTRUCTIONS, log_level="WARNING")
+    for handler in logging.getLogger().handlers:  # loggers with a level of their own too
+        handler.setLevel(logging.WARNING)
 
     async def forecast(
         config: ConfigFile | None = None,
@@ -143,7 +146,8 @@ def server_of(session: Session) -> MCPServer[Any]:
         ] = None,
     ) -> Evaluation:
         """Judge the run files that a config names, by this server's model, into results/NAME, and
-        give the leaderboard. A call that was stopped goes on where it was if it is made again."""
+        give the leaderboard. Name each version of a system, so that compare_runs can hold one
+        against another. A call that was stopped goes on where it was if it is made again."""
 
         async def tell(done: float, message: str) -> None:
             await ctx.report_progress(done, message=message)

@@ -79,7 +79,10 @@ def test_an_agent_judges_compares_and_asks_why_without_a_model(
             assert text == same.show("complete", "demo-bees")
             assert len(text) > 6000  # so that pages were turned
 
+            for path in (project / "runs").glob("[!c]*"):
+                path.unlink()
             for tool, given, what in (
+                ("evaluate", {"config": "judge.yaml", "name": "first"}, "; give another name"),
                 ("judge_citation", {"sentense": "x"}, "did you mean sentence?"),
                 ("judge_citation", {"sentence": 3, "passage": ""}, "sentence: "),
                 ("judge_citation", {"sentence": " ", "passage": "x"}, "sentence: is empty"),
