@@ -3,48 +3,71 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import os
 import threading
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar, Token, copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
-class Cancelling:
-    """Cancels, from another thread, what `run_sync` runs in the contexts that name it."""
+class Stop:
+    """Ends from another thread what `run_sync` does in the context that entered this.
+
+        stop = Stop()
+        with stop: ...  # in one thread: judges are asked by run_sync, however deep below
+        stop.set()  # in another
+
+    What is asked is cancelled and tidies up; that `run_sync`, and any after it, raises
+    concurrent.futures.CancelledError.
+    """
+
+    _of_context: ContextVar[Stop | None] = ContextVar("stop", default=None)
 
     def __init__(self) -> None:
-        self._futures: list[Future[Any]] = []
-        self._is_cancelled = False
+        self._lock = threading.Lock()
+        self._running: set[Future[Any]] = set()
+        self._is_set = False
+        self._token: Token[Stop | None] | None = None
 
-    def add(self, future: Future[Any]) -> None:
-        """From now on this one too; at once, if all were cancelled before."""
-        self._futures = [other for other in self._futures if not other.done()]
-        self._futures.append(future)
-        if self._is_cancelled:
+    @classmethod
+    def of_context(cls) -> Stop | None:
+        """The one that was entered here; None: nothing ends what is done."""
+        return cls._of_context.get()
+
+    def set(self) -> None:
+        """End what runs, and what would run from now on."""
+        with self._lock:
+            self._is_set, running = True, [*self._running]
+        for future in running:
             future.cancel()
 
-    def cancel(self) -> None:
-        """Cancel them all, and those that come."""
-        self._is_cancelled = True
-        for future in list(self._futures):
+    def watch(self, future: Future[Any]) -> None:
+        """Cancel this future with the others."""
+        with self._lock:
+            self._running.add(future)
+            is_set = self._is_set
+        future.add_done_callback(self._running.discard)
+        if is_set:
             future.cancel()
 
+    def __enter__(self) -> Stop:
+        self._token = self._of_context.set(self)
+        return self
 
-CANCELLING: contextvars.ContextVar[Cancelling | None] = contextvars.ContextVar(
-    "CANCELLING", default=None
-)
+    def __exit__(self, *ended: object) -> None:
+        if self._token is not None:
+            self._of_context.reset(self._token)
 
 
 def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run to the end and return the result, whether or not a loop runs in this thread.
 
-    Ctrl-C cancels the coroutine, waits until it has tidied up, and raises KeyboardInterrupt; so
-    does `Cancelling.cancel`, with CancelledError.
+    Ctrl-C cancels the coroutine, waits until it has tidied up, and raises KeyboardInterrupt; a
+    `Stop` does the same and raises CancelledError.
     Raises: RuntimeError within a coroutine of the judges' own loop, which would wait for itself.
     """
     if _Loop.of_this_process().thread is threading.current_thread():
@@ -52,9 +75,9 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
         raise RuntimeError("a judge cannot call another and wait; await its acall(...) instead")
     future: Submitted[T] = Submitted()
     try:  # Ctrl-C may come as soon as the coroutine runs
+        if (stop := Stop.of_context()) is not None:
+            stop.watch(future)
         submit(coroutine, future)
-        if (owner := CANCELLING.get()) is not None:
-            owner.add(future)
         return future.result()
     except (KeyboardInterrupt, CancelledError):
         future.cancel()
@@ -107,7 +130,7 @@ def submit(coroutine: Coroutine[Any, Any, T], future: Submitted[T] | None = None
         task.add_done_callback(finish)
         future.add_done_callback(cancel)
 
-    context = contextvars.copy_context()
+    context = copy_context()
     loop.call_soon_threadsafe(context.run, start)
     return future
 

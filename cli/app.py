@@ -43,6 +43,7 @@ COMMANDS = {
     "generate": ("generate", "Write answers with citations from retrieval runs."),
     "build": ("build", "Make a collection to evaluate with."),
     "models": ("views.models", "Open models that judge, and what to set for each."),
+    "mcp": ("serving.mcp", "Serve the judges to a coding agent."),
     "doctor": ("doctor", "Check key, endpoint, schema and log-probabilities."),
     "cache": ("cache", "Show or clear the kept replies and vectors."),
     "init": ("configs", "Write a folder to start from."),

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from weakref import finalize
 
-from ..backends.loop import CANCELLING, Cancelling
+from ..backends.loop import Stop
 from ..records.reading.problems import InputError
 from ..records.writing.files import remove
 from .result import Result
@@ -133,18 +133,17 @@ async def aevaluate(
 
     Cancelled, it asks nothing more; with `out` the same call goes on.
     """
-    stopped, asked = threading.Event(), Cancelling()
+    stopped, stop = threading.Event(), Stop()
     host = _HOST.set((asyncio.get_running_loop(), stopped))
-    owner = CANCELLING.set(asked)
     try:
-        return await asyncio.to_thread(partial(evaluate, samples, program, **options))
+        with stop:
+            return await asyncio.to_thread(partial(evaluate, samples, program, **options))
     except asyncio.CancelledError:
         stopped.set()
-        asked.cancel()
+        stop.set()
         raise
     finally:
         _HOST.reset(host)
-        CANCELLING.reset(owner)
 
 
 def _folder(out: str | Path | None) -> tuple[Path, TemporaryDirectory[str] | None]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..backends.budget import Usage
+from ..backends.budget import Budget, Usage
 from ..backends.config import ModelConfig
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError, Problems
@@ -45,6 +45,7 @@ def judge_collection(
     config: Config,
     *,
     quiet: bool = True,
+    budget: Budget | None = None,
     panel: Panel | None = None,
     expected: Forecast | None = None,
     asks: bool = True,
@@ -52,6 +53,7 @@ def judge_collection(
     """Run a checked config.
 
     Args:
+        budget: shared with other work; None: that of the config.
         panel: judges that are open already; None: those of the config.
         expected: what its agents were expected to take, for the manifest.
         asks: False: nobody is asked, what the folder's journals lack is not judged.
@@ -60,7 +62,7 @@ def judge_collection(
     """
     programs = programs_of(config)
     judges = [name for program in programs for name in program.judges_of(config)]
-    budget = budget_of(config)
+    budget = budget if budget is not None else budget_of(config)
     if is_closed_loop(config):
         if panel is None:
             check_judges(config, judges)

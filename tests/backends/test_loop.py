@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
 
-from nuggetjudge.backends.loop import run_async, run_sync, submit
+from nuggetjudge.backends.loop import Stop, run_async, run_sync, submit
 from nuggetjudge.judges import SupportJudge
 
 
@@ -214,3 +214,29 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 assert run_sync(one()) == 1
 """
     subprocess.run([sys.executable, "-c", forked], check=True, timeout=20)
+
+
+def test_a_stop_ends_what_another_thread_waits_for_and_all_that_it_would_ask_after():
+    began, tidied, stop = threading.Event(), [], Stop()
+
+    async def ask():
+        began.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.05)
+            tidied.append(True)
+
+    def work():
+        with stop, pytest.raises(CancelledError):
+            run_sync(ask())
+        assert tidied == [True]  # before the thread goes on
+        with stop, pytest.raises(CancelledError):
+            run_sync(double(4))
+        return run_sync(double(4))  # outside of it nothing is stopped
+
+    with ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(work)
+        assert began.wait(10)
+        stop.set()
+        assert ended.result(timeout=10) == 8

@@ -1,0 +1,46 @@
+"""`judge mcp`: the judges as tools of a coding agent."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..flags import Given, settings
+
+
+@settings("run.max_cost run.max_calls run.max_tokens")
+def mcp(
+    given: Given,
+    folder: Annotated[
+        Path,
+        typer.Option(
+            exists=True,
+            file_okay=False,
+            help="The only folder that the agent may have read; results go to results/ in it.",
+            rich_help_panel="Input",
+        ),
+    ] = Path("."),
+) -> None:
+    """Serve the judges to a coding agent, over stdin and stdout (MCP).
+
+    The model and the limits are set here, for the whole session; no agent can change them.
+
+    Example: judge mcp --folder ~/rag --model openai/gpt-4o-mini --max-cost 2
+    """
+    from ...retrieval.extras import need
+
+    need("mcp", "mcp")
+    from ...backends.spending.notes import notes_on
+    from ...mcp_server.server import server_of
+    from ...mcp_server.session import Session
+
+    config = given.config(given.path and given.path.absolute())
+    session = Session(config, folder)
+    if not config.models:
+        sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
+    for line in notes_on(session.config.models.items()):
+        sys.stderr.write(f"{line}\n")
+    server_of(session).run("stdio")  # what anything prints goes to stderr meanwhile
