@@ -1,0 +1,27 @@
+"""`judge export`: what was judged, where other tools look for it; a file a command."""
+
+from __future__ import annotations
+
+import typer
+
+from ..options import Command
+from .folders import huggingface, parquet
+from .repaired import repaired
+from .wandb import wandb
+
+export = typer.Typer(
+    help="Write results for other tools, and answers with suggested citations.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@export.callback()
+def _export() -> None:
+    """Write results for other tools, and answers with suggested citations."""
+
+
+# mlflow, of mlflow.py, belongs before wandb.
+for command in (parquet, huggingface, wandb, repaired):
+    export.command(cls=Command)(command)
