@@ -41,6 +41,10 @@ SURE: dict[str, Kind] = {  # what may stand beside a label
     "evidence": EVIDENCE,
     "rationale": "text",
 }
+IDS: dict[str, Kind] = dict.fromkeys(
+    ("topic_id", "run_id", "sentence_id", "passage_id", "nugget_id", "question_id", "key_point_id"),
+    "text",
+)
 ANSWER: dict[str, Kind] = {"run_id": "text", "topic_id": "text"}
 _SOURCES: Kind = [
     Named({"docid": "text", "start": "int", "end": "int", "query": "text", "round": "int"})
@@ -66,10 +70,9 @@ _COUNTS: dict[str, Kind] = dict.fromkeys(
 COLUMNS: dict[str, dict[str, Kind]] = {
     "scores.jsonl": {**ANSWER, **_VALUE, "n_answered": "int", "n_asked": "int"},
     "unjudged.jsonl": {
-        "stage": "text", **ANSWER, "sentence": "int", "citation": "text", "passage_id": "text",
-        "nuggets": ["text"], "question_ids": ["text"], "key_points": ["text"], "claim": "int",
-        "document_id": "text", "key_point_id": "text", "n": "int", "reason": "text",
-        "detail": "text", "raw": "text",
+        "stage": "text", **IDS, "sentence": "int", "citation": "text", "document_id": "text",
+        "claim": "int", "nuggets": ["text"], "question_ids": ["text"], "key_points": ["text"],
+        "n": "int", "reason": "text", "detail": "text", "raw": "text",
     },
     "problems.jsonl": dict.fromkeys(("kind", "action", "at", "what"), "text"),
     "spend.jsonl": {
@@ -125,7 +128,7 @@ COLUMNS: dict[str, dict[str, Kind]] = {
         "claims": [{"text": "text", "label": "text", "evidence": EVIDENCE, "rationale": "text"}],
     },
     "groups.jsonl": {"run_id": "text", "by": "text", "group": "text", **_VALUE},
-    "labels.jsonl": {"label": "text", **SURE},
+    "labels.jsonl": {**IDS, "label": "text", **SURE},
     "trace.jsonl": {
         "stage": "text", "item": "json", "agent": "text", "path": "text", "kind": "text",
         "name": "text", "version": "text", "args": "json", "in": "json", "index": "text",

@@ -1,6 +1,7 @@
 """Three questions in memory, a model on 127.0.0.1 for them, and nothing that calls out."""
 
 import os
+from pathlib import Path
 
 import pytest
 from mock_server import MockServer
@@ -16,6 +17,7 @@ os.environ |= {
     "WANDB_MODE": "offline",
 }
 
+ROOT = Path(__file__).resolve().parents[3]
 KEY = "sk-tide-7f3a9c55e1"
 PASSAGES = ["The moon pulls the sea.", "The sun pulls it too.", "Bays funnel water."]
 SAMPLES = [
@@ -36,3 +38,14 @@ def evaluated(tmp_path, monkeypatch):
         return nj.evaluate(samples, program, model=model, **known | settings)
 
     return go
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory):
+    """A result of each kind, by its name."""
+    from .results import KINDS
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIDE_KEY", KEY)
+        made = {kind.__name__: tmp_path_factory.mktemp("results") for kind in KINDS}
+        return {kind.__name__: kind(made[kind.__name__] / "out") for kind in KINDS}
