@@ -45,7 +45,8 @@ def write(
         mode: offline: into files under `OUT/wandb`, which `wandb sync` sends when its user wants
             that. online: to W&B, with the login of its user.
         out: the folder for the files of W&B.
-        run: a run that is open already: it is added to and not ended; the others are not used.
+        run: a run that is open already: it is added to, its config under `nuggetjudge`, and not
+            ended; the others are not used.
 
     Returns: the folder of the W&B run.
     Raises: InputError if there is no result, or wandb is not installed.
@@ -66,13 +67,15 @@ def write_folder(
     module = need("wandb", "wandb")
     result = Result(folder)
     if run is not None:
+        run.config.update({"nuggetjudge": _config(result)})
         return _logged(module, run, result)
     if mode == "online" and not _has_login(module):
         raise InputError("wandb: nobody is logged in: wandb login, or --mode offline")
     own_folder(out)
     opened_run = module.init(
-        project=project, name=name, dir=str(out), settings=_settings(module, mode)
-    )
+        project=project, name=name, dir=str(out), config=_config(result),
+        settings=_settings(module, mode),
+    )  # fmt: skip
     try:
         return _logged(module, opened_run, result)
     finally:
@@ -99,18 +102,25 @@ def _has_login(module: Any) -> bool:
     return bool(os.environ.get("WANDB_API_KEY") or module.api.api_key)
 
 
-def _logged(module: Any, run: Any, result: Result) -> Path:
+def _config(result: Result) -> dict[str, Any]:
     manifest = result.manifest
-    about = {"fingerprint": manifest["fingerprint"], "versions": manifest.get("versions")}
     partial = {"partial": True} if manifest.get("partial") else {}
-    run.config.update({**manifest["config"], **about, **partial})
+    return {**manifest["config"], **_about(result), **partial}
+
+
+def _about(result: Result) -> dict[str, Any]:
+    manifest = result.manifest
+    return {"fingerprint": manifest["fingerprint"], "versions": manifest.get("versions")}
+
+
+def _logged(module: Any, run: Any, result: Result) -> Path:
     run.summary.update(numbers_of(result))
     table = module.Table(columns=[*QUESTION_COLUMNS], data=question_rows(result))
     run.log({"questions": table})
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
         page = Path(work) / "report.html"
         write_report(ReportSource([result.folder], Problems()), page)
-        artifact = module.Artifact("results", type="evaluation", metadata=about)
+        artifact = module.Artifact("results", type="evaluation", metadata=_about(result))
         for path in (page, result.folder / "scores.jsonl", result.folder / MANIFEST):
             artifact.add_file(str(path), name=path.name)
         run.log_artifact(artifact)
