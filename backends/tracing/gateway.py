@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import orjson
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
 from ..errors import EndpointError, JudgeError
 from ..gateway import Completion, Gateway, Reply, Transport
 from ..prompt import Prompt
-from .tracer import takes_content
+from .tracer import failed, takes_content
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Tracer
+    from opentelemetry.trace import Span, Tracer
 
     from ..config import ModelConfig
     from ..gateway import _Job
@@ -61,6 +60,8 @@ class TracedGateway(Gateway):
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """See Gateway.ask."""
+        from opentelemetry.trace import SpanKind
+
         with self.tracer.start_as_current_span(
             f"chat {self.config.wire_name}",
             kind=SpanKind.CLIENT,
@@ -116,8 +117,7 @@ class TracedGateway(Gateway):
 
     def _failed(self, span: Span, error: BaseException) -> None:
         why = error.reason.value if isinstance(error, JudgeError) else type(error).__name__
-        span.set_attribute("error.type", why)
-        span.set_status(Status(StatusCode.ERROR, why))
+        failed(span, why)
         if takes_content() and isinstance(error, JudgeError) and error.raw:
             self._show_reply(span, error.raw, "")
 

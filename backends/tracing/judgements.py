@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ...records.judgements import Judged, Outcome, Reason
 from ..errors import JudgeError
-from .tracer import takes_content, tracer
+from .tracer import failed, takes_content, tracer
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
@@ -42,7 +42,7 @@ def run_span(programs: Sequence[str]) -> Iterator[None]:
         try:
             yield
         except BaseException as error:
-            _failed(span, type(error).__name__)
+            failed(span, type(error).__name__)
             raise
 
 
@@ -70,7 +70,7 @@ def _traced(spans: Tracer, ask: Ask[ItemT], stage: str, judges: Sequence[str]) -
                 _lost(span, name, error.reason)
                 raise
             except BaseException as error:
-                _failed(span, type(error).__name__)
+                failed(span, type(error).__name__)
                 raise
             if isinstance(outcome, Judged):
                 for row in outcome.values.get("verdicts", ()):
@@ -96,15 +96,8 @@ def _result(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lost(span: Span, name: str, reason: Reason) -> None:
-    _failed(span, reason.value)
+    failed(span, reason.value)
     span.add_event(_RESULT, {"gen_ai.evaluation.name": name, "error.type": reason.value})
-
-
-def _failed(span: Span, why: str) -> None:
-    from opentelemetry.trace import Status, StatusCode
-
-    span.set_attribute("error.type", why)
-    span.set_status(Status(StatusCode.ERROR, why))
 
 
 def _plain(given: Any) -> str | int | float | bool | list[str]:

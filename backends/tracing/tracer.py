@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Tracer
+    from opentelemetry.trace import Span, Tracer
 
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -40,6 +40,14 @@ def tracer() -> Tracer | None:
 def takes_content() -> bool:
     """Whether prompts, replies and reasons may stand on spans; by default they may not."""
     return os.environ.get(CONTENT, "").strip().lower() in _ON_SPANS
+
+
+def failed(span: Span, why: str) -> None:
+    """Mark what a span is of as failed: `why` is a reason or a type, which quotes nothing."""
+    from opentelemetry.trace import Status, StatusCode
+
+    span.set_attribute("error.type", why)
+    span.set_status(Status(StatusCode.ERROR, why))
 
 
 def _of_this_process() -> Any | None:

@@ -1,4 +1,5 @@
-"""`judge export`: what was judged, where other tools look for it; a file a command."""
+"""`judge export`: what was judged, where other tools look for it; a file a command. Imports exports
+and programs; only the list of commands may import it."""
 
 from __future__ import annotations
 
