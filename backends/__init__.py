@@ -30,8 +30,8 @@ def open_backend(
     Raises: EndpointUnusable if its key is missing; InputError if its recording is broken, vLLM is
         not installed, or there is no batch API on the way to it.
     """
-    from .gateway import Gateway
     from .lexical import LexicalBackend
+    from .tracing.opening import opened
 
     if config.way == "lexical":
         return LexicalBackend(config, budget)
@@ -39,13 +39,13 @@ def open_backend(
         from .recorded import RecordedTransport
 
         assert config.recording is not None  # ModelConfig checks it
-        return Gateway(config, RecordedTransport(config.recording), budget=budget)
+        return opened(config, RecordedTransport(config.recording), budget=budget)
     if batches is not None and not offline and config.way != "vllm":
         from .batch.api import open_batches
 
         return open_batches(config, batches, cache=cache, budget=budget)
     transport = None if offline else open_transport(config)
-    return Gateway(config, transport, cache=cache, budget=budget)
+    return opened(config, transport, cache=cache, budget=budget)
 
 
 def open_transport(config: ModelConfig) -> Transport:

@@ -32,7 +32,7 @@ COMMANDS = {
     "cascade": ("analysis.cascade", "Keep a cheap judge's sure labels, ask a dearer one the rest."),
     "compare": ("compare", "Test runs against each other, or two judges."),
     "evidence": ("evidence.trust", "Show how far suggested citations can be trusted."),
-    "export": ("evidence.export", "Write answers with suggested citations."),
+    "export": ("exports", "Write results for other tools."),
     "drift": ("analysis.drift", "Tell whether the judge moved, or the systems."),
     "next": ("next", "Choose cells for people to label next."),
     "probe": ("probe", "Change one thing about a judge and show what moves."),

@@ -18,6 +18,7 @@ from ..gateway import Completion, Gateway
 from ..limits import Limiter
 from ..secrecy import secrets_of
 from ..spending.sizes import BYTES_PER_TOKEN, Caution
+from ..tracing.opening import opened
 from .calls import BatchCalls
 from .following import Batch, Follower, NeverSent, Request
 from .ledger import Batches, Ledger, Sent
@@ -56,7 +57,7 @@ def open_batches(
     )
     limiter = Limiter(config, patience=math.inf)  # of a batch many may fail in a row
     transport = BatchTransport(config, batches)
-    return Gateway(config, transport, cache=cache, budget=budget, limiter=limiter, caution=CAUTION)
+    return opened(config, transport, cache=cache, budget=budget, limiter=limiter, caution=CAUTION)
 
 
 class BatchTransport:

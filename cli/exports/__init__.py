@@ -1,1 +1,28 @@
-"""`judge export`: results written where other tools look for them. Only `app` imports it."""
+"""`judge export`: what was judged, where other tools look for it; a file a command. Imports exports
+and programs; only the list of commands may import it."""
+
+from __future__ import annotations
+
+import typer
+
+from ..options import Command
+from .folders import huggingface, parquet
+from .mlflow import mlflow
+from .repaired import repaired
+from .wandb import wandb
+
+export = typer.Typer(
+    help="Write results for other tools, and answers with suggested citations.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@export.callback()
+def _export() -> None:
+    """Write results for other tools, and answers with suggested citations."""
+
+
+for command in (parquet, huggingface, mlflow, wandb, repaired):
+    export.command(cls=Command)(command)

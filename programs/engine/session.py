@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from ...backends.budget import Budget
 from ...backends.errors import EndpointUnusable
 from ...backends.loop import run_sync
+from ...backends.tracing.judgements import run_span, traced
 from ...records.evidence import wrong_quotes
 from ...records.judgements import Judged, Outcome, Reason, Unjudged
 from ...records.labels.cells import FIRST, VERIFIED
@@ -139,7 +140,8 @@ class Session:
                 if not self._asks:
                     deque(work.left(), maxlen=0)  # looked up alone
                 elif self._elsewhere is None:
-                    await run_here(work, self._at_once(stage))
+                    ask = traced(stage.ask, stage.name, stage.judges)
+                    await run_here(work, self._at_once(stage), ask)
                 else:
                     await self._elsewhere.run(work)
             if work.tally.judged:
@@ -201,10 +203,11 @@ def run_session(
         session = Session(config, panel, budget, retry=retry, quiet=quiet, asks=asks)
 
         async def whole() -> T:
-            try:
-                return await work(session)
-            finally:
-                await session.aclose()
+            with run_span(config.program):
+                try:
+                    return await work(session)
+                finally:
+                    await session.aclose()
 
         return run_sync(whole())
     finally:

@@ -306,22 +306,25 @@ class Executor(Protocol):
         ...
 
 
-async def run_here(work: Work, concurrency: int) -> None:
+async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None:
     """Judge what is left of a stage in this process.
 
     At most `concurrency` items are held at once, however many there are. Cancelling ends it with
     everything finished in the journal.
 
+    Args:
+        ask: judges one, in the place of what the stage has.
+
     Raises: EndpointUnusable as soon as one item meets it; the others are cancelled.
     """
-    left = work.left()
+    left, ask = work.left(), ask or work.stage.ask
 
     async def judge() -> None:
         for pending in left:
             if pending is None:
                 await asyncio.sleep(0)
             else:
-                work.finish(pending, await outcome_of(work.stage.ask, pending.item))
+                work.finish(pending, await outcome_of(ask, pending.item))
 
     try:
         async with asyncio.TaskGroup() as group:

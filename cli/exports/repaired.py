@@ -1,4 +1,4 @@
-"""`judge export`: what was judged in the layout of something else."""
+"""`judge export repaired`: answers with suggested citations."""
 
 from __future__ import annotations
 
@@ -8,24 +8,9 @@ from typing import Annotated
 
 import typer
 
-from ..exports.mlflow import mlflow
-from ..options import Command
 from ..tables import shown
 
-export = typer.Typer(
-    help="Write answers with suggested citations.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
 
-
-@export.callback()
-def _export() -> None:
-    """Write answers with suggested citations."""
-
-
-@export.command(cls=Command)
 def repaired(
     results: Annotated[
         Path, typer.Argument(exists=True, help="A results folder of judge run evidence.")
@@ -47,6 +32,3 @@ def repaired(
             f"{found['answers']:,} answers have a new first citation. Written: {out}\n"
         )
     )
-
-
-export.command(cls=Command)(mlflow)

@@ -1,0 +1,48 @@
+"""`judge export parquet` and `judge export huggingface`: results files in another form."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..tables import shown
+from ..views.partial import opened
+
+Results = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A results folder.")]
+
+
+def parquet(
+    context: typer.Context,
+    results: Results,
+    out: Annotated[Path, typer.Option(help="Folder for the files.", rich_help_panel="Output")],
+) -> None:
+    """Write each results file as Parquet, with the same columns and types for every folder.
+
+    Example: judge export parquet results/demo --out tables
+    """
+    from ...exports.parquet import write_folder
+
+    _say(write_folder(opened(context, [results])[0], out), out)
+
+
+def huggingface(
+    context: typer.Context,
+    results: Results,
+    out: Annotated[Path, typer.Option(help="Folder for the dataset.", rich_help_panel="Output")],
+) -> None:
+    """Write the results files as a Hugging Face dataset on disk; nothing is uploaded.
+
+    Example: judge export huggingface results/demo --out dataset
+    """
+    from ...exports.huggingface import write_folder
+
+    _say(write_folder(opened(context, [results])[0], out), out)
+
+
+def _say(counts: Mapping[str, int], out: Path) -> None:
+    rows = ", ".join(f"{name} {n:,}" for name, n in counts.items())
+    sys.stderr.write(shown(f"Rows: {rows}\nWritten: {out}\n"))
