@@ -12,7 +12,7 @@ from ..evaluation.sources import Source, opened
 from ..metrics.bootstrap import LEVEL
 from ..programs.scoring.result import Result
 from .bounds import Bound, check_bound
-from .checks import Check, messages
+from .checks import Check, messages, with_texts
 from .measures import check_known, runs_in
 from .missing import judged
 from .not_worse import BY, not_worse
@@ -63,7 +63,7 @@ class Judged:
         def check(sign: str, value: float) -> list[Check]:
             return check_bound(rows, Bound(measure, value, run, sign))
 
-        return Mean(check, self.named)
+        return Mean(check, self)
 
     def not_worse_than(
         self,
@@ -104,7 +104,7 @@ class Judged:
         )
         for note in found.notes:
             warnings.warn(note, UserWarning, stacklevel=2)
-        _raise_failed(found.checks, self.named)
+        _raise_failed(found.checks, self.named, self.result.folder)
         return self
 
 
@@ -113,8 +113,8 @@ class Mean:
 
     __hash__ = None  # type: ignore[assignment]  # it is equal to nothing
 
-    def __init__(self, check: Callable[[str, float], list[Check]], folder: Path) -> None:
-        self._check, self._folder = check, folder
+    def __init__(self, check: Callable[[str, float], list[Check]], of: Judged) -> None:
+        self._check, self._of = check, of
 
     def __ge__(self, value: float) -> bool:
         __tracebackhide__ = True
@@ -137,11 +137,16 @@ class Mean:
 
     def _holds(self, sign: str, value: Any) -> bool:
         __tracebackhide__ = True
-        _raise_failed(self._check(sign, float(value)), self._folder)
+        _raise_failed(self._check(sign, float(value)), self._of.named, self._of.result.folder)
         return True
 
 
-def _raise_failed(checks: Sequence[Check], folder: Path) -> None:
+def _raise_failed(checks: Sequence[Check], named: Path, folder: Path | None = None) -> None:
+    """Raise AssertionError with what failed.
+
+    Args:
+        named: what to call the results. folder: where they are, if not there.
+    """
     __tracebackhide__ = True
-    if text := messages(checks, folder):
-        raise AssertionError(text)
+    if not all(check.is_passed for check in checks):
+        raise AssertionError(messages(with_texts(checks, folder or named), named))

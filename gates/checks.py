@@ -5,11 +5,14 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..programs.analysis.answers.texts import AnswerTexts
+from ..records.reading.problems import Problems
 from ..records.writing.printed import cell, figure, interval
 
+TEXT_CHARS = 60  # of a question, in messages
 SHOWN_QUESTIONS = 10  # of a check, in messages
 ROUNDING = 1e-9  # a mean of decimals that misses its bound by less does not miss it
 
@@ -21,20 +24,26 @@ class Question:
     Attributes:
         before, after: its value in the baseline and in what is checked; None: none there.
         why: what is not judged of it, as "timeout 2"; "" if all is.
+        text: what was asked, where that is known.
     """
 
     topic_id: str
     after: float | None = None
     before: float | None = None
     why: str = ""
+    text: str = ""
 
     def __str__(self) -> str:
-        values = [figure(value) for value in (self.before, self.after) if value is not None]
-        change = ""
-        if self.before is not None and self.after is not None:
-            change = f" ({figure(self.after - self.before, sign='+')})"
-        why = f"{' ' if values else ''}{self.why}" if self.why else ""
-        return f"{cell(self.topic_id)}: {' -> '.join(values)}{change}{why}"
+        figures = " -> ".join(figure(v) for v in (self.before, self.after) if v is not None)
+        if self.change is not None:
+            figures += f" ({figure(self.change, sign='+')})"
+        said = [cell(self.topic_id), figures, self.why, cell(self.text, TEXT_CHARS)]
+        return "  ".join(part for part in said if part)
+
+    @property
+    def change(self) -> float | None:
+        """After less before."""
+        return None if self.before is None or self.after is None else self.after - self.before
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,23 @@ class Check:
     def bounds(self) -> str:
         """`low` and `high`, where they say more than the value."""
         return "" if self.low == self.high else interval(self.low, self.high)
+
+
+def with_texts(checks: Sequence[Check], folder: Path) -> list[Check]:
+    """The checks, with the texts of the questions that messages name."""
+    texts = AnswerTexts(folder, Problems(), is_whole=False)
+    return [
+        replace(
+            check,
+            questions=[
+                replace(one, text=texts.question(one.topic_id)) if n < SHOWN_QUESTIONS else one
+                for n, one in enumerate(check.questions)
+            ],
+        )
+        if check.run_id and check.questions and not check.is_passed
+        else check
+        for check in checks
+    ]
 
 
 def message(check: Check, folder: Path) -> str:

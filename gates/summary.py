@@ -54,9 +54,9 @@ def _questions(check: Check) -> Iterable[str]:
     yield _row(["question", "before", "now", "change"])
     yield _row(["---"] * 4)
     for one in check.questions[:SHOWN_QUESTIONS]:
-        change = None if None in (one.before, one.after) else one.after - one.before  # type: ignore[operator]
-        figures = figure(one.before), figure(one.after), one.why or figure(change, sign="+")
-        yield _row([_text(one.topic_id), *figures])
+        figures = figure(one.before), figure(one.after), one.why or figure(one.change, sign="+")
+        asked = f"{_text(one.topic_id)} {_text(one.text)}".rstrip()
+        yield _row([asked, *figures])
     if (more := len(check.questions) - SHOWN_QUESTIONS) > 0:
         yield _row([f"... and {more:,} more", "", "", ""])
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..metrics.bootstrap import LEVEL
 from ..programs.scoring.result import Result
 from .bounds import Bound, check_bound
-from .checks import Check
+from .checks import Check, with_texts
 from .measures import check_known, runs_in
 from .missing import judged
 from .not_worse import BY, not_worse
@@ -91,6 +91,6 @@ def verdict_on(
         found = check_bound(rows, bound)
         checks += [c for c in found if bound.run_id is not None or run in (None, c.run_id)]
     if baseline is None:
-        return Verdict(named, is_judged, checks)
+        return Verdict(named, is_judged, with_texts(checks, results))
     against = not_worse(results, baseline, by=by, level=level, measures=measures, run=run)
-    return Verdict(named, is_judged, [*checks, *against.checks], against.notes)
+    return Verdict(named, is_judged, with_texts([*checks, *against.checks], results), against.notes)
