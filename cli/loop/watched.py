@@ -74,7 +74,7 @@ class Watched:
         return self._config
 
     def failed(self) -> None:
-        """What was taken came to nothing: the next time a file is written counts, as it is or not."""
+        """Nothing came of what was taken: a file that is written again counts, as it was too."""
         self._is_failed = True
 
     def _look(self) -> Stamps:

@@ -25,8 +25,8 @@ RELEVANCE_MEASURES = ("R", "AP", "nDCG")  # of ir_measures, each cut at the size
 
 def coverage_measures(settings: CoverageConfig) -> list[str]:
     """The names of all measures of contexts and reports, those at a cut-off with theirs."""
-    at_k = {name: f"{name}@{settings.k}" for name in (*AT_K, *RELEVANCE_MEASURES)}
-    return [at_k.get(name, name) for name in (*COVERAGE_MEASURES, *RELEVANCE_MEASURES)]
+    at_k = {name: f"{name}@{settings.k}" for name in AT_K}
+    return [at_k.get(name, name) for name in COVERAGE_MEASURES]
 
 
 def coverage_rows(
