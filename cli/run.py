@@ -65,8 +65,8 @@ def run(
     fail_under: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[RUN:]MEASURE=VALUE",
-            help="What a mean must reach, else exit 1; of every run, or of one.",
+            metavar="MEASURE=VALUE",
+            help="What each run's mean must reach, else exit 1; of one: RUN:MEASURE=VALUE.",
             rich_help_panel="Output",
         ),
     ] = None,

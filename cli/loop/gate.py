@@ -28,16 +28,16 @@ def gate(
         list[str] | None,
         typer.Option(
             "--min",
-            metavar="[RUN:]MEASURE=VALUE",
-            help="What a mean must reach; may be repeated.",
+            metavar="MEASURE=VALUE",
+            help="What each run's mean must reach; of one: RUN:MEASURE=VALUE; may be repeated.",
         ),
     ] = None,
     most: Annotated[
         list[str] | None,
         typer.Option(
             "--max",
-            metavar="[RUN:]MEASURE=VALUE",
-            help="What a mean must not pass; may be repeated.",
+            metavar="MEASURE=VALUE",
+            help="What it must not pass, as words of an answer; as --min.",
         ),
     ] = None,
     by: Annotated[

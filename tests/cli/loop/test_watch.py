@@ -41,7 +41,8 @@ def test_only_what_changed_is_asked_again(watched, tide_server, capfd):
     keep_judging(watched, rounds=1)
     assert len(tide_server.requests) == 4
     printed = capfd.readouterr().out
-    moved = next(line.split() for line in printed.splitlines() if line.startswith("one   t1"))
+    words = map(str.split, printed.splitlines())
+    moved = next(line for line in words if line[:2] == ["one", "t1"])
     assert moved[2:] == ["support_precision", "0.500", "0.667", "+0.167"]
 
 
