@@ -19,8 +19,8 @@ def judged(judge):
 
 def test_answers_state_what_matters_and_rest_on_what_they_cite(judged):
     result = judged(8)
-    assert_judged(result).mean("V_strict") >= 0.1
-    assert_judged(result).mean("support_precision") >= 0.9
+    assert assert_judged(result).mean("V_strict") >= 0.1
+    assert assert_judged(result).mean("support_precision") >= 0.9
 
 
 def test_more_passages_lose_nothing(judged):
