@@ -50,22 +50,22 @@ def test_ci_gets_junit_markdown_and_json(judge, judged, tmp_path):
     assert "Failed: 2 of 3" in (tmp_path / "gate.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ((), "nothing to check"),
-        (("--min", "support_precision"), "wanted MEASURE=VALUE"),
-        (("--min", "suport_precision=0.4"), "did you mean support_precision"),
-        (("--min", "on:support_precision=0.4"), "did you mean one"),
-        (("--min", "support_precision=0.4", "--run", "tow"), "did you mean two"),
-        (("--min", "support_precision=0.4", "--allow-missing", "some"), "wanted a share"),
-        (("--min", "support_precision=0.4", "--measure", "V"), "--baseline"),
-    ],
+SLIPS = (
+    ((), "nothing to check"),
+    (("--min", "support_precision"), "wanted MEASURE=VALUE"),
+    (("--min", "suport_precision=0.4"), "did you mean support_precision"),
+    (("--min", "on:support_precision=0.4"), "did you mean one"),
+    (("--min", "support_precision=0.4", "--run", "tow"), "did you mean two"),
+    (("--min", "support_precision=0.4", "--allow-missing", "some"), "wanted a share"),
+    (("--min", "support_precision=0.4", "--measure", "V"), "--baseline"),
 )
-def test_a_slip_is_one_line_and_no_verdict(judge, judged, arguments, named):
-    ran = judge("gate", judged, *arguments)
-    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert named in ran.err
+
+
+def test_a_slip_is_one_line_and_no_verdict(judge, judged):
+    for arguments, named in SLIPS:
+        ran = judge("gate", judged, *arguments)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), arguments
+        assert named in ran.err
 
 
 def test_what_is_not_judged_is_neither_passed_nor_failed(judge, tide_server, run_tiny, tmp_path):
