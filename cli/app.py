@@ -30,6 +30,8 @@ COMMANDS = {
     "calibrate": ("calibrate", "Fit a judge to human labels, and see whether it helped."),
     "jury": ("analysis.jury", "Show what several judges are worth together, and each."),
     "cascade": ("analysis.cascade", "Keep a cheap judge's sure labels, ask a dearer one the rest."),
+    "gate": ("loop.gate", "Check results against bounds and a baseline, for CI."),
+    "watch": ("loop.watch", "Judge again what changes, and show what moved."),
     "compare": ("compare", "Test runs against each other, or two judges."),
     "evidence": ("evidence.trust", "Show how far suggested citations can be trusted."),
     "export": ("exports", "Write results for other tools."),

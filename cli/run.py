@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping
 from itertools import islice
@@ -14,7 +13,7 @@ import typer
 from ..programs.config.names import program_names
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
-from .stopping import GATE_FAILED, report_end, unless_stopped
+from .stopping import report_end, unless_stopped
 from .tables import aligned, cell, money, print_agents, shown, spent_line, worked_lines
 from .views.leaderboards import (
     Format,
@@ -68,7 +67,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="MEASURE=VALUE",
-            help="What each run's mean must reach, else exit 1.",
+            help="What each run's mean must reach, else exit 1; of one: RUN:MEASURE=VALUE.",
             rich_help_panel="Output",
         ),
     ] = None,
@@ -87,12 +86,15 @@ def run(
     143 terminated, 70 an error of this program.
     """
     from ..backends.spending.notes import notes_on
+    from ..gates.bounds import bounds_of
+    from ..gates.measures import check_beforehand
     from ..programs.engine.estimates import with_speed
     from ..programs.run import forecast, forecast_if_limited, judge_collection, models_asked
 
-    gates = [_gate(text) for text in fail_under or ()]
+    gates = bounds_of(fail_under or (), "--fail-under")
     way = chosen_format(format, as_json=as_json)
     config = given.config_of(what)
+    check_beforehand(gates, config)
     if dry_run:
         if tokens_per_s is not None:
             config = with_speed(config, _speed(tokens_per_s))
@@ -120,9 +122,11 @@ def run(
     if way is Format.TABLE:
         sys.stdout.write(_quotes(result.folder))
     _report(result)
-    if failed := [line for gate in gates for line in _failures(result.scores, *gate)]:
-        sys.stderr.write(shown("".join(failed)))
-        raise typer.Exit(GATE_FAILED)
+    if gates:
+        from ..gates.verdict import verdict_on
+        from .loop.gate import tell
+
+        tell(verdict_on(result.folder, gates, allow_missing=config.run.allow_missing))
 
 
 def _known(measures: list[str], rows: Any) -> list[str]:
@@ -132,33 +136,6 @@ def _known(measures: list[str], rows: Any) -> list[str]:
         if name not in known:
             sys.stderr.write(shown(f"No measure {name!r} to show; there is {', '.join(known)}\n"))
     return [name for name in measures if name in known]
-
-
-def _gate(text: str) -> tuple[str, float]:
-    from ..records.reading.problems import InputError
-
-    measure, _, value = text.partition("=")
-    try:
-        least = float(value)
-        if not measure or not math.isfinite(least):
-            raise ValueError
-        return measure, least
-    except ValueError:
-        raise InputError(f"--fail-under {text}: wanted MEASURE=VALUE, e.g. V_strict=0.4") from None
-
-
-def _failures(rows: Any, measure: str, least: float) -> list[str]:
-    from ..programs.inputs.coverage import ORACLES
-
-    means = [row for row in rows if row.topic_id == "all" and row.measure == measure]
-    means = [row for row in means if row.run_id not in ORACLES]
-    if not means:
-        return [f"gate {measure}>={least:g}: no such measure in the results\n"]
-    return [
-        f"gate {measure}>={least:g}: {row.run_id} has {row.value}\n"
-        for row in means
-        if row.value is None or row.value < least
-    ]
 
 
 def _speed(text: str) -> Any:

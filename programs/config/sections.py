@@ -57,7 +57,8 @@ def _as_several(value: Any) -> Any:
     return [value] if isinstance(value, str | Path) else value
 
 
-def _as_share(value: Any) -> Any:
+def as_share(value: Any) -> Any:
+    """A share that is written as 2% or 0.02. Raises: ValueError for another text."""
     if not isinstance(value, str):
         return value
     try:
@@ -226,7 +227,7 @@ class RunSection(Section):
     cache: Annotated[bool | Writable, _SPENDING] = Field(
         default=True, description="keep replies; or the folder to keep them in"
     )
-    allow_missing: Annotated[float, BeforeValidator(_as_share), _OUTPUT] = Field(
+    allow_missing: Annotated[float, BeforeValidator(as_share), _OUTPUT] = Field(
         default=0.0, ge=0, le=1, description="share of unjudged that is still complete, e.g. 2%"
     )
     executor: Annotated[Literal["local", "ray", "batch"], _WORKERS] = Field(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ...judges import ItemJudge, OwnPlanner
 
 ITEMS = "items"  # the program, its stage, and the run of items without one
+MEAN_GAIN = "mean_gain"  # the mean of items whose judge names none
 
 
 class LabelledItem(NamedTuple):
@@ -60,7 +61,7 @@ class ItemScale(Row):
         cls,
         judge: ItemJudge | type[ItemJudge] | OwnPlanner,
         key: tuple[str, ...],
-        measure: str = "mean_gain",
+        measure: str = MEAN_GAIN,
     ) -> ItemScale:
         """That of a judge's labels; `key` are the ids that each item has."""
         return cls(
@@ -76,8 +77,7 @@ class ItemScale(Row):
     @property
     def measures(self) -> dict[str, dict[str, float]]:
         """What each label earns in each measure: the mean gain, and the share of each label."""
-        means = {self.measure: self.gains} if self.gains else {}
-        return means | label_shares(self.labels)
+        return item_measures(self.labels, self.gains, self.measure)
 
     def run_of(self, cell: Cell) -> str:
         """The run of an item; `items` where items have none."""
@@ -86,6 +86,18 @@ class ItemScale(Row):
     def topic_of(self, cell: Cell) -> str | None:
         """The topic of an item, if it has one."""
         return cell[self.key.index("topic_id")] if "topic_id" in self.key else None
+
+
+def item_measures(
+    labels: Sequence[str], gains: Mapping[str, float], measure: str | None = None
+) -> dict[str, dict[str, float]]:
+    """What each label earns in each measure, by the measure's name; see `ItemScale.measures`.
+
+    Args:
+        gains: {}: labels that have none, and so no mean. measure: the name of the mean.
+    """
+    means = {measure or MEAN_GAIN: dict(gains)} if gains else {}
+    return means | label_shares(labels)
 
 
 def read_labelled(path: Path, scale: ItemScale, problems: Problems) -> Iterator[LabelledItem]:

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from ...judges.table import item_judges, kind_of
+from ...metrics.expected import SUFFIX
 from ...records.labels.cells import Cell
 from ...records.labels.items import ItemRow, item_lines, read_items
 from ...records.labels.label_rows import KEY_FIELDS
@@ -28,7 +29,15 @@ from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection
 from ..inputs.hostile import looks_like_an_instruction
 from .agent_items import is_agent, label_by_agent, steps_of
-from .item_scores import ITEMS, ItemScale, item_rows, labelled_items, read_labelled
+from .item_scores import (
+    ITEMS,
+    MEAN_GAIN,
+    ItemScale,
+    item_measures,
+    item_rows,
+    labelled_items,
+    read_labelled,
+)
 from .judged_items import JudgedItems
 from .program import CellTexts, Folder, Program, Run
 from .scoreboard import Scoreboard
@@ -51,6 +60,22 @@ class Items(Program):
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program."""
         return (config.items.name, "support") if is_agent(config) else (config.items.name,)
+
+    def measures(self, config: Config) -> Names[str] | None:
+        """See Program."""
+        if config.items.judge is None:
+            return None
+        if (own := config.items.own) is not None:
+            from ...judges import read_own_judge
+
+            of = read_own_judge(own)
+            names = list(item_measures(of.scale, of.gains, of.measure))
+            return [*names, names[0] + SUFFIX] if of.gains else names
+        kind = kind_of(config.items.name)
+        assert kind is not None  # the config names no other
+        judge = kind.load()
+        names = list(item_measures(judge.scale, judge.gains))
+        return [*names, names[0] + SUFFIX] if judge.gains else names
 
     def has_agents(self, config: Config) -> bool:
         """See Program."""
@@ -287,4 +312,4 @@ def _scale_in(folder: Path, notes: Mapping[str, Any]) -> ItemScale:
 def _scale(collection: ItemCollection, judge: ItemJudge | OwnPlanner) -> ItemScale:
     definition = getattr(judge, "definition", None)  # of a judge of one's own
     measure = definition and definition.measure
-    return ItemScale.of(judge, collection.key, measure or "mean_gain")
+    return ItemScale.of(judge, collection.key, measure or MEAN_GAIN)

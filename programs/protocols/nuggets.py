@@ -73,6 +73,10 @@ class Nuggets(Program):
         is_hunt = config.nuggets.how == "hunt"
         return (*self.judges, *HUNTING_JUDGES) if is_hunt else self.judges
 
+    def measures(self, config: Config) -> Names[str]:
+        """See Program."""
+        return (*self.shown, *EXPECTED_NUGGET_MEASURES)
+
     def has_agents(self, config: Config) -> bool:
         """See Program."""
         return config.nuggets.how == "hunt" and config.data.nuggets is None

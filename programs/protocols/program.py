@@ -179,6 +179,13 @@ class Program(ABC):
         """The judges that a run with this config may ask."""
         return self.judges
 
+    def measures(self, config: Config) -> Names[str] | None:
+        """All that a run with this config may score, the first shown first; None: not known before.
+
+        Those by probabilities among them, which depend on what the endpoint gives.
+        """
+        return None
+
     def has_agents(self, config: Config) -> bool:
         """Whether agents work in a run with this config, whose cost is forecast beforehand."""
         return False

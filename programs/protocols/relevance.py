@@ -16,7 +16,7 @@ from ..config.sections import Config
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
 from .program import CellTexts, Folder, Program, Run
-from .ranking import ranking_rows
+from .ranking import RANKING_MEASURES, ranking_rows
 from .scoreboard import Scoreboard
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ class Relevance(Program):
     judges = ("relevance",)
     kind, judged, files = "relevance", FILE, (FILE,)
     reads = ("question", "title", "passage")
+
+    def measures(self, config: Config) -> Names[str]:
+        """See Program."""
+        return RANKING_MEASURES
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""

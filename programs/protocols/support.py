@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...metrics import Value, support_scores
+from ...metrics.expected import SUFFIX
 from ...metrics.gains import SUPPORT_GAINS
 from ...records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE, Cell
 from ...records.reading.problems import InputError, Problems
@@ -46,6 +47,11 @@ class Support(Program):
     )
     file_kind, is_scored_alone = "support", True
     reads = ("question", "sentence", "title", "passage")
+
+    def measures(self, config: Config) -> Names[str]:
+        """See Program."""
+        asked = list(_asked(support_scores([]), config.support.citations not in ("first", 1)))
+        return (*asked, *(name + SUFFIX for name in asked))
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""

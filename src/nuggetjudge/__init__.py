@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .evaluation.evaluate import aevaluate, evaluate
     from .evaluation.result import Result
     from .evaluation.run import run
+    from .gates.asserting import assert_judged
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "aevaluate",
     "agents",
     "agree",
+    "assert_judged",
     "calibrate",
     "calibration",
     "compare",
@@ -39,6 +41,7 @@ _HOMES = {
     "Result": ".evaluation.result",
     "aevaluate": ".evaluation.evaluate",
     "agree": ".evaluation.agreement",
+    "assert_judged": ".gates.asserting",
     "calibrate": ".calibration.session",
     "compare": ".evaluation.comparing",
     "evaluate": ".evaluation.evaluate",

@@ -34,7 +34,7 @@ from .files import (
 from .judging import add_contexts, add_pools, questions_of, rate
 from .research import JUDGES as RESEARCHING_JUDGES
 from .research import RESEARCH, check_research, researched_questions
-from .scores import COVERAGE_MEASURES, coverage_rows
+from .scores import COVERAGE_MEASURES, coverage_measures, coverage_rows
 from .texts import CoverageTexts, Text, add_tokens, inputs_of, token_counter_of
 from .topic import CoverageData
 
@@ -55,6 +55,10 @@ class Coverage(Program):
         """See Program."""
         is_research = config.questions.how == "research" and config.data.questions is None
         return RESEARCHING_JUDGES if is_research else self.judges
+
+    def measures(self, config: Config) -> Names[str]:
+        """See Program."""
+        return coverage_measures(config.coverage)
 
     def has_agents(self, config: Config) -> bool:
         """See Program."""

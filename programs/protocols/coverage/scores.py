@@ -23,6 +23,12 @@ COVERAGE_MEASURES = (*CONTEXT_MEASURES, *REPORT_MEASURES)
 RELEVANCE_MEASURES = ("R", "AP", "nDCG")  # of ir_measures, each cut at the size of the context
 
 
+def coverage_measures(settings: CoverageConfig) -> list[str]:
+    """The names of all measures of contexts and reports, those at a cut-off with theirs."""
+    at_k = {name: f"{name}@{settings.k}" for name in AT_K}
+    return [at_k.get(name, name) for name in COVERAGE_MEASURES]
+
+
 def coverage_rows(
     data: CoverageData, settings: CoverageConfig, topics: Sequence[str] | None = None
 ) -> list[ScoreRow]:

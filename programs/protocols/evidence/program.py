@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,10 @@ class EvidenceSearch(Program):
         is_react = config.evidence.how == "react"
         asked = (SUPPORT, PLANNER) if is_react else self.judges[:4]
         return (*asked, RECHECK) if RECHECK in config.judges else asked
+
+    def measures(self, config: Config) -> Names[str]:
+        """See Program."""
+        return (*self.shown, *(name for name in MEASURES if name not in self.shown))
 
     def has_agents(self, config: Config) -> bool:
         """See Program."""

@@ -48,6 +48,10 @@ class KeyPoints(Program):
     reads = ("key_point", "response")
     file_kind = "entailments"
 
+    def measures(self, config: Config) -> Names[str]:
+        """See Program."""
+        return KEY_POINT_MEASURES if config.keypoints.precision else KEY_POINT_MEASURES[:1]
+
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
         need_answers(collection)

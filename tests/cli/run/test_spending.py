@@ -168,7 +168,7 @@ def test_fail_under_is_a_gate_on_every_run(tide_server, run_tiny):
     assert failed.code == 1
     assert "one" in failed.err
     assert "two" in failed.err
-    assert run_tiny(tide_server, *gate, "V_strict=0.1").code == 1  # nothing to show for it
+    assert run_tiny(tide_server, *gate, "V_strict=0.1").code == 2  # no program gives it
     assert run_tiny(tide_server, *gate, "support_precision").code == 2
 
 

@@ -1,0 +1,151 @@
+"""`judge gate`: whether results are good enough, by bounds and by a baseline."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..options import AsJson
+from ..stopping import GATE_FAILED, INCOMPLETE
+from ..tables import aligned, cell, figure, shown, write_objects
+
+
+def gate(
+    context: typer.Context,
+    results: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, help="A results folder.")
+    ],
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, file_okay=False, help="Results folder that these must not be worse than."
+        ),
+    ] = None,
+    least: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--min",
+            metavar="MEASURE=VALUE",
+            help="What each run's mean must reach; of one: RUN:MEASURE=VALUE; may be repeated.",
+        ),
+    ] = None,
+    most: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max",
+            metavar="MEASURE=VALUE",
+            help="What it must not pass, as words of an answer; as --min.",
+        ),
+    ] = None,
+    by: Annotated[
+        float, typer.Option(min=0, help="What a measure may be below the baseline.")
+    ] = 0.02,
+    level: Annotated[
+        float, typer.Option(min=0.5, max=0.9999, help="Of the interval that shows it.")
+    ] = 0.95,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="Held against the baseline; default: the first of each program."),
+    ] = None,
+    run: Annotated[str | None, typer.Option(help="Check this run alone; default: all.")] = None,
+    allow_missing: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE",
+            help="Judgements that may be missing, as 2% or 0.02; they count as worst.",
+        ),
+    ] = "0",
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False, help="JUnit XML file, a test case a check.", rich_help_panel="Output"
+        ),
+    ] = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            dir_okay=False, help="Markdown file for a pull request.", rich_help_panel="Output"
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check results against bounds and a baseline. Asks no model.
+
+    Examples: judge gate results/new --min V_strict=0.4
+    / judge gate results/new --baseline results/main --by 0.02 --junit gate.xml --summary gate.md
+
+    Exit: 0 all passed, 1 a check failed, 2 usage or input, 3 too much is not judged to tell.
+    """
+    from ...gates.bounds import bounds_of
+    from ...gates.junit import junit_xml
+    from ...gates.summary import summary as markdown
+    from ...gates.verdict import verdict_on
+    from ...records.reading.problems import InputError
+    from ...records.writing.files import write_file
+    from ..views.partial import opened
+
+    bounds = [*bounds_of(least or (), "--min"), *bounds_of(most or (), "--max", "<=")]
+    if not bounds and baseline is None:
+        raise InputError("nothing to check: name --baseline DIR, --min or --max MEASURE=VALUE")
+    if measure and baseline is None:
+        raise InputError("--measure: is held against a baseline; name it (--baseline DIR)")
+    folders = opened(context, [results] if baseline is None else [results, baseline])
+    verdict = verdict_on(
+        folders[0],
+        bounds,
+        folders[1] if baseline is not None else None,
+        named=results,
+        measures=measure or (),
+        run=run,
+        by=by,
+        level=level,
+        allow_missing=_share(allow_missing),
+    )
+    if junit is not None:
+        write_file(junit, junit_xml(verdict))
+    if summary is not None:
+        write_file(summary, markdown(verdict))
+    if as_json:
+        write_objects([verdict.as_dict()])
+    else:
+        sys.stdout.write(_table(verdict.checks))
+    tell(verdict)
+
+
+def tell(verdict: Any) -> None:
+    """Say on stderr what failed and why; exit with 1 or 3 where something did."""
+    from ...gates.checks import messages
+
+    for note in verdict.notes:
+        sys.stderr.write(shown(f"{note}\n"))
+    if verdict.is_passed:
+        return
+    sys.stderr.write(shown(f"{messages(verdict.checks, verdict.folder)}\n"))
+    raise typer.Exit(GATE_FAILED if verdict.is_judged else INCOMPLETE)
+
+
+def _table(checks: Any) -> str:
+    rows = [["check", "value", "interval", "questions", "unjudged", ""]]
+    for check in checks:
+        counts = f"{check.n:,}", f"{check.n_unjudged:,}"
+        outcome = "passed" if check.is_passed else "failed"
+        rows.append([check.name, figure(check.value), check.bounds or "-", *counts, outcome])
+    return aligned(rows)
+
+
+def _share(text: str) -> float:
+    """A share as 2% or 0.02. Raises: InputError for anything else."""
+    from ...programs.config.sections import as_share
+    from ...records.reading.problems import InputError
+
+    try:
+        share = float(as_share(text))
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        what = "wanted a share from 0 to 1, such as 2% or 0.02"
+        raise InputError(f"--allow-missing {cell(text)}: {what}")
+    return share

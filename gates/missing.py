@@ -1,0 +1,44 @@
+"""Whether enough was judged for a gate to say anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..programs.scoring.result import Result
+from .checks import ROUNDING, Check, Question
+
+
+def judged(result: Result, allow_missing: float = 0.0, of: str = "") -> Check:
+    """Check that no more than this share of the judgements is missing, and nothing ended it early.
+
+    Args:
+        allow_missing: in [0, 1]; what is missing counts as worst in every other check.
+        of: put before what is said, as "baseline".
+    """
+    share: float = result.manifest["share_missing"]
+    limit: str | None = result.manifest["limit_reached"]
+    if result.manifest.get("partial"):
+        limit = "its end: a run that goes on, or was killed"
+    n = result.n_judged + result.n_unjudged
+    lost: dict[str, Counter[str]] = {}
+    for row in result.unjudged if share else ():
+        at = "/".join(str(row[name]) for name in ("run_id", "topic_id") if row.get(name))
+        lost.setdefault(at, Counter())[row["reason"]] += 1
+    reasons = sum(lost.values(), Counter[str]())
+    told = f": {_told(reasons)}" if reasons else ""
+    stopped = f"; stopped at {limit}" if limit else ""
+    return Check(
+        run_id="",
+        measure="",
+        wanted=f"{f'{of} ' if of else ''}unjudged <= {allow_missing:.4g}",
+        is_passed=share <= allow_missing + ROUNDING and not limit,
+        found=f"{result.n_unjudged:,} of {n:,} judgements missing ({share:.1%}){told}{stopped}",
+        value=share,
+        n=len(result.manifest["data"]["topic_ids"]),
+        n_unjudged=result.n_unjudged,
+        questions=[Question(at, why=_told(why)) for at, why in lost.items()],
+    )
+
+
+def _told(reasons: Counter[str]) -> str:
+    return ", ".join(f"{reason} {n:,}" for reason, n in reasons.most_common())

@@ -1,0 +1,96 @@
+"""All checks of a results folder together: what `judge gate` decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..metrics.bootstrap import LEVEL
+from ..programs.scoring.result import Result
+from .bounds import Bound, check_bound
+from .checks import Check, with_texts
+from .measures import check_known, runs_in
+from .missing import judged
+from .not_worse import BY, not_worse
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the checks found.
+
+    Attributes:
+        folder: the results, as they were named.
+        is_judged: whether enough was judged for the other checks to count.
+        checks: all, those of what is not judged first.
+        notes: what no check says, as questions that the baseline lacks.
+    """
+
+    folder: Path
+    is_judged: bool
+    checks: Sequence[Check]
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.is_passed for check in self.checks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        checks = [asdict(check) | {"name": check.name} for check in self.checks]
+        return {
+            "is_passed": self.is_passed,
+            "is_judged": self.is_judged,
+            "results": str(self.folder),
+            "checks": checks,
+            "notes": list(self.notes),
+        }
+
+
+def verdict_on(
+    results: Path,
+    bounds: Sequence[Bound] = (),
+    baseline: Path | None = None,
+    *,
+    named: Path | None = None,
+    measures: Sequence[str] = (),
+    run: str | None = None,
+    by: float = BY,
+    level: float = LEVEL,
+    allow_missing: float = 0.0,
+) -> Verdict:
+    """Check a results folder against bounds and a baseline.
+
+    Args:
+        results, baseline: results folders.
+        bounds: on means.
+        named: what to call `results` in what is said.
+        measures: which are held against the baseline.
+        run: one run; None: every run.
+        by, level: see `not_worse`. allow_missing: see `judged`, of both folders.
+
+    Raises: InputError for runs and measures that are not there.
+    """
+    named = named or results
+    result = Result(results)
+    checks = [judged(result, allow_missing)]
+    if baseline is not None:
+        checks.append(judged(Result(baseline), allow_missing, "baseline"))
+    is_judged = all(check.is_passed for check in checks)
+    rows = result.scores
+    known = list(dict.fromkeys(row.measure for row in rows))
+    if run is not None:
+        check_known("run", run, runs_in(rows), named)
+    for bound in bounds:
+        where = f"{bound.spelled}, {named}" if bound.spelled else named
+        check_known("measure", bound.measure, known, where)
+        if bound.run_id is not None:
+            check_known("run", bound.run_id, runs_in(rows), where)
+        found = check_bound(rows, bound)
+        checks += [c for c in found if bound.run_id is not None or run in (None, c.run_id)]
+    if baseline is None:
+        return Verdict(named, is_judged, with_texts(checks, results))
+    against = not_worse(results, baseline, by=by, level=level, measures=measures, run=run)
+    return Verdict(named, is_judged, with_texts([*checks, *against.checks], results), against.notes)

@@ -1,0 +1,59 @@
+"""A verdict as files: JUnit XML as parsers want it, Markdown that nothing judged can break."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from nuggetjudge.gates.checks import Check, Question
+from nuggetjudge.gates.junit import junit_xml
+from nuggetjudge.gates.summary import summary
+from nuggetjudge.gates.verdict import Verdict
+
+ODD = "a|b <i> & \x1b[2J \ud800 ]]> @team `x`"
+
+
+def verdict(*checks, is_judged=True):
+    return Verdict(Path("results"), is_judged, checks, ["only in the baseline: t9"])
+
+
+def check(run_id="one", measure="V", is_passed=False, **fields):
+    return Check(run_id, measure, f"{measure} >= 0.4", is_passed, "V 0.3", 0.3, 0.3, 0.3, 8, 0,
+                 **fields)  # fmt: skip
+
+
+def test_junit_counts_what_failed_and_what_could_not_be_checked():
+    lost = check("", "", questions=[Question("t1", why="timeout 2")])
+    given = junit_xml(
+        verdict(lost, check(questions=[Question("t2", 0.1, 0.5)]), check("two", is_passed=True))
+    )
+    (suite,) = ElementTree.fromstring(given)
+    assert {k: suite.get(k) for k in ("tests", "failures", "errors")} == {
+        "tests": "3", "failures": "1", "errors": "1",
+    }  # fmt: skip
+    cases = {(c.get("classname"), c.get("name")): c for c in suite.iter("testcase")}
+    assert set(cases) == {("results", " >= 0.4"), ("one", "V >= 0.4"), ("two", "V >= 0.4")}
+    assert "t2  0.500 -> 0.100" in cases["one", "V >= 0.4"].find("failure").text
+    assert cases["two", "V >= 0.4"].find("failure") is None
+    assert "timeout 2" in cases["results", " >= 0.4"].find("error").text
+    assert "t9" in suite.findtext("system-out")
+
+
+def test_ids_and_texts_of_any_kind_break_neither_file():
+    odd = check(ODD, questions=[Question(ODD, 0.1, 0.5, text=ODD)])
+    (suite,) = ElementTree.fromstring(junit_xml(verdict(odd)))
+    assert "a|b <i> &" in suite.find("testcase").get("classname")
+    lines = summary(verdict(odd)).splitlines()
+    columns = {line.replace("\\|", "").count("|") for line in lines if line.startswith("| ")}
+    assert columns == {8, 5}  # of the two tables
+    text = "\n".join(line for line in lines if line[:1] != "`")  # code is shown as it is
+    assert "\x1b" not in text
+    assert "<i>" not in text.replace("\\<i\\>", "")
+    assert " @team" not in text
+
+
+def test_the_summary_says_what_was_decided():
+    assert "Passed: 1 of 1" in summary(verdict(check(is_passed=True)))
+    failed = summary(verdict(check(questions=[Question("t2", 0.1, 0.5)]), check(is_passed=True)))
+    assert "Failed: 1 of 2" in failed
+    assert "| t2 | 0.500 | 0.100 | -0.400 |" in failed
+    assert "judge show results one t2" in failed
+    assert "Not decided" in summary(verdict(check("", ""), is_judged=False))

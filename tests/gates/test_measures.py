@@ -1,0 +1,94 @@
+"""What a config will give is known before: of every program, held against what a run then gave."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import nuggetjudge as nj
+from nuggetjudge.gates.bounds import Bound
+from nuggetjudge.gates.measures import check_beforehand, main_measures
+from nuggetjudge.programs.config.reading import dotted, load_config
+from nuggetjudge.programs.protocols.table import chosen
+from nuggetjudge.records.reading.problems import InputError
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+DEMO, POINTS = EXAMPLES / "collection", EXAMPLES / "keypoints"
+ANSWERS = {"topics": DEMO / "topics.tsv", "passages": DEMO / "passages.jsonl",
+           "runs": str(DEMO / "runs" / "thin.jsonl")}  # fmt: skip
+RANKED = {"candidates": DEMO / "candidates.jsonl", "limit": 1}
+KEY_POINTS = {"topics": POINTS / "topics.jsonl", "runs": str(POINTS / "answers" / "brief.jsonl"),
+              "keypoints": POINTS / "keypoints.jsonl"}  # fmt: skip
+COVERAGE = {"topics": "topics.jsonl", "questions": "questions.jsonl", "retrieval": "run.txt",
+            "passages": "passages.jsonl", "runs": "answers.jsonl"}  # fmt: skip
+ITEMS = {"items": DEMO / "labels" / "grounded.jsonl", "limit": 1}
+GIVEN = {
+    "nuggets": {**ANSWERS, "nuggets": DEMO / "nuggets.jsonl"},
+    "support": ANSWERS,
+    "support, all": {**ANSWERS, "support.citations": "all"},
+    "relevance": {"topics": DEMO / "topics.tsv", "passages": DEMO / "passages.jsonl", **RANKED},
+    "keypoints": KEY_POINTS,
+    "keypoints, recall": {**KEY_POINTS, "keypoints.precision": False},
+    "coverage": {**COVERAGE, "coverage.k": 3},
+    "items": {**ITEMS, "items.judge": str(DEMO / "grounded.yaml")},
+    "support,evidence": {**ANSWERS, "run.config": "evidence.yaml"},
+}
+
+
+def rows(path, *objects):
+    path.write_text("".join(json.dumps(row) + "\n" for row in objects), encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with one topic, whose context and answer are rated for coverage."""
+    rows(tmp_path / "topics.jsonl", {"id": "t", "title": "What makes the tides?"})
+    questions = ["What pulls the sea?", "How often?"]
+    rows(tmp_path / "questions.jsonl", {"id": "t", "subquestions": questions})
+    (tmp_path / "run.txt").write_text("t Q0 p1 1 1.0 bm25\n", encoding="utf-8")
+    rows(tmp_path / "passages.jsonl", {"docid": "p1", "text": "The moon pulls the sea."})
+    answer = [{"text": "The moon pulls the sea.", "citations": [0]}]
+    about = {"run_id": "one", "topic_id": "t", "topic": "t", "references": ["p1"]}
+    rows(tmp_path / "answers.jsonl", {**about, "response_length": 5, "answer": answer})
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_a_program_gives_the_measures_that_its_config_foresees(name, folder):
+    settings = dict(GIVEN[name])
+    path = settings.pop("run.config", None)
+    programs = name.split(", ")[0].split(",")
+    config = load_config(
+        path and DEMO / path,
+        dotted({"program": programs, "out": "out", **settings}),
+        model="lexical",
+    )
+    foreseen = [m for of in chosen(programs) for m in of.measures(config)]
+    expected = {m for m in foreseen if not m.endswith("_expected")}
+    assert {row.measure for row in nj.run(config).scores} == expected
+
+
+def config_of(**settings):
+    return load_config(None, dotted({"program": ["support"], **ANSWERS, **settings}))
+
+
+def test_a_slip_in_a_gate_is_told_before_anything_is_asked():
+    check_beforehand([Bound("support_precision", 0.5, "thin")], config_of())
+    check_beforehand([Bound("support_precision_expected", 0.5)], config_of())  # if it gives some
+    with pytest.raises(InputError, match="did you mean support_precision"):
+        check_beforehand([Bound("suport_precision", 0.5)], config_of())
+    with pytest.raises(InputError, match="no measure 'support_recall_all'"):
+        check_beforehand([Bound("support_recall_all", 0.5)], config_of())
+    check_beforehand([Bound("support_recall_all", 0.5)], config_of(**{"support.citations": "all"}))
+    with pytest.raises(InputError, match="did you mean thin"):
+        check_beforehand([Bound("support_precision", 0.5, "thn")], config_of())
+
+
+def test_a_change_is_checked_by_what_leaderboards_go_by():
+    assert main_measures(["A", "V_strict", "length", "KPR", "KPF"]) == ["V_strict", "KPR"]
+    assert main_measures(["coverage", "report_coverage", "alpha_ndcg@10"]) == [
+        "coverage", "report_coverage",
+    ]  # fmt: skip
+    assert main_measures(["AP(rel=2)", "P(rel=2)@10", "nDCG@10"]) == ["nDCG@10"]
+    assert main_measures(["share_yes", "share_no", "groundedness"]) == ["groundedness"]
