@@ -18,12 +18,12 @@ from . import (
     job,
     memory,
     parallel,
-    peers,
     readback,
     report,
     resume,
     retrieval,
 )
+from .peers import bench as peers
 from .processes import server_command
 from .tables import Report
 

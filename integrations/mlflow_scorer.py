@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..evaluation.questions import QuestionScore
-from ..evaluation.samples.fields import ANSWER, CONTEXTS, ID, QUESTION
+from ..evaluation.samples.contexts import CONTEXTS
+from ..evaluation.samples.fields import ANSWER, ID, QUESTION
 from ..records.reading.problems import InputError
 from .judging import SampleJudge
 

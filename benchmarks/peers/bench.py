@@ -16,12 +16,12 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from . import client
-from .processes import ROOT, light_server, measure
-from .tables import Bound, Report
+from .. import client
+from ..processes import ROOT, light_server, measure
+from ..tables import Bound, Report
 
 if TYPE_CHECKING:
-    from .judging import Kind
+    from ..judging import Kind
 
 FOLDER = ROOT / ".venv-peers"
 N_OURS = 10_000
@@ -105,7 +105,7 @@ def bench(is_smoke: bool) -> Report:
 
 def _per_call(peer: Peer, python: Path, n: int) -> float:
     with light_server(peer.content, replies=peer.replies) as server:
-        found = measure("peer_clients", python=str(python), name=peer.name, url=server.url, n=n)
+        found = measure("peers.clients", python=str(python), name=peer.name, url=server.url, n=n)
     return float(found["cpu_us"])
 
 

@@ -1,4 +1,4 @@
-"""The judgements of other tools, in the environment of each: run by peers.py.
+"""The judgements of other tools, in the environment of each: run by bench.py.
 
 Their own way of asking many at once differs or has none, so that all are given the same: 32 at
 once from one event loop, the tool's objects made once where it lets them be shared.
@@ -11,8 +11,8 @@ import os
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from .processes import Clock
-from .texts import pair, window
+from ..processes import Clock
+from ..texts import pair, window
 
 CONCURRENCY = 32
 KEY = "none-needed"
