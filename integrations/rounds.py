@@ -138,9 +138,7 @@ class Rounds:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _read(
-        self, result: Result, jobs: Sequence[_Job], eta: int
-    ) -> list[Explained | InputError]:
+    def _read(self, result: Result, jobs: Sequence[_Job], eta: int) -> list[Explained | InputError]:
         rows = {(row.run_id, row.topic_id): row for row in self._rows(result)}
         views: dict[tuple[str, str], AnswerView] = {}
         if any(job.is_told for job in jobs):

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from ..evaluation.questions import QuestionScore
 from ..programs.analysis.answers.points import standing
 from ..programs.analysis.answers.views import AnswerView, Judged
+from ..records.writing.printed import cell
 
 _CARRIED = ("full", "yes", "support", "cited_ok", "uncited_supported")
+_PASSAGE = 200  # characters of a cited passage that are shown
 _HEADINGS = {
     "missed": "The answer does not state",
     "partly": "The answer states only in part",
@@ -62,7 +64,8 @@ def _line(judged: Judged, eta: int) -> Iterator[tuple[str, str]]:
     elif judged.label not in _CARRIED:
         why = f": {judged.label}"
         if judged.unit == "citation":
-            why = f": {judged.label} support in [{judged.docid}]"
+            said = f"“{cell(judged.passage, _PASSAGE)}”" if judged.passage else f"[{judged.docid}]"
+            why = f": {judged.label} support in {said}"
         elif judged.unit == "sentence" and judged.docid is None and judged.label == "none":
             why = ": cites nothing"
         yield ("sentence" if judged.sentence is not None else "other"), f"{text}{why}"
