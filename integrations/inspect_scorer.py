@@ -24,16 +24,20 @@ _inspect = need("inspect_ai.scorer", "inspect")
 _FAILED, _NOTHING = "grader_failed", "nothing_to_judge"  # the first is a word of Inspect's
 
 
-@_inspect.metric  # type: ignore[untyped-decorator]
+@_inspect.metric(scores="unreduced")  # type: ignore[untyped-decorator]
 def judgements() -> Callable[[Sequence[Any]], dict[str, float]]:
-    """How many judgements the scores rest on, and how many of theirs are missing.
+    """How many judgements the scores of all epochs rest on, and how many of theirs are missing.
 
-    Of samples that have a value. Samples without one are `unscored_samples` in Inspect's results.
+    Inspect shows a metric only samples that have a value; it counts those without one itself, as
+    `unscored_samples`.
     """
 
     def count(scores: Sequence[Any]) -> dict[str, float]:
         rows = [each.score.metadata or {} for each in scores]
-        return {name: sum(row.get(name, 0) for row in rows) for name in ("n", "n_unjudged")}
+        return {
+            "n": sum(row.get("n", 0) for row in rows),
+            "n_unjudged_of_scored": sum(row.get("n_unjudged", 0) for row in rows),
+        }
 
     return count
 
