@@ -3,17 +3,23 @@
     ragas.evaluate(dataset, metrics=[AnswerMetric("V_strict", model="openai/gpt-4o")])
     result = await AnswerMetric("KPR", model="openai/gpt-4o").ascore(**row)
 
-Rows of ragas are samples as they are: `nuggetjudge.evaluate(dataset.to_list(), ...)` reads them.
+Rows of ragas are samples as they are: `nuggetjudge.evaluate(dataset.to_list(), ...)` reads them,
+and `samples` the files that its datasets write.
 """
 
 from __future__ import annotations
 
+import ast
+import csv
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..evaluation.questions import QuestionScore
+from ..records.reading.lines import json_lines
+from ..records.reading.problems import InputError, Problems
 from ..retrieval.extras import need
 from .judging import SampleJudge
 
@@ -92,3 +98,45 @@ class AnswerMetric(_SingleTurnMetric):  # type: ignore[misc]
             reason=found.feedback,
             traces={"input": dict(row), "output": about},
         )
+
+
+def samples(path: str | Path) -> Iterator[dict[str, Any]]:
+    """Samples for `nuggetjudge.evaluate` of a file that a ragas dataset wrote, JSONL or CSV.
+
+    Raises: InputError with the line of what cannot be read, such as a list that is none.
+    """
+    path = Path(path)
+    if path.suffix == ".csv":
+        yield from _csv_rows(path)
+        return
+    problems = Problems()
+    for _, row in json_lines(path, problems):
+        yield {name: value for name, value in row.items() if value is not None}
+    problems.raise_errors()
+
+
+def _csv_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows whose lists stand as Python writes them, which is how ragas does."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            for row in reader:
+                yield {
+                    name: _list(text, f"{path}:{reader.line_num}: {name}")
+                    if name.endswith(("contexts", "context_ids"))
+                    else text
+                    for name, text in row.items()
+                    if text
+                }
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read as CSV ({error})") from None
+
+
+def _list(text: str, where: str) -> list[Any]:
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise InputError(f"{where} is no list, wanted one as ragas writes it, ['...', '...']")
+    return found

@@ -1,4 +1,4 @@
-"""An answer's value as a DSPy metric: in dspy.Evaluate, for GEPA, and what it answered as samples."""
+"""An answer's value as a DSPy metric: in dspy.Evaluate, for GEPA; and results as samples."""
 
 import logging
 import math
@@ -67,7 +67,9 @@ def test_gepa_reads_what_an_answer_misses(devset):
 @pytest.mark.slow
 def test_gepa_improves_a_program_by_it(devset):
     """The reflection model is shown the feedback, and the instruction it writes is taken."""
-    reflecting = DummyLM([{"new_instruction": "Name what carries the load."}] * 20)
+    reflecting = DummyLM(
+        [{"new_instruction": "Name what carries the load."}] * 20, adapter=dspy.JSONAdapter()
+    )
 
     class Answering(dspy.Module):
         def __init__(self):
@@ -87,7 +89,7 @@ def test_gepa_improves_a_program_by_it(devset):
             super().__init__([{"response": response}] * 20)
 
     metric = AnswerMetric("V_strict", model="lexical")
-    gepa = dspy.GEPA(metric=metric, max_metric_calls=12, reflection_lm=reflecting, num_threads=1)
+    gepa = dspy.GEPA(metric=metric, max_metric_calls=40, reflection_lm=reflecting, num_threads=1)
     found = gepa.compile(Answering(), trainset=devset[:2], valset=devset[:2])
     assert any("- cables carry load" in str(asked["messages"]) for asked in reflecting.history)
     assert "carries the load" in found.answer.signature.instructions
@@ -99,17 +101,17 @@ def test_fields_of_other_names_are_named_and_a_wrong_name_is_told():
     fields = {"question": "query", "answer": "summary", "nuggets": "facts"}
     assert AnswerMetric("V_strict", model="lexical", fields=fields)(example, prediction) == 0.5
     wrong = AnswerMetric("V_strict", model="lexical", fields=fields | {"answer": "sumary"})
-    with pytest.raises(InputError, match="no field 'sumary' for answer.*did you mean summary"):
+    with pytest.raises(InputError, match=r"no field 'sumary' for answer.*did you mean summary"):
         wrong(example, prediction)
     unnamed = AnswerMetric("V_strict", model="lexical")
-    with pytest.raises(InputError, match="no answer .*fields of what was answered: summary"):
+    with pytest.raises(InputError, match=r"no answer .*fields of what was answered: summary"):
         unnamed(example, prediction)
 
 
-def test_0_of_0_is_neither_a_0_nor_a_failure_of_the_judge(devset):
-    metric = AnswerMetric("support_precision", model="lexical")
-    with pytest.raises(ValueError, match="nothing to judge") as caught:
-        metric(devset[0], Program()(question="Why wind?"))  # which cites nothing
+def test_0_of_0_is_neither_a_0_nor_a_failure_of_the_judge():
+    metric = AnswerMetric("KPP", model="lexical")
+    with pytest.raises(ValueError, match="nothing to judge") as caught:  # an answer without claims
+        metric(dspy.Example(question="Why?", key_points=NUGGETS), dspy.Prediction(response="Well."))
     assert not isinstance(caught.value, JudgeError)
     assert metric.unjudged == []
 

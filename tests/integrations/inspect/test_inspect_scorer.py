@@ -1,8 +1,6 @@
 """Our judges as a scorer of Inspect, in real evaluations of its mock model, and its logs."""
 
 import math
-import subprocess
-import sys
 
 import pytest
 
@@ -11,7 +9,9 @@ from nuggetjudge.records.reading.problems import InputError
 
 inspect_ai = pytest.importorskip("inspect_ai")
 
+from click.testing import CliRunner  # noqa: E402
 from inspect_ai import Task  # noqa: E402
+from inspect_ai._cli.score import score_command  # noqa: E402
 from inspect_ai.dataset import MemoryDataset, Sample  # noqa: E402
 from inspect_ai.log import read_eval_log  # noqa: E402
 from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
@@ -22,7 +22,7 @@ NUGGETS = ["wind moves decks", "cables carry load"]
 ANSWERS = ["Wind moves decks.", "Wind moves decks. Cables carry load.", "Zebra."]
 
 
-def run(tmp_path, scorer, answers=ANSWERS, **options):
+def run(tmp_path, scorer, answers=ANSWERS, log_format="eval", **options):
     """A log of a task whose model gives these answers, one sample after the other."""
     metadata = {"contexts": ["Wind moves decks."], "nuggets": NUGGETS, "answer": "gold"}
     dataset = [
@@ -37,6 +37,7 @@ def run(tmp_path, scorer, answers=ANSWERS, **options):
         task,
         model=get_model("mockllm/model", custom_outputs=outputs),
         log_dir=str(tmp_path),
+        log_format=log_format,
         display="none",
         max_samples=1,
     )
@@ -105,9 +106,8 @@ def test_epochs_are_answers_of_their_own(tmp_path):
 
 
 @pytest.mark.parametrize("format", ["eval", "json"])
-def test_a_log_gives_the_samples_that_were_scored(tmp_path, format, monkeypatch):
-    monkeypatch.setenv("INSPECT_LOG_FORMAT", format)
-    log = run(tmp_path, answer_scorer("V_strict", model="lexical"))
+def test_a_log_gives_the_samples_that_were_scored(tmp_path, format):
+    log = run(tmp_path, answer_scorer("V_strict", model="lexical"), log_format=format)
     assert log.location.endswith(format)
     result = nj.evaluate(samples(log.location), "nuggets", model="lexical")
     rows = {row.topic_id: row.value for row in result.rows(["V_strict"])}
@@ -137,13 +137,12 @@ def test_what_is_no_log_is_told_in_one_line(tmp_path):
 def test_a_log_is_scored_from_the_command_line(tmp_path):
     log = run(tmp_path, answer_scorer("length", model="lexical"))
     out = tmp_path / "scored.eval"
-    command = [
-        *("-m", "inspect_ai._cli.main", "score", log.location, "--output-file", str(out)),
-        *("--scorer", "nuggetjudge/answer_scorer", "-S", "measure=V_strict"),
-        *("-S", "model=lexical", "--action", "append", "--display", "none"),
-    ]
-    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    words = (
+        f"{log.location} --scorer nuggetjudge/answer_scorer -S measure=V_strict -S model=lexical"
+    )
+    options = f"--action append --overwrite --output-file {out} --display none"
+    done = CliRunner().invoke(score_command, [*words.split(), *options.split()])
+    assert done.exit_code == 0, done.output
     scored = read_eval_log(str(out))
     assert [sample.scores["answer_scorer1"].value for sample in scored.samples] == [0.5, 1.0, 0.0]
 

@@ -1,18 +1,18 @@
 """Our judges as a metric of ragas, in its evaluations and experiments, and its data as samples."""
 
 import asyncio
-import json
 import math
 
 import pytest
 
 import nuggetjudge as nj
+from nuggetjudge.records.reading.problems import InputError
 
 ragas = pytest.importorskip("ragas")
 
 from ragas import EvaluationDataset  # noqa: E402
 
-from nuggetjudge.integrations.ragas_metric import AnswerMetric  # noqa: E402
+from nuggetjudge.integrations.ragas_metric import AnswerMetric, samples  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -90,16 +90,20 @@ def test_a_metric_alone_gives_nan_and_reason_for_what_was_not_judged(refusing):
     assert "Not judged" in found.reason
 
 
-@pytest.mark.parametrize("suffix", ["memory", "jsonl", "csv"])
-def test_datasets_are_samples_as_they_are(dataset, tmp_path, suffix):
-    path = tmp_path / f"rows.{suffix}"
-    if suffix == "memory":
+@pytest.mark.parametrize("kind", ["list", "jsonl", "csv"])
+def test_datasets_and_their_files_are_samples(dataset, tmp_path, kind):
+    path = tmp_path / f"rows.{kind}"
+    if kind == "list":
         rows = dataset.to_list()
-    elif suffix == "jsonl":
-        dataset.to_jsonl(path)
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
     else:
-        dataset.to_csv(path)
-        rows = EvaluationDataset.from_csv(path).to_list()
+        getattr(dataset, f"to_{kind}")(path)
+        rows = samples(path)
     found = nj.evaluate(rows, "support", model="lexical").rows(["support_precision"])
     assert [row.value for row in found] == [1.0, 0.5, 0.0]
+
+
+def test_a_broken_list_of_a_csv_is_told_with_its_line(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("user_input,response,retrieved_contexts\nWhy?,Wind.,Wind moves\n")
+    with pytest.raises(InputError, match=r"rows\.csv:2: retrieved_contexts is no list"):
+        list(samples(path))
