@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,6 +30,7 @@ from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
 from .telling import Explained, explained
 
+GATHERED_S = 0.02  # a harness asks anew as soon as it has an answer: so they go together again
 MOST = 256  # samples of a round: those that come later wait no longer than these take
 
 
@@ -95,6 +97,9 @@ class Rounds:
 
     def _next(self) -> None:
         """Judge all that wait and go together; nothing if an earlier round took them."""
+        if not self._waiting:
+            return
+        time.sleep(GATHERED_S)
         with self._lock:
             jobs, self._waiting = _together(self._waiting)
         jobs = [job for job in jobs if job.future.set_running_or_notify_cancel()]
