@@ -203,17 +203,21 @@ def _together(waiting: deque[_Job]) -> tuple[list[_Job], deque[_Job]]:
 
     Answers to one question go together where they are held against the same, as runs of their
     own; where their contexts or nuggets differ, they are judged in different rounds, since a run
-    makes the nuggets of a question once.
+    makes the nuggets of a question once. Samples with nuggets and samples without never go
+    together, and so for whatever else is there or made.
     """
     taken: list[_Job] = []
     left: deque[_Job] = deque()
     topics: dict[str, tuple[Sample, int]] = {}
     texts: dict[str, str] = {}
+    of_round: list[str] = []
     for job in waiting:
         topic, held = job.sample.topic_id, replace(job.sample, answer="")
         known, n = topics.get(topic, (held, 0))
         contexts = {context.id: context.text for context in held.contexts}
-        fits = known == held and all(texts.get(id, text) == text for id, text in contexts.items())
+        kinds = [kind for kind in vars(held) if getattr(held, kind)]
+        fits = kinds == (of_round := of_round or kinds) and known == held
+        fits = fits and all(texts.get(id, text) == text for id, text in contexts.items())
         if not fits or len(taken) == MOST:
             left.append(job)
             continue

@@ -20,6 +20,7 @@ SAMPLES = [
     }
     for i in range(60)
 ]
+DECKS = "Wind moves decks. Cables carry load. Iron rusts slowly in the rain."
 
 
 @pytest.fixture
@@ -104,6 +105,19 @@ def test_answers_to_one_question_keep_their_own_contexts_and_nuggets(n_rounds):
     begin.set()
     assert [each.result().score.value for each in waiting] == [0.5, 0.0, 0.0]
     assert len(n_rounds) == 2  # the first two are held against the same
+
+
+def test_nuggets_are_made_for_who_has_none_whoever_else_is_judged():
+    judge = SampleJudge("V_strict", model="lexical")
+    without = {"question": "Why decks?", "answer": "Wind moves decks.", "contexts": [DECKS]}
+    alone = judge.score(without)
+    assert alone.n > 0
+    begin = threading.Event()
+    judge._rounds._thread.submit(begin.wait, 60)
+    waiting = [judge._rounds.submit(sample_of(s, 0), is_told=False) for s in (SAMPLES[0], without)]
+    begin.set()
+    assert [each.result().score.n for each in waiting] == [2, alone.n]
+    assert waiting[1].result().score == alone
 
 
 def test_two_passages_of_one_name_are_not_mixed_up():
