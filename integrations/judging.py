@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
-from ..evaluation.evaluate import evaluate
 from ..evaluation.questions import QuestionScore
+from ..evaluation.samples.fields import sample_of
+from ..programs.config.names import program_names
+from ..programs.protocols.table import chosen
+from ..records.reading.nearest import did_you_mean
+from ..records.reading.problems import InputError
+from .rounds import Rounds
+from .telling import Explained
+
+_NO_ANSWERS = ("relevance", "items")  # programs that judge no answers
 
 
 class SampleJudge:
     """Judges single samples by one measure.
 
+    What is asked for while a round is judged makes up the next round, so that many calls at once,
+    from threads or tasks, cost as little as `nuggetjudge.evaluate` on all of them, and give what
+    it gives. One cache, one budget and one set of judges serve all rounds; a copy of the judge
+    is the judge itself.
+
     Args:
-        measure: the value to give, of a program that is run, such as V_strict, support_precision,
-            coverage or KPR.
-        program: which programs; None: all that a sample has something for.
+        measure: the value to give, such as V_strict, support_precision, coverage or KPR.
+        program: which programs; None: the one that gives the measure.
         model: who judges; see `nuggetjudge.run`.
         settings: as of `nuggetjudge.run`; `max_cost`, `max_calls` and `max_tokens` are for all
-            samples together.
+            samples together, `concurrency` is how many judgements are under way at once. Nothing
+            is kept but replies in the cache: there is no `out`.
+
+    Raises: InputError for settings that are wrong, and for a measure that no program gives.
     """
 
     def __init__(
@@ -31,7 +46,11 @@ class SampleJudge:
         **settings: Any,
     ) -> None:
         self.measure = measure
-        self._given = {"program": program, "model": model, **settings}
+        if "out" in settings or settings.get("executor", "local") != "local":
+            _refuse(*(name for name in ("out", "executor") if name in settings))
+        names = [program] if isinstance(program, str) else list(program or ())
+        names, is_known = _programs(measure, names)
+        self._rounds = Rounds(measure, names, model, settings, is_known=is_known)
 
     def score(self, sample: Mapping[str, Any]) -> QuestionScore:
         """What the sample is worth.
@@ -39,11 +58,50 @@ class SampleJudge:
         Args:
             sample: fields as of `nuggetjudge.evaluate`.
 
-        Raises: InputError for a sample that lacks something, and for an unknown measure.
+        Raises: InputError for a sample that lacks something, and for a measure that its programs
+            do not give, before anything is asked; EndpointUnusable when no request can succeed.
         """
-        rows = evaluate([sample], **self._given).rows([self.measure])
-        return rows[0]
+        return self._rounds.submit(sample_of(sample, 0), is_told=False).result().score
 
     async def ascore(self, sample: Mapping[str, Any]) -> QuestionScore:
-        """As `score`, in a thread."""
-        return await asyncio.to_thread(self.score, sample)
+        """As `score`; the loop it is awaited in goes on, and no thread waits."""
+        waiting = self._rounds.submit(sample_of(sample, 0), is_told=False)
+        return (await asyncio.wrap_future(waiting)).score
+
+    def explain(self, sample: Mapping[str, Any]) -> Explained:
+        """As `score`, with what the answer misses and what does not carry it, in words."""
+        return self._rounds.submit(sample_of(sample, 0), is_told=True).result()
+
+    async def aexplain(self, sample: Mapping[str, Any]) -> Explained:
+        """As `explain`; the loop it is awaited in goes on."""
+        return await asyncio.wrap_future(self._rounds.submit(sample_of(sample, 0), is_told=True))
+
+    def __copy__(self) -> SampleJudge:
+        return self
+
+    def __deepcopy__(self, memo: object) -> SampleJudge:
+        return self
+
+
+def _programs(measure: str, given: Sequence[str]) -> tuple[list[str], bool]:
+    """The programs to run, and whether it is certain that they give the measure.
+
+    Raises: InputError for a measure of none of them, or of other programs.
+    """
+    known = [name for name in program_names() if name not in _NO_ANSWERS]
+    shown = {one.name: one.shown for one in chosen([*dict.fromkeys((*known, *given))])}
+    name = measure.partition("@")[0]
+    giving = [program for program in shown if name in shown[program]]
+    if given and (set(given) & set(giving) or not giving):
+        return list(given), bool(giving)
+    if not given and giving:
+        return giving[:1], True
+    wanted = [each for program in given or shown for each in shown[program]]
+    of = f"{', '.join(given)} gives" if given else "programs give"
+    hint = f"; {measure} is of {giving[0]}" if giving else did_you_mean(measure, wanted)
+    raise InputError(f"measure {measure!r}: {of} {', '.join(wanted)}{hint}")
+
+
+def _refuse(name: str) -> NoReturn:
+    why = "single samples are judged here, in this process"
+    raise InputError(f"{name}: {why}; nuggetjudge.evaluate judges all of them at once with it")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
+from functools import cache
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
@@ -29,8 +31,13 @@ BUILT_IN = {
 
 def program_names() -> list[str]:
     """All programs, the built-in ones first."""
-    others = (entry.name for entry in entry_points(group=GROUP))
-    return list(dict.fromkeys((*BUILT_IN, *others)))
+    return list(dict.fromkeys((*BUILT_IN, *_installed(tuple(sys.path)))))
+
+
+@cache  # looking through all that is installed takes longer than judging a few answers
+def _installed(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the programs of other packages on the import path."""
+    return tuple(entry.name for entry in entry_points(group=GROUP))
 
 
 class _OneOf:

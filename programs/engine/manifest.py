@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Container, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -207,11 +208,16 @@ def _how(folder: Path) -> str:
 def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
     """Raise InputError, with the line, for a value of another type than was written."""
     try:
-        TypeAdapter(_ReadBack).validate_python(manifest)
+        _read_back().validate_python(manifest)
     except ValidationError as error:
         at, what = plain_error(error.errors(include_url=False)[0])
         where = f"{path}:{line_of(at, _lines_of(path))}"
         raise InputError(f"{where}: {'.'.join(at)}: {shorten(what, 200)}") from None
+
+
+@cache  # making one takes longer than all that it checks
+def _read_back() -> TypeAdapter[Any]:
+    return TypeAdapter(_ReadBack)
 
 
 def _lines_of(path: Path) -> Mapping[Keys, int]:

@@ -1,0 +1,115 @@
+"""Whole evaluations of an answer as a DSPy metric: for dspy.Evaluate and optimisers.
+
+    metric = AnswerMetric("V_strict", model="openai/gpt-4o")
+    dspy.Evaluate(devset=devset, metric=metric, failure_score=float("nan"))(program)
+    dspy.GEPA(metric=metric, ...)  # reads what an answer misses
+
+A judge of items is a metric by itself: `judge.metric(...)` (docs/dspy.md).
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..backends.errors import JudgeError
+from ..records.judgements import Reason
+from .judging import SampleJudge
+from .naming import sample_fields
+from .telling import Explained
+
+_WHERE = "example and prediction"
+
+
+class AnswerMetric:
+    """`metric(example, prediction)`: what the answer is worth in one measure, in [0, 1].
+
+    The answer is the prediction's; question, contexts and nuggets are the prediction's or the
+    example's, under the names that `nuggetjudge.evaluate` knows, or `context`. Asked by GEPA about
+    a predictor it gives a `dspy.Prediction` of `score` and `feedback`: what the answer does not
+    state, which sentences their citations do not carry, and what was not judged.
+
+    Args:
+        measure, program, model, settings: see `SampleJudge`.
+        fields: a part of a sample -> the field that holds it, as {"answer": "summary"}.
+
+    Attributes:
+        unjudged: the errors of answers without a value, in the order in which they came.
+
+    Raises, when called: JudgeError where there is no value, with a RuntimeWarning, since
+        dspy.Evaluate logs it and counts its `failure_score`, 0 unless it is set: with
+        `failure_score=float("nan")` no failed judgement passes for a score. ValueError where there
+        is nothing to judge (0/0). InputError for fields that neither has.
+    """
+
+    def __init__(
+        self,
+        measure: str,
+        program: str | Sequence[str] | None = None,
+        *,
+        model: str | Mapping[str, Any] | None = None,
+        fields: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
+        self._judge = SampleJudge(measure, program, model=model, **settings)
+        self._fields = dict(fields or {})
+        self.unjudged: list[JudgeError] = []
+        self._lock = threading.Lock()
+
+    @property
+    def __name__(self) -> str:
+        return self._judge.measure
+
+    def __call__(
+        self,
+        example: Any,
+        prediction: Any,
+        trace: Any = None,
+        pred_name: str | None = None,
+        pred_trace: Any = None,
+    ) -> Any:
+        found = self._judge.explain(_fields(example, prediction, self._fields))
+        value = found.score.value
+        if value is None:
+            raise self._no_value(found)
+        if pred_name is None:
+            return value
+        import dspy
+
+        return dspy.Prediction(score=value, feedback=found.feedback)
+
+    def _no_value(self, found: Explained) -> Exception:
+        score = found.score
+        if not score.n_unjudged and not score.reasons:
+            return ValueError(f"there is nothing to judge: {score} is 0/0")
+        reason = max(score.reasons, key=lambda name: score.reasons[name], default=Reason.ERROR)
+        error = JudgeError(Reason(reason), str(score))
+        with self._lock:
+            self.unjudged.append(error)
+        what = "the metric has no value, which dspy.Evaluate counts as its failure_score"
+        warnings.warn(f"{what}: {score}", RuntimeWarning, stacklevel=3)
+        return error
+
+
+def samples(
+    results: Iterable[Any], *, fields: Mapping[str, str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Samples for `nuggetjudge.evaluate` of what DSPy programs answered.
+
+    Args:
+        results: (example, prediction), or (example, prediction, score) as in the `results` of
+            what `dspy.Evaluate(...)` returns.
+        fields: as of AnswerMetric.
+
+    Raises: InputError for one without an answer, with its place; a program that failed has none.
+    """
+    for place, (example, prediction, *_) in enumerate(results):
+        yield _fields(example, prediction, fields or {}, f"results[{place}]")
+
+
+def _fields(
+    example: Any, prediction: Any, fields: Mapping[str, str], where: str = _WHERE
+) -> dict[str, Any]:
+    return sample_fields(dict(example.items()), dict(prediction.items()), fields, where)

@@ -1,0 +1,126 @@
+"""An answer's value as a DSPy metric: in dspy.Evaluate, for GEPA; and results as samples."""
+
+import logging
+import math
+
+import pytest
+
+import nuggetjudge as nj
+from nuggetjudge.backends.errors import JudgeError
+from nuggetjudge.integrations.dspy_metric import AnswerMetric, samples
+from nuggetjudge.records.reading.problems import InputError
+
+dspy = pytest.importorskip("dspy")
+DummyLM = dspy.utils.DummyLM
+
+NUGGETS = ["wind moves decks", "cables carry load"]
+ANSWERS = {
+    "Why wind?": "Wind moves decks.",
+    "Why both?": "Wind moves decks. Cables carry load.",
+    "Why stripes?": "Zebra.",
+}
+
+
+class Program(dspy.Module):
+    def forward(self, question):
+        return dspy.Prediction(response=ANSWERS[question], context=["Wind moves decks."])
+
+
+@pytest.fixture
+def devset():
+    # The gold answer of an example states all: judged in the place of the program's it gives 1.
+    gold = "Wind moves decks. Cables carry load."
+    rows = [dspy.Example(question=q, answer=gold, nuggets=NUGGETS) for q in ANSWERS]
+    return [row.with_inputs("question") for row in rows]
+
+
+def values(result):
+    return [score for *_, score in result.results]
+
+
+def test_evaluate_scores_what_the_program_answered_and_not_the_gold_answer(devset):
+    metric = AnswerMetric("V_strict", model="lexical")
+    found = dspy.Evaluate(devset=devset, metric=metric, num_threads=3)(Program())
+    assert values(found) == [0.5, 1.0, 0.0]  # by hand: 1 of 2, 2 of 2, 0 of 2 vital nuggets
+    assert found.score == 50.0
+
+
+def test_an_answer_that_was_not_judged_is_no_0(devset, refusing, caplog):
+    metric = AnswerMetric("V_strict", model=refusing, cache=False)
+    evaluate = dspy.Evaluate(devset=devset, metric=metric, failure_score=math.nan)
+    with caplog.at_level(logging.CRITICAL), pytest.warns(RuntimeWarning, match="refused 1"):
+        found = evaluate(Program())
+    assert [math.isnan(value) for value in values(found)] == [False, False, True]
+    assert math.isnan(found.score)
+    assert [error.reason.value for error in metric.unjudged] == ["refused"]
+    assert "2 unjudged" in str(metric.unjudged[0])
+
+
+def test_gepa_reads_what_an_answer_misses(devset):
+    metric = AnswerMetric("V_strict", model="lexical")
+    found = metric(devset[0], Program()(question="Why wind?"), None, "answerer", None)
+    assert found.score == metric(devset[0], Program()(question="Why wind?")) == 0.5
+    assert "does not state:\n- cables carry load" in found.feedback
+    assert "wind moves decks" not in found.feedback
+
+
+@pytest.mark.slow
+def test_gepa_improves_a_program_by_it(devset):
+    """The reflection model is shown the feedback, and the instruction it writes is taken."""
+    reflecting = DummyLM(
+        [{"new_instruction": "Name what carries the load."}] * 20, adapter=dspy.JSONAdapter()
+    )
+
+    class Answering(dspy.Module):
+        def __init__(self):
+            super().__init__()
+            self.answer = dspy.Predict("question -> response")
+
+        def forward(self, question):
+            with dspy.context(lm=Told(self.answer.signature.instructions)):
+                return self.answer(question=question)
+
+    class Told(DummyLM):
+        """Answers whole where its instructions say so."""
+
+        def __init__(self, instructions):
+            is_told = "carries the load" in instructions
+            response = "Wind moves decks." + " Cables carry load." * is_told
+            super().__init__([{"response": response}] * 20)
+
+    metric = AnswerMetric("V_strict", model="lexical")
+    gepa = dspy.GEPA(metric=metric, max_metric_calls=40, reflection_lm=reflecting, num_threads=1)
+    found = gepa.compile(Answering(), trainset=devset[:2], valset=devset[:2])
+    assert any("- cables carry load" in str(asked["messages"]) for asked in reflecting.history)
+    assert "carries the load" in found.answer.signature.instructions
+
+
+def test_fields_of_other_names_are_named_and_a_wrong_name_is_told():
+    example = dspy.Example(query="Why wind?", facts=NUGGETS)
+    prediction = dspy.Prediction(summary="Wind moves decks.")
+    fields = {"question": "query", "answer": "summary", "nuggets": "facts"}
+    assert AnswerMetric("V_strict", model="lexical", fields=fields)(example, prediction) == 0.5
+    wrong = AnswerMetric("V_strict", model="lexical", fields=fields | {"answer": "sumary"})
+    with pytest.raises(InputError, match=r"no field 'sumary' for answer.*did you mean summary"):
+        wrong(example, prediction)
+    unnamed = AnswerMetric("V_strict", model="lexical")
+    with pytest.raises(InputError, match=r"no answer .*fields of what was answered: summary"):
+        unnamed(example, prediction)
+
+
+def test_0_of_0_is_neither_a_0_nor_a_failure_of_the_judge():
+    metric = AnswerMetric("KPP", model="lexical")
+    with pytest.raises(ValueError, match="nothing to judge") as caught:  # an answer without claims
+        metric(dspy.Example(question="Why?", key_points=NUGGETS), dspy.Prediction(response="Well."))
+    assert not isinstance(caught.value, JudgeError)
+    assert metric.unjudged == []
+
+
+def test_what_programs_answered_are_samples(devset):
+    metric = AnswerMetric("V_strict", model="lexical")
+    found = dspy.Evaluate(devset=devset, metric=metric)(Program())
+    result = nj.evaluate(samples(found.results), "nuggets", model="lexical")
+    assert [row.value for row in result.rows(["V_strict"])] == values(found)
+    failed = [(devset[0], dspy.Prediction(), math.nan)]
+    with pytest.raises(InputError, match=r"results\[0\]: no answer"):
+        list(samples(failed))

@@ -1,0 +1,194 @@
+"""Samples judged one by one, as harnesses ask: in rounds, by one panel, cache and budget."""
+
+import asyncio
+import copy
+import threading
+
+import pytest
+
+import nuggetjudge as nj
+from nuggetjudge.evaluation.samples.fields import sample_of
+from nuggetjudge.integrations import rounds
+from nuggetjudge.integrations.judging import SampleJudge
+from nuggetjudge.records.reading.problems import InputError
+
+SAMPLES = [
+    {
+        "question": f"Why does bridge {i} move?",
+        "answer": f"Wind moves deck {i}." + " Cables carry load." * (i % 2),
+        "nuggets": [f"wind moves deck {i}", "cables carry load"],
+    }
+    for i in range(60)
+]
+DECKS = "Wind moves decks. Cables carry load. Iron rusts slowly in the rain."
+
+
+@pytest.fixture
+def n_rounds(monkeypatch):
+    """How many evaluations were run; a list, one entry each."""
+    made, judge = [], rounds.judge_collection
+
+    def counted(config, **options):
+        made.append(config.run.out)
+        return judge(config, **options)
+
+    monkeypatch.setattr(rounds, "judge_collection", counted)
+    return made
+
+
+def scores_at_once(judge, samples):
+    async def all_of_them():
+        return await asyncio.gather(*map(judge.ascore, samples))
+
+    return asyncio.run(all_of_them())
+
+
+def test_many_at_once_are_few_evaluations_with_the_numbers_of_one(n_rounds):
+    whole = nj.evaluate(SAMPLES, "nuggets", model="lexical").rows(["V_strict"])
+    n_threads = threading.active_count()
+    found = scores_at_once(SampleJudge("V_strict", model="lexical"), SAMPLES)
+    assert [row.value for row in found] == [row.value for row in whole]
+    assert {row.value for row in found} == {0.5, 1.0}
+    assert len(n_rounds) <= 3
+    assert threading.active_count() <= n_threads + 2
+    assert not any(out.exists() for out in n_rounds)  # nothing is left behind
+
+
+def test_a_budget_is_for_all_samples_together(model_server):
+    entry = {"model": "hosted_vllm/mock", "api_base": model_server.base_url, "retries": 0}
+    judge = SampleJudge("V_strict", model=entry, max_calls=3, cache=False)
+    found = [judge.score(sample) for sample in SAMPLES[:2]]
+    found += scores_at_once(judge, SAMPLES[2:6])
+    assert [row.is_judged for row in found].count(True) == 3
+    assert len(model_server.requests) == 3
+    lost = [row for row in found if not row.is_judged]
+    assert [(row.value, row.n_unjudged, dict(row.reasons)) for row in lost] == [
+        (None, 2, {"budget": 1})
+    ] * 3
+
+
+def test_a_failed_judgement_is_no_0_and_of_its_own_sample_alone(refusing):
+    judge = SampleJudge("V_strict", model=refusing, cache=False)
+    found = scores_at_once(judge, [SAMPLES[0], SAMPLES[1] | {"answer": "Zebra."}, SAMPLES[2]])
+    assert [row.is_judged for row in found] == [True, False, True]
+    assert found[1].value is None
+    assert dict(found[1].reasons) == {"refused": 1}
+
+
+def test_a_measure_that_is_not_given_is_told_before_anything_is_asked(model_server):
+    entry = {"model": "hosted_vllm/mock", "api_base": model_server.base_url}
+    with pytest.raises(InputError, match=r"programs give V_strict, .*did you mean V_strict\?"):
+        SampleJudge("V_strcit", model=entry)
+    with pytest.raises(InputError, match=r"support gives .*V_strict is of nuggets"):
+        SampleJudge("V_strict", "support", model=entry)
+    cited = {"question": "Why?", "answer": "Wind [1].", "contexts": ["Wind moves decks."]}
+    judge = SampleJudge("cited_okk", "evidence", model=entry)
+    with pytest.raises(InputError, match=r"evidence gives cited_ok, .*did you mean cited_ok"):
+        judge.score(cited)
+    assert model_server.requests == []
+
+
+def test_other_settings_are_told_when_the_judge_is_made():
+    with pytest.raises(InputError, match=r"out: single samples .* nuggetjudge\.evaluate"):
+        SampleJudge("V_strict", model="lexical", out="results")
+    with pytest.raises(InputError, match="concurency: no such setting"):
+        SampleJudge("V_strict", model="lexical", concurency=3)
+
+
+def test_answers_to_one_question_keep_their_own_contexts_and_nuggets(n_rounds):
+    judge = SampleJudge("V_strict", model="lexical")
+    one = SAMPLES[0]
+    same = [one, one | {"answer": "Nothing."}, one | {"nuggets": ["cables carry load"]}]
+    begin = threading.Event()
+    judge._rounds._thread.submit(begin.wait, 60)  # so that all wait when the round begins
+    waiting = [judge._rounds.submit(sample_of(each, 0), is_told=False) for each in same]
+    begin.set()
+    assert [each.result().score.value for each in waiting] == [0.5, 0.0, 0.0]
+    assert len(n_rounds) == 2  # the first two are held against the same
+
+
+def test_nuggets_are_made_for_who_has_none_whoever_else_is_judged():
+    judge = SampleJudge("V_strict", model="lexical")
+    without = {"question": "Why decks?", "answer": "Wind moves decks.", "contexts": [DECKS]}
+    alone = judge.score(without)
+    assert alone.n > 0
+    begin = threading.Event()
+    judge._rounds._thread.submit(begin.wait, 60)
+    waiting = [judge._rounds.submit(sample_of(s, 0), is_told=False) for s in (SAMPLES[0], without)]
+    begin.set()
+    assert [each.result().score.n for each in waiting] == [2, alone.n]
+    assert waiting[1].result().score == alone
+
+
+def test_two_passages_of_one_name_are_not_mixed_up():
+    judge = SampleJudge("support_precision", model="lexical")
+    texts = ["Wind moves decks.", "Iron rusts slowly."]
+    asked = [
+        {
+            "question": f"Why {i}?",
+            "answer": "Wind moves decks [1].",
+            "contexts": [{"id": "1", "text": text}],
+        }
+        for i, text in enumerate(texts)
+    ]
+    assert [row.value for row in scores_at_once(judge, asked)] == [1.0, 0.0]
+
+
+def test_a_sample_at_fault_does_not_take_others_with_it(monkeypatch):
+    judge_all = rounds.judge_collection
+
+    def refuse(config, **options):
+        if b"broken" in config.data.topics.read_bytes():
+            raise InputError("topics.jsonl:1: broken")
+        return judge_all(config, **options)
+
+    monkeypatch.setattr(rounds, "judge_collection", refuse)
+    judge = SampleJudge("V_strict", model="lexical")
+
+    async def all_of_them():
+        rows = [SAMPLES[0], SAMPLES[1], SAMPLES[2] | {"question": "broken"}, SAMPLES[3]]
+        return await asyncio.gather(*map(judge.ascore, rows), return_exceptions=True)
+
+    found = asyncio.run(all_of_them())
+    assert [isinstance(row, InputError) for row in found] == [False, False, True, False]
+
+
+def test_what_an_answer_lost_is_said(refusing):
+    judge = SampleJudge("V_strict", ["nuggets", "support"], model="lexical")
+    found = judge.explain(
+        {
+            "question": "Why?",
+            "answer": "Wind moves decks [1]. Iron rusts [2]. Cables sing.",
+            "contexts": ["Wind moves decks.", "Cables carry load."],
+            "nuggets": ["wind moves decks", "iron is old"],
+        }
+    )
+    assert found.score.value == 0.5
+    assert found.feedback.splitlines() == [
+        "V_strict 0.500 (n 2)",
+        "The answer does not state:",
+        "- iron is old (vital)",
+        "Not carried by what they cite:",
+        "- Iron rusts.: none support in “Cables carry load.”",
+        "- Cables sing.: cites nothing",
+    ]
+    lost = SampleJudge("V_strict", model=refusing, cache=False).explain(
+        SAMPLES[0] | {"answer": "Zebra."}
+    )
+    assert "does not state" not in lost.feedback
+    assert "- cables carry load (refused)" in lost.feedback
+
+
+def test_a_copy_is_the_judge_itself_with_its_budget():
+    judge = SampleJudge("V_strict", model="lexical")
+    assert copy.deepcopy({"judge": judge})["judge"] is copy.copy(judge) is judge
+
+
+def test_what_was_judged_before_comes_from_the_cache(model_server, tmp_path):
+    entry = {"model": "hosted_vllm/mock", "api_base": model_server.base_url}
+    found = [
+        SampleJudge("V_strict", model=entry, cache=tmp_path).score(SAMPLES[0]).value
+        for _ in range(2)
+    ]
+    assert found[0] == found[1]
+    assert len(model_server.requests) == 1
