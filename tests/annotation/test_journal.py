@@ -102,6 +102,8 @@ def test_cut_at_every_byte_a_journal_holds_what_was_whole(tmp_path):
         path.write_bytes(content[:end])
         n_whole = content[:end].count(b"\n")
         assert read_state(path) == states[n_whole]
+        if end % 50:  # each append waits for the disk
+            continue
         again = Journal(path.parent, "ann")
         assert again.add(label("last", "none")).seq == n_whole + 1
         again.close()
