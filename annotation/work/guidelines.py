@@ -15,7 +15,7 @@ _TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as yo
 _ALONE = "Go by the words in front of you, not by what you know or could look up."
 
 DEFAULTS: dict[Kind, str] = {
-    "nuggets": f"""Each item shows an answer and one fact. Say how much of the fact the answer states.
+    "nuggets": f"""Each item shows an answer and one fact. How much of it does the answer state?
 
 all of it: everything in the fact can be read in the answer, in whatever wording.
 part of it: some of it is there, or all but a detail that matters.
@@ -82,7 +82,7 @@ okay: an answer is the better for it.""",
     "verify": f"""Each key point comes with the words of the documents that it was made of.
 
 Do the quoted words carry it? yes: all of the point stands in them or follows from them.
-Does it help to answer the question? yes: an answer without it lacks something; no: it is beside the point.
+Does it help to answer the question? yes: an answer without it lacks something.
 
 Answer the second question also where the first is no.
 
