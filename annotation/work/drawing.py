@@ -102,10 +102,11 @@ class Draw:
         n_shared = min(round(plan.overlap * n_places), n)
         order = generator(plan.seed, "shared", *what).permutation(n_all)
         common = _in_turn(order, self.units.topics, n_shared)
-        self.shared += [i for i in common if i in self.pool and i not in self.shared]
-        self.own = [i for i in self.own if i not in self.shared]
+        self.shared = list(dict.fromkeys([*self.shared, *(i for i in common if i in self.pool)]))
+        self.own = sorted(set(self.own) - set(self.shared))
         order = generator(plan.seed, "own", *what, annotator).permutation(n_all)
-        left = [int(i) for i in order if i in self.pool and i not in self.drawn]
+        free = self.pool - self.drawn
+        left = [int(i) for i in order if i in free]
         for few in ([i for i in left if i not in others], [i for i in left if i in others]):
             wanted = max(n - len(self.drawn), 0)
             self.own += _in_turn(np.array(few, dtype=np.int64), self.units.topics, wanted)

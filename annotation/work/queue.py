@@ -61,15 +61,16 @@ def queue_of(
         draw.by_worth(task, plan, annotator, n, units.numbers(one.cell for one in theirs))
     new = draw.all - mine
     rng = generator(plan.seed, "order", task.kind, plan.condition, annotator, str(len(held)))
-    order = in_blocks(new & set(draw.shared), units.topics, BLOCK, rng)
-    order += in_blocks(new - set(draw.shared), units.topics, BLOCK, rng)
+    shared, drawn = set(draw.shared), draw.drawn
+    order = in_blocks(new & shared, units.topics, BLOCK, rng)
+    order += in_blocks(new - shared, units.topics, BLOCK, rng)
     controls = _controls(order, plan, rng)
     shares = draw.probabilities()
 
     def known(number: int) -> dict[str, object]:
-        by = RANDOM if number in draw.drawn else draw.chosen[number]
+        by = RANDOM if number in drawn else draw.chosen[number]
         share = shares[int(units.topics[number])] if by == RANDOM else None
-        return {"chosen_by": by, "probability": share, "is_shared": number in draw.shared}
+        return {"chosen_by": by, "probability": share, "is_shared": number in shared}
 
     def entries(number: int, repeat: int) -> list[Entry]:
         is_control = number in controls and not repeat
