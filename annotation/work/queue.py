@@ -113,6 +113,8 @@ def _sizes(n: int | None, n_there: int, *, repeats: bool) -> tuple[int, int]:
     different = n_there if n is None else min(n - round(REPEATS * n), n_there)
     if different <= GAP:
         return n_there if n is None else min(n, n_there), 0
+    if n is not None and different < n_there:
+        return different, n - different
     again = round(different * REPEATS / (1 - REPEATS))
     return different, again if n is None else min(again, n - different)
 
