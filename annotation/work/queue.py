@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
@@ -84,6 +85,18 @@ def queue_of(
     again = _repeats(order, controls, max(n_repeats - _n_repeated(units, held), 0), rng)
     kept = [e.model_copy(update=known(units.at[units.name(e.cell)])) for e in held]
     return [*kept, *(e for number, repeat in again for e in entries(number, repeat))]
+
+
+def pooled_shares(task: Task, queues: Iterable[Sequence[Entry]]) -> dict[Cell, float]:
+    """By item that anybody was given at random, the share of its topic's items that were.
+
+    Of labels of several people taken together it is each one's chance of being among them.
+    """
+    units = Units(task)
+    drawn = units.numbers(e.cell for queue in queues for e in queue if e.chosen_by == RANDOM)
+    there, given = Counter(units.topics.tolist()), Counter(units.topics[sorted(drawn)].tolist())
+    shares = {topic: n / there[topic] for topic, n in given.items()}
+    return {cell: shares[int(units.topics[i])] for i in sorted(drawn) for cell in units.cells(i)}
 
 
 def next_place(queue: Sequence[Entry], state: State, kind: Kind, after: int = -1) -> int | None:

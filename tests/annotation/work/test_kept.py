@@ -42,6 +42,12 @@ def test_more_places_come_behind_those_there_are_and_their_chances_grow(tmp_path
     assert {e.cell for e in kept_queue(tmp_path, task, "ann", Plan())} == set(task.cells)
 
 
+def test_people_of_one_folder_share_the_common_part_alone(tmp_path, task):
+    queues = [kept_queue(tmp_path, task, name, Plan(n=10)) for name in ("ann", "bob", "cat")]
+    given = Counter(entry.cell for queue in queues for entry in queue)
+    assert sorted(given.values()) == [1] * 27 + [3]
+
+
 def test_one_person_never_gets_an_item_under_both_conditions(tmp_path, task):
     one = kept_queue(tmp_path, task, "ann", Plan(n=12))
     other = kept_queue(tmp_path, task, "ann", Plan(n=12, condition="post_edit"))

@@ -8,7 +8,7 @@ import pytest
 from nuggetjudge.annotation.store.events import Clear, Label, Skip
 from nuggetjudge.annotation.store.state import State
 from nuggetjudge.annotation.work.plan import GAP, Plan
-from nuggetjudge.annotation.work.queue import next_place, queue_of
+from nuggetjudge.annotation.work.queue import next_place, pooled_shares, queue_of
 from nuggetjudge.annotation.work.task import task_of
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -44,7 +44,9 @@ def test_each_item_is_given_as_often_as_its_probability_says_to_one_person_and_t
         ann = queue_of(task, "ann", Plan(seed=seed, **plan))
         bob = queue_of(task, "bob", Plan(seed=seed, **plan), others=[ann])
         by_topic = {entry.cell[0]: entry.probability for entry in bob}
-        n_both = Counter(cell[0] for cell in cells(ann) | cells(bob))
+        pooled = pooled_shares(task, [ann, bob])
+        assert set(pooled) == cells(ann) | cells(bob)
+        both = {cell[0]: p for cell, p in pooled.items()}
         assert all(
             p == Counter(cell[0] for cell in cells(bob))[t] / SIZES[t] for t, p in by_topic.items()
         )
@@ -52,7 +54,7 @@ def test_each_item_is_given_as_often_as_its_probability_says_to_one_person_and_t
         either.update(cells(ann) | cells(bob))
         for cell in task.cells:
             expected[cell] += by_topic.get(cell[0], 0.0)
-            share[cell] += n_both[cell[0]] / SIZES[cell[0]]
+            share[cell] += both.get(cell[0], 0.0)
     for found, wanted in ((given, expected), (either, share)):
         for cell in task.cells:
             p = wanted[cell] / DRAWS
@@ -193,9 +195,11 @@ def test_what_was_chosen_is_drawn_as_often_as_anything_else(judged):
     # Of a topic's 4 nuggets the first is always wanted; growing must not keep it out of the draw.
     task = task_of([judged], "nuggets", Problems())
     drawn = Counter()
-    for seed in range(30):
-        short = queue_of(task, "ann", Plan(how="next", n=8, seed=seed))
-        long = queue_of(task, "ann", Plan(how="next", n=50, seed=seed), held=short)
+    for seed in range(60):
+        plan = {"how": "next", "random_share": 0.2, "overlap": 0, "seed": seed}
+        short = queue_of(task, "ann", Plan(n=10, **plan))
+        assert sum(entry.chosen_by == "margin" for entry in short) == 8
+        long = queue_of(task, "ann", Plan(n=40, **plan), held=short)
         drawn.update(e.cell[2] for e in firsts(long) if e.chosen_by == "random")
     rate = drawn["n0"] / drawn.total()
     assert abs(rate - 0.25) < 4.5 * (0.25 * 0.75 / drawn.total()) ** 0.5
