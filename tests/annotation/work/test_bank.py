@@ -144,6 +144,23 @@ def test_judges_read_the_bank_that_people_made(folder, tmp_path):
     assert {one["id"] for row in rows for one in row["nuggets"]} == set(bank.nuggets)
 
 
+def test_passages_are_those_named_or_relevant_and_else_those_most_answers_cite(folder, tmp_path):
+    inputs = {"data.candidates": None, "data.qrels": None, "data.nuggets": DEMO / "nuggets.jsonl"}
+    nj.run(DEMO / "judge.yaml", program=["nuggets"], out=tmp_path / "out", **inputs)
+    bank = task_of([tmp_path / "out"], "bank", Problems()).bank
+    cited = {}
+    for path in (DEMO / "runs").glob("*.jsonl"):
+        for row in map(json.loads, path.read_text("utf-8").splitlines()):
+            if row.get("topic_id", row.get("narrative_id")) == "demo-bees":
+                used = {name for each in row["answer"] for name in each["citations"]}
+                names = [row["references"][one] if isinstance(one, int) else one for one in used]
+                for name in names:
+                    cited.setdefault(name, set()).add(path)
+    by_hand = sorted(cited, key=lambda name: (-len(cited[name]), name))
+    assert len(by_hand) > 3
+    assert [one.id for one in bank.passages("demo-bees")] == by_hand
+
+
 def test_a_folder_without_nuggets_says_so(tmp_path):
     with pytest.raises(InputError, match=r"has no nuggets\.jsonl, so no nuggets to edit"):
         task_of([tmp_path], "bank", Problems())
