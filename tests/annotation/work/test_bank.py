@@ -144,6 +144,7 @@ def test_judges_read_the_bank_that_people_made(folder, tmp_path):
     assert {one["id"] for row in rows for one in row["nuggets"]} == set(bank.nuggets)
 
 
+@pytest.mark.slow
 def test_passages_are_those_named_or_relevant_and_else_those_most_answers_cite(folder, tmp_path):
     inputs = {"data.candidates": None, "data.qrels": None, "data.nuggets": DEMO / "nuggets.jsonl"}
     nj.run(DEMO / "judge.yaml", program=["nuggets"], out=tmp_path / "out", **inputs)

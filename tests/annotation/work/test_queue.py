@@ -14,7 +14,7 @@ from nuggetjudge.records.reading.problems import InputError, Problems
 
 from .conftest import SIZES, made_task
 
-DRAWS = 300
+DRAWS = 150
 
 
 def firsts(queue):
@@ -195,7 +195,7 @@ def test_what_was_chosen_is_drawn_as_often_as_anything_else(judged):
     # Of a topic's 4 nuggets the first is always wanted; growing must not keep it out of the draw.
     task = task_of([judged], "nuggets", Problems())
     drawn = Counter()
-    for seed in range(60):
+    for seed in range(40):
         plan = {"how": "next", "random_share": 0.2, "overlap": 0, "seed": seed}
         short = queue_of(task, "ann", Plan(n=10, **plan))
         assert sum(entry.chosen_by == "margin" for entry in short) == 8
