@@ -19,7 +19,8 @@ _AT_EACH_END = 4  # of a person's labels: this part of them says how fast they b
 class Share:
     """How many of n; `value` is their share, None of nothing.
 
-    `low` and `high`: Clopper and Pearson's interval (1934) at 95%, of items that tell independently.
+    `low` and `high`: Clopper and Pearson's interval (1934) at 95%, as of items that were drawn
+    each by itself.
     """
 
     n_of: int
@@ -148,7 +149,10 @@ def anchoring(
         labels: of one person or several, of one kind, those that hold; repeats are left out.
         judged: the judge's label of a cell.
     """
-    controls, plain, unseen, n_cannot_tell = [], [], [], 0
+    controls: list[bool] = []  # whether the shown label was kept
+    plain: list[bool] = []
+    unseen: list[bool] = []
+    n_cannot_tell = 0
     for one in labels:
         if one.repeat:
             continue
@@ -157,9 +161,8 @@ def anchoring(
                 n_cannot_tell += 1
             else:
                 (controls if one.is_control else plain).append(one.label == one.shown)
-        elif judged is not None and one.label is not None:
-            if (given := judged(one.cell)) is not None:
-                unseen.append(one.label == given)
+        elif judged and one.label is not None and (given := judged(one.cell)) is not None:
+            unseen.append(one.label == given)
     return Anchoring(
         share(sum(controls), len(controls)),
         share(sum(plain), len(plain)),

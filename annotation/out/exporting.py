@@ -124,12 +124,12 @@ def summary(exported: Exported, labels_as: LabelsAs = "annotators") -> list[str]
     what = f"{exported.n_rows:,} rows, {exported.n_cells:,} items labelled by {who}"
     lines = [f"{exported.path}: {what}, {exported.condition}"]
     if exported.n_cannot_tell:
-        lines.append(f"{exported.n_cannot_tell:,} labels say that it cannot be told: left empty")
+        lines.append(f"{exported.n_cannot_tell:,} times somebody could not tell: left empty")
     if exported.n_open:
-        what = "items have no label that most people gave"
+        what = "without a label that most people gave"
+        empty = ", and without one there" if labels_as == "adjudicated" else ""
         then = "a random sample stays one only if these are adjudicated"
-        empty = " (they stand there without one)" if labels_as == "adjudicated" else ""
-        lines.append(f"{exported.n_open:,} {what}{empty}: {then}")
+        lines.append(f"{exported.n_open:,} of the items {what}{empty}: {then}")
     if exported.checks is not None:
         what = "repeats and controls, which measure people and are no labels of items"
         lines.append(f"{exported.checks}: {exported.n_checks:,} rows of {what}")

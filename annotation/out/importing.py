@@ -161,8 +161,7 @@ def _given(
         if cell not in file.annotations:
             yield cell, None, label
     for cell, by in file.annotations.items():
-        for annotator, label in by.items():
-            yield cell, annotator, label
+        yield from ((cell, name, label) for name, label in by.items())
     for cell, annotator in rows:
         if annotator is not None and annotator not in file.annotations.get(cell, {}):
             yield cell, annotator, None
