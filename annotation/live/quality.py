@@ -94,15 +94,15 @@ def share(n_of: int, n: int) -> Share:
     >>> found.value, round(found.low, 4), round(found.high, 4)
     (0.8, 0.4439, 0.9748)
     """
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     if not 0 <= n_of <= n:
         raise ValueError(f"{n_of} of {n}: wanted 0 to n")
     if not n:
         return Share(0, 0, None, None, None)
     tail = (1 - LEVEL) / 2
-    low = float(beta.ppf(tail, n_of, n - n_of + 1)) if n_of else 0.0
-    high = float(beta.ppf(1 - tail, n_of + 1, n - n_of)) if n_of < n else 1.0
+    low = float(betaincinv(n_of, n - n_of + 1, tail)) if n_of else 0.0
+    high = float(betaincinv(n_of + 1, n - n_of, 1 - tail)) if n_of < n else 1.0
     return Share(n_of, n, n_of / n, low, high)
 
 

@@ -34,8 +34,11 @@ def test_pairs_are_of_one_person_and_one_condition():
            label("full", cell(3)), label(None, cell(3), repeat=1),
            label(None, cell(4)), label(None, cell(4), repeat=1),
            label("full", cell(5), repeat=1)]  # fmt: skip
-    bo = [label("none", cell(5)),
-          label("full", cell(6)), label("full", cell(6), repeat=1, condition="post_edit")]  # fmt: skip
+    bo = [
+        label("none", cell(5)),
+        label("full", cell(6)),
+        label("full", cell(6), repeat=1, condition="post_edit"),
+    ]
     found = self_agreement([ann, bo], ("none", "partial", "full"))
     assert (found.equal.n_of, found.equal.n, found.n_cannot_tell) == (2, 3, 1)
     # Observed 2/3; by chance (2 * 1 + 1 * 2) / 9 = 4/9; kappa (6/9 - 4/9) / (5/9) = 0.4.
@@ -48,7 +51,7 @@ def test_what_is_kept_of_shown_labels_is_counted_apart_for_controls():
     shown += [label("none", cell(3), shown="full", **post), label(None, cell(4), shown="full")]
     controls = [label("none", cell(5), shown="none", is_control=True, **post),
                 label("full", cell(6), shown="none", is_control=True, **post),
-                label("none", cell(5), shown="none", is_control=True, repeat=1, **post)]  # fmt: skip
+                label("none", cell(5), shown="none", is_control=True, repeat=1)]  # fmt: skip
     unseen = [label("full", cell(7)), label("none", cell(8)), label(None, cell(9))]
     found = anchoring([*shown, *controls, *unseen], lambda cell: "full")
     assert (found.kept_controls.n_of, found.kept_controls.n) == (1, 2)

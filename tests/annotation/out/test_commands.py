@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 
 import pytest
 from given_labels import keep, new_id
@@ -18,6 +17,9 @@ from nuggetjudge.annotation.work.kept import kept_queue
 from nuggetjudge.annotation.work.plan import Plan
 from nuggetjudge.annotation.work.task import task_of
 from nuggetjudge.calibration.examples import read_examples
+from nuggetjudge.judges import NuggetAssigner, SupportJudge
+from nuggetjudge.programs.analysis.agree import agree
+from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.scoring.corrected import corrected_scores
 from nuggetjudge.records.labels.labels import read_labels
 from nuggetjudge.records.nuggets import read_nugget_banks
@@ -65,43 +67,62 @@ def support(judged, labels):
     return people_label(labels, judged, "support", truth, 60)
 
 
-def test_the_four_commands_read_labels_of_two_people(support, judged, labels, tmp_path):
+def both_said(given):
+    """The cells that both labelled, all that were, and the label of each that most gave."""
+    ann, bo = given["ann"], given["bo"]
+    both, either = ann.keys() & bo.keys(), ann.keys() | bo.keys()
+    decided = {c: ann.get(c, bo.get(c)) for c in either if c not in both or ann[c] == bo[c]}
+    return both, either, decided
+
+
+def test_what_the_four_commands_call_reads_labels_of_two_people(support, judged, labels, tmp_path):
     given, task = support
     out = tmp_path / "human.csv"
     problems = Problems()
     export(labels, out, problems)
-    assert not [row for row in problems if row.kind not in ("spreadsheet_id",)]
+    assert {row.kind for row in problems} <= {"spreadsheet_id"}
     found = read_labels(out, Problems())
-    both = given["ann"].keys() & given["bo"].keys()
-    either = given["ann"].keys() | given["bo"].keys()
+    both, either, decided = both_said(given)
     assert len(both) >= 20
-    assert {c: by for c, by in found.annotations.items() if c in both} == {
-        c: {"ann": given["ann"][c], "bo": given["bo"][c]} for c in both
-    }
-    assert len(found.annotations) == len(either)
+    assert found.cells == decided
+    assert all(
+        by == {name: given[name][cell] for name in given if cell in given[name]}
+        for cell, by in found.annotations.items()
+    )
 
-    agreed = json.loads(judge("agree", out, judged, "--json", cwd=tmp_path).stdout.splitlines()[0])
-    same = sum(given["ann"][c] == given["bo"][c] for c in both)
-    decided = {c: given["ann"].get(c, given["bo"].get(c)) for c in either - both}
-    decided |= {c: given["ann"][c] for c in both if given["ann"][c] == given["bo"][c]}
-    right = sum(task.judged(c) == label for c, label in decided.items())
-    counted = json.dumps(agreed)
-    assert f'"n": {len(decided)}' in counted
-    assert agreed["accuracy"] == pytest.approx(right / len(decided))
-    assert same < len(both)
+    agreed = agree(out, judged, Problems(), resamples=0)
+    right = sum(task.judged(cell) == label for cell, label in decided.items())
+    assert (agreed["n"], agreed["accuracy"]) == (len(decided), right / len(decided))
+    assert agreed["annotators"] is not None
 
-    rows = judge("score", judged, "--labels", out, "--where", "condition=from_scratch", "--json",
-                 cwd=tmp_path).stdout  # fmt: skip
-    corrected = [row for row in map(json.loads, rows.splitlines()) if "corrected" in str(row)]
-    assert corrected
+    measure = ["support_precision"]
+    where = {"condition": ["from_scratch"]}
+    corrected = corrected_scores(judged, out, Problems(), where=where, measures=measure)
+    assert any(score.corrected is not None for score in corrected.scores)
 
-    told = judge("next", judged, "--kind", "support", "--labels", out, "--n", "5", "--out",
-                 "more.csv", cwd=tmp_path).stdout  # fmt: skip
+    sheet = next_labels([judged], 5, Problems(), kind="support", labels=out)
+    assert sheet.n_labelled == len(either)
+
+    examples = read_examples(out, SupportJudge(), Problems())
+    assert {item.cell: item.label for item in examples.items} == decided
+    assert not examples.n_without_text
+
+
+@pytest.mark.slow
+def test_the_four_commands_read_labels_of_two_people(support, judged, labels, tmp_path):
+    given, _ = support
+    out = tmp_path / "human.csv"
+    export(labels, out, Problems())
+    _, either, decided = both_said(given)
+    agreed = judge("agree", out, judged, "--json", cwd=tmp_path).stdout
+    assert json.loads(agreed.splitlines()[0])["n"] == len(decided)
+    where = ["--where", "condition=from_scratch"]
+    assert "corrected" in judge("score", judged, "--labels", out, *where, cwd=tmp_path).stdout
+    more = ["--kind", "support", "--labels", out, "--n", "5", "--out", "more.csv"]
+    told = judge("next", judged, *more, cwd=tmp_path).stdout
     assert f"{len(either)} labelled before" in told
-
-    fitted = judge("calibrate", out, "--judge", "support", "--method",
-                   "threshold", "--out",
-                   "fit.json", cwd=tmp_path)  # fmt: skip
+    fit = ["--judge", "support", "--method", "threshold", "--out", "fit.json"]
+    fitted = judge("calibrate", out, *fit, cwd=tmp_path)
     assert f"{len(decided)} labels" in fitted.stdout + fitted.stderr
 
 
@@ -141,7 +162,7 @@ def test_nugget_labels_fit_the_assigner(judged, labels, tmp_path):
     people_label(labels, judged, "nuggets", by_nugget, 60)
     out = tmp_path / "human.csv"
     export(labels, out, Problems())
-    examples = read_examples(out, assigner(), Problems())
+    examples = read_examples(out, NuggetAssigner(), Problems())
     assert not examples.n_without_text
     assert {item.cell for item in examples.items} == read_labels(out, Problems()).cells.keys()
     assert all(item.inputs["answer"] and item.inputs["nugget"] for item in examples.items)
@@ -200,23 +221,59 @@ def test_a_label_file_of_others_is_exported_beside_the_labels_here(support, judg
 
 @pytest.mark.slow
 def test_real_support_labels_go_round(shared_data, tmp_path):
-    """TREC 2024: people's labels written as one person's, exported, are those that were read."""
+    """TREC 2024: people's labels under two conditions, imported and exported, are all there."""
     source = shared_data / "rag24_support" / "pairs.jsonl"
-    rows = [json.loads(line) for line in source.open(encoding="utf-8")]
-    labels = tmp_path / "labels"
-    mapped = tmp_path / "pairs.jsonl"
-    with mapped.open("w", encoding="utf-8") as stream:
-        for row in rows:
-            if row["citation_idx"] == 0:
-                stream.write(json.dumps(row) + "\n")
-    done = import_labels([mapped], labels, Problems())
-    (person,) = done
-    before = {}
+    rows = [json.loads(line) for line in source.read_text("utf-8").splitlines()]
+    first = tmp_path / "pairs.jsonl"
+    first.write_text("".join(f"{json.dumps(r)}\n" for r in rows if not r["citation_idx"]), "utf-8")
+    (person,) = import_labels([first], tmp_path / "labels", Problems())
+    found = {}
     for condition in ("from_scratch", "post_edit"):
         out = tmp_path / f"{condition}.csv"
-        export(labels, out, Problems(), condition=condition)
-        before |= read_labels(out, Problems()).annotations
-    expected = read_labels(mapped, Problems()).cells
-    assert {cell: by[person.name] for cell, by in before.items()} == expected
+        export(tmp_path / "labels", out, Problems(), condition=condition)
+        found |= read_labels(out, Problems()).annotations
+    expected = read_labels(first, Problems()).cells
+    assert {cell: by[person.name] for cell, by in found.items()} == expected
     assert len(expected) > 3000
-    print(len(expected), file=sys.stderr)
+
+
+@pytest.mark.slow
+def test_real_labels_with_their_texts_are_read_by_what_the_four_commands_call(
+    shared_data, tmp_path
+):
+    folder = shared_data / "rag24_support"
+    texts = {}
+    for line in (folder / "passages.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        texts[row["docid"]] = row["text"]
+    rows, truth = [], {}
+    for line in (folder / "pairs.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        ids = [row["topic_id"], row["run_id"], str(row["sentence_idx"]), row["docid"]]
+        if row["condition"] != "from_scratch" or row["citation_idx"] or tuple(ids) in truth:
+            continue
+        truth[tuple(ids)] = ("none", "partial", "full")[row["label"]]
+        words = set(row["sentence"].lower().split())
+        share = len(words & set(texts[row["docid"]].lower().split())) / len(words)
+        label = "full" if share > 0.65 else "partial" if share > 0.38 else "none"
+        shown = {"question": row["topic_id"], "sentence": row["sentence"], "label": label}
+        names = ("topic_id", "run_id", "sentence_id", "passage_id")
+        more = {"passage": texts[row["docid"]]}
+        rows.append(dict(zip(names, ids, strict=True)) | shown | more)
+    judged = tmp_path / "judged.jsonl"
+    judged.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    labels = tmp_path / "labels"
+    labels.mkdir()
+    given, _ = people_label(labels, judged, "support", truth, 300)
+    out = tmp_path / "human.csv"
+    export(labels, out, Problems())
+    both, either, decided = both_said(given)
+    assert len(both) > 100
+    agreed = agree(out, judged, Problems(), resamples=0)
+    assert agreed["n"] == len(decided)
+    examples = read_examples(out, SupportJudge(), Problems())
+    assert {item.cell: item.label for item in examples.items} == decided
+    found = corrected_scores(judged, out, Problems())
+    assert any(score.corrected is not None for score in found.scores)
+    sheet = next_labels([judged], 5, Problems(), labels=out)
+    assert sheet.n_labelled == len(either)

@@ -131,7 +131,9 @@ def test_adjudicated_is_one_row_a_cell_the_verdict_before_the_majority(labels):
         6: ("none", "verdict"),
     }
     assert said.n_open == 1
-    assert any(line.startswith("1 of the items without a label") for line in summary(said, "adjudicated"))
+    assert any(
+        line.startswith("1 of the items without a label") for line in summary(said, "adjudicated")
+    )
     assert rows[3]["rationale"] == "only part"
     found = read_labels(said.path, Problems())
     assert not found.annotations

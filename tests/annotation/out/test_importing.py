@@ -46,7 +46,9 @@ def test_an_export_of_another_machine_comes_in_as_it_was(labels, tmp_path):
 
 
 def test_what_is_imported_again_is_there_once_and_a_changed_label_takes_its_place(labels, tmp_path):
-    file = write(tmp_path / "a.jsonl", [row("full", annotator="bo"), row("none", 1, annotator="bo")])
+    file = write(
+        tmp_path / "a.jsonl", [row("full", annotator="bo"), row("none", 1, annotator="bo")]
+    )
     assert import_labels([file], labels, Problems())[0].n_new == 2
     assert import_labels([file], labels, Problems())[0].n_new == 0
     write(file, [row("partial", annotator="bo")])
