@@ -38,6 +38,8 @@ def test_pairs_are_of_one_person_and_one_condition():
         label("none", cell(5)),
         label("full", cell(6)),
         label("full", cell(6), repeat=1, condition="post_edit"),
+        label("full", cell(7), is_control=True),
+        label("full", cell(7), is_control=True, repeat=1),
     ]
     found = self_agreement([ann, bo], ("none", "partial", "full"))
     assert (found.equal.n_of, found.equal.n, found.n_cannot_tell) == (2, 3, 1)
