@@ -35,7 +35,7 @@ _MOST_CHARS = 20_000  # of a remark
 
 @dataclass(frozen=True)
 class Imported:
-    """What came of one person: how many labels, and how many of them are new or changed."""
+    """What came of one person: labels of a kind, and how many of them are new or changed."""
 
     name: str
     kind: Kind
@@ -84,11 +84,11 @@ def import_labels(
     for name, labels in sorted(found.items()):
         journal = Journal(folder / IMPORTED, name)
         try:
-            n_new = journal.add_labels(labels.values())
+            for one in sorted({label.kind for label in labels.values()}):
+                of_kind = [label for label in labels.values() if label.kind == one]
+                done.append(Imported(name, one, len(of_kind), journal.add_labels(of_kind)))
         finally:
             journal.close()
-        kinds = sorted({label.kind for label in labels.values()})
-        done += [Imported(name, one, len(labels), n_new) for one in kinds[:1]]
     return done
 
 

@@ -126,3 +126,13 @@ def test_a_name_that_is_no_journals_name_is_made_fit_and_stays_its_own():
     fit = [fit_name(name) for name in names]
     assert len(set(fit)) == len(names)
     assert all(one.isascii() and "/" not in one and len(one) <= 40 for one in fit)
+
+
+def test_labels_of_two_kinds_are_counted_apart(labels, tmp_path):
+    nugget = {"topic_id": "t1", "run_id": "r", "nugget_id": "n1", "label": "support"}
+    files = [
+        write(tmp_path / "a.jsonl", [row("full", annotator="bo"), row("none", 1, annotator="bo")]),
+        write(tmp_path / "b.jsonl", [nugget | {"annotator": "bo"}]),
+    ]
+    found = import_labels(files, labels, Problems())
+    assert [(one.kind, one.n, one.n_new) for one in found] == [("nuggets", 1, 1), ("support", 2, 2)]
