@@ -100,8 +100,12 @@ class Order:
     def left(self) -> Ints:
         """(m,) items of its stratum that had no label before it, itself included."""
         before = self.before(np.ones(len(self.labelled)))
-        sizes = np.bincount(self.strata, minlength=self.n_strata)
-        return sizes[self.of] - before.astype(np.int64)
+        return self.sizes[self.of] - before.astype(np.int64)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(n_strata,) items of each stratum."""
+        return np.bincount(self.strata, minlength=self.n_strata).astype(np.int64)
 
     @cached_property
     def _grouped(self) -> tuple[Ints, Ints]:
@@ -120,10 +124,10 @@ class Order:
 
     def by_look(self, x: Floats, looks: Ints) -> Floats:
         """(n_looks, n_strata) the sum of x (m,) over a stratum's labels up to each look."""
-        n, on = len(looks), self.of[: int(looks[-1])]
-        at = np.searchsorted(looks, np.arange(1, len(on) + 1))
-        sums = np.bincount(at * self.n_strata + on, x[: len(on)], n * self.n_strata)
-        found: Floats = sums.reshape(n, self.n_strata).cumsum(axis=0)
+        on = np.flatnonzero(x[: int(looks[-1])])
+        at = np.searchsorted(looks, on + 1) * self.n_strata + self.of[on]
+        sums = np.bincount(at, x[on], len(looks) * self.n_strata)
+        found: Floats = sums.reshape(len(looks), self.n_strata).cumsum(axis=0)
         return found
 
 
@@ -247,17 +251,24 @@ def unbiased_totals(
     """What each label says of its stratum's sum of w h; arguments as of `confidence_sequence`."""
     on, n_strata = order.labelled, order.n_strata
     w, f = weights[on], judged[on]
-    by_judge, weight = weights * judged, np.bincount(order.strata, weights, n_strata)
-    left_judged = np.bincount(order.strata, by_judge, n_strata)[order.of] - order.before(w * f)
-    left_weight = weight[order.of] - order.before(w)
-    largest, largest_judged = np.zeros(n_strata), np.zeros(n_strata)
-    np.maximum.at(largest, order.strata, weights)
-    np.maximum.at(largest_judged, order.strata, by_judge)
+    weighs = np.flatnonzero(weights)
+    stratum, by_judge = order.strata[weighs], weights[weighs] * judged[weighs]
+    left_judged = np.bincount(stratum, by_judge, n_strata)[order.of] - order.before(w * f)
+    left_weight = np.bincount(stratum, weights[weighs], n_strata)[order.of] - order.before(w)
+    largest = _largest(stratum, weights[weighs], n_strata)[order.of]
+    largest_judged = _largest(stratum, by_judge, n_strata)[order.of]
     lam, delta = predicted.lam, predicted.delta
     deviation = order.left * w * (human - lam * f - delta)
     predicted_left = lam * left_judged + delta * left_weight
-    bound = order.left * (lam * largest_judged[order.of] + delta * largest[order.of])
+    bound = order.left * (lam * largest_judged + delta * largest)
     return Totals(order.before(w * human) + predicted_left + deviation, deviation, bound)
+
+
+def _largest(stratum: Ints, x: Floats, n_strata: int) -> Floats:
+    """(n_strata,) the largest of x (n,) >= 0 by stratum."""
+    found = np.zeros(n_strata)
+    np.maximum.at(found, stratum, x)
+    return found
 
 
 def log_processes(totals: Totals, bets: Floats) -> Floats:
@@ -285,10 +296,8 @@ def _lower(
 ) -> Floats:
     """(n_looks,) lower bounds, of which with probability 1 - alpha all hold."""
     w = weights[order.labelled]
-    sums = order.by_look(w * human, looks) if looks[-1] else np.zeros((1, order.n_strata))
-    all_weight = np.bincount(order.strata, weights, order.n_strata)
-    counts = order.by_look(np.ones(len(w)), looks) if looks[-1] else np.zeros_like(sums)
-    left = all_weight - (order.by_look(w, looks) if looks[-1] else 0.0)
+    sums, counts, known = (order.by_look(x, looks) for x in (w * human, np.ones(len(w)), w))
+    left = np.bincount(order.strata, weights, order.n_strata) - known
     least = sums.sum(axis=1)
     bets = _bets(order, weights)
     if not len(bets) or not looks[-1]:
@@ -309,10 +318,9 @@ def _lower(
 
 def _bets(order: Order, weights: Floats) -> Floats:
     """The values of a: from the largest allowed down to what suits a label on every item."""
-    sizes = np.bincount(order.strata, minlength=order.n_strata)
-    largest = np.zeros(order.n_strata)
-    np.maximum.at(largest, order.strata, weights)
-    bounds = sizes * largest
+    weighs = np.flatnonzero(weights)
+    sizes = order.sizes
+    bounds = sizes * _largest(order.strata[weighs], weights[weighs], order.n_strata)
     if not bounds.max(initial=0.0) > 0:
         return np.empty(0)
     most = _NEAREST / bounds.max()
@@ -356,13 +364,16 @@ def _score_bound(bound: Floats, counts: Floats, least: Floats, most: Floats) -> 
 
     def above(x: Floats) -> Floats:
         """Over strata with more labels; one with as many has 1 - s C = 0."""
-        return np.cumsum(x, axis=1) - x
+        sums: Floats = np.cumsum(x, axis=1) - x
+        return sums
 
     def below(x: Floats) -> Floats:
-        return x.sum(axis=1, keepdims=True) - above(x)
+        sums: Floats = x.sum(axis=1, keepdims=True) - above(x)
+        return sums
 
     rest = above(hi) - s * above(c * hi) + below(lo) - s * below(c * lo)
-    found: Floats = np.where(c > 0, s * bound[:, None] + rest, -np.inf).max(axis=1)
+    by_s: Floats = np.where(c > 0, s * bound[:, None] + rest, -np.inf)
+    found: Floats = by_s.max(axis=1)
     return found
 
 
