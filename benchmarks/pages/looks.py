@@ -1,7 +1,7 @@
 """How often intervals leave the score out if one looks at them all the time: a table of
 docs/trust/corrected.md.
 
-    python -m benchmarks.pages.looks DATA [--streams 1000]
+    python -m benchmarks.pages.looks DATA [--streams 400]
 
 Each stream is a set of items of which all labels by people are known, made anew or, of
 dl23_llmjudge in DATA, real; they are labelled in a random order within topics, and looked at after
@@ -200,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table as Markdown."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("data", type=Path, help="the folder that holds the folders of data")
-    parser.add_argument("--streams", type=int, default=1000, help="of each kind")
+    parser.add_argument("--streams", type=int, default=400, help="of each kind")
     given = parser.parse_args(arguments)
     makers: dict[str, Callable[[np.random.Generator], Stream]] = {
         name: partial(make, kind) for name, kind in KINDS.items()

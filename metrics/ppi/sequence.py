@@ -310,8 +310,8 @@ def _lower(
     lowered = np.concatenate([np.zeros((1, len(bets))), lowered.cumsum(axis=0)])
     lowered = lowered[np.searchsorted(moved, looks)]
     sum_unbiased = np.concatenate([[0.0], np.cumsum(totals.unbiased)])[looks]
-    bound = sum_unbiased - _crossing(bets, lowered, float(np.log(1 / alpha)))
-    found = np.maximum(least, _score_bound(bound, counts, sums, sums + np.maximum(left, 0.0)))
+    bound = sum_unbiased - crossing(bets, lowered, float(np.log(1 / alpha)))
+    found = np.maximum(least, score_bound(bound, counts, sums, sums + np.maximum(left, 0.0)))
     running: Floats = np.maximum.accumulate(found)
     return running
 
@@ -330,7 +330,7 @@ def _bets(order: Order, weights: Floats) -> Floats:
     return bets
 
 
-def _crossing(bets: Floats, lowered: Floats, threshold: float) -> Floats:
+def crossing(bets: Floats, lowered: Floats, threshold: float) -> Floats:
     """(n_looks,) y at which the even mixture of exp(a y - lowered) reaches exp(threshold).
 
     From above, where one part alone reaches it; Newton's steps come down to it from there, for the
@@ -351,7 +351,7 @@ def _crossing(bets: Floats, lowered: Floats, threshold: float) -> Floats:
     return found
 
 
-def _score_bound(bound: Floats, counts: Floats, least: Floats, most: Floats) -> Floats:
+def score_bound(bound: Floats, counts: Floats, least: Floats, most: Floats) -> Floats:
     """(n_looks,) the best bound of the sum of G by one of the sum of counts * G; see above.
 
     Args:
@@ -381,13 +381,10 @@ def _check(order: Order, judged: Floats, human: Floats, weights: Floats, level: 
     if not 0 < level < 1:
         raise ValueError(f"level is {level}, wanted between 0 and 1")
     n, m = len(order.strata), len(order.labelled)
-    for name, given, wanted in (
-        ("judged", judged, n),
-        ("weights", weights, n),
-        ("human", human, m),
-    ):
+    sizes = {"judged": (judged, n), "weights": (weights, n), "human": (human, m)}
+    for name, (given, wanted) in sizes.items():
         if len(given) != wanted:
-            raise ValueError(f"{len(given)} {name} gains for {wanted} items")
+            raise ValueError(f"{len(given)} {name} for {wanted} items")
     for name, given, fits in (
         ("judged", judged, (judged >= 0) & (judged <= 1)),
         ("human", human, np.isnan(human) | ((human >= 0) & (human <= 1))),
