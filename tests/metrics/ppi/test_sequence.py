@@ -156,9 +156,9 @@ def test_bounds_never_move_back_and_fewer_looks_are_never_narrower():
 
 def test_losses_mirror_gains():
     one = stream_of()
-    found = sequence(one, predicted=Predictions(np.full(120, 0.5), np.full(120, 0.25)))
+    found = sequence(one, predicted=Predictions(np.full(120, 0.5), np.full(120, 0.2)))
     other = dataclasses.replace(one, human=1 - one.human, judged=1 - one.judged)
-    mirror = sequence(other, predicted=Predictions(np.full(120, 0.5), np.full(120, 0.25)))
+    mirror = sequence(other, predicted=Predictions(np.full(120, 0.5), np.full(120, 0.3)))
     assert mirror.low == pytest.approx(1 - found.high)
 
 
