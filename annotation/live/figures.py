@@ -84,11 +84,7 @@ def _agreement(judged: Judged, given: Given, level: float) -> dict[str, Any]:
     judge = [items.labels[judged.index[cell]] for cell in cells]
     shared = [cell for cell in cells if sum(cell in own for own in given.by_person.values()) > 1]
     own = [[labels.get(cell) for cell in shared] for labels in given.by_person.values()]
-    pairs = [
-        pair
-        for pair in combinations(own, 2)
-        if any(None not in both for both in zip(*pair, strict=True))
-    ]
+    pairs = list(combinations(own, 2))  # those without an item in common have no kappa
     at = items.key_names.index("topic_id")
 
     def kappa(

@@ -229,7 +229,8 @@ def confidence_sequence(
     least, most = np.nan_to_num(human, nan=0.0), np.nan_to_num(human, nan=1.0)
     low = _lower(order, judged, least, weights, predicted, at, rest)
     high = total - _lower(order, 1 - judged, 1 - most, weights, predicted.of_loss, at, rest)
-    return ConfidenceSequence(at, low, high, level)
+    is_exact = np.abs(high - low) < 1e-12  # but for rounding
+    return ConfidenceSequence(at, low, np.where(is_exact, low, high), level)
 
 
 @dataclass(frozen=True)
