@@ -13,7 +13,6 @@ from nuggetjudge.annotation.store.state import State
 from nuggetjudge.records.reading.problems import Problems
 
 SCALE = ("not_support", "partial_support", "support")
-TOPICS = [f"t{i}" for i in range(6)]
 RUNS = ("one", "two", "three")
 START = datetime(2026, 11, 23, tzinfo=UTC)
 
@@ -21,12 +20,13 @@ START = datetime(2026, 11, 23, tzinfo=UTC)
 class World:
     """What people would say of every cell, what the judge said, and the order of a draw."""
 
-    def __init__(self, folder, n_nuggets=12):
+    def __init__(self, folder, n_topics=6, runs=RUNS, n_nuggets=12):
+        topics = [f"t{i}" for i in range(n_topics)]
         rng = random.Random(3)
         self.path = folder / "judged.jsonl"
         self.human, rows = {}, []
-        for topic in TOPICS:
-            for run in RUNS:
+        for topic in topics:
+            for run in runs:
                 nuggets = []
                 for i in range(n_nuggets):
                     label = rng.choice(SCALE)
@@ -51,12 +51,12 @@ class World:
                     }
                 )
         self.path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        by_topic = {topic: [c for c in self.human if c[0] == topic] for topic in TOPICS}
+        by_topic = {topic: [c for c in self.human if c[0] == topic] for topic in topics}
         for cells in by_topic.values():
             rng.shuffle(cells)
-        blocks = range(0, n_nuggets * len(RUNS), 6)
+        blocks = range(0, n_nuggets * len(runs), 6)
         self.order = [c for at in blocks for cells in by_topic.values() for c in cells[at : at + 6]]
-        self._numbers = count(1)
+        self.folder, self._numbers = folder, count(1)
 
     def judged(self):
         return read_judged(self.path, "nuggets", Problems())
@@ -89,3 +89,9 @@ class World:
 @pytest.fixture
 def world(tmp_path):
     return World(tmp_path)
+
+
+@pytest.fixture
+def large(tmp_path):
+    """45 runs of 21 topics with 20 nuggets each: 18,900 cells."""
+    return World(tmp_path, 21, [f"r{i}" for i in range(45)], 20)
