@@ -88,7 +88,7 @@ def test_predictions_know_earlier_labels_alone():
         assert after.delta[: k + 1] == pytest.approx(before.delta[: k + 1])
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(0, 1), st.floats(0, 1)), min_size=1))
 def test_predictions_are_gains(rows):
     strata, judged, human = (np.array(column) for column in zip(*rows, strict=True))
@@ -222,7 +222,7 @@ def test_an_item_is_labelled_once():
 def test_hardly_a_stream_ever_leaves_it_where_the_fixed_interval_is_left_often():
     rng = np.random.default_rng(11)
     kind = Kind(n_topics=4, n_items=40, n_labels=20)
-    watched = [watch(make(kind, rng)) for _ in range(30)]
+    watched = [watch(make(kind, rng)) for _ in range(20)]
     assert np.mean([one.left for one in watched]) <= 0.05
     assert np.mean([one.fixed_left for one in watched]) > 0.15
     assert 1.2 < np.mean([one.ratio for one in watched]) < 3.0
