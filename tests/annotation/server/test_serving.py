@@ -1,4 +1,4 @@
-"""The real server in a process of its own: how it starts, how it ends, and that no label is lost."""
+"""The real server in a process of its own: how it starts and ends, and that no label is lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nuggetjudge.annotation.server.serving import bound, serve
 from nuggetjudge.annotation.server.workplace import open_workplace
 from nuggetjudge.annotation.store.journal import read_state
 from nuggetjudge.annotation.work.plan import Plan
-from nuggetjudge.annotation.work.task import task_of
+from nuggetjudge.annotation.work.task import Task, task_of
 from nuggetjudge.records.reading.problems import Problems
 
 from .conftest import write_labels
@@ -169,12 +169,11 @@ def test_two_people_at_once_lose_nothing_and_mix_nothing(judged, tmp_path):
 class Lean:
     """The same server in a fork of this process, without the command line: it starts at once."""
 
-    def __init__(self, judged: Path, folder: Path, n: int) -> None:
+    def __init__(self, task: Task, folder: Path, n: int) -> None:
         ours, theirs = os.pipe()
         self.pid = os.fork()
         if not self.pid:
             try:
-                task = task_of([judged], "support", Problems())
                 work = open_workplace(task, folder, ("ann",), Plan(n=n))
                 listener = bound(folder)
                 serve(work, listener, lambda links: void(os.write(theirs, links["ann"].encode())))
@@ -205,15 +204,16 @@ def kept_whole(folder: Path) -> list[tuple[str, str]]:
     return [(row["id"], row["label"]) for row in rows]
 
 
-@pytest.mark.parametrize("n", [6, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [4, pytest.param(60, marks=pytest.mark.slow)])
 def test_a_kill_after_each_label_loses_and_doubles_nothing(n, tmp_path):
     """Every second label is killed after its answer, the others while it is awaited."""
     judged = write_labels(tmp_path / "support.jsonl", n_topics=10, n=21)
+    task = task_of([judged], "support", Problems())
     folder = tmp_path / "labels"
     made: list[tuple[str, str]] = []
     last = b""
     for i in range(n):
-        server = Lean(judged, folder, n)
+        server = Lean(task, folder, n)
         if i and i % 2 == 0:
             assert server.page.post(last)["seq"] == len(made)
             assert kept(folder) == made
@@ -227,7 +227,7 @@ def test_a_kill_after_each_label_loses_and_doubles_nothing(n, tmp_path):
         server.kill()
         found = kept_whole(folder)
         assert found == made or (i % 2 and found == made[:-1])
-    server = Lean(judged, folder, n)
+    server = Lean(task, folder, n)
     assert server.page.post(last)["seq"] == n
     server.kill()
     assert kept(folder) == made
