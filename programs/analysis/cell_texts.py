@@ -48,9 +48,21 @@ def shown_texts(path: Path, kind: LabelKind, found: Iterable[Texts]) -> tuple[st
     Titles are among them where a cell has one.
     """
     known = {name for texts in found for name in texts}
-    if wanted := _wanted(path, kind):
+    if wanted := wanted_texts(path, kind):
         return tuple(name for name in wanted if name != "title" or name in known)
     return tuple(name for name in TEXTS if name in known)
+
+
+def wanted_texts(path: Path, kind: LabelKind) -> tuple[str, ...]:
+    """The texts that a person needs of a cell of this kind, in order; () where nobody says it.
+
+    Those of `OPTIONAL` are among them, though a cell need not have them.
+    """
+    if (scale := scale_in(path, kind=kind)) is not None:
+        return scale.inputs
+    program = judged_by(path, kind) if path.is_dir() else None
+    of_kind = (one.reads for one in programs() if one.kind == kind)
+    return program.reads if program is not None else next(of_kind, ())
 
 
 def cell_texts(
@@ -68,19 +80,11 @@ def cell_texts(
     for cell, texts in _of_file(judged_file(path, kind)):
         if cell in wanted:
             _add(found[cell], texts)
-    needed = {*_wanted(path, kind)} - {*OPTIONAL}
+    needed = {*wanted_texts(path, kind)} - {*OPTIONAL}
     if path.is_dir() and any(needed - texts.keys() for texts in found.values()):
         for cell, texts in _of_inputs(path, kind, wanted, problems):
             _add(found[cell], texts)
     return found
-
-
-def _wanted(path: Path, kind: LabelKind) -> tuple[str, ...]:
-    if (scale := scale_in(path, kind=kind)) is not None:
-        return scale.inputs
-    program = judged_by(path, kind) if path.is_dir() else None
-    of_kind = (one.reads for one in programs() if one.kind == kind)
-    return program.reads if program is not None else next(of_kind, ())
 
 
 def _of_file(path: Path) -> CellTexts:

@@ -105,16 +105,7 @@ def next_labels(
     cells = [cell for cell in sorted(files[0].cells) if cell not in known]
     if not cells:
         raise InputError(f"{first}: all {len(files[0].cells):,} judged cells have a label already")
-    joint = reduce(joint_scale, (file.scale for file in files))
-    is_ordered = are_ordered(files[0].kind, joint, *results)
-    values = {
-        "disagreement": _disagreement(cells, files, joint, is_ordered=is_ordered),
-        "margin": _margin(cells, files, is_ordered=is_ordered),
-    }
-    # The first of the files that says what its cells weigh, as lists of labels do not.
-    weighing = [p for p in results if file_kind(judged_file(p, files[0].kind)) in WEIGHING]
-    if weighing:
-        values["influence"] = influence(weighing[0], files[0].kind, cells)
+    values = values_of(results, files, cells)
     topics, runs = (codes_of(cells, files[0].key_names, name) for name in ("topic_id", "run_id"))
     rng = np.random.default_rng(seed)
     chosen = choose(values, topics, runs, n=n, random_share=random_share, rng=rng)
@@ -127,6 +118,29 @@ def next_labels(
         del n_by[REST]
     n_labelled = len(files[0].cells) - len(cells)
     return Sheet(rows, files[0].kind, files[0].scale, n_by, len(files[0].cells), n_labelled)
+
+
+def values_of(
+    results: Sequence[Path], files: Sequence[LabelFile], cells: Sequence[Cell]
+) -> dict[str, Floats]:
+    """By criterion, see `next_labels`, what a label of each of these cells would tell.
+
+    Args:
+        results: results folders or files of labels. files: what was read of each.
+
+    Returns: (n_cells,) values >= 0 for each criterion that applies; 0: it does not ask for a cell.
+    """
+    joint = reduce(joint_scale, (file.scale for file in files))
+    is_ordered = are_ordered(files[0].kind, joint, *results)
+    values = {
+        "disagreement": _disagreement(cells, files, joint, is_ordered=is_ordered),
+        "margin": _margin(cells, files, is_ordered=is_ordered),
+    }
+    # The first of the files that says what its cells weigh, as lists of labels do not.
+    weighing = [p for p in results if file_kind(judged_file(p, files[0].kind)) in WEIGHING]
+    if weighing:
+        values["influence"] = influence(weighing[0], files[0].kind, cells)
+    return values
 
 
 def choose(

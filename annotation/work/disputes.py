@@ -1,0 +1,135 @@
+"""Items on which people differ, or people and the judge, laid before somebody else unnamed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+
+from ...records.labels.cells import Cell
+from ..store.events import Condition, Label
+from ..store.state import State
+from .drawing import generator
+from .task import Task
+
+JUDGE = "@judge"  # among the names of voices; no person can be called so
+
+
+@dataclass(frozen=True)
+class Voice:
+    """A label that somebody gave. `name` is for after the verdict alone."""
+
+    name: str
+    label: str | None
+    rationale: str = ""
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """An item to decide.
+
+    Attributes:
+        n: the number of its cell in the task, by which clients know it: it stays the same when
+            labels are added and after a restart.
+        voices: in the order of their letters.
+    """
+
+    n: int
+    cell: Cell
+    voices: tuple[Voice, ...]
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The names of the voices, as a Verdict keeps them."""
+        return tuple(voice.name for voice in self.voices)
+
+    def unnamed(self) -> list[dict[str, str | None]]:
+        """The voices as they are shown before the verdict."""
+        return [
+            {"letter": letter_of(at), "label": voice.label, "rationale": voice.rationale}
+            for at, voice in enumerate(self.voices)
+        ]
+
+
+def disputes(
+    task: Task,
+    states: Mapping[str, State],
+    adjudicator: str,
+    *,
+    condition: Condition = "from_scratch",
+    against_judge: bool = False,
+    seed: int = 0,
+) -> list[Dispute]:
+    """The items that somebody has to decide, in the adjudicator's own random order.
+
+    Those to which no label was given by more than half of the people who gave one. Labels of the
+    other condition, repeats and controls have no voice; nor is anybody asked about an item that
+    they labelled.
+
+    Args:
+        states: of the people who labelled, by name.
+        adjudicator: who decides.
+        against_judge: also those where most people gave another label than the judge.
+        seed: of the orders, of items and of voices.
+    """
+    given: dict[Cell, dict[str, Label]] = {}
+    for name, state in states.items():
+        for label in state.labels():
+            if label.kind == task.kind and not label.repeat:
+                given.setdefault(label.cell, {})[name] = label
+    found = []
+    for number, cell in enumerate(task.cells):
+        labels = given.get(cell, {})
+        heard = {
+            name: label
+            for name, label in labels.items()
+            if label.condition == condition and not label.is_control
+        }
+        if adjudicator in labels or not heard:
+            continue
+        if _is_open(task, cell, heard, against_judge=against_judge):
+            found.append(Dispute(number, cell, _voices(task, cell, heard, adjudicator, seed)))
+    rng = generator(seed, "disputes", task.kind, adjudicator)
+    place = rng.permutation(len(task.cells))  # of every cell, so that new ones move no other
+    return sorted(found, key=lambda dispute: int(place[dispute.n]))
+
+
+def letter_of(at: int) -> str:
+    """A, B, C ..., then A2, B2 ...
+
+    >>> letter_of(0), letter_of(27)
+    ('A', 'B2')
+    """
+    again, letter = divmod(at, len(ascii_uppercase))
+    return ascii_uppercase[letter] + (str(again + 1) if again else "")
+
+
+def majority(labels: Sequence[str | None]) -> str | None:
+    """The label that more than half of those gave who gave one; None: there is none."""
+    said = [label for label in labels if label is not None]
+    for label, n in Counter(said).items():
+        if 2 * n > len(said):
+            return label
+    return None
+
+
+def _is_open(task: Task, cell: Cell, heard: Mapping[str, Label], *, against_judge: bool) -> bool:
+    labels = [one.label for one in heard.values()]
+    if all(label is None for label in labels):
+        return False
+    found = majority(labels)
+    if found is None:
+        return True
+    judged = task.judged(cell)
+    return against_judge and judged is not None and judged != found
+
+
+def _voices(
+    task: Task, cell: Cell, heard: Mapping[str, Label], adjudicator: str, seed: int
+) -> tuple[Voice, ...]:
+    voices = [Voice(name, one.label, one.rationale) for name, one in sorted(heard.items())]
+    if (judged := task.judged(cell)) is not None:
+        voices.append(Voice(JUDGE, judged))
+    rng = generator(seed, "voices", task.kind, adjudicator, *cell)
+    return tuple(voices[int(at)] for at in rng.permutation(len(voices)))

@@ -1,0 +1,196 @@
+"""What people label: the items of one kind, their texts, and what they are told about them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ...judges.own import read_own_judge
+from ...programs.analysis.cell_texts import TEXTS, wanted_texts
+from ...programs.build.verification import SCALE
+from ...programs.engine.folders.inputs import inputs_of
+from ...programs.engine.results import MANIFEST
+from ...programs.inputs.hashes import hash_of
+from ...programs.protocols.judged_files import judged_file, scale_of
+from ...records.evidence import text_hash
+from ...records.labels.cells import Cell, LabelFile, check_same_things
+from ...records.labels.labels import read_labels
+from ...records.reading.problems import InputError, Problems
+from ..store.events import Kind
+from .bank import BankTexts
+from .guidelines import guidelines_of, guidelines_sha256
+from .texts import TextReader, Texts
+from .verify import INPUTS, KEY_NAMES, Point, read_points, verify_cells
+from .wording import ShownText, judge_input, shown_name
+
+_TITLE = "title"  # shown where a text has one
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The items of one kind in some results, which people label too.
+
+    Attributes:
+        results: folders or files, of one judge each; the first gives items and texts.
+        scale: the labels, worst to best. `bank` has none: there people edit.
+        key_names: of the ids of a cell, the topic's first where there is one.
+        inputs: names of the texts that a person reads, in order.
+        cells: sorted. Of `bank` they are the topics; of `verify` there are two of a key point.
+        guidelines: as plain text. fingerprint: names the results that the items are of.
+        files: the judges' labels, one of each of `results`; () of `bank` and `verify`.
+        bank, points: what `bank` and `verify` are about.
+    """
+
+    results: tuple[Path, ...]
+    kind: Kind
+    scale: tuple[str, ...]
+    key_names: tuple[str, ...]
+    inputs: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    guidelines: str
+    fingerprint: str
+    files: tuple[LabelFile, ...] = ()
+    bank: BankTexts | None = None
+    points: dict[Cell, Point] = field(default_factory=dict)
+    expect: Callable[[Iterable[Cell]], None] = lambda cells: None
+    _texts: Callable[[Cell], Texts] = lambda cell: {}
+
+    def texts(self, cell: Cell) -> Texts:
+        """The texts of a cell by name; a title only where there is one.
+
+        Read when they are wanted, those of other cells with them: first of the ones that `expect`
+        was given. Raises: InputError where one is missing without which nobody can judge it.
+        """
+        return self._texts(cell)
+
+    def shown(self, cell: Cell) -> list[ShownText]:
+        """The texts of a cell as people see them, in order."""
+        texts = self.texts(cell)
+        return [
+            ShownText(
+                judge_input(self.kind, name), shown_name(self.kind, name), text, text_hash(text)
+            )
+            for name in self.inputs
+            if (text := texts.get(name, "")) or (name != _TITLE and name in texts)
+        ]
+
+    def judged(self, cell: Cell) -> str | None:
+        """The label that the first judge gave. Not for people who label from scratch."""
+        return self.files[0].cells.get(cell) if self.files else None
+
+    def number(self, cell: Cell) -> int:
+        """The place of a cell among all. Raises: KeyError if it is none."""
+        return self._numbers[cell]
+
+    def topic(self, cell: Cell) -> str:
+        """The topic of a cell; "" where cells name none."""
+        return cell[0] if self.key_names[0] == "topic_id" else ""
+
+    @property
+    def guidelines_sha256(self) -> str:
+        """What names the guidelines in events."""
+        return guidelines_sha256(self.guidelines)
+
+    @cached_property
+    def _numbers(self) -> dict[Cell, int]:
+        return {cell: number for number, cell in enumerate(self.cells)}
+
+
+def task_of(
+    results: Sequence[Path], kind: Kind, problems: Problems, guidelines: Path | None = None
+) -> Task:
+    """The task of labelling what was judged.
+
+    Args:
+        results: results folders, or files of labels or what `bank` and `verify` are about; the
+            first is labelled, others say where judges differ.
+        guidelines: a file of plain text; None: our own words.
+
+    Raises: InputError if there is nothing of this kind, or a file is wrong.
+    """
+    first = results[0]
+    if kind == "bank":
+        bank = BankTexts(first, problems)
+        return Task(
+            results=tuple(results),
+            kind=kind,
+            scale=(),
+            key_names=("topic_id",),
+            inputs=(),
+            cells=tuple((topic,) for topic in sorted(bank.banks)),
+            guidelines=guidelines_of(kind, guidelines),
+            fingerprint=_fingerprint(first),
+            bank=bank,
+        )
+    if kind == "verify":
+        points = read_points(first, problems)
+        return Task(
+            results=tuple(results),
+            kind=kind,
+            scale=SCALE,
+            key_names=KEY_NAMES,
+            inputs=INPUTS,
+            cells=tuple(verify_cells(sorted(points))),
+            guidelines=guidelines_of(kind, guidelines),
+            fingerprint=_fingerprint(first),
+            points=points,
+            _texts=lambda cell: points[cell[:2]].texts(),
+        )
+    files = _read(results, kind, problems)
+    if not files[0].cells:
+        raise InputError(f"{first}: no item of it has a label of the judge")
+    cells = tuple(sorted(files[0].cells))
+    reader = TextReader(first, files[0].kind, cells, problems)
+    return Task(
+        results=tuple(results),
+        kind=kind,
+        scale=files[0].scale,
+        key_names=files[0].key_names,
+        inputs=wanted_texts(first, files[0].kind) or tuple(TEXTS),
+        cells=cells,
+        guidelines=guidelines_of(kind, guidelines, _asked(first) if kind == "items" else ""),
+        fingerprint=_fingerprint(first),
+        files=files,
+        expect=reader.expect,
+        _texts=reader.of,
+    )
+
+
+def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[LabelFile, ...]:
+    """The labels of each of the results."""
+    paths = [judged_file(path, kind) for path in results]
+    scale = scale_of(*results, kind=kind)
+    files = tuple(read_labels(path, problems, scale=scale) for path in paths)
+    problems.raise_errors()
+    for path, file in zip(paths, files, strict=True):
+        if kind != "items" and file.kind != kind:
+            raise InputError(f"{path}: it holds labels of {file.kind}, wanted {kind} (--kind)")
+        check_same_things(paths[0], files[0].key_names, path, file.key_names)
+    return files
+
+
+def _asked(folder: Path) -> str:
+    """What the own judge of a folder's items is asked; "" where that is not known."""
+    if not folder.is_dir():
+        return ""
+    with suppress(InputError):
+        own = inputs_of(folder).config.items.own
+        return read_own_judge(own).question if own is not None else ""
+    return ""
+
+
+def _fingerprint(results: Path) -> str:
+    """What names results: that of a folder's manifest, the hash of a file or of its judgements."""
+    if results.is_dir() and (results / MANIFEST).is_file():
+        known = json.loads((results / MANIFEST).read_bytes()).get("fingerprint")
+        if isinstance(known, str):
+            return known
+    if results.is_file():
+        return hash_of(results)
+    files = sorted(path for path in results.glob("*.jsonl"))
+    return hashlib.sha256("".join(map(hash_of, files)).encode()).hexdigest()
