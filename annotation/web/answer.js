@@ -12,7 +12,7 @@ import { mounted } from "./mounted.js";
 import { refusal, trouble } from "./notices.js";
 import { spanMarks } from "./spans.js";
 import { strip } from "./strip.js";
-import { blocks } from "./texts.js";
+import { blocks, questionIn } from "./texts.js";
 import { noteField } from "./why.js";
 
 const NOTHING = { rationale: "", spans: [] };
@@ -45,7 +45,8 @@ function screen(root, api, route) {
   const deed = deeds(api, (error, n) => notice.append(refusal(error, n === undefined ? null : () => open(n))));
   const draft = () => ({ rationale: why.text(), spans: marks?.spans() ?? [] });
 
-  async function open(n) {
+  /** The answer of a place, at that place; otherwise at the first of its items without a label. */
+  async function open(n, isThere = true) {
     const mine = (turn += 1);
     let found;
     try {
@@ -55,7 +56,7 @@ function screen(root, api, route) {
       if (mine === turn) notice.append(trouble(error));
       return;
     }
-    if (mine === turn) draw(found, n);
+    if (mine === turn) draw(found, isThere ? n : null);
   }
 
   /** To a place: of this answer, or of another. */
@@ -71,18 +72,20 @@ function screen(root, api, route) {
     const read = blocks([{ name: "Answer", ...answer }]);
     marks = spanMarks(read.places, [], () => (rows[at].item.label ? again() : keep(rows[at].item, draft())));
     reading.replaceChildren(...read.nodes, marks.root);
-    rows = items.map((item, i) => row(item, i, answer.of));
+    const isShared = items.every(({ texts }) => questionIn(texts) === question);
+    const above = new Set([answer.of, ...(isShared ? ["question"] : [])]);
+    rows = items.map((item, i) => row(item, i, above));
     list.replaceChildren(...rows.map(({ root: one }) => one));
-    root.replaceChildren(notice, el("h1", {}, question || task.question),
+    root.replaceChildren(notice, el("h1", {}, (isShared && question) || task.question),
       el("div", { class: "beside" }, reading, el("div", { class: "listed" }, list, ending)));
     at = -1;
-    choose(Math.max(rows.findIndex(({ item }) => item.n === n), 0));
+    choose(Math.max(rows.findIndex(({ item }) => (n === null ? !item.label : item.n === n)), 0));
     if (!root.contains(document.activeElement)) root.focus({ preventScroll: true });
     scrollTo({ top: 0 });
   }
 
-  function row(item, i, of) {
-    const read = item.texts.filter((one) => one.of !== of && one.of !== "question");
+  function row(item, i, above) {
+    const read = item.texts.filter(({ of }) => !above.has(of));
     const words = read.map(({ text }) => text).join(" ");
     const buttons = radios({
       name: `label-${item.n}`, legend: el("span", { class: "text" }, words), all,
@@ -109,12 +112,12 @@ function screen(root, api, route) {
 
   function judged(item, i) {
     if (!isPostEdit || item.shown === null || item.shown === undefined) return null;
-    const one = all.find(({ label }) => label === item.shown) ?? { mark: "•", tone: "", word: item.shown };
+    const one = all.find(({ label }) => label === item.shown) ?? { mark: "•", tone: "other", word: item.shown };
     const keepIt = () => {
       choose(i);
       label(item.shown, false);
     };
-    return el("p", { class: "judged" }, "The judge says ", el("b", {}, drawn(one)), ". ",
+    return el("p", { class: "judged" }, "The judge says ", el("b", {}, drawn(one)),
       el("button", { type: "button", onclick: keepIt }, "keep it"));
   }
 
@@ -218,7 +221,7 @@ function screen(root, api, route) {
     if (n === null) {
       say("all done");
       notice.replaceChildren(el("p", { class: "done" }, "Every item of every answer has a label. You can still go back and change one."));
-    } else await open(n);
+    } else await open(n, false);
   }
 
   return {
@@ -234,7 +237,8 @@ function screen(root, api, route) {
     isThere: () => rows.length > 0,
     async start() {
       last.ask();
-      await open(route.n ?? (await api.get("next")).n ?? 0);
+      if (route.n !== null) await open(route.n);
+      else await open((await api.get("next")).n ?? 0, false);
     },
     stop() {
       turn += 1;

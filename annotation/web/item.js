@@ -116,8 +116,8 @@ function screen(root, api, route) {
   /** The judge's label as a text beside; nothing is chosen for the person. */
   function judged() {
     if (!isPostEdit || item.shown === null || item.shown === undefined) return null;
-    const one = all.find(({ label }) => label === item.shown) ?? { mark: "•", tone: "", word: item.shown };
-    return el("p", { class: "judged" }, "The judge says ", el("b", {}, drawn(one)), ". ",
+    const one = all.find(({ label }) => label === item.shown) ?? { mark: "•", tone: "other", word: item.shown };
+    return el("p", { class: "judged" }, "The judge says ", el("b", {}, drawn(one)),
       el("button", { type: "button", onclick: () => label(item.shown) }, el("kbd", { "aria-hidden": "true" }, "Enter"), " keep it"));
   }
 

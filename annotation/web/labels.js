@@ -6,13 +6,14 @@ const TONES = ["none", "a1", "a2", "a3", "a4", "full"]; // worst to best, as the
 
 /** The labels of a task's scale, worst to best, and "cannot tell", which is none of them.
  *
- * Each has label, word, key, mark and tone.
+ * Each has label, word, key, mark and tone; `isGrade`: its mark is its key.
  */
 export function choices({ scale, cannot_tell: key }) {
   const last = Math.max(scale.length - 1, 1);
   const found = scale.map((one, i) => {
     const tone = i > 0 && i < last && scale.length === 3 ? "part" : TONES[Math.round((i / last) * 5)];
-    return { ...one, tone };
+    const isGrade = one.key === one.label; // its own key, drawn once
+    return { ...one, tone, isGrade, mark: isGrade ? one.label : one.mark };
   });
   return [...found, { label: null, word: "cannot tell", key, mark: "?", tone: "unknown" }];
 }
@@ -32,7 +33,7 @@ export function radios({ name, legend, all, chosen, onchoose }) {
     onclick: () => onchoose(label),
   }));
   const labels = all.map((one, i) => el("label", {}, inputs[i],
-    one.key ? el("kbd", { "aria-hidden": "true" }, one.key) : null, drawn(one)));
+    one.key && !one.isGrade ? el("kbd", { "aria-hidden": "true" }, one.key) : null, drawn(one)));
   const root = el("fieldset", { class: "choices" }, el("legend", {}, legend), el("div", {}, labels));
   root.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;

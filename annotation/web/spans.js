@@ -21,8 +21,8 @@ export function spanMarks(places, spans, onchange) {
   const list = el("ul", { class: "marked", "aria-label": "Words that you marked" });
   const grain = el("button", { type: "button", onclick: () => byWord() });
   const bar = el("div", { class: "marking", role: "group", "aria-label": "Mark words", hidden: true },
-    el("p", {}, "Select words with the mouse, or go by sentence with ", el("kbd", {}, "["), " ", el("kbd", {}, "]"),
-      " (with Shift: several)."),
+    el("p", {}, "Select words", el("span", { class: "by-keys" }, ", or go by sentence with ", el("kbd", {}, "["), " ",
+      el("kbd", {}, "]"), " (with Shift: several)"), "."),
     // What is selected would be let go of before the click.
     el("button", { type: "button", onpointerdown: (event) => event.preventDefault(), onclick: () => mark() },
       el("kbd", { "aria-hidden": "true" }, "Enter"), " mark"),
