@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from threading import Lock
@@ -13,6 +13,8 @@ import orjson
 
 from ..store.events import Condition, Deed, Event, Flag, Key, Label, Redo, Skip, Undo, Verdict
 from ..store.journal import Journal
+from ..store.state import State
+from ..work.answers import Group, groups_of
 from ..work.plan import Entry
 from ..work.task import Task
 
@@ -36,13 +38,16 @@ class Desk:
         self, task: Task, entries: Sequence[Entry], journal: Journal, condition: Condition
     ) -> None:
         self.task, self.entries, self.condition = task, entries, condition
+        self.person = journal.name
         self._journal = journal
         self._lock = Lock()
+        self._groups = {n: one for one in groups_of(task, entries) for n in one.places}
         self._places = {self.key_of(n): n for n in reversed(range(len(entries)))}
         self._names = {self.name(n): n for n in range(len(entries))}
         self._taken: dict[int, int] = {}  # places that are done, with the time that each took
         self._skipped: set[int] = set()
         self._turned: dict[str, int | None] = {}  # where undo and redo were, by the event's id
+        self._n_undone = 0  # deeds that can be redone, of this queue
         self._active_ms = 0
         for n in range(len(entries)):
             self._look(n)
@@ -60,12 +65,20 @@ class Desk:
         """The place of an item; None: it is not in this queue."""
         return self._names.get(name)
 
+    def group(self, n: int) -> Group | None:
+        """The places that share a text with this one; None: it stands alone."""
+        return self._groups.get(n)
+
     def key_of(self, n: int) -> Key:
         """What the label of a place is found by; of `bank`, the topic's edits."""
         entry, kind = self.entries[n], self.task.kind
         if kind == "bank":
             return ("bank", *entry.cell)
         return ("label", kind, *entry.cell, str(entry.repeat))
+
+    def place(self, key: Key) -> int | None:
+        """The place whose label is found by this key; None: there is none."""
+        return self._places.get(key)
 
     def place_of(self, deed: Deed) -> int | None:
         """The place that a deed was done at; None: it is in the queue no more."""
@@ -79,28 +92,56 @@ class Desk:
         with self._lock:
             yield self._journal
 
-    def take(self, event: Event) -> tuple[Event | None, int | None]:
+    def take(
+        self, event: Event, check: Callable[[State], None] = lambda state: None
+    ) -> tuple[Event | None, int | None]:
         """Keep an event: on the disk when this returns. Also the place that it changed.
 
         An event that was kept before is not kept again, and answered as it was. None: there was
-        nothing to undo or redo. Raises: InputError for what the disk refuses.
+        nothing to undo or redo here; what was done at other queues is left alone.
+
+        Args:
+            check: raises for an event that cannot be kept now.
+
+        Raises: InputError for what the disk refuses; what `check` does.
         """
         with self._lock:
+            if (known := self._kept(event.id)) is not None:
+                return known
             state = self._journal.state
-            n_before, done = state.n, state.recent(1)
-            kept = self._journal.add(event)
-            if kept is None:
+            if isinstance(event, Undo) and not self._is_here(state.recent(1)):
                 return None, None
-            if not isinstance(kept, Undo | Redo):
-                place = self.place_of(kept)
-            elif state.n == n_before:
-                place = self._turned.get(kept.id)
-            else:
+            if isinstance(event, Redo) and not self._n_undone:
+                return None, None
+            check(state)
+            done = state.recent(1)
+            if (kept := self._journal.add(event)) is None:
+                return None, None
+            if isinstance(kept, Undo | Redo):
+                self._n_undone += 1 if isinstance(kept, Undo) else -1
                 deed = done[0] if isinstance(kept, Undo) else state.recent(1)[0]
                 place = self._turned[kept.id] = self.place_of(deed)
+            else:
+                self._n_undone = 0
+                place = self.place_of(kept)
             if place is not None:
                 self._look(place)
             return kept, place
+
+    def kept(self, id: str) -> tuple[Event, int | None] | None:
+        """The event of this id, and the place that it changed; None: none was kept."""
+        with self._lock:
+            return self._kept(id)
+
+    def _kept(self, id: str) -> tuple[Event, int | None] | None:
+        if (event := self._journal.kept(id)) is None:
+            return None
+        if isinstance(event, Undo | Redo):
+            return event, self._turned.get(id)
+        return event, self.place_of(event)
+
+    def _is_here(self, deeds: Sequence[Deed]) -> bool:
+        return bool(deeds) and self.place_of(deeds[0]) is not None
 
     def _look(self, n: int) -> None:
         state, entry = self._journal.state, self.entries[n]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...records.evidence import text_hash
-from ..store.events import Event, Label, event_of
+from ..store.events import BankEdit, Event, Label, Verdict, event_of
+from ..store.state import State
+from ..work.bank import EditedBank
 from ..work.task import Task
 from .desk import Desk
+from .disputed import Docket
 
 SAYS = {
     "label": ("label", "spans", "rationale", "active_ms"),
@@ -16,7 +19,6 @@ SAYS = {
     "flag": ("on", "why"),
     "skip": (),
     "bank": ("op", "sources", "texts", "importance"),
-    "adjudicate": ("label", "rationale", "active_ms"),
     "undo": (),
     "redo": (),
 }
@@ -32,30 +34,79 @@ class Wrong(ValueError):
         self.status = status
 
 
-def event_said(row: Any, desk: Desk) -> Event:
+def id_said(row: Any) -> str:
+    """The id that the page gave an event. Raises: Wrong."""
+    found = row.get("id") if isinstance(row, dict) else None
+    if isinstance(found, str):
+        return found
+    raise Wrong("wanted an object with an 'id'")
+
+
+def event_said(row: Mapping[str, Any], desk: Desk) -> Event:
     """The event that a page's words come to.
 
     Raises: Wrong for words that make none, or are about an item that is not in the queue.
     """
-    if not isinstance(row, dict):
-        raise Wrong("wanted an object")
     do = row.get("do")
     if not isinstance(do, str) or do not in SAYS:
         raise Wrong(f"field 'do': wanted one of {', '.join(SAYS)}")
-    if do in ("label", "adjudicate") and "label" not in row:
-        raise Wrong("field 'label' is missing; null is 'cannot tell'")
+    if (do == "bank") is not (desk.task.kind == "bank") and do in ("bank", "label", "clear"):
+        raise Wrong(f"{do}: not of --kind {desk.task.kind}")
     found = {"id": row.get("id"), "do": do} | {name: row[name] for name in SAYS[do] if name in row}
     if do not in _OF_NO_PLACE:
         found |= _of_place(do, _place(row, desk), desk)
-    try:
-        event = event_of(found)
-    except ValueError as error:
-        raise Wrong(" ".join(str(error).splitlines()[1:3]) or str(error)) from None
-    if do in ("label", "adjudicate") and row["label"] not in (None, *desk.task.scale):
-        raise Wrong(f"label {row['label']!r}: wanted null or one of {', '.join(desk.task.scale)}")
+    if do == "label":
+        _check_label(row, desk.task)
+    event = _parsed(found)
     if isinstance(event, Label):
         _check_spans(event, desk.task)
     return event
+
+
+def check_of(event: Event, desk: Desk) -> Callable[[State], None]:
+    """What raises Wrong where an event cannot be kept as things are by then."""
+
+    def check(state: State) -> None:
+        if isinstance(event, BankEdit) and desk.task.bank is not None:
+            bank = desk.task.bank.banks[event.topic_id]
+            try:
+                EditedBank.of(bank, state.edits(event.topic_id)).check(event)
+            except ValueError as error:
+                raise Wrong(str(error)) from None
+        if isinstance(event, Verdict) and state.last(event.key) is not None:
+            raise Wrong("this was decided before, and who said what is known by now", 410)
+
+    return check
+
+
+def verdict_said(row: Mapping[str, Any], docket: Docket) -> Verdict:
+    """The verdict that a page's words come to. Raises: Wrong."""
+    if row.get("do") != "adjudicate":
+        raise Wrong("field 'do': wanted adjudicate")
+    n = row.get("n")
+    dispute = docket.all().get(n) if isinstance(n, int) else None
+    if dispute is None or row.get("item") != docket.name(dispute):
+        raise Wrong("what people say of this item is not the same any more: look again", 410)
+    _check_label(row, docket.task)
+    said = {name: row[name] for name in ("label", "rationale", "active_ms") if name in row}
+    about = {"kind": docket.task.kind, "cell": dispute.cell, "order": dispute.order}
+    found = _parsed({"id": row.get("id"), "do": "adjudicate", **said, **about})
+    assert isinstance(found, Verdict)
+    return found
+
+
+def _parsed(row: Mapping[str, Any]) -> Event:
+    try:
+        return event_of(row)
+    except ValueError as error:
+        raise Wrong(" ".join(str(error).splitlines()[1:3]) or str(error)) from None
+
+
+def _check_label(row: Mapping[str, Any], task: Task) -> None:
+    if "label" not in row:
+        raise Wrong("field 'label' is missing; null is 'cannot tell'")
+    if row["label"] not in (None, *task.scale):
+        raise Wrong(f"label {row['label']!r}: wanted null or one of {', '.join(task.scale)}")
 
 
 def _place(row: Mapping[str, Any], desk: Desk) -> int:

@@ -56,7 +56,7 @@ def serve(
         ready: told the links when pages can be opened.
     """
     port = int(listener.getsockname()[1])
-    people = People(list(work.desks), port)
+    people = People(work.names, port)
     config = uvicorn.Config(
         make_app(work, people, port),
         http="h11",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ class File(NamedTuple):
     media_type: str
 
 
+@cache
 def files() -> dict[str, File]:
     """All that a page may load, by the path of its address; read once."""
     found = {}

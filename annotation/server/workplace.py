@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from ...records.reading.problems import InputError
 from ...records.writing.files import own_folder
 from ..store.events import Kind
-from ..store.journal import Journal, check_name
+from ..store.journal import SUFFIX, Journal, check_name, read_state
+from ..store.state import State
 from ..work.kept import kept_queue
 from ..work.plan import Plan
 from ..work.task import Task
 from .desk import Desk
+from .disputed import Docket
 
 _VIEWS: dict[Kind, tuple[str, ...]] = {"bank": ("bank",), "verify": ("verify",)}
+_ITEMS = ("item", "answer")
 
 
 class Workplace:
@@ -26,65 +29,102 @@ class Workplace:
 
     Args:
         folder: of the labels; nobody else may have it open.
-        desks: by annotator.
+        desks: of the annotators, by name. dockets: of the adjudicators.
+        away: what people did who have no desk now.
+
+    Attributes:
         figures: what labels say so far, for the coordinator; None: only how far all are.
         changed: told after each event that was kept; must come back at once.
     """
+
+    figures: Callable[[], Mapping[str, Any]] | None = None
+    changed: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(
         self,
         task: Task,
         folder: FolderLock,
         desks: Mapping[str, Desk],
-        *,
-        views: Sequence[str] = ("item",),
-        practice: Sequence[Mapping[str, Any]] = (),
-        figures: Callable[[], Mapping[str, Any]] | None = None,
-        changed: Callable[[], None] = lambda: None,
+        away: Mapping[str, State] | None = None,
     ) -> None:
         self.task, self.folder, self.desks = task, folder, desks
-        self.views, self.practice = views, practice
-        self.figures, self.changed = figures, changed
+        self.away = away or {}
+        self.dockets: dict[str, Docket] = {}
+        self.views = _VIEWS.get(task.kind, _ITEMS)
 
-    def progress(self) -> Mapping[str, Any]:
+    @property
+    def names(self) -> list[str]:
+        """All who have a link, but the coordinator."""
+        return [*self.desks, *self.dockets]
+
+    @contextmanager
+    def states(self) -> Iterator[Mapping[str, State]]:
+        """What all who label have done, while none of them writes."""
+        with ExitStack() as held:
+            here = {name: held.enter_context(desk.journal()) for name, desk in self.desks.items()}
+            yield {**self.away, **{name: journal.state for name, journal in here.items()}}
+
+    def progress(self) -> dict[str, Any]:
         """What the coordinator sees."""
         found = dict(self.figures()) if self.figures is not None else {"measures": []}
-        found["desks"] = [
-            {"annotator": name, **desk.progress._asdict()} for name, desk in self.desks.items()
-        ]
+        far = {name: desk.progress for name, desk in self.desks.items()}
+        far |= {name: docket.progress for name, docket in self.dockets.items()}
+        found["desks"] = [{"annotator": name, **each._asdict()} for name, each in far.items()]
         return found
 
     def close(self) -> None:
         """Close all journals, and let others have the folder."""
         for desk in self.desks.values():
             desk.close()
+        for docket in self.dockets.values():
+            docket.desk.close()
         self.folder.close()
 
 
-def open_workplace(task: Task, path: Path, annotators: Sequence[str], plan: Plan) -> Workplace:
+def open_workplace(
+    task: Task,
+    path: Path,
+    annotators: Sequence[str],
+    plan: Plan,
+    *,
+    adjudicators: Sequence[str] = (),
+    against_judge: bool = False,
+) -> Workplace:
     """The workplace of a folder of labels: queues and journals as they were left.
+
+    Args:
+        adjudicators: people who decide where annotators differ, and label nothing.
+        against_judge: they also decide where most people gave another label than the judge.
 
     Raises: InputError for a name that is none or comes twice, a folder that is open elsewhere, or
         what stands in it.
     """
-    names = [check_name(name) for name in annotators]
+    names = [check_name(name) for name in (*annotators, *adjudicators)]
     if len({name.casefold() for name in names}) < len(names):  # some disks take both for one file
-        raise InputError(f"--annotator {','.join(names)}: wanted each name once")
-    folder = FolderLock(path)
-    desks: dict[str, Desk] = {}
-    journals: list[Journal] = []
-    try:
+        raise InputError(f"annotators {', '.join(names)}: wanted each name once")
+    if adjudicators and task.kind in _VIEWS:
+        raise InputError(f"--adjudicator: --kind {task.kind} has no labels that could differ")
+    with ExitStack() as opened:
+        folder = FolderLock(path)
+        opened.callback(folder.close)
+        desks: dict[str, Desk] = {}
         for name in names:
-            journals.append(journal := Journal(path, name))
-            entries = kept_queue(path, task, name, plan, journal.state)
+            journal = Journal(path, name)
+            opened.callback(journal.close)
+            is_queued = name in annotators
+            entries = kept_queue(path, task, name, plan, journal.state) if is_queued else []
             desks[name] = Desk(task, entries, journal, plan.condition)
-    except BaseException:
-        for journal in journals:
-            journal.close()
-        folder.close()
-        raise
+        files = {file.name.removesuffix(SUFFIX): file for file in path.glob(f"*{SUFFIX}")}
+        away = {name: read_state(file) for name, file in sorted(files.items()) if name not in names}
+        opened.pop_all()
     task.expect(entry.cell for desk in desks.values() for entry in desk.entries)
-    return Workplace(task, folder, desks, views=_VIEWS.get(task.kind, ("item",)))
+    labelling = {name: desks[name] for name in names if name in annotators}
+    work = Workplace(task, folder, labelling, away)
+    for name in adjudicators:
+        work.dockets[name] = Docket(
+            task, desks[name], work.states, against_judge=against_judge, seed=plan.seed
+        )
+    return work
 
 
 class FolderLock:
@@ -103,7 +143,10 @@ class FolderLock:
             os.close(self._file)
             raise InputError(f"--dir {path}: another judge annotate has it open") from None
 
+        self.is_open = True
+
     def close(self) -> None:
         """Let others have it."""
-        with suppress(OSError):
+        if self.is_open:
             os.close(self._file)
+        self.is_open = False

@@ -73,6 +73,10 @@ class Journal:
         self._ids[kept.id] = kept
         return kept
 
+    def kept(self, id: str) -> Event | None:
+        """The event of this id; None: none was kept."""
+        return self._ids.get(id)
+
     def close(self) -> None:
         """Close the file, and let others have it."""
         self._file.close()

@@ -10,6 +10,7 @@ export async function view(root, api, route) {
   const facts = [
     ["You are", task.annotator],
     [task.kind === "bank" ? "Topics" : "Items", count(task.n)],
+    ["Done so far", count(api.progress?.done ?? 0)],
     ["The judge's label", task.condition === "post_edit" ? "stands beside each" : "is not shown"],
   ];
   const begin = el("button", { type: "button", class: "begin", onclick: async () => {
@@ -40,8 +41,9 @@ function practice({ practice: items, scale }) {
 
 function tried({ texts, label, why }, scale) {
   const said = el("p", { role: "status" });
-  const word = (one) => scale.find((each) => each.label === one)?.word ?? "cannot tell";
-  const buttons = [...scale, { label: null, word: "cannot tell", mark: "?" }].map((each) =>
+  const word = (one) => (scale.length ? scale : [{ label: one, word: one }]).find((each) => each.label === one)?.word ?? "cannot tell";
+  if (!scale.length) said.textContent = `We would say "${label}": ${why}`;
+  const buttons = !scale.length ? [] : [...scale, { label: null, word: "cannot tell", mark: "?" }].map((each) =>
     el("button", { type: "button", onclick: () => {
       const agrees = each.label === label ? "So would we" : `We would say "${word(label)}"`;
       said.textContent = `${agrees}: ${why}`;

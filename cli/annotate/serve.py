@@ -35,6 +35,14 @@ def serve(
     annotator: Annotated[
         str | None, typer.Option(metavar="NAME,NAME", help="Who labels; default: you.")
     ] = None,
+    adjudicator: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,NAME", help="Who decides where annotators differ, unnamed."),
+    ] = None,
+    against_judge: Annotated[
+        bool,
+        typer.Option("--against-judge", help="They decide where the judge differs, too."),
+    ] = False,
     condition: Annotated[
         Literal["from-scratch", "post-edit"],
         typer.Option(help="Without the judge's label, or with it beside."),
@@ -86,7 +94,14 @@ def serve(
     task = task_of(results, kind, problems, guidelines)
     listener = bound(folder, port)
     with listener:
-        work = open_workplace(task, folder, names, plan)
+        work = open_workplace(
+            task,
+            folder,
+            names,
+            plan,
+            adjudicators=adjudicator.split(",") if adjudicator is not None else (),
+            against_judge=against_judge,
+        )
         list_problems(problems)
 
         def ready(links: Mapping[str, str]) -> None:
