@@ -78,10 +78,15 @@ class Shown:
     root: str
     said: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    asked: list[Any] = field(default_factory=list)  # what the server has not answered yet
 
     def settled(self) -> None:
-        """When nothing has been drawn for a moment."""
-        self.page.evaluate(STILL)
+        """When all is answered, and nothing has been drawn for a moment."""
+        for _ in range(40):
+            self.page.evaluate(STILL)
+            if not self.asked:
+                return
+        raise AssertionError(f"not answered: {[one.url for one in self.asked]}")
 
     def at(self, view: str) -> "Shown":
         """The page opened anew with this hash."""

@@ -6,6 +6,7 @@ import { say } from "../../report/web/say.js";
 import { activity } from "./activity.js";
 import { deeds } from "./deeds.js";
 import { keep, kept } from "./drafts.js";
+import { far } from "./far.js";
 import { choices, drawn, radios } from "./labels.js";
 import { bindMarking } from "./marking.js";
 import { mounted } from "./mounted.js";
@@ -30,6 +31,7 @@ function screen(root, api, route) {
   let marks = null;
   let turn = 0;
 
+  const how = far(api, active.ms);
   const last = strip(api, all, (n) => goes(n));
   const notice = el("div", { class: "notice" });
   const reading = el("div", { class: "reading" });
@@ -76,7 +78,7 @@ function screen(root, api, route) {
     const above = new Set([answer.of, ...(isShared ? ["question"] : [])]);
     rows = items.map((item, i) => row(item, i, above));
     list.replaceChildren(...rows.map(({ root: one }) => one));
-    root.replaceChildren(notice, el("h1", {}, (isShared && question) || task.question),
+    root.replaceChildren(how.root, notice, el("h1", {}, (isShared && question) || task.question),
       el("div", { class: "beside" }, reading, el("div", { class: "listed" }, list, ending)));
     at = -1;
     choose(Math.max(rows.findIndex(({ item }) => (n === null ? !item.label : item.n === n)), 0));
@@ -243,6 +245,7 @@ function screen(root, api, route) {
     stop() {
       turn += 1;
       active.stop();
+      how.stop();
       marks?.stop();
     },
   };

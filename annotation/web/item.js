@@ -6,6 +6,7 @@ import { say } from "../../report/web/say.js";
 import { activity } from "./activity.js";
 import { deeds } from "./deeds.js";
 import { keep, kept } from "./drafts.js";
+import { far } from "./far.js";
 import { choices, drawn, radios } from "./labels.js";
 import { bindMarking } from "./marking.js";
 import { mounted } from "./mounted.js";
@@ -34,6 +35,7 @@ function screen(root, api, route) {
   let isLeaving = false; // an item is left for one that is not there yet
   let turn = 0; // of `show`: what comes late is not shown
 
+  const how = far(api, active.ms);
   const last = strip(api, all, (n) => show(n));
   const notice = el("div", { class: "notice" });
   const reading = el("div", { class: "reading" });
@@ -106,7 +108,7 @@ function screen(root, api, route) {
       judged(), chosen.root, marks.root, why.root, flagNote.root, el("div", { class: "below" }, actions, links(item.n), last.root)].filter(Boolean));
     flagged();
     notice.querySelector(".done")?.remove();
-    root.replaceChildren(notice, reading, asking);
+    root.replaceChildren(how.root, notice, reading, asking);
     active.restart();
     focus?.();
     scrollTo({ top: 0 });
@@ -246,6 +248,7 @@ function screen(root, api, route) {
     stop() {
       turn += 1;
       active.stop();
+      how.stop();
       marks?.stop();
     },
   };

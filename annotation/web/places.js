@@ -8,11 +8,10 @@ export function places(api) {
 
   /** The item of a place; null: there is no such place. Rejects while the server does not answer. */
   function at(n) {
-    if (n < 0) return Promise.resolve(null);
+    if (n < 0 || n >= api.task.n) return Promise.resolve(null);
     if (!held.has(n)) {
       const asked = api.get("item", { n }).catch((error) => {
         held.delete(n);
-        if (error?.status === 404) return null;
         throw error;
       });
       held.set(n, asked);

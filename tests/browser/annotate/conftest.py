@@ -79,16 +79,19 @@ def open_site(chromium: Any) -> Iterator[Open]:
         page.add_init_script(REFUSED)
         page.on("console", lambda m: found.said.append(f"console {m.type}: {m.text}"))
         page.on("pageerror", lambda error: found.said.append(f"error: {error}"))
-        page.on("request", lambda one: found.requests.append(one.url))
+        page.on("request", lambda one: (found.requests.append(one.url), found.asked.append(one)))
+        for over in ("requestfinished", "requestfailed"):
+            page.on(over, lambda one: one in found.asked and found.asked.remove(one))
 
         def dismiss(dialog: Any) -> None:
             found.said.append(f"dialog: {dialog.message}")
             dialog.dismiss()
 
         page.on("dialog", dismiss)
-        page.goto(link)
+        page.goto(f"{link}#{view}")  # a redirect keeps what is behind the #
         page.locator("html[data-ready=yes]").wait_for(timeout=10_000)
-        return found.at(view) if view else found
+        found.settled()
+        return found
 
     yield open_it
     for context in contexts:
