@@ -11,6 +11,9 @@ import pytest
 pytest.importorskip("nuggetjudge.annotation.server.app", reason="the page's server is not here")
 uvicorn = pytest.importorskip("uvicorn", reason="pip install 'nuggetjudge[annotate]'")
 
+from annotating import Shown, Site
+from watching import REFUSED
+
 from nuggetjudge.annotation.server.app import make_app
 from nuggetjudge.annotation.server.people import People
 from nuggetjudge.annotation.server.serving import bound, links
@@ -18,9 +21,6 @@ from nuggetjudge.annotation.server.workplace import open_workplace
 from nuggetjudge.annotation.work.plan import Plan
 from nuggetjudge.annotation.work.task import task_of
 from nuggetjudge.records.reading.problems import Problems
-
-from annotating import Shown, Site
-from watching import REFUSED
 
 Serve = Callable[..., Site]
 

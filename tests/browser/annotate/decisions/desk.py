@@ -145,8 +145,7 @@ class Desk:
             "total": total,
             "next": n + 1 if n + 1 < total else None,
             "previous": n - 1 if n else None,
-            "verdict": verdict
-            and {"label": verdict.label, "rationale": verdict.rationale},
+            "verdict": verdict and {"label": verdict.label, "rationale": verdict.rationale},
         }
 
     def reveal(self, query: dict[str, str]) -> Any:
@@ -221,7 +220,9 @@ class Page:
     def _answer(self, name: str) -> Any:
         async def answer(request: Request) -> Response:
             found = getattr(self.desk, name)(dict(request.query_params))
-            return _json({"error": "not yet"} if found is None else found, 404 if found is None else 200)
+            return _json(
+                {"error": "not yet"} if found is None else found, 404 if found is None else 200
+            )
 
         return answer
 
@@ -242,6 +243,8 @@ class Page:
 
 def _json(found: Any, status: int = 200) -> Response:
     body = json.dumps(found)  # with escapes of lone surrogates, as the server's
-    return JSONResponse(None, status, headers=HEADERS) if body is None else Response(
-        body, status, headers={**HEADERS, "content-type": "application/json"}
+    return (
+        JSONResponse(None, status, headers=HEADERS)
+        if body is None
+        else Response(body, status, headers={**HEADERS, "content-type": "application/json"})
     )

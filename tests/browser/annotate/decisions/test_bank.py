@@ -187,5 +187,7 @@ def test_axe_finds_nothing(opened, desk, axe, step):
 def test_nothing_is_wider_than_the_page_and_forced_colours_leave_the_marks(opened, desk):
     it = opened(desk, forced_colors="active")
     assert it.wide() == {}
-    edge = it.page.locator(".fact[aria-current]").evaluate("(e) => getComputedStyle(e).borderLeftWidth")
+    edge = it.page.locator(".fact[aria-current]").evaluate(
+        "(e) => getComputedStyle(e).borderLeftWidth"
+    )
     assert edge == "3px"
