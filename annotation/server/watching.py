@@ -14,6 +14,8 @@ from ..live.worker import Worker
 from ..store.people import people_of
 from .workplace import Workplace
 
+_PATIENCE_S = 60
+
 
 @contextmanager
 def watched(work: Workplace, asked: Asked) -> Iterator[None]:
@@ -27,6 +29,7 @@ def watched(work: Workplace, asked: Asked) -> Iterator[None]:
         return read_judged(work.task.results[0], asked.kind, Problems())
 
     def compute() -> Mapping[str, Any]:
+        work.is_read.wait(_PATIENCE_S)
         states = {person.name: person.state() for person in people_of(work.folder.path)}
         return figures(judged(), states, asked)
 

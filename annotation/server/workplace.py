@@ -5,9 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from ...records.reading.problems import InputError
@@ -53,6 +54,7 @@ class Workplace:
         self.task, self.folder, self.desks = task, folder, desks
         self.others = others
         self.dockets: dict[str, Docket] = {}
+        self.is_read = Event()  # the first items: what can wait, waits for it
         self.views = _VIEWS.get(task.kind, _ITEMS)
 
     @property
@@ -70,6 +72,16 @@ class Workplace:
                 state = found.get(person.name, person.here)
                 found[person.name] = replace(person, here=state).state()
             yield found
+
+    def read_ahead(self) -> None:
+        """Have the texts of the first items read by the time that somebody opens a link."""
+        try:
+            for desk in self.desks.values():
+                for entry in desk.entries[:1]:
+                    with suppress(InputError):  # said where the item is asked for
+                        self.task.texts(entry.cell)
+        finally:
+            self.is_read.set()
 
     def progress(self) -> dict[str, Any]:
         """What the coordinator sees."""

@@ -130,6 +130,12 @@ def test_a_port_that_is_taken_is_said_and_its_own_port_is_found_again(judged, tm
     again.ended()
 
 
+def test_small_answers_do_not_wait_for_an_acknowledgement(tmp_path):
+    with bound(tmp_path) as listener:
+        # asyncio sets TCP_NODELAY on sockets of this protocol alone, and accepted ones inherit it
+        assert listener.proto == socket.IPPROTO_TCP
+
+
 def test_paths_on_the_wire_are_no_paths_on_the_disk(judged, tmp_path):
     served = Served(judged, tmp_path / "labels", "--annotator", "ann", "--n", 4)
     page = served.page()
