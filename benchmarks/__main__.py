@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from . import (
+    annotate,
     client,
     evaluate,
     faults,
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "W7": parallel.bench,
     "W8": peers.bench,
     "evaluate": evaluate.bench,
+    "annotate": annotate.bench,
     "job": job.bench,
     "install": install.bench,
     "readback": readback.bench,

@@ -36,6 +36,7 @@ COMMANDS = {
     "evidence": ("evidence.trust", "Show how far suggested citations can be trusted."),
     "export": ("exports", "Write results for other tools."),
     "drift": ("analysis.drift", "Tell whether the judge moved, or the systems."),
+    "annotate": ("annotate.group", "Have people label what was judged, in a page."),
     "next": ("next", "Choose cells for people to label next."),
     "probe": ("probe", "Change one thing about a judge and show what moves."),
     "trace": ("analysis.trace", "Show what agents did, and prove it from kept replies."),

@@ -74,6 +74,10 @@ class Journal:
         self._ids[kept.id] = kept
         return kept
 
+    def kept(self, id: str) -> Event | None:
+        """The event of this id; None: none was kept."""
+        return self._ids.get(id)
+
     def add_labels(self, labels: Iterable[Label]) -> int:
         """Keep labels that were given elsewhere, all with one sync; one that holds is left out.
 

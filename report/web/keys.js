@@ -2,6 +2,7 @@
 
 import { get, go, section } from "./state.js";
 
+const TYPED = "input:not([type=radio], [type=checkbox]), select, textarea, [contenteditable]";
 const bound = new Map();
 let first = "";
 
@@ -34,7 +35,7 @@ export function turn(on) {
 }
 
 function isTyping(target) {
-  return target instanceof Element && target.closest("input, select, textarea, [contenteditable]") !== null;
+  return target instanceof Element && target.closest(TYPED) !== null;
 }
 
 addEventListener("keydown", (event) => {

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from processes import JUDGE, run
+from watching import REFUSED, STILL
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -23,16 +24,6 @@ FLAGS = [
 ]
 FOLDERS = ("demo", "evidence", "coverage", "keypoints", "rag24_e2e")
 LARGEST = ("demo", "rag24_e2e")  # every kind of section but those of agents and retrieval
-# Before any script of the page: what the policy refuses is written down.
-REFUSED = """addEventListener('securitypolicyviolation', (event) =>
-  (window.refused ??= []).push(`${event.violatedDirective} refused ${event.blockedURI}`));"""
-
-STILL = """() => new Promise((done) => {
-  const end = () => { seen.disconnect(); done(); };
-  let timer = setTimeout(end, 25);
-  const seen = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(end, 25); });
-  seen.observe(document.body, { childList: true, subtree: true, attributes: true });
-})"""
 
 
 @dataclass

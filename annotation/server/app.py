@@ -1,0 +1,44 @@
+"""The web app: the page's files and the API, behind guards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from .api import routes
+from .guards import GUARDS, Guard, Guarded
+from .people import ENTER, People
+from .static import files
+from .workplace import Workplace
+
+
+def make_app(
+    work: Workplace, people: People, port: int, guards: Sequence[Guard] = GUARDS
+) -> ASGIApp:
+    """The app that these people use at this port. `guards`: others only for tests of them."""
+    fixed = files()
+
+    async def enter(request: Request) -> Response:
+        """Exchange a link for a cookie; the address that stays has no token in it."""
+        person = people.of_token(request.query_params.get("token", ""))
+        if person is None:
+            return PlainTextResponse(_STALE, 403)
+        cookie = {"set-cookie": people.set_cookie(person), "location": "/"}
+        return Response(status_code=303, headers=cookie)
+
+    async def file(request: Request) -> Response:
+        found = fixed[request.url.path]
+        return Response(found.body, media_type=found.media_type)
+
+    addresses = [Route(path, file) for path in fixed]
+    app = Starlette(routes=[Route(ENTER, enter), *addresses, *routes(work)])
+    app.router.redirect_slashes = False
+    return Guarded(app, people, port, guards)
+
+
+_STALE = "This link is none of this server's: open the one that it printed when it was started.\n"

@@ -1,0 +1,120 @@
+"""What an adjudicator decides: items on which people differ, with unnamed voices."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import orjson
+
+from ..store.events import Verdict
+from ..store.state import State
+from ..work.disputes import JUDGE, Dispute, disputes, letter_of
+from ..work.task import Task
+from ..work.wording import question_of
+from .desk import Desk, Progress
+
+Object = dict[str, Any]
+States = Callable[[], AbstractContextManager[Mapping[str, State]]]
+
+
+class Docket:
+    """The disputes of one adjudicator, found again when labels have changed.
+
+    Args:
+        states: of all who label, while none of them writes.
+        against_judge: also items where most people gave another label than the judge.
+    """
+
+    def __init__(
+        self, task: Task, desk: Desk, states: States, *, against_judge: bool, seed: int
+    ) -> None:
+        self.task, self.desk = task, desk
+        self._states, self._against_judge, self._seed = states, against_judge, seed
+        self._known: tuple[Mapping[str, int], dict[int, Dispute]] = ({}, {})
+
+    def all(self) -> dict[int, Dispute]:
+        """The disputes as they are now, by their numbers, in this person's order."""
+        with self._states() as states:
+            sizes = {name: state.n for name, state in states.items()}
+            if self._known[0] != sizes:
+                found = disputes(
+                    self.task,
+                    states,
+                    self.desk.person,
+                    condition=self.desk.condition,
+                    against_judge=self._against_judge,
+                    seed=self._seed,
+                )
+                self._known = sizes, {one.n: one for one in found}
+            return self._known[1]
+
+    def name(self, dispute: Dispute) -> str:
+        """What names a dispute for as long as its voices say the same."""
+        of = [self.task.fingerprint, self.task.kind, dispute.cell]
+        voices = [[one.name, one.label, one.rationale] for one in dispute.voices]
+        return hashlib.sha256(orjson.dumps([of, voices])).hexdigest()[:16]
+
+    def verdict(self, dispute: Dispute) -> Verdict | None:
+        """What this person decided."""
+        with self.desk.journal() as journal:
+            found = journal.state.last(("adjudicate", self.task.kind, *dispute.cell))
+        return found if isinstance(found, Verdict) else None
+
+    @property
+    def progress(self) -> Progress:
+        """How far this person is."""
+        found = [self.verdict(one) for one in self.all().values()]
+        given = [one for one in found if one is not None]
+        return Progress(len(given), len(found), sum(one.active_ms for one in given))
+
+    def first_open(self) -> int | None:
+        """The first without a verdict, or the first; None: there is no dispute."""
+        found = self.all()
+        first = (n for n, one in found.items() if self.verdict(one) is None)
+        return next(first, next(iter(found), None))
+
+    def shown(self, n: int) -> Object | None:
+        """A dispute without names; None: people agree about this."""
+        found = self.all()
+        if n not in found:
+            return None
+        dispute, order = found[n], list(found)
+        at = order.index(n)
+        verdict = self.verdict(dispute)
+        said = None if verdict is None else {"label": verdict.label, "rationale": verdict.rationale}
+        return {
+            "n": n,
+            "item": self.name(dispute),
+            "question": question_of(self.task.kind, dispute.cell[-1]),
+            "texts": [one._asdict() for one in self.task.shown(dispute.cell)],
+            "voices": dispute.unnamed(),
+            "verdict": said,
+            "at": at,
+            "total": len(order),
+            "next": order[at + 1] if at + 1 < len(order) else None,
+            "previous": order[at - 1] if at else None,
+        }
+
+    def revealed(self, n: int) -> Object | None:
+        """Who said what, once this person has decided; None before."""
+        dispute = self.all().get(n)
+        verdict = None if dispute is None else self.verdict(dispute)
+        if dispute is None or verdict is None:
+            return None
+        voices = {one.name: one for one in dispute.voices}
+        return {
+            "voices": [
+                {
+                    "letter": letter_of(at),
+                    "label": voices[name].label,
+                    "rationale": voices[name].rationale,
+                    "name": "the judge" if name == JUDGE else name,
+                    "is_judge": name == JUDGE,
+                }
+                for at, name in enumerate(verdict.order)
+                if name in voices
+            ]
+        }

@@ -1,0 +1,196 @@
+"""What stands between a request and the app: nothing is read or done before all guards let it by.
+
+Any page that a browser has open can send requests to 127.0.0.1, and a name of its own can be made
+to lead there. So a request must name us, come from our own page, and carry what our links give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse
+
+from .people import ENTER, People, Person
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BYTES = 64 * 1024  # of a request's body
+HEADER = "x-judge"  # names the person for whom the page was opened
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    ]
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+
+
+class Refusal(NamedTuple):
+    """Why a request is not answered: the status, and what the person can do."""
+
+    status: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as guards see it; `person` is whose cookie it has, if anybody's."""
+
+    method: str
+    path: str
+    headers: Headers
+    port: int
+    person: Person | None
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change anything: all but GET and HEAD."""
+        return self.method not in ("GET", "HEAD")
+
+
+Guard = Callable[[Asked], Refusal | None]
+
+
+def names_us(asked: Asked) -> Refusal | None:
+    """The Host is this machine's, with our port: other names that lead here are not ours."""
+    if asked.headers.getlist("host") in [[f"{name}:{asked.port}"] for name in NAMES]:
+        return None
+    return Refusal(421, f"wanted 127.0.0.1:{asked.port} or localhost:{asked.port} as the host")
+
+
+def is_from_our_page(asked: Asked) -> Refusal | None:
+    """The Origin is our own; only what does not write may come without one."""
+    origins = asked.headers.getlist("origin")
+    if origins == [f"http://{asked.headers.get('host')}"] or (not origins and not asked.writes):
+        return None
+    return Refusal(403, "wanted a request from the page of this server")
+
+
+def is_same_site(asked: Asked) -> Refusal | None:
+    """The browser says that our page sent it, or that a person opened the address."""
+    sites = asked.headers.getlist("sec-fetch-site")
+    allowed = ["same-origin"] if asked.writes else ["same-origin", "none"]
+    if not sites or (len(sites) == 1 and sites[0] in allowed):
+        return None
+    return Refusal(403, "another page led here: paste the link into the address bar")
+
+
+def is_known(asked: Asked) -> Refusal | None:
+    """It has the cookie that our link gave; the link itself is looked at where it is exchanged."""
+    if asked.person is not None or asked.path == ENTER:
+        return None
+    return Refusal(401, "open the link that `judge annotate` printed when it was last started")
+
+
+def is_json(asked: Asked) -> Refusal | None:
+    """What writes is JSON, which no form can send."""
+    kind = asked.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not asked.writes or kind == "application/json":
+        return None
+    return Refusal(415, "wanted application/json")
+
+
+def is_said_to_be_ours(asked: Asked) -> Refusal | None:
+    """What writes has our header, which no other page can send unasked."""
+    if not asked.writes or asked.headers.get(HEADER):
+        return None
+    return Refusal(403, f"wanted the header {HEADER}")
+
+
+def is_of_this_person(asked: Asked) -> Refusal | None:
+    """The page was opened for whom the cookie names: two people may share a browser."""
+    said = asked.headers.get(HEADER)
+    if not said or asked.person is None or said == asked.person.id:
+        return None
+    what = f"this page was opened for {said}; since then a link for {asked.person.id} was opened"
+    return Refusal(409, f"{what} in this browser. Use one browser profile for each person")
+
+
+def is_short(asked: Asked) -> Refusal | None:
+    """The body is said to be no longer than MOST_BYTES; `Guarded` counts what comes."""
+    said = asked.headers.get("content-length", "0")
+    if said.isascii() and said.isdigit() and int(said) <= MOST_BYTES:
+        return None
+    return Refusal(413, f"wanted at most {MOST_BYTES:,} bytes")
+
+
+GUARDS: tuple[Guard, ...] = (
+    names_us,
+    is_from_our_page,
+    is_same_site,
+    is_known,
+    is_said_to_be_ours,
+    is_of_this_person,
+    is_json,
+    is_short,
+)
+
+
+class Guarded:
+    """An app behind guards, in their order; what it answers has HEADERS, refusals too."""
+
+    def __init__(
+        self, app: ASGIApp, people: People, port: int, guards: Sequence[Guard] = GUARDS
+    ) -> None:
+        self.app, self.people, self.port, self.guards = app, people, port, guards
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] != "http":  # no websocket, and nothing that may come later
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name, value) for name, value in message["headers"] if name != b"server"]
+                more = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message = {**message, "headers": [*own, *more]}
+            await send(message)
+
+        headers = Headers(scope=scope)
+        person = self.people.of_cookies(headers.getlist("cookie"))
+        asked = Asked(scope["method"], scope["path"], headers, self.port, person)
+        for guard in self.guards:
+            if refusal := guard(asked):
+                answer = PlainTextResponse(f"{refusal.what}\n", refusal.status)
+                return await answer(scope, receive, send_with_headers)
+        scope["state"] = {"person": person}
+        if is_short not in self.guards:
+            return await self.app(scope, receive, send_with_headers)
+        await self.app(scope, _counted(receive), send_with_headers)
+
+
+def _counted(receive: Receive) -> Receive:
+    """The body as it comes, which ends the request where it is longer than was said."""
+    n = 0
+
+    async def counted() -> Message:
+        nonlocal n
+        message = await receive()
+        n += len(message.get("body", b""))
+        if n > MOST_BYTES:
+            raise HTTPException(413, f"wanted at most {MOST_BYTES:,} bytes")
+        return message
+
+    return counted

@@ -1,0 +1,153 @@
+"""What a person is shown: no run, no judge but in post-edit, nobody else's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...records.reading.problems import InputError
+from ..store.events import BankEdit, Deed, Flag, Label, Skip, Verdict
+from ..work.bank import EditedBank
+from ..work.practice import practice_of
+from ..work.task import Task
+from ..work.verify import verify_cells
+from ..work.wording import cannot_tell_key, judge_input, question_of, shown_labels
+from .desk import Desk
+
+MOST_RECENT = 10
+Object = dict[str, Any]
+
+
+def shown_task(task: Task, views: Sequence[str]) -> Object:
+    """What is the same for all who have these screens."""
+    practice = practice_of(task.kind, task.scale)
+    return {
+        "kind": task.kind,
+        "question": question_of(task.kind),
+        "scale": [one._asdict() for one in shown_labels(task.kind, task.scale)],
+        "cannot_tell": cannot_tell_key(task.scale),
+        "inputs": list(task.inputs),
+        "guidelines": task.guidelines,
+        "guidelines_sha256": task.guidelines_sha256,
+        "practice": [
+            {"texts": [text._asdict() for text in texts], "label": label, "why": why}
+            for texts, label, why in practice
+        ],
+        "fingerprint": task.fingerprint,
+        "views": list(views),
+    }
+
+
+def shown_item(desk: Desk, n: int) -> Object:
+    """An item with what the person did to it. Raises: InputError where its texts are not there."""
+    task, entry = desk.task, desk.entries[n]
+    texts = [one._asdict() for one in task.shown(entry.cell)]
+    with desk.journal() as journal:
+        label = journal.state.last(desk.key_of(n))
+        flag = journal.state.last(("flag", task.kind, *entry.cell))
+        skip = journal.state.last(("skip", task.kind, *entry.cell))
+    is_labelled = isinstance(label, Label)
+    return {
+        "n": n,
+        "item": desk.name(n),
+        "question": question_of(task.kind, entry.cell[-1]),
+        "texts": texts,
+        "shown": entry.shown,
+        "label": shown_label(label) if isinstance(label, Label) else None,
+        "flagged": isinstance(flag, Flag) and flag.on,
+        "why": flag.why if isinstance(flag, Flag) and flag.on else "",
+        "is_skipped": isinstance(skip, Skip) and not is_labelled,
+        "progress": desk.progress._asdict(),
+    }
+
+
+def shown_answer(desk: Desk, n: int) -> Object:
+    """A place with all that share its text: the text once, the items below it."""
+    group = desk.group(n)
+    items = [shown_item(desk, place) for place in (group.places if group is not None else (n,))]
+    texts = items[0]["texts"]
+    of = judge_input(desk.task.kind, group.of) if group is not None else texts[-1]["of"]
+    question = next((one["text"] for one in texts if one["of"] == "question"), "")
+    answer = next(one for one in texts if one["of"] == of)
+    return {"question": question, "answer": answer, "items": items, "n": n}
+
+
+def shown_bank(desk: Desk, n: int) -> Object:
+    """The nuggets of a topic as the person has made them, and the passages beside."""
+    bank, topic_id = desk.task.bank, desk.entries[n].cell[0]
+    if bank is None:
+        raise InputError("no nuggets are edited here")
+    with desk.journal() as journal:
+        edits = journal.state.edits(topic_id)
+    nuggets = EditedBank.of(bank.banks[topic_id], edits).nuggets.values()
+    return {
+        "n": n,
+        "item": desk.name(n),
+        "topic_id": topic_id,
+        "question": bank.question(topic_id),
+        "nuggets": [
+            {
+                "id": one.nugget.id,
+                "text": one.nugget.text,
+                "importance": one.nugget.importance,
+                "from": [root for root in one.roots if root != one.nugget.id],
+            }
+            for one in nuggets
+        ],
+        "passages": [
+            {"id": one.id, "title": one.title, "text": one.text} for one in bank.passages(topic_id)
+        ],
+        "progress": desk.progress._asdict(),
+    }
+
+
+def shown_point(desk: Desk, n: int) -> Object:
+    """A key point with the answers to its two questions, and where each of them stands."""
+    cell, repeat = desk.entries[n].cell, desk.entries[n].repeat
+    point = desk.task.points.get(cell[:2])
+    if point is None:
+        raise InputError("no key points are verified here")
+    cells = verify_cells([cell[:2]])
+    keys = {one[-1]: ("label", desk.task.kind, *one, str(repeat)) for one in cells}
+    places = {task: place for task, key in keys.items() if (place := desk.place(key)) is not None}
+    with desk.journal() as journal:
+        labels = {task: journal.state.last(key) for task, key in keys.items()}
+        flags = [journal.state.last(("flag", desk.task.kind, *one)) for one in cells]
+    said = {task: one for task, one in labels.items() if isinstance(one, Label)}
+    return {
+        **point.row(),
+        "n": n,
+        "item": desk.name(n),
+        "labels": {task: shown_label(one) for task, one in said.items()},
+        "places": {task: {"n": at, "item": desk.name(at)} for task, at in places.items()},
+        "flagged": any(isinstance(one, Flag) and one.on for one in flags),
+        "progress": desk.progress._asdict(),
+    }
+
+
+def shown_label(label: Label) -> Object:
+    """A person's own label."""
+    return {
+        "label": label.label,
+        "spans": [span.model_dump() for span in label.spans],
+        "rationale": label.rationale,
+        "active_ms": label.active_ms,
+    }
+
+
+def shown_recent(desk: Desk) -> list[Object]:
+    """The last deeds that hold, the latest first, each with its place."""
+    with desk.journal() as journal:
+        deeds = journal.state.recent(MOST_RECENT)
+    found = ((desk.place_of(deed), deed) for deed in deeds)
+    return [{"n": n, "what": _what(deed), **_label_of(deed)} for n, deed in found if n is not None]
+
+
+def _what(deed: Deed) -> str:
+    if isinstance(deed, Flag) and not deed.on:
+        return "unflag"
+    return deed.op if isinstance(deed, BankEdit) else deed.do
+
+
+def _label_of(deed: Deed) -> Object:
+    return {"label": deed.label} if isinstance(deed, Label | Verdict) else {}

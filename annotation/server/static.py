@@ -1,0 +1,57 @@
+"""The files of the page, by a fixed list: what a request asks for never becomes a path."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+_PACKAGE = Path(__file__).parent.parent.parent
+_FOLDERS = ("annotation/web", "report/web")  # modules import each other across them
+_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+STYLES = ("report/web/base.css", "report/web/charts.css", "report/web/tables.css")
+OWN_STYLES = ("style.css", "screens.css", "screens2.css")  # those that are there
+
+
+class File(NamedTuple):
+    """A file's bytes, and what they are."""
+
+    body: bytes
+    media_type: str
+
+
+@cache
+def files() -> dict[str, File]:
+    """All that a page may load, by the path of its address; read once."""
+    found = {}
+    for folder in _FOLDERS:
+        for path in sorted((_PACKAGE / folder).iterdir()):
+            if path.suffix in _TYPES and path.is_file():
+                found[f"/{folder}/{path.name}"] = File(path.read_bytes(), _TYPES[path.suffix])
+    styles = [*STYLES, *(f"annotation/web/{name}" for name in OWN_STYLES)]
+    sheets = [f'<link rel="stylesheet" href="/{name}">' for name in styles if f"/{name}" in found]
+    page = _PAGE.replace("STYLES", "\n".join(sheets)).encode()
+    return found | {"/": File(page, "text/html; charset=utf-8")}
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>nuggetjudge: annotate</title>
+STYLES
+<script type="module" src="/annotation/web/app.js"></script>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header></header>
+<div class="banner" role="alert" hidden></div>
+<main id="main" tabindex="-1"></main>
+<div class="live" role="status" aria-live="polite"></div>
+<noscript>This page needs JavaScript.</noscript>
+</body>
+</html>
+"""

@@ -1,0 +1,270 @@
+// All items of one answer at once: the answer on the left, a list on the right, every label in sight.
+
+import { count, el } from "../../report/web/el.js";
+import { bind } from "../../report/web/keys.js";
+import { say } from "../../report/web/say.js";
+import { activity } from "./activity.js";
+import { deeds } from "./deeds.js";
+import { keep, kept } from "./drafts.js";
+import { far } from "./far.js";
+import { choices, drawn, radios } from "./labels.js";
+import { bindMarking } from "./marking.js";
+import { mounted } from "./mounted.js";
+import { refusal, trouble } from "./notices.js";
+import { spanMarks } from "./spans.js";
+import { strip } from "./strip.js";
+import { blocks, questionIn } from "./texts.js";
+import { noteField } from "./why.js";
+
+const NOTHING = { rationale: "", spans: [] };
+
+/** Draw the screen into `root`; returns what takes it down. */
+export const view = mounted("answer", screen, bindKeys);
+
+function screen(root, api, route) {
+  const { task } = api;
+  const all = choices(task);
+  const isPostEdit = task.condition === "post_edit";
+  const active = activity();
+  let rows = [];
+  let at = 0; // the row that keys are for
+  let marks = null;
+  let turn = 0;
+
+  const how = far(api, active.ms);
+  const last = strip(api, all, (n) => goes(n));
+  const notice = el("div", { class: "notice" });
+  const reading = el("div", { class: "reading" });
+  const list = el("ol", { class: "rows" });
+  const left = el("p", { class: "soft", role: "status" });
+  const ending = el("div", { class: "more" },
+    el("button", { type: "button", class: "main", onclick: () => done() }, el("kbd", { "aria-hidden": "true" }, "d"), " all done"), left, last.root);
+  const why = noteField({
+    label: "Why this label?",
+    ontyped: () => keep(rows[at].item, draft()),
+    onleft: () => again(),
+  });
+  const deed = deeds(api, (error, n) => notice.append(refusal(error, n === undefined ? null : () => open(n))));
+  const draft = () => ({ rationale: why.text(), spans: marks?.spans() ?? [] });
+
+  /** The answer of a place, at that place; otherwise at the first of its items without a label. */
+  async function open(n, isThere = true) {
+    const mine = (turn += 1);
+    let found;
+    try {
+      found = await api.get("answer", { n });
+    } catch (error) {
+      if (!rows.length) throw error;
+      if (mine === turn) notice.append(trouble(error));
+      return;
+    }
+    if (mine === turn) draw(found, isThere ? n : null);
+  }
+
+  /** To a place: of this answer, or of another. */
+  function goes(n) {
+    const i = rows.findIndex(({ item }) => item.n === n);
+    if (i < 0) return open(n);
+    return choose(i);
+  }
+
+  function draw({ question, answer, items }, n) {
+    marks?.stop();
+    marks = null;
+    const read = blocks([{ name: "Answer", ...answer }]);
+    marks = spanMarks(read.places, [], () => (rows[at].item.label ? again() : keep(rows[at].item, draft())));
+    reading.replaceChildren(...read.nodes, marks.root);
+    const isShared = items.every(({ texts }) => questionIn(texts) === question);
+    const above = new Set([answer.of, ...(isShared ? ["question"] : [])]);
+    rows = items.map((item, i) => row(item, i, above));
+    list.replaceChildren(...rows.map(({ root: one }) => one));
+    root.replaceChildren(how.root, notice, el("h1", {}, (isShared && question) || task.question),
+      el("div", { class: "beside" }, reading, el("div", { class: "listed" }, list, ending)));
+    at = -1;
+    choose(Math.max(rows.findIndex(({ item }) => (n === null ? !item.label : item.n === n)), 0));
+    if (!root.contains(document.activeElement)) root.focus({ preventScroll: true });
+    scrollTo({ top: 0 });
+  }
+
+  function row(item, i, above) {
+    const read = item.texts.filter(({ of }) => !above.has(of));
+    const words = read.map(({ text }) => text).join(" ");
+    const buttons = radios({
+      name: `label-${item.n}`, legend: el("span", { class: "text" }, words), all,
+      chosen: item.label ? item.label.label : undefined,
+      onchoose: (value) => {
+        choose(i);
+        label(value, false);
+      },
+    });
+    const marksOf = el("span", { class: "signs" });
+    const one = el("li", { onclick: () => choose(i), onfocusin: () => choose(i) }, buttons.root, marksOf, judged(item, i));
+    const found = { item, root: one, buttons, signs: marksOf };
+    signs(found);
+    return found;
+  }
+
+  function signs({ item, signs: place }) {
+    place.replaceChildren(...[
+      item.flagged ? el("span", {}, "⚑ flagged") : null,
+      item.is_skipped && !item.label ? el("span", {}, "→ left for later") : null,
+      item.label?.rationale ? el("span", {}, "✎ with a reason") : null,
+    ].filter(Boolean));
+  }
+
+  function judged(item, i) {
+    if (!isPostEdit || item.shown === null || item.shown === undefined) return null;
+    const one = all.find(({ label }) => label === item.shown) ?? { mark: "•", tone: "other", word: item.shown };
+    const keepIt = () => {
+      choose(i);
+      label(item.shown, false);
+    };
+    return el("p", { class: "judged" }, "The judge says ", el("b", {}, drawn(one)),
+      el("button", { type: "button", onclick: keepIt }, "keep it"));
+  }
+
+  /** Make a row the one that keys, marks and the reason are for. */
+  function choose(i) {
+    if (i === at || !rows[i]) return;
+    rows[at]?.root.removeAttribute("aria-current");
+    if (document.activeElement instanceof HTMLTextAreaElement) document.activeElement.blur();
+    at = i;
+    const { item, root: one } = rows[i];
+    one.setAttribute("aria-current", "true");
+    const before = kept(item) ?? item.label;
+    marks.set(before?.spans ?? []);
+    why.set(before?.rationale ?? "", item.label?.rationale);
+    one.append(why.root);
+    route.go("answer", { n: item.n }, true);
+    one.scrollIntoView({ block: "nearest" });
+    tell();
+  }
+
+  function tell() {
+    const open = rows.filter(({ item }) => !item.label).length;
+    left.textContent = open ? `${count(open, "item")} without a label yet` : "all have one";
+  }
+
+  function label(value, goesOn) {
+    const { item, buttons } = rows[at];
+    const word = all.find((one) => one.label === value)?.word ?? value;
+    const sent = deed.label(item, value, draft(), active.ms());
+    sent.then((reply) => reply && keep(item, NOTHING));
+    active.restart();
+    buttons.show(value);
+    signs(rows[at]);
+    last.did({ n: item.n, what: "label", label: value });
+    tell();
+    if (goesOn && at + 1 < rows.length) move(1, `${word}. `);
+    else say(word);
+  }
+
+  function again() {
+    const { item } = rows[at];
+    if (!item.label) return;
+    const sent = deed.label(item, item.label.label, draft(), active.ms());
+    sent.then((reply) => reply && keep(item, NOTHING));
+    active.restart();
+    signs(rows[at]);
+    say("saved");
+  }
+
+  function move(step, first = "") {
+    const to = rows[at + step];
+    if (!to) return say(step < 0 ? "this is the first" : "this is the last");
+    const isOnRadio = rows[at].root.contains(document.activeElement) && document.activeElement.matches("[type=radio]");
+    const radio = isOnRadio ? rows[at].buttons.inputs.indexOf(document.activeElement) : -1;
+    choose(at + step);
+    if (radio >= 0) to.buttons.inputs[radio].focus({ preventScroll: true });
+    say(`${first}${to.root.querySelector("legend").textContent.slice(0, 400)}`);
+  }
+
+  function clear() {
+    const { item, buttons } = rows[at];
+    if (!item.label) return say("there is no label to take away");
+    deed.clear(item);
+    buttons.show(undefined);
+    keep(item, draft());
+    last.did({ n: item.n, what: "clear" });
+    signs(rows[at]);
+    tell();
+    say("the label is gone");
+  }
+
+  function flag() {
+    const { item } = rows[at];
+    deed.flag(item, !item.flagged);
+    last.did({ n: item.n, what: item.flagged ? "flag" : "unflag" });
+    signs(rows[at]);
+    say(item.flagged ? "flagged" : "not flagged");
+  }
+
+  async function undo(what = "undo") {
+    const n = await deed.back(what);
+    if (n === null) return;
+    last.ask();
+    await open(n);
+    say(what === "undo" ? "undone" : "done again");
+  }
+
+  /** On to the next answer, once each item of this one has a label or "cannot tell". */
+  async function done() {
+    const open1 = rows.findIndex(({ item }) => !item.label);
+    if (open1 >= 0) {
+      choose(open1);
+      return say(`${left.textContent}: a label or "cannot tell" on each`);
+    }
+    const mine = turn;
+    const { n } = await api.get("next", { after: rows.at(-1).item.n }).catch((error) => {
+      notice.replaceChildren(trouble(error));
+      return {};
+    });
+    if (n === undefined || mine !== turn) return;
+    if (n === null) {
+      say("all done");
+      notice.replaceChildren(el("p", { class: "done" }, "Every item of every answer has a label. You can still go back and change one."));
+    } else await open(n, false);
+  }
+
+  return {
+    goes, clear, flag, undo, move, done,
+    label: (value) => label(value, true),
+    keeps: () => {
+      const shown = isPostEdit ? rows[at]?.item.shown : null;
+      return shown === null || shown === undefined ? false : label(shown, true);
+    },
+    reason: () => why.open(() => root.focus({ preventScroll: true })),
+    spans: () => marks?.turn(!marks.isOn()),
+    marks: () => (marks?.isOn() ? marks : null),
+    isThere: () => rows.length > 0,
+    async start() {
+      last.ask();
+      if (route.n !== null) await open(route.n);
+      else await open((await api.get("next")).n ?? 0, false);
+    },
+    stop() {
+      turn += 1;
+      active.stop();
+      how.stop();
+      marks?.stop();
+    },
+  };
+}
+
+function bindKeys(task, shown) {
+  const once = (act) => (event) => (shown()?.isThere() && !event.repeat ? act(shown()) : false);
+  const any = (act) => () => (shown()?.isThere() ? act(shown()) : false);
+  for (const { key, word, label } of choices(task)) if (key) bind(key, word, once((page) => page.label(label)), "answer");
+  for (const key of ["u", "Backspace"]) bind(key, "undo", once((page) => void page.undo()), "answer");
+  bind("U", "do again what was undone (Shift and u)", once((page) => void page.undo("redo")), "answer");
+  bind("j", "next of the list", any((page) => page.move(1)), "answer");
+  bind("k", "one before in the list", any((page) => page.move(-1)), "answer");
+  bind("ArrowDown", "as j", any((page) => page.move(1)), "answer");
+  bind("ArrowUp", "as k", any((page) => page.move(-1)), "answer");
+  bind("c", "say why", once((page) => page.reason()), "answer");
+  bind("f", "flag, or take the flag away", once((page) => page.flag()), "answer");
+  bind("x", "take the label away", once((page) => page.clear()), "answer");
+  bind("s", "mark words of the answer; again: done", once((page) => page.spans()), "answer");
+  bind("d", "all done: on to the next answer", once((page) => void page.done()), "answer");
+  bindMarking("answer", { marks: () => shown()?.marks(), entered: once((page) => page.keeps()), moved: () => false });
+}

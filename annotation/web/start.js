@@ -1,0 +1,54 @@
+// What is my task? The question, the guidelines, some items to try, and where to begin.
+
+import { count, el } from "../../report/web/el.js";
+import { keyTable } from "./help.js";
+
+/** Draw the first screen. */
+export async function view(root, api, route) {
+  const { task } = api;
+  const first = task.views[0];
+  const facts = [
+    ["You are", task.annotator],
+    [task.kind === "bank" ? "Topics" : "Items", count(task.n)],
+    ["Done so far", count(api.progress?.done ?? 0)],
+    ["The judge's label", task.condition === "post_edit" ? "stands beside each" : "is not shown"],
+  ];
+  const begin = el("button", { type: "button", class: "begin", onclick: async () => {
+    const { n } = await api.get("next");
+    if (n === null) done.hidden = false;
+    else route.go(first, { n });
+  } }, api.progress?.done ? "Go on" : "Begin");
+  const done = el("p", { hidden: true, role: "status" }, "All of it is labelled. Thank you; your coordinator can see it.");
+  root.replaceChildren(
+    el("h1", {}, task.question),
+    el("p", { class: "lead" }, "Each label is kept at once; you can stop at any time, and change what you said. What you cannot decide is \"cannot tell\", which is an answer too."),
+    el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
+    el("p", {}, begin), done,
+    el("section", { "aria-labelledby": "guidelines-title" }, el("h2", { id: "guidelines-title" }, "Guidelines"),
+      el("div", { class: "guidelines" }, task.guidelines)),
+    task.practice.length ? practice(task) : "",
+    el("section", { "aria-labelledby": "keys-title" }, el("h2", { id: "keys-title" }, "Keys"), keyTable(),
+      el("p", { class: "lead" }, "Keys do nothing while you type. Press ? anywhere to see them, and to switch them off.")));
+  return () => root.replaceChildren();
+}
+
+function practice({ practice: items, scale }) {
+  return el("section", { "aria-labelledby": "practice-title" },
+    el("h2", { id: "practice-title" }, "To try"),
+    el("p", { class: "lead" }, "Nothing of this is kept. Choose a label to see which one we would give, and why."),
+    el("ol", { class: "practice" }, items.map((item) => tried(item, scale))));
+}
+
+function tried({ texts, label, why }, scale) {
+  const said = el("p", { role: "status" });
+  const word = (one) => (scale.length ? scale : [{ label: one, word: one }]).find((each) => each.label === one)?.word ?? "cannot tell";
+  if (!scale.length) said.textContent = `We would say "${label}": ${why}`;
+  const buttons = !scale.length ? [] : [...scale, { label: null, word: "cannot tell", mark: "?" }].map((each) =>
+    el("button", { type: "button", onclick: () => {
+      const agrees = each.label === label ? "So would we" : `We would say "${word(label)}"`;
+      said.textContent = `${agrees}: ${why}`;
+    } }, `${each.mark} ${each.word}`));
+  const shown = Array.isArray(texts) ? texts : Object.entries(texts).map(([name, text]) => ({ name, text }));
+  return el("li", {}, shown.map(({ name, text }) => [el("h3", {}, name), el("p", { class: "read" }, text)]),
+    el("div", { class: "controls", role: "group", "aria-label": "Your label" }, buttons), said);
+}

@@ -1,0 +1,1 @@
+"""`judge annotate` and what belongs to it; `cli/app.py` alone imports it."""

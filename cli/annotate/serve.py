@@ -1,0 +1,143 @@
+"""`judge annotate RESULTS`: people label, each by a link, until the server is stopped."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ..options import Seed
+from ..stopping import list_problems, unless_stopped
+from ..tables import shown
+from .names import Conditions, Kinds, stored
+
+_NEEDS = ("starlette", "uvicorn")
+_MOST_NAME = 40  # characters
+
+
+def serve(
+    results: Annotated[
+        list[Path],
+        typer.Argument(exists=True, help="Results folders or label files, one a judge."),
+    ],
+    kind: Annotated[Kinds, typer.Option(help="What is labelled.")],
+    folder: Annotated[
+        Path, typer.Option("--dir", file_okay=False, help="Folder of the labels.")
+    ] = Path("labels"),
+    annotator: Annotated[
+        str | None, typer.Option(metavar="NAME,NAME", help="Who labels; default: you.")
+    ] = None,
+    adjudicator: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,NAME", help="Who decides where annotators differ, unnamed."),
+    ] = None,
+    against_judge: Annotated[
+        bool,
+        typer.Option("--against-judge", help="They decide where the judge differs, too."),
+    ] = False,
+    condition: Annotated[
+        Conditions,
+        typer.Option(help="Without the judge's label, or with it beside."),
+    ] = "from-scratch",
+    queue: Annotated[
+        Literal["random", "next"],
+        typer.Option(help="All at random, or a part chosen for what a label would tell."),
+    ] = "random",
+    n: Annotated[
+        int | None, typer.Option("--n", min=1, help="Items for each; default: all.")
+    ] = None,
+    random_share: Annotated[
+        float, typer.Option(min=0, max=1, help="With --queue next: share drawn at random.")
+    ] = 0.5,
+    overlap: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of the items that all of them get.")
+    ] = 0.1,
+    guidelines: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="Shown as plain text; default: ours."),
+    ] = None,
+    half_width: Annotated[
+        float,
+        typer.Option(min=0.001, max=0.5, help="Coordinator: labels needed for +- this score."),
+    ] = 0.05,
+    seed: Seed = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: one that is free.")] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
+) -> None:
+    """Have people label what was judged: one page on this machine, a link for each of them.
+
+    Example: judge annotate results/demo --kind nuggets --dir labels
+    """
+    from ...records.reading.problems import InputError, Problems
+
+    if any(find_spec(name) is None for name in _NEEDS):
+        raise InputError("judge annotate needs: pip install 'nuggetjudge[annotate]'")
+    from ...annotation.live.figures import Asked
+    from ...annotation.server.serving import bound, serve
+    from ...annotation.server.watching import watched
+    from ...annotation.server.workplace import open_workplace
+    from ...annotation.work.plan import Plan
+    from ...annotation.work.task import task_of
+
+    problems = Problems()
+    plan = Plan(
+        how=queue,
+        n=n,
+        random_share=random_share,
+        overlap=overlap,
+        seed=seed,
+        condition=stored(condition) or "from_scratch",
+    )
+    names = annotator.split(",") if annotator is not None else [_own_name()]
+    task = task_of(results, kind, problems, guidelines)
+    listener = bound(folder, port)
+    with listener:
+        work = open_workplace(
+            task,
+            folder,
+            names,
+            plan,
+            adjudicators=adjudicator.split(",") if adjudicator is not None else (),
+            against_judge=against_judge,
+        )
+        list_problems(problems)
+
+        def ready(links: Mapping[str, str]) -> None:
+            _say(links, len(links) == 2 and not no_open and _has_screen())
+
+        kept = f"What was labelled is in {folder}"
+        asked = Asked(kind, plan.condition, half_width)
+        with watched(work, asked):
+            unless_stopped(lambda: serve(work, listener, ready), kept)
+
+
+def _own_name() -> str:
+    """The user's name of the system, made fit to name a file."""
+    name = os.environ.get("USER") or os.environ.get("LOGNAME") or ""
+    fit = re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip("._-")[:_MOST_NAME]
+    return fit or "annotator"
+
+
+def _has_screen() -> bool:
+    """Whether a browser that opens would be seen: not in CI, nor over ssh."""
+    has_window = sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
+    return bool(has_window) and sys.stdout.isatty() and "CI" not in os.environ
+
+
+def _say(links: Mapping[str, str], opens: bool) -> None:
+    """Print the links, and open the annotator's if there is one of them."""
+    width = max(map(len, links))
+    lines = [f"{name:<{width}}  {link}" for name, link in links.items()]
+    sys.stdout.write(shown("\n".join(lines) + "\n"))
+    sys.stdout.flush()
+    sys.stderr.write("Each link is for one person, in a browser of this machine. Ctrl-C ends.\n")
+    if opens:
+        import webbrowser
+
+        webbrowser.open(next(iter(links.values())))

@@ -1,0 +1,98 @@
+"""The labelling page of a real server in this process, opened in Debian's Chromium and watched."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("nuggetjudge.annotation.server.app", reason="the page's server is not here")
+uvicorn = pytest.importorskip("uvicorn", reason="pip install 'nuggetjudge[annotate]'")
+
+from annotating import Shown, Site
+from watching import REFUSED
+
+from nuggetjudge.annotation.server.app import make_app
+from nuggetjudge.annotation.server.people import People
+from nuggetjudge.annotation.server.serving import bound, links
+from nuggetjudge.annotation.server.workplace import open_workplace
+from nuggetjudge.annotation.work.plan import Plan
+from nuggetjudge.annotation.work.task import task_of
+from nuggetjudge.records.reading.problems import Problems
+
+Serve = Callable[..., Site]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """`serve(rows, "ratings", condition="post_edit")`: rows of a label file, or its path."""
+    ends: list[Callable[[], None]] = []
+
+    def start(rows: Any, kind: str = "nuggets", names: Any = ("ann",), **plan: Any) -> Site:
+        path = rows
+        if isinstance(rows, list):
+            path = tmp_path / f"judged-{len(ends)}.jsonl"
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        folder = tmp_path / f"labels-{len(ends)}"
+        task = task_of([path], kind, Problems())
+        work = open_workplace(task, folder, list(names), Plan(**plan))
+        listener = bound(folder)
+        port = listener.getsockname()[1]
+        people = People(list(names), port)
+        app = make_app(work, people, port)
+        config = uvicorn.Config(app, log_config=None, lifespan="off", ws="none")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+
+        def end() -> None:
+            server.should_exit = True
+            thread.join(10)
+            work.close()
+            listener.close()
+
+        ends.append(end)
+        return Site(work, links(people, port), server)
+
+    yield start
+    for end in ends:
+        end()
+
+
+Open = Callable[..., Shown]
+
+
+@pytest.fixture
+def open_site(chromium: Any) -> Iterator[Open]:
+    """`open_site(site, "item?n=3")`; options are those of a browser's context."""
+    contexts = []
+
+    def open_it(site: Site, view: str = "item", name: str = "ann", **options: Any) -> Shown:
+        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(3_000)
+        link = site.links[name]
+        found = Shown(page, link.split("/enter")[0] + "/")
+        page.add_init_script(REFUSED)
+        page.on("console", lambda m: found.said.append(f"console {m.type}: {m.text}"))
+        page.on("pageerror", lambda error: found.said.append(f"error: {error}"))
+        page.on("request", lambda one: (found.requests.append(one.url), found.asked.append(one)))
+        for over in ("requestfinished", "requestfailed"):
+            page.on(over, lambda one: one in found.asked and found.asked.remove(one))
+
+        def dismiss(dialog: Any) -> None:
+            found.said.append(f"dialog: {dialog.message}")
+            dialog.dismiss()
+
+        page.on("dialog", dismiss)
+        page.goto(f"{link}#{view}")  # a redirect keeps what is behind the #
+        page.locator("html[data-ready=yes]").wait_for(timeout=10_000)
+        found.settled()
+        return found
+
+    yield open_it
+    for context in contexts:
+        context.close()
