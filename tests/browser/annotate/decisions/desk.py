@@ -1,4 +1,4 @@
-"""What the screens of decisions are driven with: the real page and its guards' policy, invented items.
+"""What drives the screens of decisions: the real page with its policy, and invented items.
 
 Events are checked, folded and undone by the real store, and nuggets by the real bank; only where
 items come from is invented, so that every text can be hostile.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 from starlette.applications import Starlette
@@ -145,8 +146,7 @@ class Desk:
             "total": total,
             "next": n + 1 if n + 1 < total else None,
             "previous": n - 1 if n else None,
-            "verdict": verdict
-            and {"label": verdict.label, "rationale": verdict.rationale},
+            "verdict": verdict and {"label": verdict.label, "rationale": verdict.rationale},
         }
 
     def reveal(self, query: dict[str, str]) -> Any:
@@ -157,7 +157,7 @@ class Desk:
         return {
             "voices": [
                 {"letter": letter, "name": name, "is_judge": name == "@judge"}
-                for letter, name in zip(letters, NAMES, strict=False)
+                for letter, name in zip(letters, cycle(NAMES), strict=False)
             ]
         }
 
@@ -221,7 +221,9 @@ class Page:
     def _answer(self, name: str) -> Any:
         async def answer(request: Request) -> Response:
             found = getattr(self.desk, name)(dict(request.query_params))
-            return _json({"error": "not yet"} if found is None else found, 404 if found is None else 200)
+            return _json(
+                {"error": "not yet"} if found is None else found, 404 if found is None else 200
+            )
 
         return answer
 
@@ -242,6 +244,8 @@ class Page:
 
 def _json(found: Any, status: int = 200) -> Response:
     body = json.dumps(found)  # with escapes of lone surrogates, as the server's
-    return JSONResponse(None, status, headers=HEADERS) if body is None else Response(
-        body, status, headers={**HEADERS, "content-type": "application/json"}
+    return (
+        JSONResponse(None, status, headers=HEADERS)
+        if body is None
+        else Response(body, status, headers={**HEADERS, "content-type": "application/json"})
     )
