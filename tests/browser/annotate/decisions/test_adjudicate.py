@@ -55,6 +55,7 @@ def test_a_verdict_is_given_by_keys_and_only_then_names_are_told(opened, desk):
     it.press("0", "Enter")
     it.until(lambda: len(desk.said) == 2)
     assert desk.said[1]["label"] is None
+    it.sees("ada", ".voices")
     it.press("j")
     it.sees("This was the last one")
     it.press("k")
