@@ -37,9 +37,16 @@ const bounds = ({ lo, hi }) => (typeof lo === "number" && typeof hi === "number"
 function led(found) {
   if (found === undefined || found === null) return null; // labels from scratch: nothing is shown
   const title = el("h3", {}, "Are people led by what they are shown?");
-  if (typeof found.kept !== "number" || !found.n) return [title, unknown(`Not known yet: ${
-    found.reason ?? "nobody has come to a control item, which shows a label that the judge did not give. One in twenty does"}.`)];
-  return [title, el("p", {}, `${count(found.kept)} of ${count(found.n)} labels that the judge never gave were kept when they were shown`,
-    typeof found.expected === "number" ? `; ${num(100 * found.expected, 0)}% would be kept by people who were not led` : "",
-    ". The fewer, the better.")];
+  const { kept_controls: wrong, kept, equal_unseen: unseen } = found;
+  if (!wrong?.n) return [title, unknown("Not known yet: nobody has come to a control item, which shows a label that the "
+    + "judge did not give. One in twenty does.")];
+  return [title, el("p", { class: "lead" }, `${count(wrong.n_of)} of ${count(wrong.n)} labels that the judge never gave were `
+    + `kept when they were shown (${percent(wrong.value)}; interval ${percent(wrong.low)} to ${percent(wrong.high)}). `,
+    kept?.n ? `Of those that it gave, ${percent(kept.value)} were kept` : "",
+    kept?.n && unseen?.n ? `; where none was shown, ${percent(unseen.value)} of labels were the judge's. ` : kept?.n ? ". " : "",
+    "The fewer wrong ones are kept, the less people are led.")];
+}
+
+function percent(value) {
+  return `${num(100 * value, 0)}%`;
 }

@@ -205,7 +205,7 @@ function screen(root, api, n, goTo) {
     });
     if (open?.op === "add") items.push(el("li", { class: "fact open" }, open.node));
     frame.replaceChildren(...head(all), el("div", { class: "columns" },
-      el("div", { class: "facts" }, el("h2", {}, step === "facts" ? "The facts" : "How much they matter"),
+      el("div", { class: "edited" }, el("h2", {}, step === "facts" ? "The facts" : "How much they matter"),
         items.length ? el("ol", { class: "list-of-facts" }, items)
           : el("p", { class: "nothing" }, "No fact is left. Add one with a, or bring the last back with u."),
         step === "facts" && !open ? el("p", { class: "acts under-list" },

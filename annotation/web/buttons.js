@@ -13,7 +13,7 @@ export function choices({ legend, choices: all, chosen, onchoose, id, disabled =
     type: "button", class: "choice", "aria-pressed": String(chosen !== undefined && one.label === chosen), disabled,
     "data-label": one.label ?? "", onclick: () => onchoose(one.label),
   }, mark(one), el("span", {}, one.word), one.key && !disabled ? el("kbd", { "aria-hidden": "true" }, one.key) : null);
-  return el("div", { class: "choices", role: "group", "aria-labelledby": `${id}-legend`, id },
+  return el("div", { class: "question", role: "group", "aria-labelledby": `${id}-legend`, id },
     el("p", { class: "legend", id: `${id}-legend` }, legend), el("div", { class: "row" }, all.map(button)));
 }
 

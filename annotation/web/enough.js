@@ -20,7 +20,7 @@ export function enough({ measures: all = [], half_width: width, cost, level = 0.
         seconds === null ? "not known before somebody has labelled" : `at ${num(seconds, seconds < 10 ? 1 : 0)} s a label, so far`),
       typeof cost?.amount === "number" ? fact("cost", `${num(cost.amount, 2)} ${cost.currency ?? ""}`, "") : null),
     el("p", { class: "lead" }, most
-      ? `${worst.run} is the run that needs the most. `
+      ? `${worst.run === "all" ? "The mean of all runs" : worst.run} needs the most. `
       : "Every run's fixed-sample interval is that narrow by now. ",
     "This is about the score that people would give these topics if they labelled everything, with labels drawn as so far.",
     typeof least === "number" && typeof width === "number" && least > width

@@ -4,15 +4,20 @@ import { el } from "../../report/web/el.js";
 
 const IMPORTANCE = { vital: "vital", okay: "okay" };
 
-/** What happened to a fact since the start, in words; "" for nothing. `from`: { id, text } or ids. */
+/** What happened to a fact since the start, in words; "" for nothing.
+ *
+ * `from` of a fact: { id, text } of those at the start that it comes from, itself where it is as it was. Ids alone,
+ * without itself, do too; then nobody can say whether a fact that comes from none was added.
+ */
 export function origin(fact, all) {
   const from = (fact.from ?? []).map((one) => (typeof one === "string" ? { id: one, text: null } : one));
-  if (!from.length) return { words: "added", was: [] };
+  const namesItself = (one) => (one.from ?? []).some((root) => root.id !== undefined);
+  if (!from.length) return { words: fact.waiting || all.some(namesItself) ? "added" : "", was: [] };
   if (from.length === 1 && from[0].id === fact.id) return { words: "", was: [] };
   const was = from.map(({ text }) => text).filter((text) => text && text !== fact.text);
   if (from.length > 1) return { words: `merged of ${from.length}`, was };
   const isOne = (other) => (other.from ?? []).some((one) => (one.id ?? one) === from[0].id);
-  return { words: all.filter(isOne).length > 1 ? "split from" : "reworded, was", was };
+  return { words: all.filter(isOne).length > 1 ? "split from" : was.length ? "reworded, was" : "reworded", was };
 }
 
 /** A row. `acts` are { key, word, does, isPressed }, drawn where the row is the current one. */
@@ -27,7 +32,7 @@ export function row(fact, { at, isCurrent, isChosen, isWaiting, importance, all,
   },
   el("p", { class: "t" }, isChosen ? el("span", { class: "tag" }, "chosen") : null, fact.text),
   importance ? el("p", { class: said ? "worth" : "worth open" }, said ?? "not said") : null,
-  words ? el("p", { class: "origin" }, words, was.length ? [" ", was.map((text) => el("q", {}, text))] : null) : null,
+  words ? el("p", { class: "origin" }, words, was.length ? [" ", was.map((text, i) => [i ? " + " : "", el("q", {}, text)])] : null) : null,
   isWaiting ? el("p", { class: "origin" }, "not kept yet: the server has not answered. It is sent again by itself.") : null,
   isCurrent && !isWaiting ? el("p", { class: "acts" }, acts.map(({ key, word, does, isPressed }) => el("button", {
     type: "button", onclick: does, "aria-pressed": isPressed === undefined ? null : String(isPressed),

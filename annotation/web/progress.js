@@ -1,6 +1,7 @@
 // How far are the labels, and are they enough: for the coordinator, drawn anew whenever there is more to say.
 
 import { count, el } from "../../report/web/el.js";
+import { spoken } from "./activity.js";
 import { agreement } from "./agreement.js";
 import { enough } from "./enough.js";
 import { people } from "./people.js";
@@ -8,12 +9,12 @@ import { measures, scores } from "./scores.js";
 
 const POLL_MS = 3_000;
 
-// Each part: its title, and its nodes of the figures; what it has to say of nothing is its own.
+// Each part: its title, its nodes of the figures, and which of them it reads; it is drawn anew when these change.
 const PARTS = [
-  ["people", "Who labels, and how fast?", people],
-  ["scores", "What do the labels make of the judge's scores?", scores],
-  ["agreement", "How good is the judge, and what could it be?", agreement],
-  ["enough", "Is it enough?", enough],
+  ["people", "Who labels, and how fast?", people, ["desks", "people"]],
+  ["scores", "What do the labels make of the judge's scores?", scores, ["measures", "level", "reason"]],
+  ["agreement", "How good is the judge, and what could it be?", agreement, ["agreement", "anchoring"]],
+  ["enough", "Is it enough?", enough, ["measures", "half_width", "cost", "level"]],
 ];
 
 /** See app.js. */
@@ -29,11 +30,11 @@ export function view(root, api) {
     draw();
   } });
   const control = el("p", { class: "controls", hidden: true }, el("label", {}, "Measure", select));
-  const parts = PARTS.map(([id, title, drawn]) => {
+  const parts = PARTS.map(([id, title, drawn, reads]) => {
     const body = el("div", { class: "part" });
-    return { id, drawn, body, nodes: [el("h2", { id: `progress-${id}` }, title), id === "scores" ? control : null, body] };
+    return { id, drawn, reads, body, nodes: [el("h2", { id: `progress-${id}` }, title), id === "scores" ? control : null, body] };
   });
-  root.replaceChildren(el("section", { id: "progress", class: "far", tabindex: "-1", "aria-labelledby": "progress-title" },
+  root.replaceChildren(el("section", { id: "progress", class: "sofar", tabindex: "-1", "aria-labelledby": "progress-title" },
     el("h1", { id: "progress-title" }, "How far are the labels, and are they enough?"), lead, facts,
     parts.flatMap(({ nodes }) => nodes), late));
 
@@ -63,8 +64,7 @@ export function view(root, api) {
     const found = short(figures);
     again("facts", found, () => facts.replaceChildren(...found.map(([name, value, more]) =>
       el("div", {}, el("dt", {}, name), el("dd", {}, value, more ? el("small", {}, more) : null)))));
-    const { computed_at: at, ...rest } = figures; // when it was computed changes nothing that is drawn of it
-    for (const part of parts) again(part.id, [rest, measure], () => {
+    for (const part of parts) again(part.id, [part.reads.map((name) => figures[name]), measure], () => {
       const scrolled = [...part.body.querySelectorAll(".scroll")].map(({ scrollLeft, scrollTop }) => [scrollLeft, scrollTop]);
       const focused = [...part.body.querySelectorAll("[tabindex]")].indexOf(document.activeElement);
       part.body.replaceChildren(...[part.drawn(figures, measure)].flat(3).filter(Boolean));
@@ -108,7 +108,7 @@ function short({ desks = [] }) {
   return [
     ["done", count(sum("done")), total ? `of ${count(total)} in the queues` : ""],
     ["people", count(desks.length), ""],
-    ["time at it", `${(sum("active_ms") / 3_600_000).toFixed(1)} h`, "of active time, pauses left out"],
+    ["time at it", spoken(sum("active_ms")), "pauses left out"],
   ];
 }
 

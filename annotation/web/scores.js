@@ -5,6 +5,7 @@ import { range } from "../../report/web/marks.js";
 import { figures, isPair, unknown } from "./tables.js";
 
 const WIDTH = 220;
+const ALL = "all"; // the row that is of all runs together
 
 /** The measures that there are figures of, in their order. */
 export function measures({ measures: all = [] }) {
@@ -14,7 +15,8 @@ export function measures({ measures: all = [] }) {
 /** See progress.js. */
 export function scores({ measures: all = [], level = 0.95, reason }, measure) {
   const rows = all.filter((one) => one.measure === measure);
-  if (!rows.length) return unknown(reason ?? "No score can be corrected yet: it takes 20 labels chosen at random, on 5 topics or more.");
+  if (!rows.length) return unknown(`No score can be corrected yet: ${
+    reason ?? "it takes 20 labels of items that were drawn at random, on 5 topics or more"}.`);
   const ends = rows.flatMap(({ judged, corrected, fixed, sequence }) => [judged, corrected, ...(isPair(fixed) ? fixed : []),
     ...(isPair(sequence) ? sequence : [])]).filter((one) => typeof one === "number");
   const scale = [Math.min(0, ...ends), Math.max(1, ...ends)];
@@ -26,7 +28,7 @@ export function scores({ measures: all = [], level = 0.95, reason }, measure) {
       + "which holds for one look, planned before. Watch the band; report the line if the number of labels was set beforehand."),
     legend(),
     figures(`Corrected scores by ${measure}`, [
-      { label: "run", isText: true, cell: ({ run }) => el("span", { class: "run" }, run) },
+      { label: "run", isText: true, cell: ({ run }) => el("span", { class: "run" }, run === ALL ? "all runs, mean" : run) },
       { label: "judge", cell: ({ judged }) => num(judged) },
       { label: "corrected", cell: ({ corrected }) => el("b", {}, num(corrected)) },
       { label: `${num(scale[0], scale[0] ? 1 : 0)} to ${num(scale[1], scale[1] > 1 ? 1 : 0)}`, isText: true, cell: (row) => drawn(row, scale) },
@@ -35,6 +37,7 @@ export function scores({ measures: all = [], level = 0.95, reason }, measure) {
       { label: "labels", cell: ({ n_labels: n }) => (typeof n === "number" ? count(n) : "–") },
     ], rows),
     open.length ? reasons(open) : null,
+    [...new Set(rows.flatMap(({ warnings = [] }) => warnings))].map((words) => el("p", { class: "warn" }, words)),
   ];
 }
 

@@ -1,4 +1,4 @@
-"""The screens bank, verify, adjudicate and progress in Chromium, and what they did that they must not."""
+"""Bank, verify, adjudicate and progress in Chromium, and what they did that they must not."""
 
 from __future__ import annotations
 
@@ -98,13 +98,15 @@ def opened(chromium: Any, served: tuple[Page, str]) -> Iterator[Open]:
     contexts = []
     page_, address = served
 
-    def open_it(desk: Desk, view: str = "", **options: Any) -> Opened:
+    def open_it(desk: Desk, view: str = "", clock: bool = False, **options: Any) -> Opened:
         page_.desk = desk
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(3_000)
         it = Opened(page, address, desk)
+        if clock:
+            page.clock.install()
         page.add_init_script(REFUSED)
         page.on("console", lambda m: it.said.append(f"console {m.type}: {m.text}"))
         page.on("pageerror", lambda error: it.said.append(f"error: {error}"))
@@ -140,7 +142,10 @@ def axe(chromium: Any) -> Callable[[Opened], list[Any]]:
         all_of_it = []
         for scheme in ("light", "dark"):
             it.page.emulate_media(color_scheme=scheme)
-            response = run.run(it.page, options={"resultTypes": ["violations"]}).response
+            options: dict[str, Any] = {"resultTypes": ["violations"]}
+            if scheme == "dark":
+                options["runOnly"] = ["color-contrast"]
+            response = run.run(it.page, options=options).response
             all_of_it += [
                 (one["id"], node["target"], node.get("failureSummary", ""))
                 for one in response["violations"]

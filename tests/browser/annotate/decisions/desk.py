@@ -1,4 +1,4 @@
-"""What the screens of decisions are driven with: the real page and its guards' policy, invented items.
+"""What drives the screens of decisions: the real page with its policy, and invented items.
 
 Events are checked, folded and undone by the real store, and nuggets by the real bank; only where
 items come from is invented, so that every text can be hostile.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 from starlette.applications import Starlette
@@ -156,7 +157,7 @@ class Desk:
         return {
             "voices": [
                 {"letter": letter, "name": name, "is_judge": name == "@judge"}
-                for letter, name in zip(letters, NAMES, strict=False)
+                for letter, name in zip(letters, cycle(NAMES), strict=False)
             ]
         }
 

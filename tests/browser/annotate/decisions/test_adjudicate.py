@@ -1,0 +1,143 @@
+"""Whoever decides sees voices without names; these are told when the verdict is on the disk."""
+
+import pytest
+from browser.annotate.decisions.desk import Desk
+from browser.hostile import TEXTS, shown
+
+SENTENCE = "A deck that can give a little absorbs loads better."
+VOICES = [
+    {"letter": "A", "label": "none", "rationale": "It says nothing of loads."},
+    {"letter": "B", "label": "full", "rationale": ""},
+    {"letter": "C", "label": None, "rationale": "Unclear."},
+]
+
+
+def dispute(i, text=SENTENCE, voices=VOICES):
+    texts = [
+        {"of": "sentence", "name": "Sentence of an answer", "text": f"{text} {i}", "sha256": ""},
+        {"of": "passage", "name": "The passage it cites", "text": text, "sha256": ""},
+    ]
+    return {"question": "How much is carried?", "texts": texts, "voices": voices}
+
+
+@pytest.fixture
+def desk():
+    return Desk("adjudicate", disputes=[dispute(i) for i in range(2)])
+
+
+def test_a_verdict_is_given_by_keys_and_only_then_names_are_told(opened, desk):
+    it = opened(desk)
+    answers = []
+    it.page.on("response", lambda one: answers.append(one.url))
+    assert [one.split("\n")[0] for one in it.page.locator(".voices li").all_inner_texts()] == [
+        "A",
+        "B",
+        "C",
+    ]
+    for hidden in ("ada", "bob", "judge was", "the judge"):
+        assert hidden not in it.text(".voices"), hidden
+    it.press("Enter")
+    assert desk.said == [], "nothing is given before a label is chosen"
+    it.press("2", "c")
+    it.page.keyboard.insert_text("Half of it: see line 1.")
+    it.press("Escape", "Enter")
+    it.sees("the judge", ".voices")
+    assert it.page.locator(".voices .who").all_inner_texts() == ["ada", "the judge", "<b>bob</b>"]
+    [said] = desk.said
+    assert (said["do"], said["label"], said["item"]) == ("adjudicate", "partial", "dispute 0")
+    assert said["rationale"] == "Half of it: see line 1."
+    assert said["active_ms"] > 0
+    assert [one for one in answers if "reveal" in one] == [f"{it.address}/api/reveal?n=0"]
+    it.press("1", "Enter")
+    it.sees(f"{SENTENCE} 1")
+    assert len(desk.said) == 1, "it stands"
+    assert it.page.locator(".voices .who").count() == 0
+    it.press("0", "Enter")
+    it.until(lambda: len(desk.said) == 2)
+    assert desk.said[1]["label"] is None
+    it.sees("ada", ".voices")
+    it.press("j")
+    it.sees("This was the last one")
+    it.press("k")
+    it.sees("ada", ".voices")
+    assert it.misdeeds() == []
+
+
+def test_a_refused_verdict_tells_no_names(opened, desk):
+    it = opened(desk)
+    desk.refuse = "field 'label': wanted another"
+    it.press("3", "Enter")
+    it.sees("The verdict was not kept: field 'label': wanted another")
+    assert it.page.locator(".voices .who").count() == 0
+    it.press("Enter")
+    it.sees("ada", ".voices")
+
+
+def test_a_server_that_is_gone_tells_no_names_before_it_is_back(opened, desk):
+    it = opened(desk)
+    it.page.context.set_offline(True)
+    it.press("3", "Enter")
+    it.sees("The verdict is being kept")
+    it.press("1")
+    assert it.page.locator(".voices .who").count() == 0
+    it.page.context.set_offline(False)
+    it.sees("ada", ".voices")
+    assert [one["label"] for one in desk.said] == ["full"]
+
+
+def test_a_reload_gives_back_what_was_chosen_and_typed(opened, desk):
+    it = opened(desk)
+    it.press("0", "c")
+    it.page.keyboard.insert_text("Both.")
+    it.page.reload()
+    it.page.locator("textarea").wait_for()
+    assert it.page.locator("textarea").input_value() == "Both."
+    assert "cannot tell" in it.text("[aria-pressed=true]")
+    assert desk.said == []
+
+
+def test_nothing_to_decide_is_said(opened):
+    it = opened(Desk("adjudicate"))
+    it.sees("Nothing to decide", "h1")
+    it.sees("two people have labelled the same item")
+    assert it.misdeeds() == []
+
+
+def test_hostile_disputes_are_shown_and_none_is_run(opened):
+    found = dispute(0)
+    found["question"] = shown(TEXTS["script"])
+    found["texts"] = [
+        {"of": name, "name": text[:80], "text": text, "sha256": ""} for name, text in TEXTS.items()
+    ]
+    found["voices"] = [
+        {"letter": f"A{i}", "label": text[:80], "rationale": text}
+        for i, text in enumerate(TEXTS.values())
+    ]
+    it = opened(Desk("adjudicate", disputes=[found]))
+    wanted = [shown(text) for text in TEXTS.values()]
+    texts = it.page.locator(".columns > div:first-child > .t")
+    assert texts.all_text_contents() == wanted
+    assert it.page.locator(".voices .t").all_text_contents() == wanted
+    it.press("1", "c")
+    it.page.keyboard.insert_text(TEXTS["bidi"])
+    it.press("Escape", "Enter")
+    it.sees("<b>bob</b>", ".voices")
+    assert desk_said(it) == TEXTS["bidi"]
+    elements = "script, img, iframe, object, embed, base, meta, link, form, plaintext, math"
+    assert it.page.locator("main").locator(elements).count() == 0
+    assert it.wide() == {}
+    assert it.misdeeds() == []
+
+
+def desk_said(it):
+    return it.desk.said[-1]["rationale"]
+
+
+def test_axe_finds_nothing_before_and_after_the_verdict(opened, desk, axe):
+    it = opened(desk, bypass_csp=True, reduced_motion="reduce")
+    it.press("1")
+    assert axe(it) == []
+    it.press("Enter")
+    it.sees("ada", ".voices")
+    assert axe(it) == []
+    assert it.wide() == {}
