@@ -52,7 +52,9 @@ def test_a_click_labels_and_arrows_only_move_the_focus(site, open_site):
     assert [one["label"] for one in site.events()] == ["partial_support"]
     it.presses("Space")
     assert [one["label"] for one in site.events()] == ["partial_support", "support"]
-    assert it.page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "all of it"
+    assert (
+        it.page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "all of it"
+    )
     it.presses("1")  # keys hold where a radio has the focus
     assert [one["label"] for one in site.events()][2:] == ["not_support"]
 
