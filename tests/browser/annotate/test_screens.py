@@ -1,4 +1,4 @@
-"""Item and answer by axe, by the keyboard alone, narrow, zoomed, dark, in forced colours, attacked."""
+"""Item and answer by axe, by keys alone, narrow, zoomed, dark, in forced colours, attacked."""
 
 import importlib.util
 from pathlib import Path
@@ -20,9 +20,9 @@ WIDE = """() => {
   const wide = [...document.querySelectorAll("body *")].filter((e) => right(e) > clientWidth + 1);
   return wide.map((e) => e.outerHTML.slice(0, 120));
 }"""
-SMALL = """() => [...document.querySelectorAll("main :is(button, a, .choices label)")].filter((e) => {
+SMALL = """() => [...document.querySelectorAll("main :is(button, .choices label)")].filter((e) => {
   const { width, height } = e.getBoundingClientRect();
-  return width && !e.closest("p") && (width < 24 || height < 24) && e.tagName !== "A";
+  return width && (width < 24 || height < 24);
 }).map((e) => e.outerHTML.slice(0, 120))"""
 FOCUS = """() => {
   const a = document.activeElement;
@@ -185,7 +185,7 @@ def test_hostile_answers_are_shown_whole_in_the_answer_view(attacked, open_site)
 def test_a_hostile_reason_comes_back_as_it_was_typed(serve, open_site):
     site = serve(nugget_rows(n=2))
     it = open_site(site)
-    text = f"{hostile.TEXTS['end of script']} {hostile.TEXTS['bidi']} {hostile.TEXTS['beyond 16 bits']}"
+    text = " ".join(hostile.TEXTS[name] for name in ("end of script", "bidi", "beyond 16 bits"))
     it.presses("c")
     it.page.locator("textarea:visible").fill(text)
     it.presses("Escape", "1")
