@@ -29,7 +29,13 @@ export function blocks(texts) {
     const heading = el("h2", {}, one.name, title ? el("span", { class: "title" }, title) : null);
     title = null;
     nodes.push(el("div", { class: "block" }, heading, node));
-    const place = { ...one, node, paint: (marks) => node.replaceChildren(...marked(one.text, marks)) };
+    let drawn = "";
+    const paint = (marks) => {
+      const wanted = JSON.stringify(marks);
+      if (wanted !== drawn) node.replaceChildren(...marked(one.text, marks)); // a long text takes a second
+      drawn = wanted;
+    };
+    const place = { ...one, node, paint };
     place.paint([]);
     if (!UNMARKED.has(one.of)) places.push(place);
   }

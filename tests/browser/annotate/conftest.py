@@ -7,17 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("nuggetjudge.annotation.server.app", reason="the page's server is not here")
-uvicorn = pytest.importorskip("uvicorn", reason="pip install 'nuggetjudge[annotate]'")
-
 from annotating import Shown, Site
 from watching import REFUSED
 
-from nuggetjudge.annotation.server.app import make_app
-from nuggetjudge.annotation.server.people import People
-from nuggetjudge.annotation.server.serving import bound, links
-from nuggetjudge.annotation.server.workplace import open_workplace
 from nuggetjudge.annotation.work.plan import Plan
 from nuggetjudge.annotation.work.task import task_of
 from nuggetjudge.records.reading.problems import Problems
@@ -28,6 +20,12 @@ Serve = Callable[..., Site]
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     """`serve(rows, "ratings", condition="post_edit")`: rows of a label file, or its path."""
+    uvicorn = pytest.importorskip("uvicorn", reason="pip install 'nuggetjudge[annotate]'")
+    from nuggetjudge.annotation.server.app import make_app
+    from nuggetjudge.annotation.server.people import People
+    from nuggetjudge.annotation.server.serving import bound, links
+    from nuggetjudge.annotation.server.workplace import open_workplace
+
     ends: list[Callable[[], None]] = []
 
     def start(rows: Any, kind: str = "nuggets", names: Any = ("ann",), **plan: Any) -> Site:

@@ -244,10 +244,10 @@ def test_progress_and_time_can_be_hidden_and_stay_so(site, open_site):
 
 
 def test_a_key_draws_the_next_item_within_50_ms(serve, open_site):
-    site = serve(nugget_rows(n=40, text="All bridges move. " * 200))
+    site = serve(nugget_rows(n=20, text="All bridges move. " * 200))
     it = open_site(site)
     took = []
-    for _ in range(30):
+    for _ in range(15):
         took.append(
             it.page.evaluate(
                 """() => new Promise((done) => {
@@ -264,5 +264,5 @@ def test_a_key_draws_the_next_item_within_50_ms(serve, open_site):
             )
         )
         it.settled()
-    assert sorted(took)[15] < 50  # that of one key may well meet another test's work
-    assert len(site.labels()) == 30
+    assert sorted(took)[7] < 50  # that of one key may well meet another test's work
+    assert len(site.labels()) == 15

@@ -1,4 +1,4 @@
-"""What tests of the labelling page work on: judged texts, a server that runs, a page that is shown."""
+"""What tests of the labelling page work on: judged texts, a running server, a page."""
 
 import json
 from dataclasses import dataclass, field
