@@ -209,20 +209,16 @@ def _together(waiting: deque[_Job]) -> tuple[list[_Job], deque[_Job]]:
     taken: list[_Job] = []
     left: deque[_Job] = deque()
     topics: dict[str, tuple[Sample, int]] = {}
-    texts: dict[str, str] = {}
     of_round: list[str] = []
     for job in waiting:
         topic, held = job.sample.topic_id, replace(job.sample, answer="")
         known, n = topics.get(topic, (held, 0))
-        contexts = {context.id: context.text for context in held.contexts}
         kinds = [kind for kind in vars(held) if getattr(held, kind)]
         fits = kinds == (of_round := of_round or kinds) and known == held
-        fits = fits and all(texts.get(id, text) == text for id, text in contexts.items())
         if not fits or len(taken) == MOST:
             left.append(job)
             continue
         topics[topic] = (held, n + 1)
-        texts |= contexts
         job.run_id = f"answer{n or ''}"
         taken.append(job)
     return taken, left
