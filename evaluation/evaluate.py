@@ -106,7 +106,7 @@ def evaluate(
         if bank is not None and use_bank(Path(bank), kept, is_new=is_new):
             data["nuggets"] = kept / "nuggets.jsonl"
         if not asking.n_failed:
-            check_needs(programs, data)
+            check_needs(programs, {**data, **settings})
         programs = programs or fitting(data)
         data = read_by(programs, data)
     if not programs:

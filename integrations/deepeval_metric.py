@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.questions import QuestionScore
 from ..records.reading.problems import InputError
 from .judging import SampleJudge
+from .telling import Explained
 
 try:
     from deepeval.errors import MissingTestCaseParamsError
@@ -26,7 +26,8 @@ class JudgeMetric(BaseMetric):  # type: ignore[misc]
     """A measure of nuggetjudge in `deepeval.evaluate`, `assert_test` and `deepeval test run`.
 
     What the judge could not judge is `error` and no score, so that the test case fails by name and
-    is in no mean; `score_breakdown` has n, n_unjudged, low and high. Where only a part is missing,
+    is in no mean; `score_breakdown` has n, n_unjudged, low and high, and `reason` what the answer
+    lost. Where only a part is missing,
     the test case passes if it would with all that is missing counted as worst.
 
     Args:
@@ -65,11 +66,11 @@ class JudgeMetric(BaseMetric):  # type: ignore[misc]
 
     def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
         """The value, in [0, 1]; None: not judged, and `error` says why."""
-        return _keep(self, self.judge.score(_sample(test_case)))
+        return _keep(self, self.judge.explain(_sample(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
         """As `measure`."""
-        return _keep(self, await self.judge.ascore(_sample(test_case)))
+        return _keep(self, await self.judge.aexplain(_sample(test_case)))
 
     def is_successful(self) -> bool | None:
         """Whether it reaches the threshold, whatever is missing; None: there is no threshold."""
@@ -103,11 +104,12 @@ def _sample(case: LLMTestCase) -> dict[str, Any]:
     }
 
 
-def _keep(metric: JudgeMetric, found: QuestionScore) -> float | None:
+def _keep(metric: JudgeMetric, told: Explained) -> float | None:
     """The value, written where DeepEval reads it."""
+    found = told.score
     metric.score = found.value
     metric.error = None if found.value is not None else str(found)
-    metric.reason = metric.verbose_logs = str(found)
+    metric.reason = metric.verbose_logs = told.feedback
     metric.score_breakdown = {
         "n": found.n,
         "n_unjudged": found.n_unjudged,

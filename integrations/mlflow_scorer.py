@@ -30,17 +30,16 @@ _EXPECTED = {  # what is made of a row's expectations, by the names that people 
 class JudgeScorer(Scorer):  # type: ignore[misc]
     """Measures of nuggetjudge in `mlflow.genai.evaluate`, each as a Feedback of its name.
 
-    A Feedback has the value as a number, as `rationale` what it rests on, and as `metadata` n,
-    n_unjudged, low and high. Where the judge failed it has an error and no value, so that MLflow's
-    means leave it out and count it as failed.
+    A Feedback has the value as a number, as `rationale` what it rests on and what the answer lost,
+    and as `metadata` n, n_unjudged, low and high. Where the judge failed it has an error and no
+    value, so that MLflow's means leave it out and count it as failed.
 
     Question and answer come from `inputs` and `outputs` (texts, mappings with the fields of
     `nuggetjudge.evaluate`, or chat messages), contexts from there or from the trace's retriever
     spans, nuggets from the expectations `nuggets` or `expected_facts`, key points of `key_points`.
 
     Args:
-        measures: one or several; each has a judge, and a budget, of its own, and what one has asked
-            the others find in the reply cache.
+        measures: one or several, by one judge with one budget.
         program, model, settings: as of `SampleJudge`.
         name: of the scorer; by default its measures.
         timeout: seconds for an answer; None: MLflow's own, 300; 0: no bound.
@@ -50,7 +49,7 @@ class JudgeScorer(Scorer):  # type: ignore[misc]
     Example: mlflow.genai.evaluate(data=rows, scorers=[JudgeScorer("V_strict", model="lexical")])
     """
 
-    _judges: list[SampleJudge] = PrivateAttr()
+    _judge: SampleJudge = PrivateAttr()
     _source: AssessmentSource = PrivateAttr()
 
     def __init__(
@@ -65,7 +64,7 @@ class JudgeScorer(Scorer):  # type: ignore[misc]
         if not measures:
             raise ValueError("JudgeScorer needs a measure, such as V_strict")
         super().__init__(name=name or ", ".join(measures), timeout=timeout)
-        self._judges = [SampleJudge(m, program, model=model, **settings) for m in measures]
+        self._judge = SampleJudge(measures, program, model=model, **settings)
         named = model.get("model") if isinstance(model, Mapping) else model
         self._source = AssessmentSource("LLM_JUDGE", source_id=named or "nuggetjudge")
 
@@ -79,9 +78,11 @@ class JudgeScorer(Scorer):  # type: ignore[misc]
     ) -> list[Feedback]:
         """A Feedback for each measure; see `mlflow.genai.scorers.Scorer`."""
         sample = _sample(inputs, outputs, expectations, trace)
-        return [self._feedback(judge.score(sample)) for judge in self._judges]
+        return [
+            self._feedback(each.score, each.feedback) for each in self._judge.explain_each(sample)
+        ]
 
-    def _feedback(self, found: QuestionScore) -> Feedback:
+    def _feedback(self, found: QuestionScore, why: str) -> Feedback:
         rests_on: dict[str, float | None] = {"n": found.n, "n_unjudged": found.n_unjudged}
         rests_on |= {"low": found.low, "high": found.high, **found.reasons}
         error = None if found.value is not None else AssessmentError("NOT_JUDGED", str(found))
@@ -89,7 +90,7 @@ class JudgeScorer(Scorer):  # type: ignore[misc]
             name=found.measure,
             value=found.value,
             error=error,
-            rationale=str(found),
+            rationale=why,
             source=self._source,
             metadata={key: str(value) for key, value in rests_on.items() if value is not None},
         )
