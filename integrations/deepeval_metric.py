@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..records.reading.problems import InputError
+from ..records.reading.extras import need
 from .judging import SampleJudge
 from .telling import Explained
-
-try:
-    from deepeval.errors import MissingTestCaseParamsError
-    from deepeval.metrics import BaseMetric
-except ImportError as error:
-    missing = (error.name or "deepeval").partition(".")[0]
-    raise InputError(f'{missing} is not installed: pip install "nuggetjudge[deepeval]"') from None
 
 if TYPE_CHECKING:
     from deepeval.test_case import LLMTestCase
 
+_BaseMetric: Any = need("deepeval.metrics", "deepeval").BaseMetric
+_errors = need("deepeval.errors", "deepeval")
 _IN_METADATA = ("id", "nuggets", "key_points", "questions")
 
 
-class JudgeMetric(BaseMetric):  # type: ignore[misc]
+class JudgeMetric(_BaseMetric):  # type: ignore[misc]
     """A measure of nuggetjudge in `deepeval.evaluate`, `assert_test` and `deepeval test run`.
 
     What the judge could not judge is `error` and no score, so that the test case fails by name and
@@ -92,7 +87,7 @@ def samples(test_cases: Iterable[LLMTestCase]) -> Iterator[dict[str, Any]]:
 
 def _sample(case: LLMTestCase) -> dict[str, Any]:
     if case.actual_output is None:
-        raise MissingTestCaseParamsError(f"test case {case.input!r} has no actual_output")
+        raise _errors.MissingTestCaseParamsError(f"test case {case.input!r} has no actual_output")
     contexts = [getattr(given, "context", given) for given in case.retrieval_context or ()]
     held = case.metadata or {}
     sample = {name: held[name] for name in _IN_METADATA if name in held}
