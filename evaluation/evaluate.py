@@ -91,7 +91,7 @@ def evaluate(
     asking = Asking(kept / "answered.jsonl", at_once, *_HOST.get())
     if settings.get("force"):
         remove(asking.kept)
-    systems = _systems(samples, answer, name or _name(out, answer), asking)
+    systems = _systems(samples, answer, name or system_name(answer, out), asking)
     for system in systems:
         if system.split() != [system]:
             raise InputError(f"name: {system!r}, wanted one of a system without white space")
@@ -106,7 +106,7 @@ def evaluate(
         if bank is not None and use_bank(Path(bank), kept, is_new=is_new):
             data["nuggets"] = kept / "nuggets.jsonl"
         if not asking.n_failed:
-            check_needs(programs, data)
+            check_needs(programs, {**data, **settings})
         programs = programs or fitting(data)
         data = read_by(programs, data)
     if not programs:
@@ -154,7 +154,8 @@ def _folder(out: str | Path | None) -> tuple[Path, TemporaryDirectory[str] | Non
     return Path(temporary.name) / f"evaluation-{next(_NUMBERS)}", temporary
 
 
-def _name(out: str | Path | None, answer: Any) -> str:
+def system_name(answer: Any, out: str | Path | None = None) -> str:
+    """What a system is called that was given no name; see `evaluate`."""
     found = Path(out).name if out is not None else getattr(answer, "__name__", "")
     return "-".join(found.split()) if found not in ("", "<lambda>") else "answers"
 

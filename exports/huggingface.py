@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..evaluation.sources import Source, opened
+from ..records.reading.extras import need
 from ..records.reading.problems import InputError
 from ..records.writing.files import writing
-from ..retrieval.extras import need
 from .tables import ResultsTable, check_elsewhere, tables_in
 
 if TYPE_CHECKING:

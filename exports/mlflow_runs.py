@@ -15,8 +15,8 @@ import orjson
 
 from ..evaluation.result import Result
 from ..programs.analysis.leaderboards import leaderboards
+from ..records.reading.extras import need
 from ..records.reading.problems import InputError
-from ..retrieval.extras import need
 
 if TYPE_CHECKING:
     from mlflow.entities import Run

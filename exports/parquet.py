@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..evaluation.sources import Source, opened
 from ..programs.engine.results import MANIFEST
+from ..records.reading.extras import need
 from ..records.writing.files import own_folder, remove, rename, write_file, writing
-from ..retrieval.extras import need
 from .columns import COLUMNS
 from .tables import ResultsTable, check_elsewhere, tables_in
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from ..evaluation.sources import Source, opened
 from ..programs.engine.results import MANIFEST
 from ..programs.scoring.result import Result
+from ..records.reading.extras import need
 from ..records.reading.problems import InputError, Problems
 from ..records.writing.files import own_folder
 from ..report.page import write_report
 from ..report.source import Source as ReportSource
-from ..retrieval.extras import need
 from .summary import QUESTION_COLUMNS, numbers_of, question_rows
 
 if TYPE_CHECKING:

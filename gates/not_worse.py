@@ -129,8 +129,9 @@ def _figures(pair: Pair, test: PairedTest) -> str:
     )
     lost = f", {pair.n_unjudged:,} missing judgements at worst" if pair.n_unjudged else ""
     found = test.difference
+    of = f" ({cell(pair.before_id)})" if pair.before_id else ""
     return (
-        f"{figure(after, 4)}, before {figure(before, 4)}: {figure(found.value, 4, '+')} "
+        f"{figure(after, 4)}, before{of} {figure(before, 4)}: {figure(found.value, 4, '+')} "
         f"{interval(found.low, found.high, 4, '+', '[- -]')} by {test.n_topics:,} questions{lost}"
     )
 

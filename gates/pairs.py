@@ -28,6 +28,7 @@ class Pair:
         only_after, only_before: questions with a value on one side alone.
         unbounded: those without a value for what was not judged.
         n_unjudged: missing judgements behind all these values.
+        before_id: the baseline's run, where it has another name; "": the same.
     """
 
     run_id: str
@@ -39,6 +40,7 @@ class Pair:
     only_before: Sequence[str]
     unbounded: Sequence[str]
     n_unjudged: int
+    before_id: str = ""
 
     @property
     def sign(self) -> int:
@@ -93,6 +95,7 @@ def paired(
         only_before=[*(t for t in asked[1] if t not in topics), *gone],
         unbounded=lacking,
         n_unjudged=sum(of[t].n_unjudged or 0 for of in rows for t in topics if t in of),
+        before_id=before_id if before_id != run_id else "",
     )
 
 

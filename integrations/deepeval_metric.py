@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.questions import QuestionScore
-from ..records.reading.problems import InputError
+from ..records.reading.extras import need
 from .judging import SampleJudge
-
-try:
-    from deepeval.errors import MissingTestCaseParamsError
-    from deepeval.metrics import BaseMetric
-except ImportError as error:
-    missing = (error.name or "deepeval").partition(".")[0]
-    raise InputError(f'{missing} is not installed: pip install "nuggetjudge[deepeval]"') from None
+from .telling import Explained
 
 if TYPE_CHECKING:
     from deepeval.test_case import LLMTestCase
 
+_BaseMetric: Any = need("deepeval.metrics", "deepeval").BaseMetric
+_errors = need("deepeval.errors", "deepeval")
 _IN_METADATA = ("id", "nuggets", "key_points", "questions")
 
 
-class JudgeMetric(BaseMetric):  # type: ignore[misc]
+class JudgeMetric(_BaseMetric):  # type: ignore[misc]
     """A measure of nuggetjudge in `deepeval.evaluate`, `assert_test` and `deepeval test run`.
 
     What the judge could not judge is `error` and no score, so that the test case fails by name and
-    is in no mean; `score_breakdown` has n, n_unjudged, low and high. Where only a part is missing,
+    is in no mean; `score_breakdown` has n, n_unjudged, low and high, and `reason` what the answer
+    lost. Where only a part is missing,
     the test case passes if it would with all that is missing counted as worst.
 
     Args:
@@ -65,11 +61,11 @@ class JudgeMetric(BaseMetric):  # type: ignore[misc]
 
     def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
         """The value, in [0, 1]; None: not judged, and `error` says why."""
-        return _keep(self, self.judge.score(_sample(test_case)))
+        return _keep(self, self.judge.explain(_sample(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float | None:
         """As `measure`."""
-        return _keep(self, await self.judge.ascore(_sample(test_case)))
+        return _keep(self, await self.judge.aexplain(_sample(test_case)))
 
     def is_successful(self) -> bool | None:
         """Whether it reaches the threshold, whatever is missing; None: there is no threshold."""
@@ -91,7 +87,7 @@ def samples(test_cases: Iterable[LLMTestCase]) -> Iterator[dict[str, Any]]:
 
 def _sample(case: LLMTestCase) -> dict[str, Any]:
     if case.actual_output is None:
-        raise MissingTestCaseParamsError(f"test case {case.input!r} has no actual_output")
+        raise _errors.MissingTestCaseParamsError(f"test case {case.input!r} has no actual_output")
     contexts = [getattr(given, "context", given) for given in case.retrieval_context or ()]
     held = case.metadata or {}
     sample = {name: held[name] for name in _IN_METADATA if name in held}
@@ -103,11 +99,12 @@ def _sample(case: LLMTestCase) -> dict[str, Any]:
     }
 
 
-def _keep(metric: JudgeMetric, found: QuestionScore) -> float | None:
+def _keep(metric: JudgeMetric, told: Explained) -> float | None:
     """The value, written where DeepEval reads it."""
+    found = told.score
     metric.score = found.value
     metric.error = None if found.value is not None else str(found)
-    metric.reason = metric.verbose_logs = str(found)
+    metric.reason = metric.verbose_logs = told.feedback
     metric.score_breakdown = {
         "n": found.n,
         "n_unjudged": found.n_unjudged,

@@ -14,11 +14,10 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..backends.errors import JudgeError
+from ..backends.errors import EndpointUnusable, JudgeError
 from ..records.judgements import Reason
 from .judging import SampleJudge
 from .naming import sample_fields
-from .telling import Explained
 
 _WHERE = "example and prediction"
 
@@ -38,9 +37,10 @@ class AnswerMetric:
     Attributes:
         unjudged: the errors of answers without a value, in the order in which they came.
 
-    Raises, when called: JudgeError where there is no value, with a RuntimeWarning, since
-        dspy.Evaluate logs it and counts its `failure_score`, 0 unless it is set: with
-        `failure_score=float("nan")` no failed judgement passes for a score. ValueError where there
+    Raises, when called: JudgeError where there is no value, and EndpointUnusable where the model
+        can judge nothing, both with a RuntimeWarning, since dspy.Evaluate logs them and counts its
+        `failure_score`, 0 unless it is set: with `failure_score=float("nan")` no failed judgement
+        passes for a score. ValueError where there
         is nothing to judge (0/0). InputError for fields that neither has.
     """
 
@@ -55,7 +55,7 @@ class AnswerMetric:
     ) -> None:
         self._judge = SampleJudge(measure, program, model=model, **settings)
         self._fields = dict(fields or {})
-        self.unjudged: list[JudgeError] = []
+        self.unjudged: list[JudgeError | EndpointUnusable] = []
         self._lock = threading.Lock()
 
     @property
@@ -70,26 +70,28 @@ class AnswerMetric:
         pred_name: str | None = None,
         pred_trace: Any = None,
     ) -> Any:
-        found = self._judge.explain(_fields(example, prediction, self._fields))
-        value = found.score.value
-        if value is None:
-            raise self._no_value(found)
+        sample = _fields(example, prediction, self._fields)
+        try:
+            found = self._judge.explain(sample)
+        except EndpointUnusable as error:
+            raise self._kept(error) from None
+        score = found.score
+        if score.value is None:
+            if not score.n_unjudged and not score.reasons:
+                raise ValueError(f"there is nothing to judge: {score} is 0/0")
+            reason = max(score.reasons, key=lambda name: score.reasons[name], default=Reason.ERROR)
+            raise self._kept(JudgeError(Reason(reason), str(score)))
         if pred_name is None:
-            return value
+            return score.value
         import dspy
 
-        return dspy.Prediction(score=value, feedback=found.feedback)
+        return dspy.Prediction(score=score.value, feedback=found.feedback)
 
-    def _no_value(self, found: Explained) -> Exception:
-        score = found.score
-        if not score.n_unjudged and not score.reasons:
-            return ValueError(f"there is nothing to judge: {score} is 0/0")
-        reason = max(score.reasons, key=lambda name: score.reasons[name], default=Reason.ERROR)
-        error = JudgeError(Reason(reason), str(score))
+    def _kept(self, error: JudgeError | EndpointUnusable) -> Exception:
         with self._lock:
             self.unjudged.append(error)
         what = "the metric has no value, which dspy.Evaluate counts as its failure_score"
-        warnings.warn(f"{what}: {score}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"{what}: {error}", RuntimeWarning, stacklevel=3)
         return error
 
 

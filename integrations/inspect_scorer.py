@@ -15,8 +15,8 @@ from typing import Any
 from zipfile import BadZipFile
 
 from ..evaluation.questions import QuestionScore
+from ..records.reading.extras import need
 from ..records.reading.problems import InputError
-from ..retrieval.extras import need
 from .judging import SampleJudge
 from .naming import sample_fields
 

@@ -1,4 +1,4 @@
-"""One answer at a time, as other tools ask: its value in one measure, or why there is none."""
+"""One answer at a time, as other tools ask: its value in a measure, or why there is none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_ANSWERS = ("relevance", "items")  # programs that judge no answers
 
 
 class SampleJudge:
-    """Judges single samples by one measure.
+    """Judges single samples by one measure, or by several at once.
 
     What is asked for while a round is judged makes up the next round, so that many calls at once,
     from threads or tasks, cost as little as `nuggetjudge.evaluate` on all of them, and give what
@@ -27,8 +27,9 @@ class SampleJudge:
     is the judge itself.
 
     Args:
-        measure: the value to give, such as V_strict, support_precision, coverage or KPR.
-        program: which programs; None: the one that gives the measure.
+        measure: the value to give, such as V_strict, support_precision, coverage or KPR; or
+            several, of which `score` and `explain` give the first.
+        program: which programs; None: those that give the measures.
         model: who judges; see `nuggetjudge.run`.
         settings: as of `nuggetjudge.run`; `max_cost`, `max_calls` and `max_tokens` are for all
             samples together, `concurrency` is how many judgements are under way at once. Nothing
@@ -39,18 +40,20 @@ class SampleJudge:
 
     def __init__(
         self,
-        measure: str,
+        measure: str | Sequence[str],
         program: str | Sequence[str] | None = None,
         *,
         model: str | Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> None:
-        self.measure = measure
+        self.measures = [measure] if isinstance(measure, str) else list(dict.fromkeys(measure))
+        self.measure = self.measures[0]
         if "out" in settings or settings.get("executor", "local") != "local":
             _refuse(*(name for name in ("out", "executor") if name in settings))
         names = [program] if isinstance(program, str) else list(program or ())
-        names, is_known = _programs(measure, names)
-        self._rounds = Rounds(measure, names, model, settings, is_known=is_known)
+        giving = {each: _giving(each, names) for each in self.measures}
+        names = names or list(dict.fromkeys(name for each in giving.values() for name in each))
+        self._rounds = Rounds(giving, names, model, settings)
 
     def score(self, sample: Mapping[str, Any]) -> QuestionScore:
         """What the sample is worth.
@@ -61,20 +64,25 @@ class SampleJudge:
         Raises: InputError for a sample that lacks something, and for a measure that its programs
             do not give, before anything is asked; EndpointUnusable when no request can succeed.
         """
-        return self._rounds.submit(sample_of(sample, 0), is_told=False).result().score
+        return self._rounds.submit(sample_of(sample, 0), is_told=False).result()[0].score
 
     async def ascore(self, sample: Mapping[str, Any]) -> QuestionScore:
         """As `score`; the loop it is awaited in goes on, and no thread waits."""
         waiting = self._rounds.submit(sample_of(sample, 0), is_told=False)
-        return (await asyncio.wrap_future(waiting)).score
+        return (await asyncio.wrap_future(waiting))[0].score
 
     def explain(self, sample: Mapping[str, Any]) -> Explained:
         """As `score`, with what the answer misses and what does not carry it, in words."""
+        return self.explain_each(sample)[0]
+
+    def explain_each(self, sample: Mapping[str, Any]) -> list[Explained]:
+        """As `explain`, for all of `measures`; of each what is of its programs."""
         return self._rounds.submit(sample_of(sample, 0), is_told=True).result()
 
     async def aexplain(self, sample: Mapping[str, Any]) -> Explained:
         """As `explain`; the loop it is awaited in goes on."""
-        return await asyncio.wrap_future(self._rounds.submit(sample_of(sample, 0), is_told=True))
+        waiting = self._rounds.submit(sample_of(sample, 0), is_told=True)
+        return (await asyncio.wrap_future(waiting))[0]
 
     def __copy__(self) -> SampleJudge:
         return self
@@ -83,8 +91,8 @@ class SampleJudge:
         return self
 
 
-def _programs(measure: str, given: Sequence[str]) -> tuple[list[str], bool]:
-    """The programs to run, and whether it is certain that they give the measure.
+def _giving(measure: str, given: Sequence[str]) -> list[str]:
+    """The program that gives the measure, or those of `given` that do; []: it is not known.
 
     Raises: InputError for a measure of none of them, or of other programs.
     """
@@ -93,9 +101,9 @@ def _programs(measure: str, given: Sequence[str]) -> tuple[list[str], bool]:
     name = measure.partition("@")[0]
     giving = [program for program in shown if name in shown[program]]
     if given and (set(given) & set(giving) or not giving):
-        return list(given), bool(giving)
+        return [name for name in given if name in giving]
     if not given and giving:
-        return giving[:1], True
+        return giving[:1]
     wanted = [each for program in given or shown for each in shown[program]]
     of = f"{', '.join(given)} gives" if given else "programs give"
     hint = f"; {measure} is of {giving[0]}" if giving else did_you_mean(measure, wanted)

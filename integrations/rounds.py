@@ -16,6 +16,7 @@ from typing import Any
 from weakref import finalize
 
 from ..evaluation.questions import QuestionScore, question_scores
+from ..evaluation.samples.choosing import check_needs, defaults, read_by
 from ..evaluation.samples.fields import Sample
 from ..evaluation.samples.files import write_samples
 from ..programs.analysis.answers.views import AnswerView, answers_of
@@ -40,7 +41,7 @@ class _Job:
 
     sample: Sample
     is_told: bool
-    future: Future[Explained] = field(default_factory=Future)
+    future: Future[list[Explained]] = field(default_factory=Future)
     run_id: str = ""
 
 
@@ -48,25 +49,23 @@ class Rounds:
     """A queue of samples, judged in rounds, one round after the other in a thread.
 
     Args:
-        measure: what a sample's value is of. programs: that are run.
+        measures: what a sample's values are of, by name the programs that give it; of an empty
+            list it is not known, and the first round is rehearsed without a model to see what
+            they give. programs: that are run.
         model, settings: as of `nuggetjudge.run`.
-        is_known: whether the programs are known to give the measure; else the first round is
-            rehearsed without a model, to see what they give.
 
     Raises: InputError for settings that are wrong.
     """
 
     def __init__(
         self,
-        measure: str,
+        measures: Mapping[str, Sequence[str]],
         programs: Sequence[str],
         model: str | Mapping[str, Any] | None,
         settings: Mapping[str, Any],
-        *,
-        is_known: bool,
     ) -> None:
-        self._measure, self._is_known = measure, is_known
-        self._given = {"program": list(programs), **settings}
+        self._measures, self._is_known = measures, all(measures.values())
+        self._programs, self._given = programs, {"program": list(programs), **settings}
         self._model = model if isinstance(model, str) else None
         if isinstance(model, Mapping):  # a whole entry
             self._given["models.default"] = dict(model)
@@ -81,13 +80,13 @@ class Rounds:
         self._thread = ThreadPoolExecutor(1, "nuggetjudge-rounds")
         self._home: Path | None = None
 
-    def submit(self, sample: Sample, *, is_told: bool) -> Future[Explained]:
+    def submit(self, sample: Sample, *, is_told: bool) -> Future[list[Explained]]:
         """Queue a sample.
 
         Args:
             is_told: say in words what the answer lost.
 
-        Returns: what it is worth, to come; the future raises what judging it raised.
+        Returns: what it is worth in each measure, to come; the future raises what judging it did.
         """
         job = _Job(sample, is_told)
         with self._lock:
@@ -125,7 +124,7 @@ class Rounds:
                 else:
                     job.future.set_result(one)
 
-    def _judged(self, jobs: Sequence[_Job]) -> list[Explained | InputError]:
+    def _judged(self, jobs: Sequence[_Job]) -> list[list[Explained] | InputError]:
         """What each sample of a round is worth, judged as one evaluation in a folder of its own."""
         panel = self._opened()
         assert self._home is not None
@@ -135,51 +134,58 @@ class Rounds:
             for job in jobs:
                 runs.setdefault(job.run_id, []).append(job.sample)
             data = write_samples(runs, folder / "samples")
+            check_needs(self._programs, {**data, **self._given})
             config = self._configured(data, folder)
             if not self._is_known:
-                self._check_measure(config)
+                self._check_measures(config)
             result = judge_collection(config, panel=panel)
             return self._read(result, jobs, config.coverage.eta)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _read(self, result: Result, jobs: Sequence[_Job], eta: int) -> list[Explained | InputError]:
-        rows = {(row.run_id, row.topic_id): row for row in self._rows(result)}
+    def _read(
+        self, result: Result, jobs: Sequence[_Job], eta: int
+    ) -> list[list[Explained] | InputError]:
+        scores = question_scores(result, list(self._measures))
+        rows = {(row.run_id, row.topic_id, row.measure): row for row in scores}
         views: dict[tuple[str, str], AnswerView] = {}
         if any(job.is_told for job in jobs):
             for view in answers_of(result.folder, Problems()):
                 views[view.run_id, view.topic_id] = view
-        found: list[Explained | InputError] = []
+        found: list[list[Explained] | InputError] = []
         for job in jobs:
             key = job.run_id, job.sample.topic_id
-            if (row := rows.get(key)) is None:
-                found.append(self._unknown([r.measure for r in result.scores]))
-            elif job.is_told:
-                found.append(explained(row, views.get(key), eta))
-            else:
-                found.append(Explained(row, ""))
+            if lacking := [name for name in self._measures if (*key, name) not in rows]:
+                found.append(self._unknown(lacking[0], [r.measure for r in result.scores]))
+                continue
+            shown = views.get(key) if job.is_told else None
+            found.append([self._told(rows[*key, name], shown, eta) for name in self._measures])
         return found
 
-    def _rows(self, result: Result) -> list[QuestionScore]:
-        return question_scores(result, [self._measure])
+    def _told(self, row: QuestionScore, view: AnswerView | None, eta: int) -> Explained:
+        """In words what the measure's own programs found; of one measure what all of them did."""
+        if view is not None and len(self._measures) > 1 and (of := self._measures[row.measure]):
+            view = replace(view, judged=tuple(each for each in view.judged if each.program in of))
+        return explained(row, view, eta)
 
-    def _check_measure(self, config: Config) -> None:
-        """Raise InputError if a run without a model has no such measure."""
+    def _check_measures(self, config: Config) -> None:
+        """Raise InputError if a run without a model lacks one of the measures."""
         found: list[str] = []
 
         def work(alone: Config, panel: Panel) -> None:
             found.extend(row.measure for row in judge_collection(alone, panel=panel).scores)
 
         forecast_of(config, work)
-        if self._measure not in found:
-            raise self._unknown(found)
+        for name in self._measures:
+            if name not in found:
+                raise self._unknown(name, found)
         self._is_known = True
 
-    def _unknown(self, measures: Sequence[str]) -> InputError:
+    def _unknown(self, measure: str, measures: Sequence[str]) -> InputError:
         there = list(dict.fromkeys(measures))
-        hint = did_you_mean(self._measure, there)
+        hint = did_you_mean(measure, there)
         of = ", ".join(self._given["program"])
-        return InputError(f"measure {self._measure!r}: {of} gives {', '.join(there)}{hint}")
+        return InputError(f"measure {measure!r}: {of} gives {', '.join(there)}{hint}")
 
     def _opened(self) -> Panel:
         """The judges of all rounds, their cache and their budget; opened when first needed."""
@@ -194,7 +200,8 @@ class Rounds:
         return self._panel
 
     def _configured(self, data: Mapping[str, Path], out: Path) -> Config:
-        settings = dotted({**data, **self._given, "out": out})
+        ours = {**read_by(self._programs, data), **defaults(self._programs, data)}
+        settings = dotted({**ours, **self._given, "out": out})
         return load_config(None, settings, model=self._model)
 
 
@@ -209,20 +216,16 @@ def _together(waiting: deque[_Job]) -> tuple[list[_Job], deque[_Job]]:
     taken: list[_Job] = []
     left: deque[_Job] = deque()
     topics: dict[str, tuple[Sample, int]] = {}
-    texts: dict[str, str] = {}
     of_round: list[str] = []
     for job in waiting:
         topic, held = job.sample.topic_id, replace(job.sample, answer="")
         known, n = topics.get(topic, (held, 0))
-        contexts = {context.id: context.text for context in held.contexts}
         kinds = [kind for kind in vars(held) if getattr(held, kind)]
         fits = kinds == (of_round := of_round or kinds) and known == held
-        fits = fits and all(texts.get(id, text) == text for id, text in contexts.items())
         if not fits or len(taken) == MOST:
             left.append(job)
             continue
         topics[topic] = (held, n + 1)
-        texts |= contexts
         job.run_id = f"answer{n or ''}"
         taken.append(job)
     return taken, left

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..evaluation.questions import question_scores
 from ..evaluation.samples.fields import Sample, sample_of
-from ..evaluation.samples.files import write_samples
+from ..evaluation.samples.files import PassageNames, write_samples
 from ..programs.analysis.answers.showing import show_answer
 from ..programs.config.sections import Config
 from ..programs.run import judge_collection
@@ -62,7 +62,8 @@ def _prepared(session: Session, given: Mapping[str, Any], folder: Path) -> tuple
 
 def _told(result: Result, sample: Sample, about: Mapping[str, Any]) -> Answer:
     view = show_answer(result.folder, RUN, sample.topic_id, Problems()).data
-    pieces = pieces_of(view, [context.id for context in sample.contexts])
+    names = PassageNames()
+    pieces = pieces_of(view, [names.name(context)[0] for context in sample.contexts])
     scores = [Value(**_value(row)) for row in question_scores(result)]
     lost = Counter(str(row["reason"]) for row in result.unjudged)
     return Answer(

@@ -31,7 +31,9 @@ def pieces_of(view: Mapping[str, Any], contexts: Sequence[str]) -> list[Piece]:
         view: the answer as `judge show --json` has it.
         contexts: ids of the passages, in the order in which they were given.
     """
-    number = {docid: n for n, docid in enumerate(contexts, start=1)}
+    number: dict[str | None, int] = {}
+    for n, docid in enumerate(contexts, start=1):
+        number.setdefault(docid, n)  # a passage that was given twice is the first
     return [
         Piece(
             what=row["unit"],

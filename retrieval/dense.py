@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..records.reading.extras import need
 from ..records.reading.problems import InputError
 from ..records.rows import Passage
 from .best_rows import N_QUERIES, N_ROWS, BestRows, as_ranked
 from .corpus import in_batches, passage_text
-from .extras import need
 from .index_files import new_index, open_index, read_ids, write_ids
 from .scored import Encoder, Ranked, Vectors, check_queries
 

@@ -39,7 +39,7 @@ def mlflow(
     Example: judge export mlflow results/demo --experiment rag
     """
     from ...exports.mlflow_runs import log
-    from ...retrieval.extras import need
+    from ...records.reading.extras import need
 
     if tracking_uri is not None:
         need("mlflow", "mlflow").set_tracking_uri(tracking_uri)

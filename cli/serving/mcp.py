@@ -30,7 +30,7 @@ def mcp(
 
     Example: judge mcp --folder ~/rag --model openai/gpt-4o-mini --max-cost 2
     """
-    from ...retrieval.extras import need
+    from ...records.reading.extras import need
 
     need("mcp", "mcp")
     from ...backends.spending.notes import notes_on

@@ -51,7 +51,7 @@ class SampleFiles:
         self._folder, self._held = folder, held
         self._files: dict[str, NewFile] = {}
         self._answered: dict[tuple[str, str], str] = {}  # places, by run and topic
-        self._passages: dict[str, str] = {}  # hash of the text, by id
+        self._passages = PassageNames()
         self._candidates: dict[str, tuple[str, ...]] = {}  # ids, by topic
         self._given: dict[tuple[str, str], tuple[str, str]] = {}  # as topics, by file and topic
 
@@ -100,16 +100,9 @@ class SampleFiles:
         return {name: path for name, path in paths.items() if name in self._files}
 
     def _passage(self, context: Context) -> str:
-        """The id of a passage; a text has another one than those before it, whatever its own is.
-
-        Ids such as 1 and 2 are often the sample's own, so that one id has many texts.
-        """
-        seen = digest(f"{context.title}\n{context.text}")
-        name = "-".join(context.id.split()) or f"p{seen}"
-        if self._passages.get(name, seen) != seen:
-            name = f"{name}-{seen}"
-        if name not in self._passages:
-            self._passages[name] = seen
+        """The id of a passage, which is written the first time."""
+        name, is_new = self._passages.name(context)
+        if is_new:
             title = {"title": context.title} if context.title else {}
             self._write("passages", {"docid": name, **title, "text": context.text})
         return name
@@ -129,6 +122,27 @@ class SampleFiles:
             part = NewFile(self._folder / f"{name}.jsonl.part")
             self._files[name] = self._held.enter_context(part)
         self._files[name].write(orjson.dumps(row) + b"\n")
+
+
+class PassageNames:
+    """The ids of passages in files: their own, or one that is made of their text.
+
+    A text has another one than those before it, whatever its own is: ids such as 1 and 2 are often
+    the sample's own, so that one id has many texts.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}  # hashes, by id
+
+    def name(self, context: Context) -> tuple[str, bool]:
+        """The id, and whether the passage is a new one."""
+        seen = digest(f"{context.title}\n{context.text}")
+        name = "-".join(context.id.split()) or f"p{seen}"
+        if self._texts.get(name, seen) != seen:
+            name = f"{name}-{seen}"
+        is_new = name not in self._texts
+        self._texts[name] = seen
+        return name, is_new
 
 
 _SAID = {"topics": "words of the question", "keypoints": "key points"}

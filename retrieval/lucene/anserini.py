@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
+from ...records.reading.extras import need
 from ...records.reading.problems import InputError
-from ..extras import need
 from ..index_files import ABOUT, new_index, open_index
 from ..scored import Ranked, Scored
 from .java import EXTRA, run_java, start_java

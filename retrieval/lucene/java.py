@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ...records.reading.extras import need
 from ...records.reading.problems import InputError
-from ..extras import need
 
 EXTRA = "lucene"
 OLDEST_JAVA = 21  # Anserini 1.7, in Pyserini 1.6, is compiled for it

@@ -9,9 +9,9 @@ from typing import Any, Self
 from ...backends.errors import EndpointUnusable, JudgeError
 from ...backends.secrecy import Secrets
 from ...records.judgements import Reason
+from ...records.reading.extras import need
 from ...records.reading.problems import InputError
 from ..defaults import STRIDE, WINDOW
-from ..extras import need
 from ..local_models import not_loaded
 from ..scored import Ranked, Scored, by_rank
 from .rankllm_library import ENCODING, contained, rank_llm

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ...records.reading.extras import need
 from ...records.reading.problems import InputError
-from ..extras import need
 
 ENCODING = "cl100k_base"  # that RankLLM counts tokens by, whatever the model
 

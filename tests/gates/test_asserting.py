@@ -31,23 +31,24 @@ def test_means_are_asserted_by_comparing_them(results, stated):
 
 def test_a_mean_that_misses_its_bound_says_by_which_questions(results):
     lines = said(lambda: assert_judged(results["main"]).mean("V_strict") >= 0.8).splitlines()
-    assert lines[0] == "answers: V_strict >= 0.8"
+    assert lines[0] == "main: V_strict >= 0.8"
     assert "0.7188" in lines[1]
     assert "8 questions" in lines[1]
     named = [line.split()[:2] for line in lines[2:-1]]
     assert named == [["t4", "0.250"], ["t2", "0.500"], ["t5", "0.500"], ["t1", "0.750"],
                      ["t6", "0.750"]]  # fmt: skip
     assert "What makes tides, part 4?" in lines[2]
-    assert lines[-1].strip() == f"judge show {results['main'].folder} answers t4"
+    assert lines[-1].strip() == f"judge show {results['main'].folder} main t4"
 
 
 def test_a_change_that_hurts_says_which_questions_from_what_to_what(results):
     judged = assert_judged(results["broken"])
     lines = said(lambda: judged.not_worse_than(results["main"])).splitlines()
-    assert "V_strict" in lines[0]
+    assert lines[0] == "broken: V_strict not worse by more than 0.02"
+    assert "0.3750, before (main) 0.7188: -0.3438" in lines[1]
     assert "t3  1.000 -> 0.000 (-1.000)" in lines[2]
     assert "What makes tides, part 3?" in lines[2]
-    assert f"judge show {results['broken'].folder} answers t3" in lines[-1]
+    assert f"judge show {results['broken'].folder} broken t3" in lines[-1]
 
 
 def test_what_holds_can_be_chained(results):
@@ -67,8 +68,8 @@ def test_names_that_are_not_there_are_told_with_the_nearest(results):
     judged = assert_judged(results["main"])
     with pytest.raises(InputError, match="did you mean V_strict"):
         judged.mean("V_strct")
-    with pytest.raises(InputError, match="did you mean answers"):
-        judged.mean("V", run="answer")
+    with pytest.raises(InputError, match="did you mean main"):
+        judged.mean("V", run="mian")
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def test_what_is_not_judged_never_passes_silently(lacking):
     text = said(assert_judged, lacking)
     assert "2 of 32 judgements missing" in text
     assert lacking.unjudged[0]["reason"] in text
-    assert "answers/t2" in text
+    assert "out/t2" in text
     assert said(lambda: assert_judged(lacking, allow_missing=0.06))
     assert assert_judged(lacking, allow_missing=0.07).mean("V_strict") >= 0
 

@@ -157,8 +157,8 @@ FEWER = ["the moon pulls the sea", "bays funnel water"]
 def test_names_that_are_not_there_are_told_with_the_nearest(results):
     with pytest.raises(InputError, match="did you mean V_strict"):
         check(results, "tuned", measures=["V_strct"])
-    with pytest.raises(InputError, match="no run 'mian'; there is answers"):
-        check(results, "tuned", run="mian")
+    with pytest.raises(InputError, match="no run 'tned'; there is tuned; did you mean tuned"):
+        check(results, "tuned", run="tned")
     with pytest.raises(InputError, match="length"):
         check(results, "tuned", measures=["length"])
     with pytest.raises(InputError, match=r"level 1\.5"):

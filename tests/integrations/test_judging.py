@@ -43,6 +43,15 @@ def scores_at_once(judge, samples):
     return asyncio.run(all_of_them())
 
 
+def together(judge, samples):
+    """Their scores, all of them waiting when the round begins."""
+    begin = threading.Event()
+    judge._rounds._thread.submit(begin.wait, 60)
+    waiting = [judge._rounds.submit(sample_of(each, 0), is_told=False) for each in samples]
+    begin.set()
+    return [each.result()[0].score for each in waiting]
+
+
 def test_many_at_once_are_few_evaluations_with_the_numbers_of_one(n_rounds):
     whole = nj.evaluate(SAMPLES, "nuggets", model="lexical").rows(["V_strict"])
     n_threads = threading.active_count()
@@ -52,6 +61,57 @@ def test_many_at_once_are_few_evaluations_with_the_numbers_of_one(n_rounds):
     assert len(n_rounds) <= 3
     assert threading.active_count() <= n_threads + 2
     assert not any(out.exists() for out in n_rounds)  # nothing is left behind
+
+
+@pytest.mark.parametrize(
+    ("measure", "given"),
+    [
+        ("V_strict", {"nuggets": ["wind moves decks", "lakes freeze"]}),
+        (
+            "coverage",
+            {"questions": ["Do decks move in the wind?", "Why do lakes freeze?"]},
+        ),
+    ],
+)
+def test_what_is_made_and_counted_is_that_of_one_evaluation(measure, given):
+    answered = {"answer": "Wind moves decks [1].", "contexts": [DECKS, "Lakes are cold."]}
+    samples = [{"question": "Why decks?"} | given | answered]
+    if measure == "V_strict":  # whoever has no nuggets has them made, though another has some
+        samples.append({"question": "Why wind?"} | answered)
+    judge = SampleJudge(measure, model="lexical")
+    whole = nj.evaluate(samples, judge._rounds._programs, model="lexical").rows(
+        [measure], ["answers"]
+    )
+    found = together(judge, samples)
+    assert [(row.value, row.n, row.low) for row in found] == [
+        (row.value, row.n, row.low) for row in whole
+    ]
+    assert all(row.n for row in found)
+
+
+def test_a_sample_without_what_is_judged_is_told_as_in_one_evaluation():
+    bare = {"question": "Why?", "answer": "Wind."}
+    with pytest.raises(InputError, match="nuggets needs nuggets, or contexts to make them from"):
+        SampleJudge("V_strict", model="lexical").score(bare)
+
+
+def test_a_bank_that_is_named_is_judged_by(tmp_path):
+    bank = tmp_path / "bank.jsonl"
+    nugget = '{"text": "wind moves", "importance": "vital"}'
+    bank.write_text(f'{{"qid": "q", "query": "Why?", "nuggets": [{nugget}]}}\n')
+    bare = {"id": "q", "question": "Why?", "answer": "Wind moves."}
+    assert SampleJudge("V_strict", model="lexical", nuggets=bank).score(bare).value == 1.0
+    assert nj.evaluate([bare], "nuggets", model="lexical", nuggets=bank).rows()[0].value == 1.0
+
+
+def test_several_measures_are_asked_for_once(model_server):
+    entry = {"model": "hosted_vllm/mock", "api_base": model_server.base_url, "retries": 0}
+    judge = SampleJudge(["V_strict", "A"], model=entry, cache=False)
+    found = judge.explain_each(SAMPLES[0])
+    assert [each.score.measure for each in found] == ["V_strict", "A"]
+    assert len(model_server.requests) == 1
+    with pytest.raises(InputError, match=r"measure 'A_strct': .*did you mean A_strict"):
+        SampleJudge(["V_strict", "A_strct"], model=entry)
 
 
 def test_a_budget_is_for_all_samples_together(model_server):
@@ -99,11 +159,7 @@ def test_answers_to_one_question_keep_their_own_contexts_and_nuggets(n_rounds):
     judge = SampleJudge("V_strict", model="lexical")
     one = SAMPLES[0]
     same = [one, one | {"answer": "Nothing."}, one | {"nuggets": ["cables carry load"]}]
-    begin = threading.Event()
-    judge._rounds._thread.submit(begin.wait, 60)  # so that all wait when the round begins
-    waiting = [judge._rounds.submit(sample_of(each, 0), is_told=False) for each in same]
-    begin.set()
-    assert [each.result().score.value for each in waiting] == [0.5, 0.0, 0.0]
+    assert [row.value for row in together(judge, same)] == [0.5, 0.0, 0.0]
     assert len(n_rounds) == 2  # the first two are held against the same
 
 
@@ -112,26 +168,25 @@ def test_nuggets_are_made_for_who_has_none_whoever_else_is_judged():
     without = {"question": "Why decks?", "answer": "Wind moves decks.", "contexts": [DECKS]}
     alone = judge.score(without)
     assert alone.n > 0
-    begin = threading.Event()
-    judge._rounds._thread.submit(begin.wait, 60)
-    waiting = [judge._rounds.submit(sample_of(s, 0), is_told=False) for s in (SAMPLES[0], without)]
-    begin.set()
-    assert [each.result().score.n for each in waiting] == [2, alone.n]
-    assert waiting[1].result().score == alone
+    found = together(judge, [SAMPLES[0], without])
+    assert [row.n for row in found] == [2, alone.n]
+    assert found[1] == alone
 
 
-def test_two_passages_of_one_name_are_not_mixed_up():
+@pytest.mark.parametrize("name", ["1", ""])
+def test_two_passages_of_one_name_are_not_mixed_up(name, n_rounds):
     judge = SampleJudge("support_precision", model="lexical")
     texts = ["Wind moves decks.", "Iron rusts slowly."]
     asked = [
         {
             "question": f"Why {i}?",
             "answer": "Wind moves decks [1].",
-            "contexts": [{"id": "1", "text": text}],
+            "contexts": [{"id": name, "text": text}],
         }
         for i, text in enumerate(texts)
     ]
-    assert [row.value for row in scores_at_once(judge, asked)] == [1.0, 0.0]
+    assert [row.value for row in together(judge, asked)] == [1.0, 0.0]
+    assert len(n_rounds) == 1
 
 
 def test_a_sample_at_fault_does_not_take_others_with_it(monkeypatch):

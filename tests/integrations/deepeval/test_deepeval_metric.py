@@ -23,6 +23,7 @@ NUGGETS = ["The waggle dance tells the direction of flowers", "Drones do not sti
 # By hand: the answer has the first of two vital nuggets, word for word, and nothing of the other.
 HALF = "The waggle dance tells the direction of flowers [1]."
 BOTH = f"{HALF} Drones do not sting [1]."
+WHY_HALF = f"V_strict 0.500 (n 2)\nThe answer does not state:\n- {NUGGETS[1]} (vital)"
 REFUSED = Says("I would rather not say.")
 
 
@@ -55,7 +56,7 @@ def test_a_test_case_passes_and_fails_by_what_the_judge_found(run_async):
     half, both = evaluated([case_of(), case_of("And drones?", BOTH)], metric, run_async=run_async)
     (found,) = half.metrics_data
     assert (half.success, found.score, found.error) == (False, 0.5, None)
-    assert (found.name, found.reason) == ("V_strict (nuggetjudge)", "V_strict 0.500 (n 2)")
+    assert (found.name, found.reason) == ("V_strict (nuggetjudge)", WHY_HALF)
     assert found.evaluation_model == "lexical"
     assert (both.success, both.metrics_data[0].score) == (True, 1.0)
 
@@ -89,7 +90,7 @@ def test_what_is_missing_is_counted_as_worst_before_a_test_case_passes(
     assert metric.measure(case_of()) == 1.0
     assert metric.score_breakdown == {"n": 1, "n_unjudged": 1, "low": 0.5, "high": 1.0}
     assert (metric.success, metric.is_successful()) == (passes, passes)
-    assert metric.reason == "V_strict 1.000 (n 1, 1 unjudged; unparseable 1)"
+    assert metric.reason.startswith("V_strict 1.000 (n 1, 1 unjudged; unparseable 1)\nNot judged")
 
 
 def test_a_metric_without_a_threshold_judges_and_passes_nothing():
@@ -102,9 +103,9 @@ def test_the_copies_that_deepeval_makes_share_one_judge_and_its_budget():
     asked = []
 
     class Counting(SampleJudge):
-        async def ascore(self, sample):
+        async def aexplain(self, sample):
             asked.append((id(self), sample["input"]))
-            return await super().ascore(sample)
+            return await super().aexplain(sample)
 
     judge = Counting("V_strict", "nuggets", model="lexical")
     evaluated([case_of("One?"), case_of("Two?")], JudgeMetric(judge, threshold=0.2))
@@ -134,4 +135,4 @@ def test_the_example_of_the_page_gives_what_it_says():
     names = {}
     exec(code.replace("deepeval.evaluate(", "found = deepeval.evaluate("), names)
     (found,) = names["found"].test_results[0].metrics_data
-    assert (found.score, found.reason) == (0.5, "V_strict 0.500 (n 2)")
+    assert (found.score, found.reason) == (0.5, WHY_HALF)

@@ -4,9 +4,10 @@ import logging
 import math
 
 import pytest
+from mock_server import MockServer, Status
 
 import nuggetjudge as nj
-from nuggetjudge.backends.errors import JudgeError
+from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
 from nuggetjudge.integrations.dspy_metric import AnswerMetric, samples
 from nuggetjudge.records.reading.problems import InputError
 
@@ -54,6 +55,17 @@ def test_an_answer_that_was_not_judged_is_no_0(devset, refusing, caplog):
     assert math.isnan(found.score)
     assert [error.reason.value for error in metric.unjudged] == ["refused"]
     assert "2 unjudged" in str(metric.unjudged[0])
+
+
+def test_a_model_that_can_judge_nothing_is_no_0_and_is_told(devset, caplog):
+    with MockServer(faults=lambda *_: Status(401)) as server:
+        entry = {"model": "hosted_vllm/mock", "api_base": server.base_url, "retries": 0}
+        metric = AnswerMetric("V_strict", model=entry, cache=False)
+        evaluate = dspy.Evaluate(devset=devset, metric=metric, failure_score=math.nan)
+        with caplog.at_level(logging.CRITICAL), pytest.warns(RuntimeWarning, match="401"):
+            found = evaluate(Program())
+    assert all(math.isnan(value) for value in values(found))
+    assert [type(error) for error in metric.unjudged] == [EndpointUnusable] * 3
 
 
 def test_gepa_reads_what_an_answer_misses(devset):

@@ -52,6 +52,7 @@ def test_a_judge_that_fails_is_an_error_which_no_mean_has_in_it(store, model_ser
     rests_on = {"n": "0", "n_unjudged": "2", "low": "0.0", "high": "1.0", "unparseable": "1"}
     assert lost.metadata.items() >= rests_on.items()
     assert (judged.value, judged.error, judged.rationale) == (1.0, None, "V_strict 1.000 (n 2)")
+    assert len(model_server.requests) == 2  # a row is asked about once, for both measures
     assert (judged.source.source_type, judged.source.source_id) == ("LLM_JUDGE", "openai/mock")
 
 
@@ -62,19 +63,22 @@ def test_contexts_are_what_the_traced_retriever_found_and_traces_are_samples(sto
 
     @mlflow.trace
     def rag(question):
-        return retrieve(question)[0].page_content.replace(".", " [1].")
+        return retrieve(question)[0].page_content.replace(".", " [1].") + " They hum."
 
     rows = [{"inputs": {"question": "Why do bees dance?"}, "expectations": {"nuggets": FACTS}}]
-    scorers = [
-        JudgeScorer("V_strict", program="nuggets", model="lexical"),
-        JudgeScorer("support_precision", program="support", model="lexical"),
+    scorer = JudgeScorer("V_strict", "support_recall", model="lexical")
+    result = mlflow.genai.evaluate(data=rows, predict_fn=rag, scorers=[scorer])
+    assert result.metrics == {"V_strict/mean": 0.5, "support_recall/mean": 0.5}
+    found = feedbacks()
+    why = [found["Why do bees dance?", name].rationale for name in ("V_strict", "support_recall")]
+    assert [text.splitlines()[1:] for text in why] == [
+        ["The answer does not state:", f"- {FACTS[1]} (vital)"],
+        ["Not carried by what they cite:", "- They hum.: cites nothing"],
     ]
-    result = mlflow.genai.evaluate(data=rows, predict_fn=rag, scorers=scorers)
-    assert result.metrics == {"V_strict/mean": 0.5, "support_precision/mean": 1.0}
 
     wanted = {
         "question": "Why do bees dance?",
-        "answer": HALF,
+        "answer": f"{HALF} They hum.",
         "contexts": [CONTEXT],
         "nuggets": FACTS,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..records.reading.problems import InputError
+from .problems import InputError
 
 
 def need(module: str, extra: str) -> Any:
@@ -13,6 +13,8 @@ def need(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        missing = error.name or module
+        library, missing = module.partition(".")[0], error.name or module
+        if missing.startswith(f"{library}."):
+            missing = library
         what = f'{missing} is not installed: pip install "nuggetjudge[{extra}]"'
         raise InputError(what) from None
