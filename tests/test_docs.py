@@ -103,9 +103,12 @@ def parsed(command, words: list[str]) -> None:
     context = command.context_class(command, info_name="judge")
     if hasattr(command, "get_command"):
         below = command.get_command(context, words[0])
-        if below is None:
+        if below is None and not hasattr(command, "default"):
             raise ValueError(f"no command {words[0]!r}")
-        parsed(below, words[1:])
+        if below is None:
+            parsed(command.get_command(context, command.default), words)
+        else:
+            parsed(below, words[1:])
     else:
         command.make_parser(context).parse_args(words)
 

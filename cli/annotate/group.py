@@ -17,10 +17,12 @@ _ASKS_FOR_HELP = ("--help", "-h")
 class Annotate(TyperGroup):
     """A group whose first word may be a results folder: then it serves."""
 
+    default = "serve"
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """See click."""
         if args and args[0] not in {*self.commands, *_ASKS_FOR_HELP}:
-            args = ["serve", *args]
+            args = [self.default, *args]
         return super().parse_args(ctx, args)
 
 

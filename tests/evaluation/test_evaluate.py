@@ -224,7 +224,7 @@ def test_it_can_be_awaited_and_cancelled_in_a_running_loop():
             nonlocal beats
             while True:
                 beats += 1
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.001)
 
         heart = asyncio.create_task(beating())
         found = await nj.aevaluate([variant("x [1].")], "support", model="lexical")
