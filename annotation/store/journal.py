@@ -11,6 +11,7 @@ import orjson
 
 from ...records.reading.problems import InputError
 from ...records.writing.appending import Appending
+from ...records.writing.locks import Lock
 from .events import Event, Label, event_of_line
 from .state import State
 
@@ -49,12 +50,13 @@ class Journal:
     def __init__(self, folder: Path, name: str) -> None:
         self.name = check_name(name)
         self.path = folder / f"{name}{SUFFIX}"
-        self.state, end, self._ids = _scan(self.path)
-        self._file = Appending(self.path, end)
+        # Before it is read: what stands at its end may be a line that another is writing.
+        self._lock = Lock(self.path, f"{self.path}: is open in another process, end that first")
         try:
-            self._file.lock()
+            self.state, end, self._ids = _scan(self.path)
+            self._file = Appending(self.path, end, is_synced=True)
         except InputError:
-            self._file.close()
+            self._lock.close()
             raise
 
     def add(self, event: Event) -> Event | None:
@@ -69,7 +71,6 @@ class Journal:
         kept = resolved.model_copy(update={"seq": self.state.n + 1, "at": datetime.now(UTC)})
         row = kept.model_dump(mode="json")
         self._file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
-        self._file.sync()
         self.state.add(kept)
         self._ids[kept.id] = kept
         return kept
@@ -94,7 +95,6 @@ class Journal:
             row = new[-1].model_dump(mode="json")
             lines += orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
         self._file.write(lines)
-        self._file.sync()
         for kept in new:
             self.state.add(kept)
             self._ids[kept.id] = kept
@@ -103,6 +103,7 @@ class Journal:
     def close(self) -> None:
         """Close the file, and let others have it."""
         self._file.close()
+        self._lock.close()
 
 
 def _as_given(label: Label) -> Label:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,13 +15,12 @@ from ...records.judgements import Outcome, Reason, Unjudged
 from ...records.reading.problems import InputError, Problems
 from ...records.writing.files import (
     NewFile,
-    check_no_link,
     own_folder,
     remove,
     rename,
     write_file,
-    writing,
 )
+from ...records.writing.locks import Lock
 from .forecasting.agent_work import AgentWork
 
 if TYPE_CHECKING:
@@ -67,7 +64,8 @@ class Results:
         self.folder = folder
         self._all = (*names, TRACE)
         _check_ours(folder, (*self._all, *ALWAYS))
-        self._lock = _locked(folder)
+        busy = f"{folder}: another run is writing there"
+        self._lock = Lock(own_folder(folder / "journal") / "lock", busy)
         self._names: list[str] = []
         self.counts: Counter[str] = Counter()
         self.n_judged: Counter[str] = Counter()
@@ -210,7 +208,7 @@ class Results:
         finally:
             for name in self._names:  # none is left after publish()
                 (self.folder / f"{name}.part").unlink(missing_ok=True)
-            os.close(self._lock)
+            self._lock.close()
 
 
 def _check_ours(folder: Path, names: Collection[str]) -> None:
@@ -220,17 +218,3 @@ def _check_ours(folder: Path, names: Collection[str]) -> None:
     for name in names:
         if (folder / name).exists():
             raise InputError(f"{folder}: has a {name} that no run wrote; name another folder")
-
-
-def _locked(folder: Path) -> int:
-    """Open the folder's lock file, which also goes when the process dies."""
-    path = own_folder(folder / "journal") / "lock"
-    check_no_link(path)
-    with writing(path):
-        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o644)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise InputError(f"{folder}: another run is writing there") from None
-    return lock

@@ -117,6 +117,27 @@ def test_each_event_is_on_the_disk_before_it_is_acknowledged(journal, monkeypatc
     assert synced == [journal.path.stat().st_size]
 
 
+def test_what_the_disk_would_not_sync_is_taken_back_and_can_be_sent_again(journal, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(InputError, match="No space left"):
+            journal.add(label(1, "full"))
+    assert journal.add(label(1, "full")).seq == 1
+    assert read_state(journal.path) == journal.state
+
+
+def test_a_second_server_does_not_cut_a_line_that_the_first_is_writing(journal, tmp_path):
+    journal.add(label(1, "full"))
+    with journal.path.open("ab") as file:
+        file.write(b'{"do":"lab')
+    with pytest.raises(InputError, match="is open"):
+        Journal(tmp_path, "ann")
+    assert journal.path.read_bytes().endswith(b'{"do":"lab')
+
+
 def test_two_servers_cannot_write_one_journal(journal, tmp_path):
     with pytest.raises(InputError, match=r"ann\.events\.jsonl: is open"):
         Journal(tmp_path, "ann")
