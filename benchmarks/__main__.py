@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from . import (
+    annotate,
     client,
     faults,
     flight,
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Callable[[bool], Report]] = {
     "W6": faults.bench,
     "W7": parallel.bench,
     "W8": peers.bench,
+    "annotate": annotate.bench,
     "job": job.bench,
     "readback": readback.bench,
     "report": report.bench,

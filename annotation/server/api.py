@@ -6,7 +6,6 @@ Functions that are not `async` run in a thread, so that nobody waits for another
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
@@ -183,10 +182,7 @@ def _number(request: Request, name: str = "n") -> int:
 
 
 def _json(answer: Answer, status: int = 200) -> Response:
-    try:
-        body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
-    except TypeError:  # half a character in some text, which JSON can say as an escape
-        body = json.dumps(answer, allow_nan=False).encode()
+    body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(body, status, media_type="application/json")
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from ...records.reading.problems import InputError
 from ...records.writing.files import own_folder
 from ..store.events import Kind
-from ..store.journal import SUFFIX, Journal, check_name, read_state
+from ..store.journal import Journal, check_name
+from ..store.people import Person, people_of
+from ..store.sources import keep_source
 from ..store.state import State
 from ..work.kept import kept_queue
 from ..work.plan import Plan
@@ -30,7 +34,7 @@ class Workplace:
     Args:
         folder: of the labels; nobody else may have it open.
         desks: of the annotators, by name. dockets: of the adjudicators.
-        away: what people did who have no desk now.
+        others: what is known of people beside: who have no desk now, and what was imported.
 
     Attributes:
         figures: what labels say so far, for the coordinator; None: only how far all are.
@@ -45,11 +49,12 @@ class Workplace:
         task: Task,
         folder: FolderLock,
         desks: Mapping[str, Desk],
-        away: Mapping[str, State] | None = None,
+        others: Sequence[Person] = (),
     ) -> None:
         self.task, self.folder, self.desks = task, folder, desks
-        self.away = away or {}
+        self.others = others
         self.dockets: dict[str, Docket] = {}
+        self.is_read = Event()  # the first items: what can wait, waits for it
         self.views = _VIEWS.get(task.kind, _ITEMS)
 
     @property
@@ -62,7 +67,21 @@ class Workplace:
         """What all who label have done, while none of them writes."""
         with ExitStack() as held:
             here = {name: held.enter_context(desk.journal()) for name, desk in self.desks.items()}
-            yield {**self.away, **{name: journal.state for name, journal in here.items()}}
+            found = {name: journal.state for name, journal in here.items()}
+            for person in self.others:
+                state = found.get(person.name, person.here)
+                found[person.name] = replace(person, here=state).state()
+            yield found
+
+    def read_ahead(self) -> None:
+        """Have the texts of the first items read by the time that somebody opens a link."""
+        try:
+            for desk in self.desks.values():
+                for entry in desk.entries[:1]:
+                    with suppress(InputError):  # said where the item is asked for
+                        self.task.texts(entry.cell)
+        finally:
+            self.is_read.set()
 
     def progress(self) -> dict[str, Any]:
         """What the coordinator sees."""
@@ -114,12 +133,13 @@ def open_workplace(
             is_queued = name in annotators
             entries = kept_queue(path, task, name, plan, journal.state) if is_queued else []
             desks[name] = Desk(task, entries, journal, plan.condition)
-        files = {file.name.removesuffix(SUFFIX): file for file in path.glob(f"*{SUFFIX}")}
-        away = {name: read_state(file) for name, file in sorted(files.items()) if name not in names}
+        found = people_of(path)
+        keep_source(path, task.kind, task.fingerprint, task.results)
         opened.pop_all()
     task.expect(entry.cell for desk in desks.values() for entry in desk.entries)
     labelling = {name: desks[name] for name in names if name in annotators}
-    work = Workplace(task, folder, labelling, away)
+    others = [one for one in found if one.name not in names or one.imported.n]
+    work = Workplace(task, folder, labelling, others)
     for name in adjudicators:
         work.dockets[name] = Docket(
             task, desks[name], work.states, against_judge=against_judge, seed=plan.seed

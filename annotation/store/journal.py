@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import orjson
 
 from ...records.reading.problems import InputError
 from ...records.writing.appending import Appending
-from .events import Event, event_of_line
+from .events import Event, Label, event_of_line
 from .state import State
 
 SUFFIX = ".events.jsonl"
@@ -77,9 +78,36 @@ class Journal:
         """The event of this id; None: none was kept."""
         return self._ids.get(id)
 
+    def add_labels(self, labels: Iterable[Label]) -> int:
+        """Keep labels that were given elsewhere, all with one sync; one that holds is left out.
+
+        Returns: how many were new, or another than before.
+        """
+        new: list[Label] = []
+        lines = bytearray()
+        for label in labels:
+            last = self.state.last(label.key)
+            if isinstance(last, Label) and _as_given(last) == _as_given(label):
+                continue
+            seq = self.state.n + len(new) + 1
+            new.append(label.model_copy(update={"seq": seq, "at": datetime.now(UTC)}))
+            row = new[-1].model_dump(mode="json")
+            lines += orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+        self._file.write(lines)
+        self._file.sync()
+        for kept in new:
+            self.state.add(kept)
+            self._ids[kept.id] = kept
+        return len(new)
+
     def close(self) -> None:
         """Close the file, and let others have it."""
         self._file.close()
+
+
+def _as_given(label: Label) -> Label:
+    """The label without what says when and how it came here."""
+    return label.model_copy(update={"id": "", "seq": 0, "at": None})
 
 
 def _scan(path: Path) -> tuple[State, int, dict[str, Event]]:

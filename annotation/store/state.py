@@ -70,6 +70,10 @@ class State:
         deeds = self._by_key.get(("bank", topic_id), [])
         return [deed for deed in deeds if isinstance(deed, BankEdit)]
 
+    def edited_topics(self) -> list[str]:
+        """The topics whose nuggets were changed, changes that were undone aside, sorted."""
+        return sorted(key[1] for key, deeds in self._by_key.items() if key[0] == "bank" and deeds)
+
     def recent(self, n: int) -> list[Deed]:
         """The last deeds that hold, the latest first."""
         return self._done[: -n - 1 : -1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ _SOURCES = {"add": (0, 0), "edit": (1, 1), "delete": (1, 1), "merge": (2, None),
 _TEXTS = {"add": (1, 1), "edit": (1, 1), "delete": (0, 0), "merge": (1, 1), "split": (2, None),
           "importance": (0, 0)}  # fmt: skip
 MOST_CHARS = 2_000  # of a nugget's text
+_MOST_CITED = 20
 _MIN_GRADE = 1  # of a passage beside it, where the run does not say
 
 
@@ -172,7 +174,8 @@ class BankTexts:
     def passages(self, topic_id: str) -> list[Passage]:
         """Those beside the nuggets: that they name as their sources, then the relevant ones.
 
-        Relevant is what qrels say; without them, every candidate. In the candidates' order.
+        Relevant is what qrels say; without them, every candidate. In the candidates' order. Where
+        the run had neither, those that most answers cite.
         """
         data = self._collection
         if data is None:
@@ -187,8 +190,20 @@ class BankTexts:
         pool: Iterable[str] = ranking.passage_ids if ranking is not None else grades or ()
         if grades is not None:
             pool = (name for name in pool if grades.get(name, -1) >= self._least)
+        if ranking is None and grades is None:
+            pool = _most_cited(data, topic_id)
         names = dict.fromkeys([*named, *pool])
         return [data.passages[name] for name in names if name in data.passages]
+
+
+def _most_cited(data: Collection, topic_id: str) -> list[str]:
+    """The passages that answers to a topic cite, those of most answers first."""
+    n = Counter(
+        name
+        for answer, _ in data.cited_answers(topic_id)
+        for name in {one.passage_id for each in answer.sentences for one in each.citations}
+    )
+    return sorted(n, key=lambda name: (-n[name], name))[:_MOST_CITED]
 
 
 def _distinct(places: Iterable[str | NuggetSource]) -> tuple[str | NuggetSource, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
@@ -86,6 +87,18 @@ def queue_of(
     return [*kept, *(e for number, repeat in again for e in entries(number, repeat))]
 
 
+def pooled_shares(task: Task, queues: Iterable[Sequence[Entry]]) -> dict[Cell, float]:
+    """By item that anybody was given at random, the share of its topic's items that were.
+
+    Of labels of several people taken together it is each one's chance of being among them.
+    """
+    units = Units(task)
+    drawn = units.numbers(e.cell for queue in queues for e in queue if e.chosen_by == RANDOM)
+    there, given = Counter(units.topics.tolist()), Counter(units.topics[sorted(drawn)].tolist())
+    shares = {topic: n / there[topic] for topic, n in given.items()}
+    return {cell: shares[int(units.topics[i])] for i in sorted(drawn) for cell in units.cells(i)}
+
+
 def next_place(queue: Sequence[Entry], state: State, kind: Kind, after: int = -1) -> int | None:
     """The next place without a label, beginning behind `after`; None: all have one.
 
@@ -113,6 +126,8 @@ def _sizes(n: int | None, n_there: int, *, repeats: bool) -> tuple[int, int]:
     different = n_there if n is None else min(n - round(REPEATS * n), n_there)
     if different <= GAP:
         return n_there if n is None else min(n, n_there), 0
+    if n is not None and different < n_there:
+        return different, n - different
     again = round(different * REPEATS / (1 - REPEATS))
     return different, again if n is None else min(again, n - different)
 

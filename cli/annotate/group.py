@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..options import Command
+from .files import export, take_in
 from .serve import serve
 
 _ASKS_FOR_HELP = ("--help", "-h")
@@ -38,3 +39,5 @@ def _annotate() -> None:
 
 
 annotate.command(cls=Command)(serve)
+annotate.command(cls=Command)(export)
+annotate.command("import", cls=Command)(take_in)

@@ -15,10 +15,8 @@ import typer
 from ..options import Seed
 from ..stopping import list_problems, unless_stopped
 from ..tables import shown
+from .names import Conditions, Kinds, stored
 
-_KINDS = Literal[
-    "nuggets", "support", "ratings", "keypoints", "relevance", "items", "bank", "verify"
-]
 _NEEDS = ("starlette", "uvicorn")
 _MOST_NAME = 40  # characters
 
@@ -28,7 +26,7 @@ def serve(
         list[Path],
         typer.Argument(exists=True, help="Results folders or label files, one a judge."),
     ],
-    kind: Annotated[_KINDS, typer.Option(help="What is labelled.")],
+    kind: Annotated[Kinds, typer.Option(help="What is labelled.")],
     folder: Annotated[
         Path, typer.Option("--dir", file_okay=False, help="Folder of the labels.")
     ] = Path("labels"),
@@ -44,7 +42,7 @@ def serve(
         typer.Option("--against-judge", help="They decide where the judge differs, too."),
     ] = False,
     condition: Annotated[
-        Literal["from-scratch", "post-edit"],
+        Conditions,
         typer.Option(help="Without the judge's label, or with it beside."),
     ] = "from-scratch",
     queue: Annotated[
@@ -64,6 +62,10 @@ def serve(
         Path | None,
         typer.Option(exists=True, dir_okay=False, help="Shown as plain text; default: ours."),
     ] = None,
+    half_width: Annotated[
+        float,
+        typer.Option(min=0.001, max=0.5, help="Coordinator: labels needed for +- this score."),
+    ] = 0.05,
     seed: Seed = 0,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: one that is free.")] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
@@ -76,7 +78,9 @@ def serve(
 
     if any(find_spec(name) is None for name in _NEEDS):
         raise InputError("judge annotate needs: pip install 'nuggetjudge[annotate]'")
+    from ...annotation.live.figures import Asked
     from ...annotation.server.serving import bound, serve
+    from ...annotation.server.watching import watched
     from ...annotation.server.workplace import open_workplace
     from ...annotation.work.plan import Plan
     from ...annotation.work.task import task_of
@@ -88,7 +92,7 @@ def serve(
         random_share=random_share,
         overlap=overlap,
         seed=seed,
-        condition="post_edit" if condition == "post-edit" else "from_scratch",
+        condition=stored(condition) or "from_scratch",
     )
     names = annotator.split(",") if annotator is not None else [_own_name()]
     task = task_of(results, kind, problems, guidelines)
@@ -108,7 +112,9 @@ def serve(
             _say(links, len(links) == 2 and not no_open and _has_screen())
 
         kept = f"What was labelled is in {folder}"
-        unless_stopped(lambda: serve(work, listener, ready), kept)
+        asked = Asked(kind, plan.condition, half_width)
+        with watched(work, asked):
+            unless_stopped(lambda: serve(work, listener, ready), kept)
 
 
 def _own_name() -> str:

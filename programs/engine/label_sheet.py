@@ -25,7 +25,9 @@ _REWRITTEN = re.compile(
 CELL_CHARS = 32_000  # a spreadsheet's cell holds 32,767
 
 
-def write_sheet(path: Path, rows: Sequence[Mapping[str, Any]], problems: Problems) -> None:
+def write_sheet(
+    path: Path, rows: Sequence[Mapping[str, Any]], problems: Problems, *, replace: bool = False
+) -> None:
     """Write rows that all have the same columns, as `path` ends: `.csv` or `.jsonl`.
 
     CSV is UTF-8 with a byte order mark, so that spreadsheets know it. A text that would be a
@@ -33,13 +35,16 @@ def write_sheet(path: Path, rows: Sequence[Mapping[str, Any]], problems: Problem
     stay as they are: one that would be a formula is refused, one that a spreadsheet would
     rewrite is listed.
 
+    Args:
+        replace: a file that is there already gives way: it can be made again.
+
     Raises: InputError for another ending, a file that is there already (there may be labels in
         it) or that cannot be written, or such an id.
     """
     if path.suffix not in (".csv", ".jsonl"):
         raise InputError(f"{path}: wanted a name that ends in .csv or .jsonl")
     with writing(path):
-        if path.exists():
+        if path.exists() and not replace:
             raise InputError(f"{path}: is there already, and may hold labels; name another file")
     if path.suffix == ".jsonl":
         text = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)

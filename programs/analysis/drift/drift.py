@@ -16,7 +16,7 @@ from ....metrics.bootstrap import LEVEL, Interval
 from ....records.reading.problems import InputError, Problems
 from ...protocols.judged_files import are_ordered
 from ...protocols.judged_items import Measure
-from ...scoring.corrected import MIN_LABELS, MIN_TOPICS
+from ...scoring.corrected_measure import MIN_LABELS, MIN_TOPICS
 from ..influence import MEASURES
 from .versions import Version, Versions, read_versions
 

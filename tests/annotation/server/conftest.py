@@ -110,12 +110,12 @@ class Site:
         return Client(self.app, {**own, **headers})
 
 
-def said(client: Client, n: int | None, do: str = "label", **fields: Any) -> dict[str, Any]:
-    """An event as the page says it."""
-    found = {"id": f"event-{next(_ids):06d}", "do": do, **fields}
-    if n is not None:
-        found |= {"n": n, "item": client.get(f"/api/item?n={n}").json()["item"]}
-    return found
+def said(client: Client, at: int | None, do: str = "label", **fields: Any) -> dict[str, Any]:
+    """An event as the page says it, at a place or None."""
+    found = {"id": f"event-{next(_ids):06d}", "do": do}
+    if at is not None:
+        found |= {"n": at, "item": client.get(f"/api/item?n={at}").json()["item"]}
+    return found | fields
 
 
 @pytest.fixture

@@ -1,0 +1,129 @@
+"""What the labels say so far: all that the coordinator sees of them, made of journals alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import combinations
+from typing import Any
+
+from ...metrics.agreement.annotators import pairwise_kappa
+from ...metrics.agreement.intervals import pairwise_intervals
+from ...metrics.bootstrap import LEVEL
+from ...records.labels.cells import Cell
+from ..store.events import Condition, Kind
+from ..store.state import State
+from .given import Given, given_labels
+from .judged import Judged
+from .scores import live_scores
+
+HALF_WIDTH = 0.05
+_RESAMPLES = 400  # of topics: the page shows two digits
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is looked at.
+
+    Attributes:
+        half_width: of the fixed-sample interval, which labels still needed are counted for.
+        level: of all intervals.
+    """
+
+    kind: Kind
+    condition: Condition = "from_scratch"
+    half_width: float = HALF_WIDTH
+    level: float = LEVEL
+
+
+def figures(judged: Judged | None, states: Mapping[str, State], asked: Asked) -> dict[str, Any]:
+    """What the labels say, ready for JSON.
+
+    Args:
+        judged: what was judged; None: nothing that scores are made of.
+        states: by annotator.
+    """
+    given = given_labels(states, asked.kind, asked.condition)
+    measures, reason = [], None
+    if judged is None:
+        reason = f"of {asked.kind} no score is made"
+    elif not given.labels:
+        reason = "no item that was drawn at random has a label yet"
+    else:
+        scores = live_scores(judged, given.labels, half_width=asked.half_width, level=asked.level)
+        measures = [one.as_dict() for one in scores]
+    people = [_person(name, state, asked.kind) for name, state in states.items()]
+    return {
+        "measures": measures,
+        "reason": reason,
+        "level": asked.level,
+        "half_width": asked.half_width,
+        "condition": asked.condition,
+        "agreement": None if judged is None else _agreement(judged, given, asked.level),
+        "people": people,
+        "cost": _cost(people),
+        "n_disputed": given.n_disputed,
+        "n_not_random": given.n_other,
+        "of_labels": len(given.labels),
+        "computed_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _agreement(judged: Judged, given: Given, level: float) -> dict[str, Any]:
+    """The judge's kappa with people, and that of people with each other: the ceiling."""
+    items = judged.items
+    is_graded = judged.is_ordered and len(items.scale) > 2
+    weights = "quadratic" if is_graded else "unweighted"
+    cells = [
+        cell
+        for cell, label in given.labels.items()
+        if label is not None and cell in judged.index and judged.is_judged[judged.index[cell]]
+    ]
+    people = [given.labels[cell] for cell in cells]
+    judge = [items.labels[judged.index[cell]] for cell in cells]
+    shared = [cell for cell in cells if sum(cell in own for own in given.by_person.values()) > 1]
+    own = [[labels.get(cell) for cell in shared] for labels in given.by_person.values()]
+    pairs = [
+        pair
+        for pair in combinations(own, 2)
+        if any(None not in both for both in zip(*pair, strict=True))
+    ]
+    at = items.key_names.index("topic_id")
+
+    def kappa(
+        of: Sequence[tuple[Sequence[str | None], Sequence[str | None]]], on: Sequence[Cell]
+    ) -> dict[str, Any]:
+        n = {"n": len(on)}
+        if not of or not on:
+            return {"value": None, "lo": None, "hi": None, **n}
+        found = pairwise_kappa(of, items.scale)
+        topics = [cell[at] for cell in on]
+        drawn = pairwise_intervals(
+            found, of, items.scale, topics, resamples=_RESAMPLES, level=level
+        )[weights]
+        return {"value": drawn.value, "lo": drawn.low, "hi": drawn.high, **n}
+
+    name = "Cohen's kappa" + (", quadratic weights" if is_graded else "")
+    return {"name": name, "kappa": kappa([(people, judge)], cells), "ceiling": kappa(pairs, shared)}
+
+
+def _person(name: str, state: State, kind: Kind) -> dict[str, Any]:
+    """How far somebody is, and how fast: all their labels count, those of both conditions."""
+    labels = [label for label in state.labels() if label.kind == kind]
+    timed = [label.active_ms for label in labels if label.active_ms]
+    return {
+        "annotator": name,
+        "labels": len(labels),
+        "cannot_tell": sum(label.label is None for label in labels),
+        "flagged": sum(flag.kind == kind for flag in state.flags()),
+        "active_ms": sum(timed),
+        "n_timed": len(timed),
+        "per_hour": 3_600_000 * len(timed) / sum(timed) if timed else None,
+    }
+
+
+def _cost(people: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What a label takes, of all people together."""
+    n, ms = (sum(one[name] for one in people) for name in ("n_timed", "active_ms"))
+    return {"seconds_per_label": ms / n / 1_000 if n else None, "hours": ms / 3_600_000}

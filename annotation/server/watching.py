@@ -1,0 +1,41 @@
+"""What the labels say, worked out anew while people label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from ...records.reading.problems import Problems
+from ..live.figures import Asked, figures
+from ..live.judged import Judged, read_judged
+from ..live.worker import Worker
+from ..store.people import people_of
+from .workplace import Workplace
+
+_PATIENCE_S = 60
+
+
+@contextmanager
+def watched(work: Workplace, asked: Asked) -> Iterator[None]:
+    """Have the coordinator told, from now until the end, what labels say so far.
+
+    It is worked out in a thread, of what is on the disk: no label waits for it.
+    """
+
+    @cache
+    def judged() -> Judged | None:
+        return read_judged(work.task.results[0], asked.kind, Problems())
+
+    def compute() -> Mapping[str, Any]:
+        work.is_read.wait(_PATIENCE_S)
+        states = {person.name: person.state() for person in people_of(work.folder.path)}
+        return figures(judged(), states, asked)
+
+    worker = Worker(compute)
+    work.figures, work.changed = worker.figures, worker.changed
+    try:
+        yield
+    finally:
+        worker.close()

@@ -1,0 +1,243 @@
+"""The page around the screens: the link, the policy, and a server that goes away and comes back."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from subprocess import PIPE
+from typing import Any
+
+import pytest
+from processes import JUDGE, start
+
+N = 12
+
+
+class Server:
+    """`judge annotate` in a process of its own, over a folder that stays."""
+
+    def __init__(self, home: Path, names: str = "ann", port: int = 0) -> None:
+        judged = home / "judged.jsonl"
+        if not judged.exists():
+            rows = [
+                {
+                    "topic_id": f"t{i % 3}",
+                    "run_id": "r",
+                    "sentence_id": str(i),
+                    "passage_id": "p",
+                    "label": ("none", "partial", "full")[i % 3],
+                    "question": f"question {i % 3}",
+                    "sentence": f"sentence {i}",
+                    "passage": f"passage {i}",
+                }
+                for i in range(N)
+            ]
+            judged.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        self.folder = home / "labels"
+        given = ("--kind", "support", "--dir", self.folder, "--annotator", names, "--no-open")
+        command = (*JUDGE, "annotate", judged, *given, "--port", port)
+        self.process = start(*command, stdout=PIPE, stderr=PIPE)
+        self.links: dict[str, str] = {}
+        while "(coordinator)" not in self.links:
+            name, link = self.process.stdout.readline().split()
+            self.links[name] = link
+        self.origin = self.links["(coordinator)"].split("/enter")[0]
+
+    def kill(self) -> None:
+        """As a power cut does."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(10)
+
+    def kept(self, name: str = "ann") -> list[dict[str, Any]]:
+        """The events of a journal."""
+        text = (self.folder / f"{name}.events.jsonl").read_text("utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A server, ended at the end."""
+    found = Server(tmp_path)
+    yield found
+    found.kill()
+
+
+@pytest.fixture
+def context(chromium):
+    """A browser profile."""
+    found = chromium.new_context()
+    yield found
+    found.close()
+
+
+def entered(context, link, view="start"):
+    """A page of this link, with what it says."""
+    page = context.new_page()
+    page.set_default_timeout(5_000)
+    page.said = []
+    page.on("console", lambda m: page.said.append(m.text))
+    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.goto(f"{link}#{view}")
+    page.locator("html[data-ready=yes]").wait_for()
+    return page
+
+
+def told(page, n, label):
+    """Tell of a label as a screen does; it is not waited for."""
+    page.evaluate(
+        """async ([n, label]) => {
+          const { connect } = await import('/annotation/web/api.js');
+          window.api ??= await connect();
+          window.items ??= await Promise.all([0, 1, 2].map((n) => api.get('item', { n })));
+          window.acks ??= [];
+          if (n === null) return;
+          api.send({ do: 'label', n, label, active_ms: 5 }).then((a) => acks.push(a.seq), () => {});
+        }""",
+        [n, label],
+    )
+
+
+UNSENT = "Object.keys(localStorage).filter((key) => key.startsWith('judge unsent')).length"
+
+
+def until(page, what):
+    """Wait for an expression; the page's policy forbids wait_for_function."""
+    for _ in range(100):
+        if page.evaluate(what):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(what)
+
+
+def test_the_link_opens_the_start_page_and_leaves_no_token(context, server):
+    page = entered(context, server.links["ann"])
+    assert page.url == f"{server.origin}/#start"
+    assert page.locator("h1").inner_text() == "How much of the sentence does the passage carry?"
+    assert page.evaluate("() => document.cookie") == ""
+    assert page.evaluate("() => performance.getEntriesByType('navigation')[0].name").count(
+        "token"
+    ) in (0, 1)
+    (cookie,) = context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    page.get_by_role("button", name="Begin").click()
+    page.locator("main.item").wait_for()
+    assert page.said == []
+
+
+def test_the_page_runs_nothing_that_is_not_ours_and_calls_nobody(context, server):
+    page = entered(context, server.links["ann"])
+    refused = page.evaluate(
+        """() => {
+          const tried = [];
+          const script = document.createElement('script');
+          for (const go of [
+            () => document.body.insertAdjacentHTML('beforeend', '<b>x</b>'),
+            () => { document.body.innerHTML = '<b>x</b>'; },
+            () => { script.text = 'window.ran = 1'; document.body.append(script); },
+          ]) { try { go(); tried.push('done'); } catch { tried.push('refused'); } }
+          return [...tried, window.ran ?? null];
+        }"""
+    )
+    assert refused == ["refused", "refused", "refused", None]
+    other = "http://127.0.0.1:9/"
+    gone = page.evaluate("(url) => fetch(url).then(() => 'sent', () => 'refused')", other)
+    assert gone == "refused"
+    assert any("Content Security Policy" in text for text in page.said)
+
+
+def test_another_page_cannot_ask_frame_or_be_told_anything(context, server, tmp_path):
+    entered(context, server.links["ann"])
+    (tmp_path / "other").mkdir()
+    other = Server(tmp_path / "other")
+    page = entered(context, other.links["ann"])
+    found = page.evaluate(
+        """async (origin) => {
+          const said = [];
+          for (const how of [{}, { mode: 'no-cors', credentials: 'include' }])
+            said.push(await fetch(`${origin}/api/task`, how).then((r) => r.type, () => 'refused'));
+          return said;
+        }""",
+        server.origin,
+    )
+    other.kill()
+    assert found == ["refused", "refused"]
+
+
+def test_a_name_that_leads_here_is_not_ours(server, chromium, context):
+    response = context.request.get(
+        f"{server.origin}/",
+        headers={"host": server.origin[7:].replace("127.0.0.1", "evil.example")},
+    )
+    assert response.status == 421
+
+
+@pytest.mark.parametrize("is_same_page", [True, False], ids=["page left open", "page closed"])
+def test_labels_made_while_the_server_is_gone_are_sent_once_and_in_order(
+    is_same_page, context, server, tmp_path
+):
+    page = entered(context, server.links["ann"])
+    told(page, 0, "full")
+    until(page, "() => window.acks.length === 1")
+    server.kill()
+    for n, label in ((1, "none"), (2, None), (1, "partial")):
+        told(page, n, label)
+    until(
+        page,
+        f"() => {UNSENT} === 3",
+    )
+    assert [row["label"] for row in server.kept()] == ["full"]
+    if not is_same_page:
+        page.close()
+    again = Server(tmp_path)
+    assert again.origin == server.origin
+    new = entered(context, again.links["ann"])
+    until(
+        new,
+        f"() => {UNSENT} === 0",
+    )
+    new.wait_for_timeout(300)
+    kept = again.kept()
+    assert [row["label"] for row in kept] == ["full", "none", None, "partial"]
+    assert [row["seq"] for row in kept] == [1, 2, 3, 4]
+    assert kept[1]["cell"] == kept[3]["cell"]
+    if is_same_page:
+        until(page, "() => window.acks.length === 4")
+        page.locator(".banner").wait_for(state="hidden")
+    again.kill()
+
+
+def test_the_banner_says_that_the_server_is_gone_until_it_is_back(context, server, tmp_path):
+    page = entered(context, server.links["ann"], "item?n=0")
+    page.locator("main input[type=radio]").first.wait_for()
+    banner = page.locator(".banner")
+    assert banner.is_hidden()
+    server.kill()
+    page.keyboard.press("1")
+    banner.get_by_text("The server does not answer").wait_for()
+    assert "none is lost" in banner.inner_text()
+    again = Server(tmp_path)
+    banner.get_by_text("started anew").wait_for(timeout=8_000)
+    entered(context, again.links["ann"])
+    banner.wait_for(state="hidden", timeout=8_000)
+    assert [row["label"] for row in again.kept()] == ["none"]
+    again.kill()
+
+
+def test_a_page_of_one_person_does_not_label_as_another(context, tmp_path):
+    server = Server(tmp_path, "ann,bob")
+    page = entered(context, server.links["ann"])
+    told(page, None, None)
+    entered(context, server.links["bob"])
+    told(page, 0, "full")
+    until(page, "() => api !== undefined")
+    page.wait_for_timeout(800)
+    assert server.kept("bob") == server.kept("ann") == []
+    assert page.evaluate(f"() => {UNSENT}") == 1
+    entered(context, server.links["ann"])
+    until(
+        page,
+        f"() => {UNSENT} === 0",
+    )
+    assert [row["label"] for row in server.kept("ann")] == ["full"]
+    server.kill()
