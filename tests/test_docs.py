@@ -17,6 +17,7 @@ from benchmarks.pages.shown import with_commands
 from processes import JUDGE, run
 
 import nuggetjudge
+from nuggetjudge.records.reading.problems import InputError
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -114,7 +115,11 @@ def test_every_python_block_of_the_pages_is_python_whose_imports_are_there():
             code = doctest.script_from_examples(block) if block.startswith(">>>") else block
             for node in ast.walk(ast.parse(code)):
                 if isinstance(node, ast.ImportFrom) and node.module.startswith("nuggetjudge"):
-                    home = importlib.import_module(node.module)
+                    try:
+                        home = importlib.import_module(node.module)
+                    except InputError as error:  # of an extra, whose tests run its pages
+                        assert 'pip install "nuggetjudge[' in str(error)
+                        continue
                     missing = [a.name for a in node.names if not hasattr(home, a.name)]
                     assert missing == [], f"{page.name}: from {node.module} import {missing}"
                 if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "nj":
