@@ -125,4 +125,5 @@ def messages(checks: Iterable[Check], folder: Path) -> str:
 
 def _is_temporary(folder: Path) -> bool:
     """Whether it goes with the result, as that of `nuggetjudge.evaluate` without `out`."""
-    return folder.parent == Path(tempfile.gettempdir()) and folder.name.startswith("nuggetjudge-")
+    home = folder.parent
+    return home.parent == Path(tempfile.gettempdir()) and home.name.startswith("nuggetjudge-")
