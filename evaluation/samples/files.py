@@ -35,10 +35,11 @@ def write_samples(runs: Mapping[str, Iterable[Sample]], folder: Path) -> dict[st
     with ExitStack() as held:
         files = SampleFiles(folder, held)
         for run_id, samples in runs.items():
-            n = 0
-            for n, sample in enumerate(samples, 1):
+            is_empty = True
+            for sample in samples:
                 files.add(run_id, sample)
-            if not n:
+                is_empty = False
+            if is_empty:
                 of = f" of {run_id}" if len(runs) > 1 else ""
                 raise InputError(f"samples: there is none{of}, wanted one or more")
         files.end()

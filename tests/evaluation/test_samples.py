@@ -155,7 +155,7 @@ def test_samples_that_are_none_are_told_in_one_line(samples, said):
 
 
 def test_an_unknown_setting_is_told_with_what_it_may_have_been():
-    with pytest.raises(InputError, match="^max_cots: no such setting; did you mean max_cost\\?$"):
+    with pytest.raises(InputError, match=r"^max_cots: no such setting; did you mean max_cost\?$"):
         nj.evaluate([TIDES], model="lexical", max_cots=1)
 
 
