@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..programs.engine.folders.inputs import inputs_of
 from ..programs.scoring.result import Result as StoredResult
+from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
 from ..records.topics import read_topics
 
@@ -49,6 +50,26 @@ class QuestionScore:
         lost = f", {self.n_unjudged} unjudged" if self.n_unjudged else ""
         why = "".join(f"; {reason} {n}" for reason, n in self.reasons.items())
         return f"{self.measure} {value} (n {self.n}{lost}{why})"
+
+
+def chosen(
+    result: StoredResult, measures: str | Sequence[str], runs: str | Sequence[str]
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Measures and runs as they were named, all of which are there.
+
+    Raises: InputError for one that is not, with those that are.
+    """
+    given = [[names] if isinstance(names, str) else list(names) for names in (measures, runs)]
+    for what, names in zip(("measure", "run_id"), given, strict=True):
+        there = dict.fromkeys(getattr(row, what) for row in result.scores) if names else {}
+        for name in names:
+            if name not in there:
+                kind = what.removesuffix("_id")
+                raise InputError(
+                    f"{result.folder}: no {kind} {name!r}; there is "
+                    f"{', '.join(there)}{did_you_mean(name, there)}"
+                )
+    return given[0], given[1]
 
 
 def question_scores(

@@ -20,7 +20,7 @@ from ..report.source import Source as ReportSource
 from .agreement import Agreement, agree
 from .comparing import Comparison, compare
 from .leaderboard import leaderboards
-from .questions import QuestionScore, question_frame, question_scores
+from .questions import QuestionScore, chosen, question_frame, question_scores
 from .sources import Source, chosen_rows, opened, warn_of
 from .tables import InTables, Table, Text
 
@@ -65,26 +65,32 @@ class Result(InTables, StoredResult):
         found = leaderboards(self)
         return found or [Table(f"No scores in {self._named}", ["run"], [])]
 
-    def rows(self, measures: Sequence[str] = (), runs: Sequence[str] = ()) -> list[QuestionScore]:
+    def rows(
+        self, measures: str | Sequence[str] = (), runs: str | Sequence[str] = ()
+    ) -> list[QuestionScore]:
         """What each question was worth, with what each value rests on; all measures and runs.
 
         Args:
-            measures, runs: only these.
-        """
-        return question_scores(self, measures, runs)
+            measures, runs: only these, or this one.
 
-    def frame(self, measures: Sequence[str] = (), runs: Sequence[str] = ()) -> pandas.DataFrame:
+        Raises: InputError for one that is not there.
+        """
+        return question_scores(self, *chosen(self, measures, runs))
+
+    def frame(
+        self, measures: str | Sequence[str] = (), runs: str | Sequence[str] = ()
+    ) -> pandas.DataFrame:
         """The scores by question: a row a run and question, a column a measure; needs pandas.
 
         Before the measures stand `run_id`, `topic_id` and `question`, behind them `n_unjudged`,
         judgements of the answer that are missing, and `reasons`, why. NaN: not judged, or 0/0.
 
         Args:
-            measures, runs: only these.
+            measures, runs: only these, or this one.
 
-        Raises: ModuleNotFoundError without pandas.
+        Raises: ModuleNotFoundError without pandas, InputError for one that is not there.
         """
-        return question_frame(self, measures, runs)
+        return question_frame(self, *chosen(self, measures, runs))
 
     def report(
         self,

@@ -35,8 +35,13 @@ def write_samples(runs: Mapping[str, Iterable[Sample]], folder: Path) -> dict[st
     with ExitStack() as held:
         files = SampleFiles(folder, held)
         for run_id, samples in runs.items():
+            is_empty = True
             for sample in samples:
                 files.add(run_id, sample)
+                is_empty = False
+            if is_empty:
+                of = f" of {run_id}" if len(runs) > 1 else ""
+                raise InputError(f"samples: there is none{of}, wanted one or more")
         files.end()
     return files.publish()
 
@@ -83,9 +88,7 @@ class SampleFiles:
             self._once("reference", sample, {"id": topic, "report": sample.reference})
 
     def end(self) -> None:
-        """Write what is known once all samples are there. Raises: InputError if there is none."""
-        if not self._answered:
-            raise InputError("samples: there is none, wanted one or more")
+        """Write what is known once all samples are there."""
         for topic, names in self._candidates.items():
             self._write("candidates", {"topic_id": topic, "docids": list(names)})
 

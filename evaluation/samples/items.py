@@ -37,11 +37,11 @@ def write_items(
     inputs, optional = _inputs(judge)
     own_folder(folder)
     path, part = folder / "items.jsonl", folder / "items.jsonl.part"
-    n = 0
     with ExitStack() as held:
         file = held.enter_context(NewFile(part))
         seen: dict[tuple[str, str], str] = {}
         for system, samples in systems.items():
+            n = len(seen)
             for at, given in read_rows(samples, "samples"):
                 row = _row(given, inputs, optional, fields, at, judge)
                 key = (system, row["topic_id"])
@@ -49,9 +49,9 @@ def write_items(
                     what = f"{system} has topic {key[1]!r} in {first} too"
                     raise InputError(f"{at}: {what}; give samples ids of their own")
                 file.write(orjson.dumps({"run_id": system, **row}) + b"\n")
-                n += 1
-    if not n:
-        raise InputError("samples: there is none, wanted one or more")
+            if len(seen) == n:
+                of = f" of {system}" if len(systems) > 1 else ""
+                raise InputError(f"samples: there is none{of}, wanted one or more")
     rename(part, path)
     return path
 

@@ -200,8 +200,13 @@ def _behind(flag: str, text: str) -> str:
 
 
 def dotted(settings: dict[str, Any]) -> dict[str, Any]:
-    """Flat settings (`topics`, `out`) under their names in the config."""
+    """Flat settings (`topics`, `out`) under their names in the config.
+
+    Raises: InputError for a flat name that is none.
+    """
     found: dict[str, Any] = {}
+    flat = (DataConfig, ItemsConfig, RunSection, Config)
+    known = {"api_base", *(name for part in flat for name in part.model_fields)}
     for name, value in settings.items():
         if name in DataConfig.model_fields:
             found[f"data.{name}"] = value
@@ -209,6 +214,10 @@ def dotted(settings: dict[str, Any]) -> dict[str, Any]:
             found[f"items.{name}"] = str(value) if isinstance(value, Path) else value
         elif name in RunSection.model_fields:
             found[f"run.{name}"] = value
-        else:
+        elif name == "api_base":
+            found["models.default.api_base"] = value
+        elif name in known or "." in name:
             found[name] = value
+        else:
+            raise InputError(f"{name}: no such setting{did_you_mean(name, known)}")
     return found

@@ -176,7 +176,11 @@ def test_a_temporary_folder_goes_with_its_result_and_not_before():
     found = nj.evaluate([variant("x [1].")], "support", model="lexical")
     folder = found.folder
     gc.collect()
-    assert found.rows()
+    assert {row.measure for row in found.rows("support_precision")} == {"support_precision"}
+    with pytest.raises(InputError, match="no measure 'V'; there is support_precision"):
+        found.rows("V")
+    with pytest.raises(InputError, match="no run 'answrs'; there is answers; did you mean answers"):
+        found.frame(runs=["answrs"])
     del found
     gc.collect()
     assert not folder.parent.exists()

@@ -138,7 +138,8 @@ def test_a_wrong_field_is_named_with_its_place_and_what_was_there(fields, said):
 @pytest.mark.parametrize(
     ("samples", "said"),
     [
-        ([], "samples: there is none"),
+        ([], "samples: there is none, wanted one or more"),
+        ({"a": [TIDES], "b": []}, "samples: there is none of b, wanted one or more"),
         (TIDES, "is a mapping with 'question'; wanted a list"),
         ("tides", "samples: is 'tides', wanted a list"),
         ({"old one": [TIDES]}, "name: 'old one', wanted one of a system without"),
@@ -151,6 +152,11 @@ def test_samples_that_are_none_are_told_in_one_line(samples, said):
     with pytest.raises(InputError, match=said) as raised:
         nj.evaluate(samples, model="lexical")
     assert "\n" not in str(raised.value)
+
+
+def test_an_unknown_setting_is_told_with_what_it_may_have_been():
+    with pytest.raises(InputError, match=r"^max_cots: no such setting; did you mean max_cost\?$"):
+        nj.evaluate([TIDES], model="lexical", max_cots=1)
 
 
 def test_two_systems_may_not_say_different_things_of_one_topic(tmp_path):

@@ -180,6 +180,13 @@ def test_its_measures_stand_together_on_the_leaderboard(judge, length):
     assert first.split()[:2] == ["terse", "1.000"]
 
 
+def test_a_gate_on_a_measure_that_it_does_not_give_stops_before_anything_is_asked(judge, tmp_path):
+    command = ("run", "length", *DATA, "--model", "lexical", "--out", tmp_path / "gated")
+    code, _, err = judge(*command, "--fail-under", "brevty=0.1")
+    assert (code, (tmp_path / "gated").exists()) == (2, False)
+    assert "did you mean brevity?" in err
+
+
 def test_it_runs_beside_programs_of_this_package_and_as_a_config_says(judge, tmp_path):
     config = tmp_path / "both.yaml"
     text = judge.printed("export-config", "length,support", "--model", "lexical")

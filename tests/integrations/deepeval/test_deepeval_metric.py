@@ -131,7 +131,7 @@ def test_test_cases_are_samples_with_the_same_scores():
 
 
 def test_the_example_of_the_page_gives_what_it_says():
-    code = python_of("howto/harnesses-more.md", "JudgeMetric")
+    code = python_of("howto/harnesses.md", "JudgeMetric")
     names = {}
     exec(code.replace("deepeval.evaluate(", "found = deepeval.evaluate("), names)
     (found,) = names["found"].test_results[0].metrics_data

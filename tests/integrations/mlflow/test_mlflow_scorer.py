@@ -113,5 +113,5 @@ def test_a_scorer_without_a_measure_is_refused():
 
 def test_the_example_of_the_page_runs(store):
     names = {}
-    exec(python_of("howto/harnesses-more.md", "JudgeScorer"), names)
+    exec(python_of("howto/harnesses.md", "JudgeScorer"), names)
     assert names["result"].metrics == {"V_strict/mean": 0.5, "V/mean": 0.5}
