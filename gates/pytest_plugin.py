@@ -53,7 +53,6 @@ def judge(request: pytest.FixtureRequest) -> Callable[..., Result]:
             settings["model"] = model
         if "out" not in settings and (folder := _option(request.config, _OUT)) is not None:
             settings["out"] = _folder(request, Path(request.config.rootpath, folder))
-            settings.setdefault("name", "answers")  # and not that of the folder
             settings.setdefault("force", True)  # the folder is this test's, whatever it asks now
             settings.setdefault("name", system_name(settings.get("answer")))  # as without it
         return of_samples(samples, program, **settings)

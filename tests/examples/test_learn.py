@@ -41,7 +41,7 @@ def test_the_page_prints_what_it_shows_and_its_gate_names_the_run(tmp_path, monk
             is_gate = "--fail-under" in words
             assert done.returncode == is_gate
             if is_gate:
-                assert re.search("^gate .*thin", done.stderr, re.MULTILINE), done.stderr
+                assert re.search("^thin: V_strict", done.stderr, re.MULTILINE), done.stderr
             n += 1
         elif language == "python":
             output = io.StringIO()

@@ -42,8 +42,6 @@ def results(tmp_path_factory):
     """A result by the name of its system."""
     folder = tmp_path_factory.mktemp("gates")
     return {
-        name: nj.evaluate(
-            _samples(stated), "nuggets", model="lexical", name="answers", out=folder / name
-        )
+        name: nj.evaluate(_samples(stated), "nuggets", model="lexical", out=folder / name)
         for name, stated in STATED.items()
     }

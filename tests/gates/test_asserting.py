@@ -94,7 +94,6 @@ def lacking(tmp_path_factory, samples, stated):
             samples(stated["main"]),
             "nuggets",
             model=model,
-            name="answers",
             out=tmp_path_factory.mktemp("lacking") / "out",
             **{"judges.assigner.window": 2},
         )
