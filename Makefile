@@ -38,9 +38,10 @@ test-vllm: $(VLLM)/ready
 	$(VLLM)/bin/python -m pytest -rs tests/vllm
 
 # Each in an environment of its own: Lucene by Pyserini, dense models, RankLLM, Ray, the prompts
-# of nuggetizer and umbrela, and the report page in Debian's Chromium.
+# of nuggetizer and umbrela, and the report page in Debian's Chromium. SLOW=1: the long ones of
+# test-integrations, too.
 $(EXTRAS:%=test-%): test-%: .venv-%/ready
-	.venv-$*/bin/python -m pytest -rs tests/$*
+	.venv-$*/bin/python -m pytest -rs tests/$* $(if $(filter integrations,$*),-n 2 --dist loadfile $(if $(SLOW),,-m "not slow"))
 
 # The browser of test-browser, by apt where there is none, which takes root. Without it those tests
 # are skipped.

@@ -18,7 +18,7 @@ SAMPLES = [
         "answer": f"Wind moves deck {i}." + " Cables carry load." * (i % 2),
         "nuggets": [f"wind moves deck {i}", "cables carry load"],
     }
-    for i in range(60)
+    for i in range(24)
 ]
 DECKS = "Wind moves decks. Cables carry load. Iron rusts slowly in the rain."
 

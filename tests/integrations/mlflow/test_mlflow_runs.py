@@ -95,7 +95,7 @@ def test_what_was_not_judged_is_no_metric_until_it_is(store, tmp_path, model_ser
     assert {"V_strict", "V_strict.low", "V_strict.high"}.isdisjoint(metrics)
     assert (metrics["V_strict.n"], metrics["V_strict.n_unjudged"]) == (0, 2)
     assert (metrics["V_strict.worst"], metrics["V_strict.best"]) == (0.0, 1.0)
-    assert lost.systems == {"answers": lost.run_id}
+    assert lost.systems == {"lost": lost.run_id}
 
     model_server.faults = None
     found = log(judged_by(model_server, tmp_path / "lost"))
