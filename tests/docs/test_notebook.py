@@ -38,4 +38,4 @@ def test_the_notebook_runs_from_its_folder_and_prints_what_the_page_shows(tmp_pa
     assert leaderboards in printed.replace("\r\n", "\n")
     (compared,) = re.findall(r"^```\n(each less first.*?)\n```", PAGE, re.DOTALL | re.MULTILINE)
     assert compared in printed
-    assert re.search("gate .*thin", printed)
+    assert re.search(r"^thin: V_strict >= 0\.1\r?$", printed, re.MULTILINE)
