@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
@@ -16,6 +16,7 @@ from ..store.events import Condition, Kind
 from ..store.state import State
 from .given import Given, given_labels
 from .judged import Judged
+from .quality import anchoring, self_agreement, speed
 from .scores import live_scores
 
 HALF_WIDTH = 0.05
@@ -61,6 +62,7 @@ def figures(judged: Judged | None, states: Mapping[str, State], asked: Asked) ->
         "half_width": asked.half_width,
         "condition": asked.condition,
         "agreement": None if judged is None else _agreement(judged, given, asked.level),
+        "anchoring": _anchoring(judged, states, asked),
         "people": people,
         "cost": _cost(people),
         "n_disputed": given.n_disputed,
@@ -104,6 +106,21 @@ def _agreement(judged: Judged, given: Given, level: float) -> dict[str, Any]:
     return {"name": name, "kappa": kappa([(people, judge)], cells), "ceiling": kappa(pairs, shared)}
 
 
+def _anchoring(
+    judged: Judged | None, states: Mapping[str, State], asked: Asked
+) -> dict[str, Any] | None:
+    """What people made of labels that stood beside; None where none did."""
+    if asked.condition != "post_edit":
+        return None
+    labels = [one for state in states.values() for one in state.labels() if one.kind == asked.kind]
+
+    def label_of(cell: Cell) -> str | None:
+        at = None if judged is None else judged.index.get(cell)
+        return None if judged is None or at is None else judged.items.labels[at]
+
+    return asdict(anchoring(labels, label_of))
+
+
 def _person(name: str, state: State, kind: Kind) -> dict[str, Any]:
     """How far somebody is, and how fast: all their labels count, those of both conditions."""
     labels = [label for label in state.labels() if label.kind == kind]
@@ -116,6 +133,8 @@ def _person(name: str, state: State, kind: Kind) -> dict[str, Any]:
         "active_ms": sum(timed),
         "n_timed": len(timed),
         "per_hour": 3_600_000 * len(timed) / sum(timed) if timed else None,
+        "speed": asdict(speed(labels)),
+        "self_agreement": asdict(self_agreement([labels])),
     }
 
 

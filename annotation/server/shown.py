@@ -80,6 +80,7 @@ def shown_bank(desk: Desk, n: int) -> Object:
     with desk.journal() as journal:
         edits = journal.state.edits(topic_id)
     nuggets = EditedBank.of(bank.banks[topic_id], edits).nuggets.values()
+    start = {nugget.id: nugget.text for nugget in bank.banks[topic_id].nuggets}
     return {
         "n": n,
         "item": desk.name(n),
@@ -90,7 +91,7 @@ def shown_bank(desk: Desk, n: int) -> Object:
                 "id": one.nugget.id,
                 "text": one.nugget.text,
                 "importance": one.nugget.importance,
-                "from": [root for root in one.roots if root != one.nugget.id],
+                "from": [{"id": root, "text": start[root]} for root in one.roots],
             }
             for one in nuggets
         ],
