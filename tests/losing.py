@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine import session
-from nuggetjudge.programs.engine.stage import Item, Work
+from nuggetjudge.programs.engine.stage import Ask, Item, Work
 from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.programs.scoring.result import Result
 from nuggetjudge.records.judgements import Judged, Reason, Unjudged
@@ -162,7 +162,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def losing(seed: int, lost: Lost) -> Iterator[None]:
     """Runs in here are judged by dice, and lose what `lost` says."""
 
-    async def rolled(work: Work, concurrency: int) -> None:
+    async def rolled(work: Work, concurrency: int, ask: Ask | None = None) -> None:
         for pending in work.left():
             if pending is not None:
                 name, item = work.stage.name, pending.item

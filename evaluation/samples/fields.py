@@ -144,7 +144,7 @@ def _named_by(question: str) -> str:
     """An id that says what it is of: its first words, and a hash of all of it.
 
     >>> _named_by("Why do bridges sway, and when?")
-    'why-do-bridges-sway-and-when-d9ee6f8e'
+    'why-do-bridges-sway-and-when-aeb826e0'
     """
     words = "-".join(re.findall(r"\w+", question.lower())[:6])[:40].rstrip("-")
     return f"{words}-{digest(question)[:8]}".lstrip("-")
