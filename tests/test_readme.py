@@ -48,6 +48,7 @@ def test_the_trace_shown_is_what_the_search_for_evidence_leaves(tmp_path):
     assert printed(*judge, *asked, cwd=tmp_path) == shown
 
 
+@pytest.mark.slow
 def test_the_kappa_of_the_lexical_assigner_is_that_of_the_commands(shared_data, tmp_path):
     e2e = shared_data / "rag24_e2e"
     import nuggetjudge as nj

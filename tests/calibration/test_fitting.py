@@ -116,6 +116,7 @@ def test_in_folds_each_topic_is_judged_by_a_fit_to_the_others(judge, examples):
     assert whole.correction == found.file.correction  # the file is fitted to all labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folds", [None, 3])
 def test_labels_given_to_a_topic_are_not_measured_and_those_measured_are_not_given(
     judge, examples, folds
@@ -151,6 +152,7 @@ def test_at_most_half_of_a_topic_is_given_away(judge, examples):
     assert found.report["n_test"] == 36
 
 
+@pytest.mark.slow
 def test_labels_of_the_topic_help_where_topics_differ(judge, examples):
     report = fitted_and_tested(
         judge, examples(n_items=60), settings("topic", topic_labels=10, folds=6)

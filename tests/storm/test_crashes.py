@@ -25,6 +25,7 @@ def test_a_run_goes_on_from_a_write_of_each_kind(is_full, tmp_path):
     assert row.judged == len(kinds)
 
 
+@pytest.mark.slow
 def test_what_is_judged_twice_and_other_files_are_seen(tmp_path):
     work = WORKS[1]
     row = Row(work.name, SEED)

@@ -48,6 +48,7 @@ def test_at_half_the_dear_calls_disagreement_is_better_than_chance(pairs):
     assert found["confidence", 1.0][0] == found["dear", 1.0][0] == pytest.approx(0.551, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_calibrated_confidence_tells_right_from_wrong_on_other_topics(pairs):
     cheap = stored(pairs, (*CHEAP, "willia-umbrela1"), cut="2")
     report = curve_report(cheap, "calibrated", {"resamples": 0}, (0.5,))

@@ -82,6 +82,7 @@ def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
     assert not list((tmp_path / "killed").glob("*.part"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_run_tidily_and_the_same_command_goes_on(
     number, code, slow_server, environment, tmp_path, judge

@@ -89,6 +89,7 @@ def test_all_evidence_on_trec_support_labels_stands_verbatim_in_its_text(shared_
     assert n > len(items)
 
 
+@pytest.mark.slow
 def test_all_evidence_on_crux_ratings_stands_verbatim_in_its_text(shared_data):
     folder = shared_data / "crux_duc"
     if not folder.is_dir():

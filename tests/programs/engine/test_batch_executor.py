@@ -73,6 +73,7 @@ def test_results_are_those_of_a_local_run(server, config, tmp_path):
     assert {row["stage"] for row in spent} == result.manifest["judged"].keys()
 
 
+@pytest.mark.slow
 def test_rounds_of_a_judge_are_batches_one_after_another(server, config):
     """Each topic's nuggets grow window by window, and the windows of all topics share a batch."""
     data = EXAMPLES / "collection"
@@ -91,6 +92,7 @@ def test_rounds_of_a_judge_are_batches_one_after_another(server, config):
     assert 1 < n_updates < n_calls
 
 
+@pytest.mark.slow
 def test_judges_with_rounds_and_filters_work_unchanged(server, config, tmp_path):
     server.brain = long2rag_brain
     folder = EXAMPLES / "keypoints"

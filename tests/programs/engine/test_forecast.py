@@ -75,6 +75,7 @@ def test_calls_tokens_and_bounds_are_counted_from_the_steps():
     assert work.as_dict()["most"]["tokens"] == 2 * (100 + 171)
 
 
+@pytest.mark.slow
 def test_a_dry_run_foretells_what_a_run_takes_between_least_and_most(config, server):
     [row] = forecast(config()).rows()
     assert server.requests == []

@@ -159,6 +159,7 @@ def test_a_judge_that_always_says_yes_sees_nothing(judged):
         assert 0 < last["lexical"]["detection"]["value"] < 1  # swaps and drops
 
 
+@pytest.mark.slow
 def test_a_judge_that_draws_lots_moves_as_often_where_it_must_not(judged):
     with MockServer(lots) as server:
         _, judges = probed(judged(server))
@@ -171,6 +172,7 @@ def test_a_judge_that_draws_lots_moves_as_often_where_it_must_not(judged):
     assert n_not_best == 0  # the run's own labels were drawn alike, and only their best are used
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_judge_that_draws_lots_holds_0(judged):
     _, judges = probed(judged())
     given = [cell for each in judges["assigner"].answered for cell in each.cells()]

@@ -109,6 +109,7 @@ def test_coverage_of_the_runs_is_what_plain_counting_gives(duc, counted, own_onl
         assert (row.n_unjudged, row.n_topics) == (0, len(counted.queries))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own_only", [False, True])
 def test_alpha_ndcg_of_the_runs_is_that_of_ir_measures(duc, counted, own_only):
     # Of the answerable questions alone. ir_measures breaks ties of the greedy ideal by passage
@@ -138,6 +139,7 @@ def test_alpha_ndcg_of_the_runs_is_that_of_ir_measures(duc, counted, own_only):
         assert max(differences) < 0.01
 
 
+@pytest.mark.slow
 def test_the_oracle_context_is_the_bound_of_the_runs(duc):
     scores = crux.run_scores(duc, crux.SETTINGS)
     oracle = scores.pop("Z*")
