@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .cascade.cascade import Cascade
     from .cascade.files import CascadeFile, read_cascade_file
     from .claim import ClaimJudge
+    from .comparing.listwise import ListwiseRanker, Order
+    from .comparing.setwise import SetwiseRanker
     from .contradiction import ContradictionJudge
     from .entailment import EntailmentJudge
     from .fitted.files import JudgeFile, read_judge_file
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
         SearchKind,
         YesNo,
     )
-    from .listwise import ListwiseRanker, Order
     from .makers.answer_writer import AnswerWriter
     from .makers.claim_extractor import ClaimExtractor
     from .makers.decontextualizer import Decontextualizer
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from .relevance import RelevanceJudge
     from .seeking.evidence import EvidencePlanner
     from .seeking.own import OwnPlanner
-    from .setwise import SetwiseRanker
     from .support import SupportJudge
     from .verdicts import Verdict
     from .verifying.verified import Verified
@@ -73,7 +73,7 @@ _HOMES = {  # of what is no judge by name
     "PointEntailment": "labels",
     "SearchKind": "labels",
     "YesNo": "labels",
-    "Order": "listwise",
+    "Order": "comparing.listwise",
     "FoundPoint": "makers.keypoint_extractor",
     "ListMaker": "makers.lists",
     "MergedPoint": "makers.keypoint_merger",

@@ -22,7 +22,7 @@ import numpy as np
 
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import AnswerabilityGrader
-from nuggetjudge.judges.listwise import ListwiseRanker
+from nuggetjudge.judges.comparing.listwise import ListwiseRanker
 from nuggetjudge.judges.makers.question_decomposer import QuestionDecomposer
 from nuggetjudge.metrics.significance import PairedTest, holm, paired_tests
 from nuggetjudge.metrics.tokens import token_counter

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import dspy
 
-from ..backends.errors import JudgeOutputError
-from ..backends.prompt import Twin
-from ..records.judgements import Provenance, Reason
-from .base import Judge
-from .lexical import ranking as lexical_ranking
+from ...backends.errors import JudgeOutputError
+from ...backends.prompt import Twin
+from ...records.judgements import Provenance, Reason
+from ..base import Judge
+from ..lexical import ranking as lexical_ranking
 
 
 class Order(NamedTuple):

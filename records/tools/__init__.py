@@ -1,0 +1,2 @@
+"""Folders and files of other tools, read as ours and written as theirs. Imports `records`,
+`records.reading`, `records.writing` and `records.instruments`; every folder above may import it."""
