@@ -7,9 +7,15 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 UV     := .venv-uv/bin/uv
 VLLM   := .venv-vllm
+# No other plugin, or pytest rewrites the asserts of all of this package, which is itself one.
+PYTEST := $(BIN)/python -m pytest --disable-plugin-autoload -p xdist -p hypothesispytest -n 3 --dist worksteal
 LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba llvmlite
 
 EXTRAS := lucene dense rerank ray instruments browser integrations docs
+
+# Tests start some hundred processes, each of which would compile what it imports.
+export PYTHONDONTWRITEBYTECODE :=
+export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/compiled
 
 .PHONY: demo docs pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study chromium constraints constraints-vllm constraints-extras clean
 
@@ -17,16 +23,16 @@ demo: $(READY)
 	$(BIN)/judge run examples/collection/judge.yaml
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow"
+	$(PYTEST) -m "not slow"
 
 # Faults, ends at every write, kills and broken files, as a table (docs/robustness.md).
 # SIZE=small, SEED=123 for the same again, ONLY=faults,kinds,ends,disk,kills,files.
 storm: $(READY)
 	PYTHONPATH=tests:tests/mocks $(BIN)/python -m storm --size $(or $(SIZE),full) $(SEED:%=--seed %) $(ONLY:%=--only %)
 
-# Simulations of more than a few seconds.
+# Simulations of more than a few seconds, and what draws its input, of which it draws more.
 test-slow: $(READY)
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m slow
+	NUGGETJUDGE_EXAMPLES=200 $(PYTEST) -m "slow or hypothesis"
 
 # What reads and writes where the locale is not UTF-8, as a user without root, in a tree that cannot be
 # written, in another order.

@@ -1,5 +1,6 @@
 """For all tests: bounds of a process, where the real judged data stands, and a model server."""
 
+import gc
 import importlib.util
 import os
 import random
@@ -26,8 +27,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in a background job of 
 if importlib.util.find_spec("hypothesis"):
     from hypothesis import settings
 
-    settings.register_profile("here", deadline=None)  # a busy machine is no fault
-    settings.register_profile("ci", deadline=None, derandomize=True)
+    drawn = int(os.environ.get("NUGGETJUDGE_EXAMPLES", "25"))  # `make test-slow` draws more
+    settings.register_profile("here", deadline=None, max_examples=drawn)  # no limit: may be busy
+    settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
     settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
@@ -35,6 +37,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """In the order of NUGGETJUDGE_ORDER, a number, if it is set."""
     if seed := os.environ.get("NUGGETJUDGE_ORDER"):
         random.Random(int(seed)).shuffle(items)
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now stays: no collection of garbage need look at it, and there are many."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

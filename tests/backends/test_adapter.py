@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import dspy
 import pytest
 from dspy.adapters.types.base_type import CUSTOM_TYPE_END_IDENTIFIER, CUSTOM_TYPE_START_IDENTIFIER
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mock_server import MockServer, input_of
 from typing_extensions import TypedDict
@@ -82,7 +82,6 @@ def label_of(kind: str) -> Any:
 
 @pytest.mark.parametrize("name", PREDICTORS)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
 def test_compiled_messages_are_those_that_dspy_writes(name, data):
     signature = PREDICTORS[name].signature
     inputs = data.draw(inputs_for(signature, hostile))
@@ -96,7 +95,6 @@ def test_compiled_messages_are_those_that_dspy_writes(name, data):
 
 @pytest.mark.parametrize("name", PREDICTORS)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
 def test_no_text_can_leave_its_fence_or_forge_a_marker(name, data):
     signature = PREDICTORS[name].signature
     inputs = data.draw(inputs_for(signature, hostile))

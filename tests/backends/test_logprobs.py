@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.backends.logprobs import label_paths, label_probabilities, read_tokens
@@ -368,7 +368,6 @@ def test_where_no_label_can_be_weighed_nothing_is_known(tokens, text):
 # --- any tokenisation, any rubbish
 
 
-@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_a_models_probabilities_come_back_however_its_replies_are_cut(data):
     """A model that says one of three replies, each cut anywhere: what is said is one of them."""
@@ -411,7 +410,6 @@ RUBBISH = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(found=RUBBISH, label=st.sampled_from(VERDICT))
 def test_rubbish_in_place_of_log_probabilities_raises_nothing(found, label):
     text = f'{{"verdict": "{label}"}}'
@@ -420,7 +418,6 @@ def test_rubbish_in_place_of_log_probabilities_raises_nothing(found, label):
         assert label_probabilities(text, tokens, paths)[0].get("verdict", {}).keys() <= set(VERDICT)
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     rows=st.lists(
         st.tuples(

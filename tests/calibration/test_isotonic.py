@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from nuggetjudge.calibration.isotonic import fit_rising
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1)), min_size=1, max_size=60))
 def test_the_curve_and_its_knots_are_those_of_scikit_learn(pairs):
     x, y = np.array(pairs, float).T / [[10], [1]]

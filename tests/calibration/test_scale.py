@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from refusals import fitted_or_refused
 from sklearn.calibration import _sigmoid_calibration
@@ -102,7 +102,6 @@ def test_the_median_label_is_given_unless_an_objective_chooses_the_cuts():
         assert label == scale[sum(chance >= 0.5 for chance in reached)]
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.integers(0, 2)), min_size=4, max_size=40),
     st.sampled_from(["ordinal", "isotonic"]),
@@ -167,7 +166,6 @@ def test_labels_that_nobody_gave_stay_improbable_however_near_the_scores_are(see
     assert chances[high] > 0.5
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.floats(0, 1),
     st.sampled_from([1e-15, 1e-11, 1e-7, 1e-3, 1.0]),

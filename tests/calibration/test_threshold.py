@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
@@ -102,7 +102,6 @@ def test_weights_count_an_item_several_times():
     assert weighted[1] == pytest.approx(repeated[1], abs=1e-12)
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(-1e3, 1e3), st.integers(0, 2)), min_size=1, max_size=30),
     st.sampled_from([*SKLEARN, "one_vs_rest:0", "one_vs_rest:1"]),

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from refusals import fitted_or_refused
 
@@ -135,7 +135,6 @@ def test_scores_near_each_other_with_a_label_that_nobody_gave_are_fitted():
     assert {verdict.probabilities["yes"] for verdict in verdicts} == {0.0}
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.floats(0, 1),
     st.sampled_from([1e-7, 1e-3, 1.0]),

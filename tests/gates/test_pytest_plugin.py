@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from importlib.metadata import entry_points
 
 import pytest
 
@@ -40,18 +41,23 @@ class Reports:
 
 
 @pytest.fixture
-def inner(tmp_path):
+def inner(tmp_path, monkeypatch):
     """`inner(answers, *options, ini="")`: the reports of one test of these answers."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the others take seconds
+    (entry,) = entry_points(group="pytest11", name="nuggetjudge")
 
     def run(answers, *options, ini=""):
         (tmp_path / "pytest.ini").write_text(f"[pytest]\n{ini}\n", encoding="utf-8")
         test = textwrap.dedent(TEST.format(answers=answers))
         (tmp_path / "test_tides.py").write_text(test, encoding="utf-8")
         reports = Reports()
-        off = [f"-pno:{name}" for name in ("cacheprovider", "terminal", "xdist", "faulthandler")]
+        off = [f"-pno:{name}" for name in ("cacheprovider", "terminal", "faulthandler")]
         where = ["-c", str(tmp_path / "pytest.ini"), "--rootdir", str(tmp_path), str(tmp_path)]
         imported = set(sys.modules)
-        pytest.main([*off, "--import-mode=importlib", *where, *options], plugins=[reports])
+        pytest.main(
+            [f"-p{entry.value}", *off, "--import-mode=importlib", *where, *options],
+            plugins=[reports],
+        )
         for name in {name for name in set(sys.modules) - imported if "test_tides" in name}:
             del sys.modules[name]
         return reports
@@ -74,7 +80,8 @@ def test_a_model_is_named_by_option_or_ini_and_its_lack_is_said(inner, tmp_path)
     named = inner([MOON], "--judge-model", "lexical", ini=f"judge_model = nobody/none\n{out}")
     assert named.outcomes == {"test_tides": "passed"}
     assert not any("--judge-model" in text for text in named.warnings)
-    assert inner([MOON], ini="judge_model = lexical").warnings == []
+    by_ini = inner([MOON], ini="judge_model = lexical")
+    assert not any("--judge-model" in text for text in by_ini.warnings)
 
 
 def test_results_stay_in_a_folder_of_the_test_and_what_they_hold_may_change(inner, tmp_path):

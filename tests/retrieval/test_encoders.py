@@ -2,7 +2,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.utils import murmurhash3_32
@@ -33,7 +33,6 @@ def test_a_vector_depends_on_its_text_alone():
         np.testing.assert_array_equal(encoder.queries([text])[0], row)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.text(), max_size=5))
 def test_vectors_of_words_are_those_that_scikit_learn_makes(texts):
     hashing = HashingVectorizer(

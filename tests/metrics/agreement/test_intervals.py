@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.metrics import agreement, pairwise_kappa, reliability
@@ -37,7 +37,6 @@ def repeated(items, sample, i):
     return [item for item, n in zip(items, times, strict=True) for _ in range(n)]
 
 
-@settings(deadline=None, max_examples=25)
 @given(ITEMS)
 def test_figures_of_two_raters_are_those_of_the_samples_written_out(items):
     items = [(topic, one, other) for topic, one, other, _ in items if one and other]
@@ -55,7 +54,6 @@ def test_figures_of_two_raters_are_those_of_the_samples_written_out(items):
                 same(each[i], value[key] if key else value)
 
 
-@settings(deadline=None, max_examples=25)
 @given(ITEMS)
 def test_figures_of_several_annotators_are_those_of_the_samples_written_out(items):
     topics, *ratings = zip(*items, strict=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from truescore.bias import judge_error_regression, length_bias
@@ -96,7 +96,6 @@ def test_lengths_that_differ_are_refused():
         least_squares([0, 1], [[1], [1], [1]], list("abc"))
 
 
-@settings(max_examples=30)
 @given(st.permutations(range(30)), st.floats(0.1, 100))
 def test_order_of_rows_changes_nothing_and_a_unit_only_scales(order, unit):
     judged, human, length, place = (values[:30] for values in errors(5))

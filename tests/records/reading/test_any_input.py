@@ -72,7 +72,6 @@ READERS = [
 
 
 @pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
-@settings(max_examples=60, deadline=None)
 @given(rows=ROWS | COLUMNS)
 def test_a_reader_reports_and_does_not_raise(read, rows, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / f"{read.__name__}.jsonl"
@@ -173,7 +172,6 @@ def damaged(draw, value):
 
 
 @pytest.mark.parametrize("read", GOOD, ids=lambda read: read.__name__)
-@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_one_damaged_field_is_reported_or_read_around(read, data, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / f"{read.__name__}.damaged.jsonl"
