@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeAlias
 
-from ..programs.partial import finished_or_partial
+from ..programs.partial import results_at
 from ..programs.scoring.result import Result as StoredResult
 from ..records.reading.problems import Problems
 
@@ -18,16 +18,20 @@ Source: TypeAlias = str | Path | StoredResult
 def opened(held: ExitStack, source: Source) -> Path:
     """Where it is; of a stopped run a folder with what was judged by now, until `held` closes.
 
+    Of a folder of another tool one with its judgements as ours.
+
     Raises: InputError where an input of a stopped run is not as it was.
     Warns: UserWarning of a stopped run, in the line that called the function which called this one.
     """
     if isinstance(source, StoredResult):
         return source.folder
-    path, is_partial = held.enter_context(finished_or_partial(Path(source)))
-    if is_partial:
+    at = held.enter_context(results_at(Path(source)))
+    if at.problems is not None:
+        warn_of(at.problems)
+    if at.is_partial:
         what = f"{source}: stopped run, partial; the same run with the same config goes on"
         warnings.warn(what, UserWarning, stacklevel=3)
-    return path
+    return at.path
 
 
 def chosen_rows(where: Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:

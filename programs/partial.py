@@ -1,4 +1,4 @@
-"""A run that was stopped, read as results: what was judged until then, and all else as missing."""
+"""What is no results folder, read as one: a run that was stopped, a folder of another tool."""
 
 from __future__ import annotations
 
@@ -7,15 +7,63 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import orjson
 
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, Problems
+from ..records.tools.folders import JUDGED, ToolFolder, tool_folder
 from ..records.writing.files import write_file
 from .engine.folders.spending import SPEND
 from .engine.folders.started import read_started
 from .engine.manifest import read_manifest
 from .engine.results import MANIFEST, pretty
+from .scoring.tool_folders import write_results
+
+
+class Opened(NamedTuple):
+    """A folder with results, or any other path.
+
+    Attributes:
+        is_partial: they are of a run that was stopped.
+        is_of: the files of another tool that they were made of; "": none.
+        problems: what was left out or doubted when those were read.
+    """
+
+    path: Path
+    is_partial: bool = False
+    is_of: str = ""
+    problems: Problems | None = None
+
+
+@contextmanager
+def results_at(path: Path) -> Iterator[Opened]:
+    """A folder with results: of a finished run, of a stopped one, or of another tool's files.
+
+    What nuggetizer or RAGDoll judged is written in our layouts into a temporary folder, and so is
+    what a stopped run had judged; both go with this context. Any other path is given as it is.
+
+    Raises: InputError where an input of the stopped run has changed or is gone, or a file of the
+        other tool is broken.
+    """
+    if (tool := tool_folder(path)) is not None:
+        with _as_results(tool) as found:
+            yield found
+        return
+    with finished_or_partial(path) as (folder, is_partial):
+        yield Opened(folder, is_partial)
+
+
+@contextmanager
+def _as_results(tool: ToolFolder) -> Iterator[Opened]:
+    named = [file.name for kind in JUDGED for file in tool.files.get(kind, ())]
+    with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
+        made = Path(work) / tool.path.resolve().name
+        problems = write_results(tool, made)
+        try:
+            yield Opened(made, is_of=", ".join(named), problems=problems)
+        except InputError as error:
+            raise InputError(str(error).replace(str(made), str(tool.path))) from None
 
 
 @contextmanager

@@ -27,7 +27,8 @@ def read_relevance(path: Path, problems: Problems) -> Iterator[RelevanceLabel]:
     """Read our `relevance.jsonl` or UMBRELA's JSONL with `qid` and `docid` added, lazily.
 
     The grade stands under `grade`, `judgment` or `relevance`. Where UMBRELA could not parse a
-    reply it wrote 0 and `result_status` 0: that is not judged, and listed as `unparsed`. A
+    reply it wrote 0 and `result_status` 0, RAGDoll -1 and `status` failed: that is not judged, and
+    listed as `unparsed`. A
     grade that is no whole number from -100 to 100 is not judged and listed as `grade`; null is
     not judged.
 
@@ -70,6 +71,9 @@ def _grade(line: Line) -> int | None:
         return None
     if as_int(line.row.get("result_status")) == 0:
         line.keep("unparsed", f"{line.name('result_status')} is 0: the grade is no judgement")
+        return None
+    if line.row.get("status") == "failed":
+        line.keep("unparsed", f"{line.name('status')} is failed: the grade is no judgement")
         return None
     written = line.row[field]
     grade = as_grade(written)

@@ -13,6 +13,7 @@ from .reading.fields import Line, as_int, read_lines, stem
 from .reading.lines import first_line, is_json, text_lines
 from .reading.problems import Problems
 from .rows import ScoreRow
+from .tools.metric_rows import csv_rows, is_csv, long_rows
 from .writing.files import write_file
 
 Layout = Literal["jsonl", "ir_measures", "tot", "trec_eval", "rag4reports", "ranking"]
@@ -40,10 +41,13 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
             layouts look alike and have to be named.
 
     A first line without a value is a header and is mentioned. `nan` and `none` read as None.
+    Metric rows of nuggetizer and RAGDoll, with a column a measure, are read under our names.
     Errors noted: a wrong number of columns, a value that is no finite number, a cell twice.
     """
     if layout == "jsonl" or (layout is None and is_json(path)):
         found = score_rows(read_lines(path, problems))
+    elif layout is None and is_csv(first_line(path)):
+        found = score_rows(csv_rows(path, problems))
     else:
         n_columns = len(first_line(path).split())
         named = layout or ("trec_eval" if n_columns == len(COLUMNS["trec_eval"]) else "ir_measures")
@@ -120,7 +124,7 @@ def _from_columns(path: Path, problems: Problems, layout: str) -> Iterator[tuple
 
 def score_rows(lines: Iterable[Line]) -> Iterator[tuple[int, ScoreRow]]:
     """The score rows in these objects, as `read_scores`, each with its line."""
-    for line in lines:
+    for line in (row for each in lines for row in long_rows(each)):
         run, topic, measure = line.id("run_id"), line.id("topic_id"), line.id("measure")
         if "value" not in line.row:
             line.missing("value")

@@ -9,6 +9,7 @@ from ..options import Command
 from .folders import huggingface, parquet
 from .mlflow import mlflow
 from .repaired import repaired
+from .tools import nuggetizer, ragdoll
 from .wandb import wandb
 
 export = typer.Typer(
@@ -24,5 +25,5 @@ def _export() -> None:
     """Write results for other tools, and answers with suggested citations."""
 
 
-for command in (parquet, huggingface, mlflow, wandb, repaired):
+for command in (parquet, huggingface, mlflow, wandb, repaired, ragdoll, nuggetizer):
     export.command(cls=Command)(command)

@@ -1,4 +1,4 @@
-"""Results that a command reads, those of stopped runs among them."""
+"""Results that a command reads, those of stopped runs and of other tools among them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from pathlib import Path
 
 import typer
 
+from ..stopping import list_problems
 from ..tables import shown
 
 
 def opened(context: typer.Context, paths: Iterable[Path]) -> list[Path]:
-    """The paths, each stopped run's as a folder of its partial results until the command ends.
+    """The paths, of stopped runs and other tools as a folder of results until the command ends.
 
-    Says so on stderr, a line for each. Raises: InputError, see `finished_or_partial`.
+    Says so on stderr, a line for each. Raises: InputError, see `results_at`.
     """
     from ...programs.engine.manifest import read_manifest
-    from ...programs.partial import finished_or_partial
+    from ...programs.partial import results_at
 
     found = []
     for path in paths:
-        folder, is_partial = context.with_resource(finished_or_partial(path))
-        if is_partial:
+        at = context.with_resource(results_at(path))
+        folder = at.path
+        if at.problems is not None:
+            sys.stderr.write(shown(f"{path}: judged by another tool, read from {at.is_of}\n"))
+            list_problems(at.problems)
+        if at.is_partial:
             manifest = read_manifest(folder)
             n_judged = sum(manifest["judged"].values())
             n = n_judged + sum(manifest["unjudged"].values())

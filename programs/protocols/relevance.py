@@ -51,9 +51,11 @@ class Relevance(Program):
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """The ranking measures, which need the candidates once more, for their order."""
-        candidates = Path(folder.setting("data", "candidates") or "")
-        path = folder.need(FILE)
+        named, path = folder.setting("data", "candidates"), folder.need(FILE)
         found = list(relevance_with_lines(read_lines(path, folder.problems)))
+        if named is None and "judged_elsewhere" in folder.notes:
+            return  # grades of another tool, which keeps no order beside them
+        candidates = Path(named or "")
         if not candidates.is_file():
             what = f"{candidates} is not there, so the ranking measures are left out"
             folder.problems.skip(path, 1, "no_candidates_file", what)

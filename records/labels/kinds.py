@@ -11,6 +11,7 @@ from typing import Any, Literal
 from ..reading.fields import is_envelope, read_lines, shorten
 from ..reading.lines import first_line, is_json, text_lines
 from ..reading.problems import InputError, Problems
+from ..tools.metric_rows import is_csv, is_metric_row
 
 FileKind = Literal[
     "answers",
@@ -31,6 +32,7 @@ FileKind = Literal[
     "scores",
     "summaries",
     "support",
+    "support_judgments",
     "topics",
 ]
 
@@ -84,7 +86,9 @@ def _object_kind(row: Mapping[str, Any]) -> FileKind | None:
         return "claims"
     if "sentences" in lists or (has("sentence") and has("citation")):
         return "support"
-    if has("measure") and has("value"):
+    if has("support_label") and has("citation"):
+        return "support_judgments"
+    if is_metric_row(row) or (has("measure") and has("value")):
         return "scores"
     if has("label") and has("key_point_id") and has("is_quoted"):
         return "entailments"
@@ -113,6 +117,8 @@ def _columns_kind(path: Path, first: str) -> FileKind:
     names = [name.strip().strip('"') for name in re.split(r"[,;|\t]", first)]
     if len(names) > 1 and "label" in names:
         return "labels"
+    if is_csv(first):
+        return "scores"
     columns = first.split()
     if len(columns) == 6 and columns[1].upper() == "Q0":
         return "run"

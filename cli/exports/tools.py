@@ -1,0 +1,50 @@
+"""`judge export ragdoll` and `judge export nuggetizer`: results as those tools write theirs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..stopping import list_problems
+from ..tables import shown
+from ..views.partial import opened
+from .folders import Results
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the files.")]
+
+
+def ragdoll(context: typer.Context, results: Results, out: Folder) -> None:
+    """Write nuggets, support and relevance as RAGDoll does, for its metrics, rubric and arena.
+
+    Example: judge export ragdoll results/demo for-ragdoll
+    """
+    from ...exports.ragdoll import write_folder
+    from ...records.reading.problems import Problems
+
+    problems = Problems()
+    _say(write_folder(opened(context, [results])[0], out, problems), out)
+    list_problems(problems)
+
+
+def nuggetizer(context: typer.Context, results: Results, out: Folder) -> None:
+    """Write nuggets, assignments and metrics as nuggetizer does.
+
+    Example: judge export nuggetizer results/demo for-nuggetizer
+    """
+    from ...exports.nuggetizer import write_folder
+
+    _say(write_folder(opened(context, [results])[0], out), out)
+
+
+def _say(counts: Mapping[str, int], out: Path) -> None:
+    rows = ", ".join(f"{name} {n:,}" for name, n in counts.items() if name != "failed")
+    text = f"Rows: {rows}\n"
+    if n := counts["failed"]:
+        text += (
+            f"{n:,} judgements did not arrive: failed or -1 there, which its metrics take for 0\n"
+        )
+    sys.stderr.write(shown(f"{text}Written: {out}\n"))

@@ -1,0 +1,67 @@
+"""Folders that nuggetizer or RAGDoll wrote: which of their files hold what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..labels.kinds import FileKind, file_kind
+from ..reading.lines import first_line
+from ..reading.problems import InputError
+
+JUDGED: tuple[FileKind, ...] = ("assignments", "support", "relevance")
+_ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".txt")
+_NOT_THEIRS = ("manifest.json", "journal")  # of results folders of ours, finished or not
+_EVENTS = "raw-events"  # what RAGDoll's agent printed, a file a call
+
+
+@dataclass(frozen=True)
+class ToolFolder:
+    """A folder of another tool's judgements.
+
+    Attributes:
+        files: by what they hold, sorted by name; those of `JUDGED`, `nuggets`, `scores`, and
+            `support_judgments`, which have RAGDoll's reasons and the texts of passages.
+        left: files that are not read, with what they seem to be.
+    """
+
+    path: Path
+    files: Mapping[str, Sequence[Path]]
+    left: Mapping[Path, str]
+
+
+def tool_folder(path: Path) -> ToolFolder | None:
+    """What another tool left in a folder, or one level below it; None: no judgements of any.
+
+    Only the beginning of each file is read. A folder of ours is none.
+    """
+    if not path.is_dir() or any((path / name).exists() for name in _NOT_THEIRS):
+        return None
+    files: dict[str, list[Path]] = {}
+    left: dict[Path, str] = {}
+    for file in _files(path):
+        if (kind := _kind(file)) in (*JUDGED, "nuggets", "scores", "support_judgments"):
+            files.setdefault(kind, []).append(file)
+        else:
+            left[file] = kind
+    return ToolFolder(path, files, left) if any(kind in files for kind in JUDGED) else None
+
+
+def _files(path: Path) -> list[Path]:
+    inside = sorted(each for each in path.iterdir() if each.name[0] != ".")
+    below = [
+        each
+        for folder in inside
+        if folder.is_dir() and folder.name != _EVENTS
+        for each in sorted(folder.iterdir())
+    ]
+    found = [each for each in (*inside, *below) if each.is_file()]
+    return [each for each in found if each.name.endswith(_ENDINGS)]
+
+
+def _kind(path: Path) -> str:
+    try:
+        return file_kind(path) if first_line(path) else "empty"
+    except InputError:
+        return "of no known kind"
