@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -20,11 +21,14 @@ def opened(held: ExitStack, source: Source) -> Path:
 
     Of a folder of another tool one with its judgements as ours.
 
-    Raises: InputError where an input of a stopped run is not as it was.
+    Raises: InputError where an input of a stopped run is not as it was; TypeError for what is
+        neither a result nor a path.
     Warns: UserWarning of a stopped run, in the line that called the function which called this one.
     """
     if isinstance(source, StoredResult):
         return source.folder
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"a result or the path of its folder is wanted, not {source!r}")
     at = held.enter_context(results_at(Path(source)))
     if at.problems is not None:
         warn_of(at.problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -54,9 +55,15 @@ class Source:
         named: Sequence[Path] = (),
     ) -> None:
         """As attributes; `named`: the folders as a reader knows them, where `paths` are others,
-        such as those that hold what is known of stopped runs."""
+        such as those that hold what is known of stopped runs.
+
+        Raises: InputError if a folder is given twice: its runs would stand against themselves.
+        """
         self.paths = list(paths)
         self._named = dict(zip(paths, named or paths, strict=True))
+        for path, n in Counter(path.resolve() for path in (named or paths)).items():
+            if n > 1:
+                raise InputError(f"{path}: given {n} times; name each folder of results once")
         self.problems = problems
         self.labels = list(labels)
         self._compared: dict[str, dict[str, Any]] = {}

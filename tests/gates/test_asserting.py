@@ -120,6 +120,11 @@ def test_what_may_be_missing_counts_as_worst(lacking, stated):
     assert said(lambda: judged.mean("V_strict") <= best / 32 - 0.001)
 
 
+def test_what_is_no_result_is_said_to_be_none():
+    with pytest.raises(TypeError, match="path of its folder is wanted, not 3"):
+        nj.assert_judged(3)
+
+
 def test_a_baseline_that_is_not_judged_fails_too(results, lacking):
     text = said(assert_judged(results["main"]).not_worse_than, lacking)
     assert text.startswith("baseline unjudged")

@@ -104,6 +104,11 @@ def test_a_page_takes_the_place_of_a_page_and_of_nothing_else(demo, tmp_path):
         assert place.read_bytes().startswith(b"<!doctype html>\n<html lang")
 
 
+def test_a_folder_that_is_given_twice_is_not_set_against_itself(demo):
+    with pytest.raises(InputError, match="given 2 times"):
+        Source([demo, demo], Problems())
+
+
 def test_the_question_is_the_title_of_page_and_section(demo, key_points, contexts, tmp_path):
     for folder, title in (
         (demo, "Which of 4 systems states the vital facts?"),
