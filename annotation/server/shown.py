@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...records.reading.problems import InputError
+from ...records.rows import Passage
 from ..store.events import BankEdit, Deed, Flag, Label, Skip, Verdict
 from ..work.bank import EditedBank
 from ..work.practice import practice_of
@@ -25,6 +26,7 @@ def shown_task(task: Task, views: Sequence[str]) -> Object:
         "kind": task.kind,
         "question": question_of(task.kind),
         "scale": [one._asdict() for one in shown_labels(task.kind, task.scale)],
+        "needs_spans": sorted(task.needs_spans),
         "cannot_tell": cannot_tell_key(task.scale),
         "inputs": list(task.inputs),
         "guidelines": task.guidelines,
@@ -95,9 +97,7 @@ def shown_bank(desk: Desk, n: int) -> Object:
             }
             for one in nuggets
         ],
-        "passages": [
-            {"id": one.id, "title": one.title, "text": one.text} for one in bank.passages(topic_id)
-        ],
+        "passages": [_passage(one) for one in bank.passages(topic_id)],
         "progress": desk.progress._asdict(),
     }
 
@@ -105,8 +105,8 @@ def shown_bank(desk: Desk, n: int) -> Object:
 def shown_point(desk: Desk, n: int) -> Object:
     """A key point with the answers to its two questions, and where each of them stands."""
     cell, repeat = desk.entries[n].cell, desk.entries[n].repeat
-    point = desk.task.points.get(cell[:2])
-    if point is None:
+    point, documents = desk.task.points.get(cell[:2]), desk.task.documents
+    if point is None or documents is None:
         raise InputError("no key points are verified here")
     cells = verify_cells([cell[:2]])
     keys = {one[-1]: ("label", desk.task.kind, *one, str(repeat)) for one in cells}
@@ -117,6 +117,8 @@ def shown_point(desk: Desk, n: int) -> Object:
     said = {task: one for task, one in labels.items() if isinstance(one, Label)}
     return {
         **point.row(),
+        "spans": list(point.point.spans),
+        "documents": [_passage(one) for one in documents.of(cell[0], point.point)],
         "n": n,
         "item": desk.name(n),
         "labels": {task: shown_label(one) for task, one in said.items()},
@@ -124,6 +126,10 @@ def shown_point(desk: Desk, n: int) -> Object:
         "flagged": any(isinstance(one, Flag) and one.on for one in flags),
         "progress": desk.progress._asdict(),
     }
+
+
+def _passage(one: Passage) -> Object:
+    return {"id": one.id, "title": one.title, "text": one.text}
 
 
 def shown_label(label: Label) -> Object:

@@ -7,13 +7,14 @@ const MOST = 20_000; // characters at first
 
 /** A text in the serif of all that people read, with marks; its rest comes when it is asked for. */
 export function reading(text, marks = []) {
-  const points = text.length > MOST ? [...text] : null;
-  if (!points || points.length <= MOST) return el("p", { class: "t" }, marked(text, marks));
+  const most = Math.max(MOST, ...marks.map(({ end }) => end)); // what is marked is in sight
+  const points = text.length > most ? [...text] : null;
+  if (!points || points.length <= most) return el("p", { class: "t" }, marked(text, marks));
   const rest = el("button", { type: "button", class: "quiet", onclick: () => {
     part.replaceChildren(...marked(text, marks).flat());
     rest.remove();
   } }, `show all ${count(points.length)} characters`);
-  const part = el("p", { class: "t" }, marked(points.slice(0, MOST).join(""), marks.filter(({ end }) => end <= MOST)));
+  const part = el("p", { class: "t" }, marked(points.slice(0, most).join(""), marks));
   return el("div", {}, part, rest);
 }
 

@@ -210,20 +210,22 @@ function screen(root, api, n, goTo) {
   };
 }
 
-/** The quoted words, in the documents' texts where these are to be had. */
-function sources(spans, { documents = [], sources: names }) {
-  const parts = documents.map((one) => {
-    const marks = spans.map((span) => placeOf(span, one.text)).filter(Boolean);
-    return { one, marks };
-  });
-  const found = parts.filter(({ marks }) => marks.length);
-  const isFound = (span) => found.some(({ one }) => placeOf(span, one.text));
+/** The documents, with the quoted words marked; what is not quoted from can be opened. */
+function sources(spans, { documents = [], sources: named = "" }) {
+  const parts = documents.map((one) => ({ one, marks: spans.map((span) => placeOf(span, one.text)).filter(Boolean) }));
+  const isFound = (span) => parts.some(({ one }) => placeOf(span, one.text));
   const left = spans.filter((span) => !isFound(span));
+  const lacking = named.split(" ").filter((name) => name && !documents.some(({ id }) => id === name));
   return [
-    found.map(({ one, marks }) => el("div", { class: "document" }, el("h3", {}, one.title || one.id), reading(one.text, marks))),
+    parts.map(({ one, marks }) => {
+      const title = one.title || one.id;
+      return marks.length ? el("div", { class: "document" }, el("h3", {}, title), reading(one.text, marks))
+        : el("details", { class: "passage" }, el("summary", {}, title, el("small", {}, " none of the words stand here")), reading(one.text));
+    }),
     left.map((span) => el("blockquote", { class: "t" }, span)),
     left.length && documents.length ? el("p", { class: "hint" }, "Quoted, but these words do not stand in the documents as they are.") : null,
-    documents.length ? null : el("p", { class: "hint" }, names ? `From ${names}. The documents themselves did not come with the results.` : "The documents did not come with the results."),
+    documents.length ? null : el("p", { class: "hint" }, named ? `From ${named}. The documents themselves did not come with the results.` : "The documents did not come with the results."),
+    documents.length && lacking.length ? el("p", { class: "hint" }, `Made from ${lacking.join(", ")}, too, which did not come with the results.`) : null,
     spans.length ? null : el("p", { class: "nothing" }, "No words were quoted for this key point."),
   ].flat().filter(Boolean);
 }

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -23,11 +23,13 @@ from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
 from ..store.events import Kind
 from .bank import BankTexts
+from .documents import PointDocuments
 from .guidelines import guidelines_of, guidelines_sha256
 from .texts import TextReader, Texts
 from .verify import INPUTS, KEY_NAMES, Point, read_points, verify_cells
 from .wording import ShownText, judge_input, shown_name
 
+REQUIRED = "required"
 _TITLE = "title"  # shown where a text has one
 
 
@@ -41,9 +43,11 @@ class Task:
         key_names: of the ids of a cell, the topic's first where there is one.
         inputs: names of the texts that a person reads, in order.
         cells: sorted. Of `bank` they are the topics; of `verify` there are two of a key point.
+        needs_spans: labels that nobody can give without the words that they rest on.
         guidelines: as plain text. fingerprint: names the results that the items are of.
         files: the judges' labels, one of each of `results`; () of `bank` and `verify`.
-        bank, points: what `bank` and `verify` are about.
+        bank, points: what `bank` and `verify` are about. documents: of the points.
+        expect: told, once, of which cells texts will be wanted.
     """
 
     results: tuple[Path, ...]
@@ -55,8 +59,10 @@ class Task:
     guidelines: str
     fingerprint: str
     files: tuple[LabelFile, ...] = ()
+    needs_spans: frozenset[str] = frozenset()
     bank: BankTexts | None = None
     points: dict[Cell, Point] = field(default_factory=dict)
+    documents: PointDocuments | None = None
     expect: Callable[[Iterable[Cell]], None] = lambda cells: None
     _texts: Callable[[Cell], Texts] = lambda cell: {}
 
@@ -129,6 +135,7 @@ def task_of(
         )
     if kind == "verify":
         points = read_points(first, problems)
+        documents = PointDocuments(first, (one.point for one in points.values()), problems)
         return Task(
             results=tuple(results),
             kind=kind,
@@ -139,6 +146,8 @@ def task_of(
             guidelines=guidelines_of(kind, guidelines),
             fingerprint=_fingerprint(first),
             points=points,
+            documents=documents,
+            expect=lambda cells: documents.read(),
             _texts=lambda cell: points[cell[:2]].texts(),
         )
     files = _read(results, kind, problems)
@@ -159,6 +168,24 @@ def task_of(
         expect=reader.expect,
         _texts=reader.of,
     )
+
+
+def with_spans(task: Task, labels: str) -> Task:
+    """The task, some of whose labels need words that are marked.
+
+    Args:
+        labels: with commas between them; `required`: all of the scale.
+
+    Raises: InputError for one that is none, or a kind that marks no words.
+    """
+    if task.kind in ("bank", "verify"):
+        raise InputError(f"--spans {labels}: words are not marked in --kind {task.kind}")
+    named = task.scale if labels == REQUIRED else [one.strip() for one in labels.split(",")]
+    for name in named:
+        if name not in task.scale:
+            wanted = ", ".join(task.scale)
+            raise InputError(f"--spans {name!r}: wanted {REQUIRED}, or some of {wanted}")
+    return replace(task, needs_spans=frozenset(named))
 
 
 def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[LabelFile, ...]:

@@ -59,10 +59,7 @@ def read_points(results: Path, problems: Problems) -> dict[Cell, Point]:
 
     Raises: InputError where there are none.
     """
-    path = results
-    if results.is_dir():
-        found = (results / name for name in (UNVERIFIED, KEY_POINTS))
-        path = next((each for each in found if each.is_file()), results / KEY_POINTS)
+    path = points_file(results)
     if not path.is_file():
         raise InputError(f"{results}: has no {KEY_POINTS}, so no key points to verify")
     sets = read_key_point_sets(path, problems)
@@ -77,6 +74,14 @@ def read_points(results: Path, problems: Problems) -> dict[Cell, Point]:
     if not points:
         raise InputError(f"{path}: no key point in it")
     return points
+
+
+def points_file(results: Path) -> Path:
+    """Where the key points of a folder stand, as they were before people; or the file itself."""
+    if not results.is_dir():
+        return results
+    found = (results / name for name in (UNVERIFIED, KEY_POINTS))
+    return next((each for each in found if each.is_file()), results / KEY_POINTS)
 
 
 def verify_cells(points: Iterable[Cell]) -> list[Cell]:

@@ -16,8 +16,9 @@ from ..engine.results import MANIFEST, Results
 from ..protocols.keypoints.making import Made
 from .verification import KEY_POINTS, REJECTED, UNVERIFIED
 
+DOCUMENTS = "documents.jsonl"  # of the questions, which key points were made from
 FILES = (
-    *("topics.jsonl", "question_scores.jsonl", "subquestions.jsonl", "documents.jsonl"),
+    *("topics.jsonl", "question_scores.jsonl", "subquestions.jsonl", DOCUMENTS),
     *(KEY_POINTS, REJECTED, UNVERIFIED, STATISTICS, DATASHEET),
     *("unjudged.jsonl", "problems.jsonl", MANIFEST),
 )
@@ -90,7 +91,7 @@ def write_points(
 ) -> list[KeyPointSet]:
     """Write documents, key points and what is none; the key points of each question."""
     sets = []
-    with results.open("documents.jsonl") as rows:
+    with results.open(DOCUMENTS) as rows:
         for question in questions:
             for document in made.documents[question.id].values():
                 row = {"topic_id": question.id, "docid": document.id, "text": document.text}
