@@ -75,6 +75,7 @@ class Api:
             "annotator": person.id,
             "is_coordinator": person.is_coordinator,
             "condition": desk.condition,
+            "against_judge": docket is not None and docket.against_judge,
             "n": progress.total,
         }
         own = {} if person.is_coordinator else {"progress": progress._asdict()}

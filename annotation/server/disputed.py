@@ -32,7 +32,8 @@ class Docket:
         self, task: Task, desk: Desk, states: States, *, against_judge: bool, seed: int
     ) -> None:
         self.task, self.desk = task, desk
-        self._states, self._against_judge, self._seed = states, against_judge, seed
+        self.against_judge = against_judge
+        self._states, self._seed = states, seed
         self._known: tuple[Mapping[str, int], dict[int, Dispute]] = ({}, {})
 
     def all(self) -> dict[int, Dispute]:
@@ -45,7 +46,7 @@ class Docket:
                     states,
                     self.desk.person,
                     condition=self.desk.condition,
-                    against_judge=self._against_judge,
+                    against_judge=self.against_judge,
                     seed=self._seed,
                 )
                 self._known = sizes, {one.n: one for one in found}
@@ -59,8 +60,9 @@ class Docket:
 
     def verdict(self, dispute: Dispute) -> Verdict | None:
         """What this person decided."""
+        key = ("adjudicate", self.task.kind, self.desk.condition, *dispute.cell)
         with self.desk.journal() as journal:
-            found = journal.state.last(("adjudicate", self.task.kind, *dispute.cell))
+            found = journal.state.last(key)
         return found if isinstance(found, Verdict) else None
 
     @property

@@ -89,7 +89,8 @@ def verdict_said(row: Mapping[str, Any], docket: Docket) -> Verdict:
         raise Wrong("what people say of this item is not the same any more: look again", 410)
     _check_label(row, docket.task)
     said = {name: row[name] for name in ("label", "rationale", "active_ms") if name in row}
-    about = {"kind": docket.task.kind, "cell": dispute.cell, "order": dispute.order}
+    about: dict[str, Any] = {"kind": docket.task.kind, "condition": docket.desk.condition}
+    about |= {"cell": dispute.cell, "order": dispute.order}
     found = _parsed({"id": row.get("id"), "do": "adjudicate", **said, **about})
     assert isinstance(found, Verdict)
     return found
@@ -142,8 +143,10 @@ def _of_place(do: str, n: int, desk: Desk) -> dict[str, Any]:
 
 
 def _check_spans(event: Label, task: Task) -> None:
-    """Raise Wrong unless the spans lie in the texts that stand there now."""
+    """Raise Wrong unless the spans lie in the texts that stand there now, or one is lacking."""
     if not event.spans:
+        if event.label in task.needs_spans:
+            raise Wrong(f"label {event.label!r}: mark the words that it rests on, then give it")
         return
     if len(event.spans) > MOST_SPANS:
         raise Wrong(f"{len(event.spans)} spans, wanted at most {MOST_SPANS}")

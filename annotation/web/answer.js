@@ -3,12 +3,10 @@
 import { count, el } from "../../report/web/el.js";
 import { bind } from "../../report/web/keys.js";
 import { say } from "../../report/web/say.js";
-import { activity } from "./activity.js";
 import { deeds } from "./deeds.js";
 import { keep, kept } from "./drafts.js";
-import { far } from "./far.js";
-import { choices, drawn, radios } from "./labels.js";
-import { bindMarking } from "./marking.js";
+import { bindLabelling, labelling } from "./labelling.js";
+import { radios } from "./labels.js";
 import { mounted } from "./mounted.js";
 import { refusal, trouble } from "./notices.js";
 import { spanMarks } from "./spans.js";
@@ -23,15 +21,12 @@ export const view = mounted("answer", screen, bindKeys);
 
 function screen(root, api, route) {
   const { task } = api;
-  const all = choices(task);
-  const isPostEdit = task.condition === "post_edit";
-  const active = activity();
+  const work = labelling(api);
+  const { active, all } = work;
   let rows = [];
   let at = 0; // the row that keys are for
   let marks = null;
-  let turn = 0;
 
-  const how = far(api, active.ms);
   const last = strip(api, all, (n) => goes(n));
   const notice = el("div", { class: "notice" });
   const reading = el("div", { class: "reading" });
@@ -49,16 +44,16 @@ function screen(root, api, route) {
 
   /** The answer of a place, at that place; otherwise at the first of its items without a label. */
   async function open(n, isThere = true) {
-    const mine = (turn += 1);
+    const isWanted = work.turn();
     let found;
     try {
       found = await api.get("answer", { n });
     } catch (error) {
       if (!rows.length) throw error;
-      if (mine === turn) notice.append(trouble(error));
+      if (isWanted()) notice.append(trouble(error));
       return;
     }
-    if (mine === turn) draw(found, isThere ? n : null);
+    if (isWanted()) draw(found, isThere ? n : null);
   }
 
   /** To a place: of this answer, or of another. */
@@ -72,13 +67,13 @@ function screen(root, api, route) {
     marks?.stop();
     marks = null;
     const read = blocks([{ name: "Answer", ...answer }]);
-    marks = spanMarks(read.places, [], () => (rows[at].item.label ? again() : keep(rows[at].item, draft())));
+    marks = spanMarks(read.places, [], () => (rows[at].item.label ? again() : unsaved()));
     reading.replaceChildren(...read.nodes, marks.root);
     const isShared = items.every(({ texts }) => questionIn(texts) === question);
     const above = new Set([answer.of, ...(isShared ? ["question"] : [])]);
     rows = items.map((item, i) => row(item, i, above));
     list.replaceChildren(...rows.map(({ root: one }) => one));
-    root.replaceChildren(how.root, notice, el("h1", {}, (isShared && question) || task.question),
+    root.replaceChildren(work.how.root, notice, el("h1", {}, (isShared && question) || task.question),
       el("div", { class: "beside" }, reading, el("div", { class: "listed" }, list, ending)));
     at = -1;
     choose(Math.max(rows.findIndex(({ item }) => (n === null ? !item.label : item.n === n)), 0));
@@ -98,7 +93,11 @@ function screen(root, api, route) {
       },
     });
     const marksOf = el("span", { class: "signs" });
-    const one = el("li", { onclick: () => choose(i), onfocusin: () => choose(i) }, buttons.root, marksOf, judged(item, i));
+    const one = el("li", { onclick: () => choose(i), onfocusin: () => choose(i) }, buttons.root, marksOf,
+      work.judged(item, () => {
+        choose(i);
+        label(item.shown, false);
+      }));
     const found = { item, root: one, buttons, signs: marksOf };
     signs(found);
     return found;
@@ -112,17 +111,6 @@ function screen(root, api, route) {
     ].filter(Boolean));
   }
 
-  function judged(item, i) {
-    if (!isPostEdit || item.shown === null || item.shown === undefined) return null;
-    const one = all.find(({ label }) => label === item.shown) ?? { mark: "•", tone: "other", word: item.shown };
-    const keepIt = () => {
-      choose(i);
-      label(item.shown, false);
-    };
-    return el("p", { class: "judged" }, "The judge says ", el("b", {}, drawn(one)),
-      el("button", { type: "button", onclick: keepIt }, "keep it"));
-  }
-
   /** Make a row the one that keys, marks and the reason are for. */
   function choose(i) {
     if (i === at || !rows[i]) return;
@@ -132,6 +120,7 @@ function screen(root, api, route) {
     const { item, root: one } = rows[i];
     one.setAttribute("aria-current", "true");
     const before = kept(item) ?? item.label;
+    work.needs.hidden = true;
     marks.set(before?.spans ?? []);
     why.set(before?.rationale ?? "", item.label?.rationale);
     one.append(why.root);
@@ -147,7 +136,10 @@ function screen(root, api, route) {
 
   function label(value, goesOn) {
     const { item, buttons } = rows[at];
-    const word = all.find((one) => one.label === value)?.word ?? value;
+    if (work.lacks(value, marks)) {
+      rows[at].root.append(work.needs);
+      return buttons.show(item.label ? item.label.label : undefined);
+    }
     const sent = deed.label(item, value, draft(), active.ms());
     sent.then((reply) => reply && keep(item, NOTHING));
     active.restart();
@@ -155,18 +147,28 @@ function screen(root, api, route) {
     signs(rows[at]);
     last.did({ n: item.n, what: "label", label: value });
     tell();
-    if (goesOn && at + 1 < rows.length) move(1, `${word}. `);
-    else say(word);
+    if (goesOn && at + 1 < rows.length) move(1, `${work.word(value)}. `);
+    else say(work.word(value));
   }
 
   function again() {
     const { item } = rows[at];
     if (!item.label) return;
+    if (work.lacks(item.label.label, marks)) {
+      rows[at].root.append(work.needs);
+      return unsaved();
+    }
     const sent = deed.label(item, item.label.label, draft(), active.ms());
     sent.then((reply) => reply && keep(item, NOTHING));
     active.restart();
     signs(rows[at]);
     say("saved");
+  }
+
+  /** What is not sent is kept in this browser. */
+  function unsaved() {
+    if (marks.spans().length) work.needs.hidden = true;
+    keep(rows[at].item, draft());
   }
 
   function move(step, first = "") {
@@ -214,12 +216,12 @@ function screen(root, api, route) {
       choose(open1);
       return say(`${left.textContent}: a label or "cannot tell" on each`);
     }
-    const mine = turn;
+    const isWanted = work.turn(false);
     const { n } = await api.get("next", { after: rows.at(-1).item.n }).catch((error) => {
       notice.replaceChildren(trouble(error));
       return {};
     });
-    if (n === undefined || mine !== turn) return;
+    if (n === undefined || !isWanted()) return;
     if (n === null) {
       say("all done");
       notice.replaceChildren(el("p", { class: "done" }, "Every item of every answer has a label. You can still go back and change one."));
@@ -229,10 +231,7 @@ function screen(root, api, route) {
   return {
     goes, clear, flag, undo, move, done,
     label: (value) => label(value, true),
-    keeps: () => {
-      const shown = isPostEdit ? rows[at]?.item.shown : null;
-      return shown === null || shown === undefined ? false : label(shown, true);
-    },
+    keeps: () => work.kept(rows[at]?.item, (shown) => label(shown, true)),
     reason: () => why.open(() => root.focus({ preventScroll: true })),
     spans: () => marks?.turn(!marks.isOn()),
     marks: () => (marks?.isOn() ? marks : null),
@@ -242,29 +241,14 @@ function screen(root, api, route) {
       if (route.n !== null) await open(route.n);
       else await open((await api.get("next")).n ?? 0, false);
     },
-    stop() {
-      turn += 1;
-      active.stop();
-      how.stop();
-      marks?.stop();
-    },
+    stop: () => work.stop(marks),
   };
 }
 
 function bindKeys(task, shown) {
-  const once = (act) => (event) => (shown()?.isThere() && !event.repeat ? act(shown()) : false);
-  const any = (act) => () => (shown()?.isThere() ? act(shown()) : false);
-  for (const { key, word, label } of choices(task)) if (key) bind(key, word, once((page) => page.label(label)), "answer");
-  for (const key of ["u", "Backspace"]) bind(key, "undo", once((page) => void page.undo()), "answer");
-  bind("U", "do again what was undone (Shift and u)", once((page) => void page.undo("redo")), "answer");
-  bind("j", "next of the list", any((page) => page.move(1)), "answer");
-  bind("k", "one before in the list", any((page) => page.move(-1)), "answer");
+  const words = { j: "next of the list", k: "one before in the list", s: "mark words of the answer; again: done" };
+  const { any, once } = bindLabelling("answer", task, shown, words);
   bind("ArrowDown", "as j", any((page) => page.move(1)), "answer");
   bind("ArrowUp", "as k", any((page) => page.move(-1)), "answer");
-  bind("c", "say why", once((page) => page.reason()), "answer");
-  bind("f", "flag, or take the flag away", once((page) => page.flag()), "answer");
-  bind("x", "take the label away", once((page) => page.clear()), "answer");
-  bind("s", "mark words of the answer; again: done", once((page) => page.spans()), "answer");
   bind("d", "all done: on to the next answer", once((page) => void page.done()), "answer");
-  bindMarking("answer", { marks: () => shown()?.marks(), entered: once((page) => page.keeps()), moved: () => false });
 }

@@ -3,12 +3,10 @@
 import { el } from "../../report/web/el.js";
 import { bind } from "../../report/web/keys.js";
 import { say } from "../../report/web/say.js";
-import { activity } from "./activity.js";
 import { deeds } from "./deeds.js";
 import { keep, kept } from "./drafts.js";
-import { far } from "./far.js";
-import { choices, drawn, radios } from "./labels.js";
-import { bindMarking } from "./marking.js";
+import { bindLabelling, labelling } from "./labelling.js";
+import { radios } from "./labels.js";
 import { mounted } from "./mounted.js";
 import { refusal, trouble } from "./notices.js";
 import { places } from "./places.js";
@@ -25,17 +23,14 @@ export const view = mounted("item", screen, bindKeys);
 
 function screen(root, api, route) {
   const { task } = api;
-  const all = choices(task);
-  const isPostEdit = task.condition === "post_edit";
+  const work = labelling(api);
+  const { active, all } = work;
   const at = places(api);
-  const active = activity();
   let item = null;
   let marks = null;
   let chosen = null; // the radios
   let isLeaving = false; // an item is left for one that is not there yet
-  let turn = 0; // of `show`: what comes late is not shown
 
-  const how = far(api, active.ms);
   const last = strip(api, all, (n) => show(n));
   const notice = el("div", { class: "notice" });
   const reading = el("div", { class: "reading" });
@@ -65,16 +60,16 @@ function screen(root, api, route) {
 
   /** Show a place; false where it is none. */
   async function show(n) {
-    const mine = (turn += 1);
+    const isWanted = work.turn();
     let found;
     try {
       found = await at.at(n);
     } catch (error) {
       if (!item) throw error;
-      if (mine === turn) notice.append(trouble(error));
+      if (isWanted()) notice.append(trouble(error));
       return true;
     }
-    if (mine !== turn) return true;
+    if (!isWanted()) return true;
     if (!found) return false;
     place(found);
     return true;
@@ -90,7 +85,8 @@ function screen(root, api, route) {
     marks?.stop();
     const text = blocks(item.texts);
     const heading = el("h1", {}, questionIn(item.texts) || item.question || task.question);
-    marks = spanMarks(text.places, before?.spans ?? [], () => (item.label ? again("saved") : keep(item, draft())));
+    marks = spanMarks(text.places, before?.spans ?? [], () => (item.label ? again("saved") : unsaved()));
+    work.needs.hidden = true;
     if (isMarking) marks.turn(true);
     reading.replaceChildren(heading, ...text.nodes);
     reading.dataset.n = item.n;
@@ -105,22 +101,14 @@ function screen(root, api, route) {
     });
     asking.replaceChildren(...[
       item.label || !item.is_skipped ? null : el("p", { class: "soft" }, "You left this one for later."),
-      judged(), chosen.root, marks.root, why.root, flagNote.root, el("div", { class: "below" }, actions, links(item.n), last.root)].filter(Boolean));
+      work.judged(item, () => label(item.shown), "Enter"), chosen.root, work.needs, marks.root, why.root, flagNote.root, el("div", { class: "below" }, actions, links(item.n), last.root)].filter(Boolean));
     flagged();
     notice.querySelector(".done")?.remove();
-    root.replaceChildren(how.root, notice, reading, asking);
+    root.replaceChildren(work.how.root, notice, reading, asking);
     active.restart();
     focus?.();
     scrollTo({ top: 0 });
     at.ahead(item.n + 1);
-  }
-
-  /** The judge's label as a text beside; nothing is chosen for the person. */
-  function judged() {
-    if (!isPostEdit || item.shown === null || item.shown === undefined) return null;
-    const one = all.find(({ label }) => label === item.shown) ?? { mark: "•", tone: "other", word: item.shown };
-    return el("p", { class: "judged" }, "The judge says ", el("b", {}, drawn(one)),
-      el("button", { type: "button", onclick: () => label(item.shown) }, el("kbd", { "aria-hidden": "true" }, "Enter"), " keep it"));
   }
 
   /** Remember what has the focus: it goes to the same thing of the next item. */
@@ -137,12 +125,12 @@ function screen(root, api, route) {
   function label(value) {
     if (!item || isLeaving) return;
     const left = item;
-    const { word } = all.find((one) => one.label === value) ?? { word: value };
+    if (work.lacks(value, marks)) return chosen.show(left.label ? left.label.label : undefined);
     const sent = deed.label(left, value, draft(), active.ms());
     sent.then((reply) => reply && keep(left, NOTHING));
     chosen.show(value);
     last.did({ n: left.n, what: "label", label: value });
-    say(word);
+    say(work.word(value));
     onward(left, sent);
   }
 
@@ -150,6 +138,7 @@ function screen(root, api, route) {
   function again(what) {
     if (!item?.label) return;
     const same = item;
+    if (work.lacks(same.label.label, marks)) return unsaved();
     const sent = deed.label(same, same.label.label, draft(), active.ms());
     sent.then((reply) => reply && keep(same, NOTHING));
     active.restart();
@@ -174,6 +163,12 @@ function screen(root, api, route) {
     say("all done");
     notice.querySelector(".done")?.remove();
     notice.append(el("p", { class: "done" }, NOTHING_OPEN));
+  }
+
+  /** What is not sent is kept in this browser. */
+  function unsaved() {
+    if (marks.spans().length) work.needs.hidden = true;
+    keep(item, draft());
   }
 
   function clear() {
@@ -234,7 +229,8 @@ function screen(root, api, route) {
   return {
     goes: (n) => n !== item?.n && show(n),
     label, clear, flag, skip, undo, move, spans, reason,
-    keeps: () => isPostEdit && item?.shown !== null && item?.shown !== undefined && label(item.shown) === undefined,
+    isThere: () => Boolean(item),
+    keeps: () => work.kept(item, label),
     marks: () => (marks?.isOn() ? marks : null),
     async start() {
       last.ask();
@@ -245,32 +241,12 @@ function screen(root, api, route) {
       }
       if (!root.contains(document.activeElement)) root.focus({ preventScroll: true });
     },
-    stop() {
-      turn += 1;
-      active.stop();
-      how.stop();
-      marks?.stop();
-    },
+    stop: () => work.stop(marks),
   };
 }
 
 function bindKeys(task, shown) {
-  // A key that is held down counts once.
-  const once = (act) => (event) => (shown() && !event.repeat ? act(shown()) : false);
-  const any = (act) => () => (shown() ? act(shown()) : false);
-  for (const { key, word, label } of choices(task)) if (key) bind(key, word, once((page) => page.label(label)), "item");
-  for (const key of ["u", "Backspace"]) bind(key, "undo", once((page) => void page.undo()), "item");
-  bind("U", "do again what was undone (Shift and u)", once((page) => void page.undo("redo")), "item");
-  bind("j", "next item", any((page) => void page.move(1)), "item");
-  bind("k", "item before", any((page) => void page.move(-1)), "item");
-  bind("c", "say why", once((page) => page.reason()), "item");
-  bind("f", "flag, or take the flag away", once((page) => page.flag()), "item");
+  const words = { j: "next item", k: "item before", s: "mark words; again: done" };
+  const { once } = bindLabelling("item", task, shown, words, (page, step) => void page.move(step));
   bind("l", "leave it for later", once((page) => page.skip()), "item");
-  bind("x", "take the label away", once((page) => page.clear()), "item");
-  bind("s", "mark words; again: done", once((page) => page.spans()), "item");
-  bindMarking("item", {
-    marks: () => shown()?.marks(),
-    entered: once((page) => page.keeps()),
-    moved: (step) => any((page) => void page.move(step))(),
-  });
 }

@@ -58,6 +58,12 @@ def serve(
     overlap: Annotated[
         float, typer.Option(min=0, max=1, help="Share of the items that all of them get.")
     ] = 0.1,
+    spans: Annotated[
+        str | None,
+        typer.Option(
+            metavar="required|LABEL,LABEL", help="Labels that need the words they rest on, marked."
+        ),
+    ] = None,
     guidelines: Annotated[
         Path | None,
         typer.Option(exists=True, dir_okay=False, help="Shown as plain text; default: ours."),
@@ -83,7 +89,7 @@ def serve(
     from ...annotation.server.watching import watched
     from ...annotation.server.workplace import open_workplace
     from ...annotation.work.plan import Plan
-    from ...annotation.work.task import task_of
+    from ...annotation.work.task import task_of, with_spans
 
     problems = Problems()
     plan = Plan(
@@ -96,6 +102,8 @@ def serve(
     )
     names = annotator.split(",") if annotator is not None else [_own_name()]
     task = task_of(results, kind, problems, guidelines)
+    if spans is not None:
+        task = with_spans(task, spans)
     listener = bound(folder, port)
     with listener:
         work = open_workplace(

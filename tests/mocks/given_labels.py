@@ -21,8 +21,8 @@ def label(value, of, kind="support", chosen_by="random", **more):
     return Label(id=new_id(), kind=kind, cell=of, label=value, chosen_by=chosen_by, **more)
 
 
-def clear(of, kind="support"):
-    return Clear(id=new_id(), kind=kind, cell=of)
+def clear(of, kind="support", **more):
+    return Clear(id=new_id(), kind=kind, cell=of, **more)
 
 
 def flag(why, of, kind="support"):

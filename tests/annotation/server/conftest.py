@@ -17,7 +17,7 @@ from nuggetjudge.annotation.server.guards import GUARDS
 from nuggetjudge.annotation.server.people import People
 from nuggetjudge.annotation.server.workplace import Workplace, open_workplace
 from nuggetjudge.annotation.work.plan import Plan
-from nuggetjudge.annotation.work.task import task_of
+from nuggetjudge.annotation.work.task import task_of, with_spans
 from nuggetjudge.records.reading.problems import Problems
 
 PORT = 23456
@@ -128,12 +128,20 @@ def open_site(judged: Path, tmp_path: Path) -> Iterator[Any]:
         results: Path = judged,
         kind: str = "support",
         adjudicators: tuple[str, ...] = (),
+        against_judge: bool = False,
+        spans: str | None = None,
         **plan: Any,
     ) -> Site:
         task = task_of([results], kind, Problems())
+        task = with_spans(task, spans) if spans is not None else task
         plan = {"n": 10} | plan
         work = open_workplace(
-            task, tmp_path / "labels", people, Plan(**plan), adjudicators=adjudicators
+            task,
+            tmp_path / "labels",
+            people,
+            Plan(**plan),
+            adjudicators=adjudicators,
+            against_judge=against_judge,
         )
         sites.append(Site(work))
         return sites[-1]

@@ -213,6 +213,31 @@ def test_spans_are_code_points_of_the_text(site):
     assert client.post(said(client, 0, label="full", spans=[beyond])).status_code == 400
 
 
+@pytest.mark.parametrize(
+    ("spans", "needs"), [("required", LABELS), ("partial, full", ("partial", "full"))]
+)
+def test_a_label_that_needs_marked_words_is_refused_without_and_kept_with_them(
+    spans, needs, open_site
+):
+    client = open_site(spans=spans).client("ann")
+    assert set(client.get("/api/task").json()["needs_spans"]) == set(needs)
+    for n, label in enumerate(LABELS):
+        answer = client.post(said(client, n, label=label))
+        assert answer.status_code == (400 if label in needs else 200), label
+    assert "mark the words" in client.post(said(client, 2, label="full")).json()["error"]
+    assert client.post(said(client, 3, label=None)).status_code == 200  # cannot tell
+    of = next(one for one in client.get("/api/item?n=2").json()["texts"] if one["of"] == "passage")
+    span = {"of": "passage", "start": 0, "end": 7, "sha256": of["sha256"]}
+    assert client.post(said(client, 2, label="full", spans=[span])).status_code == 200
+    assert client.post(said(client, 2, label="full")).status_code == 400  # nor taken away later
+
+
+@pytest.mark.parametrize(("spans", "what"), [("fully", "'fully'"), ("none,", "''")])
+def test_labels_that_need_words_are_of_the_scale(spans, what, open_site):
+    with pytest.raises(InputError, match=f"--spans {what}: wanted required, or some of none, pa"):
+        open_site(spans=spans)
+
+
 def test_no_question_changes_a_byte(site):
     client, coordinator = site.client("ann"), site.client("(coordinator)")
     client.post(said(client, 0, label="full"))
@@ -311,7 +336,8 @@ def test_adjudicators_decide_blind_once_and_are_told_then(open_site):
     first.work.close()
     site = open_site(n=None, overlap=1.0, adjudicators=("judy",))
     judy = site.client("judy")
-    assert judy.get("/api/task").json()["views"] == ["adjudicate"]
+    task = judy.get("/api/task").json()
+    assert (task["views"], task["against_judge"]) == (["adjudicate"], False)
     assert judy.get("/api/item?n=0").status_code == 403
     n = judy.get("/api/dispute").json()["n"]
     dispute = judy.get(f"/api/dispute?n={n}")
@@ -332,6 +358,12 @@ def test_adjudicators_decide_blind_once_and_are_told_then(open_site):
     assert judy.post(again).status_code == 410
     assert site.client("ann").get(f"/api/dispute?n={n}").status_code == 403
     assert judy.get("/api/dispute").json()["n"] != n
+
+
+def test_who_decides_against_the_judge_is_told_so(open_site):
+    site = open_site(people=("ann",), adjudicators=("judy",), against_judge=True)
+    assert site.client("judy").get("/api/task").json()["against_judge"] is True
+    assert site.client("ann").get("/api/task").json()["against_judge"] is False
 
 
 def test_the_rows_have_all_labels():

@@ -11,7 +11,7 @@ from annotating import Shown, Site
 from watching import REFUSED
 
 from nuggetjudge.annotation.work.plan import Plan
-from nuggetjudge.annotation.work.task import task_of
+from nuggetjudge.annotation.work.task import task_of, with_spans
 from nuggetjudge.records.reading.problems import Problems
 
 Serve = Callable[..., Site]
@@ -28,13 +28,16 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
     ends: list[Callable[[], None]] = []
 
-    def start(rows: Any, kind: str = "nuggets", names: Any = ("ann",), **plan: Any) -> Site:
+    def start(
+        rows: Any, kind: str = "nuggets", names: Any = ("ann",), spans: str = "", **plan: Any
+    ) -> Site:
         path = rows
         if isinstance(rows, list):
             path = tmp_path / f"judged-{len(ends)}.jsonl"
             path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
         folder = tmp_path / f"labels-{len(ends)}"
         task = task_of([path], kind, Problems())
+        task = with_spans(task, spans) if spans else task
         work = open_workplace(task, folder, list(names), Plan(**plan))
         listener = bound(folder)
         port = listener.getsockname()[1]

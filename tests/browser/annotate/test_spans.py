@@ -124,3 +124,25 @@ def test_digits_label_while_one_marks(site, open_site):
     it.presses("s", "]", "Enter", "3")
     assert it.place == 1
     assert spans(site) == ["𝒳 stands first."]
+
+
+@pytest.mark.parametrize("view", ["item", "answer"])
+def test_a_label_that_needs_marked_words_waits_for_them_and_keeps_them(serve, open_site, view):
+    site = serve(nugget_rows(n=4, text=TEXT), spans="partial_support,support")
+    it = open_site(site, view)
+    it.presses("3")
+    it.page.get_by_text('Mark the words that "all of it" rests on').wait_for()
+    assert site.events() == []
+    assert it.page.locator("input:checked").count() == 0
+    it.presses("]", "Enter")  # marking has begun
+    assert not it.page.get_by_text("Mark the words that").is_visible()
+    it.presses("3")
+    assert spans(site) == ["𝒳 stands first."]
+    it.presses("k", *(("s",) if it.page.locator(".marking").is_hidden() else ()), "]", "Delete")
+    it.page.get_by_text('Mark the words that "all of it" rests on').wait_for()
+    assert spans(site) == ["𝒳 stands first."]  # what was given stands until there are others
+    it.presses("]", "]", "Enter")
+    assert [words.startswith("The") for words in spans(site)] == [True]
+    it.presses("Escape", "j", "1")  # needs none
+    assert {one.label for one in site.labels()} == {"support", "not_support"}
+    assert it.misdeeds() == []

@@ -47,6 +47,7 @@ class Desk:
     figures: dict[str, Any] = field(default_factory=dict)
     state: State = field(default_factory=State)
     said: list[dict[str, Any]] = field(default_factory=list)  # events as the page sent them
+    is_against_judge: bool = False
     refuse: str = ""  # why the next event is refused
     scale: list[dict[str, str]] = field(default_factory=lambda: SUPPORT)
 
@@ -55,6 +56,7 @@ class Desk:
         return {
             "kind": self.view if self.view in ("bank", "verify") else "support",
             "condition": "from_scratch",
+            "against_judge": self.is_against_judge,
             "annotator": "(coordinator)" if self.view == "progress" else "eve",
             "is_coordinator": self.view == "progress",
             "scale": YES_NO if self.view == "verify" else self.scale,

@@ -141,3 +141,13 @@ def test_axe_finds_nothing_before_and_after_the_verdict(opened, desk, axe):
     it.sees("ada", ".voices")
     assert axe(it) == []
     assert it.wide() == {}
+
+
+def test_who_decides_about_the_judge_is_told_that_this_favours_it(opened, desk):
+    it = opened(desk)
+    assert "nobody looks again" not in it.text("main")
+    desk.is_against_judge = True
+    it.press("j")
+    it.page.reload()
+    it.sees("agreement with it looks higher than it is")
+    assert "null" not in it.text("main")
