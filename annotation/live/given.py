@@ -66,7 +66,7 @@ def given_labels(states: Mapping[str, State], kind: Kind, condition: Condition) 
         one.cell: one.label
         for state in states.values()
         for one in state.verdicts()
-        if one.kind == kind
+        if one.kind == kind and one.condition == condition
     }
     first = {cell: min(at for at, *_ in all_said) for cell, all_said in said.items()}
     for cell, at in skipped.items():

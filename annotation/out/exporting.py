@@ -14,6 +14,7 @@ from ...records.labels.cells import Cell
 from ...records.reading.fields import read_lines
 from ...records.reading.lines import first_line, is_json
 from ...records.reading.problems import InputError, Problems
+from ...records.writing.files import remove
 from ..store.events import Condition, Kind
 from ..store.people import check_people
 from .banks import export_bank
@@ -105,9 +106,10 @@ def export(
         rows = adjudicated_rows(given, found.topics)
     n = _write(out, rows, found, problems)
     exported = _exported(given, out, n)
-    if not given.checks:
-        return exported
     checks = out.with_name(f"{out.stem}.checks{out.suffix}")
+    if not given.checks:
+        _remove_earlier(checks, problems)
+        return exported
     n_checks = _write(checks, check_rows(given), found, problems)
     return Exported(**{**vars(exported), "checks": checks, "n_checks": n_checks})
 
@@ -164,6 +166,19 @@ def _write(
         whole.append({**dict(zip(found.key_names, cell, strict=True)), **plain, **texts})
     write_sheet(out, whole, problems, replace=True)
     return len(whole)
+
+
+def _remove_earlier(checks: Path, problems: Problems) -> None:
+    """Remove the checks of an earlier export: beside this one they would be taken for its own."""
+    if not checks.exists():
+        return
+    try:
+        check_place(checks, _OURS)
+    except InputError:  # what is no export is somebody's, and stays
+        return
+    remove(checks)
+    what = "was of an earlier export: removed, there are no repeats or controls now"
+    problems.skip(checks, 0, "earlier_checks", what)
 
 
 def check_place(out: Path, columns: Sequence[str]) -> None:

@@ -86,7 +86,7 @@ def given_in(
         condition,
         dict(sorted(labels.items())),
         sorted(checks, key=lambda one: (one[1].cell, one[0], one[1].repeat)),
-        _verdicts(people, kind, labels),
+        _verdicts(people, kind, condition, labels),
         _flags(people, kind),
         sum(_n_doubled(person, kind) for person in people),
     )
@@ -107,12 +107,17 @@ def _condition(folder: Path, labels: Iterable[Label], wanted: Condition | None) 
 
 
 def _verdicts(
-    people: Iterable[Person], kind: Kind, labels: dict[Cell, dict[str, Label]]
+    people: Iterable[Person],
+    kind: Kind,
+    condition: Condition,
+    labels: dict[Cell, dict[str, Label]],
 ) -> dict[Cell, Verdict]:
     found: dict[Cell, Verdict] = {}
     for person in people:
         for verdict in person.here.verdicts():
-            if verdict.kind != kind or verdict.cell not in labels:
+            if (verdict.kind, verdict.condition) != (kind, condition):
+                continue
+            if verdict.cell not in labels:
                 continue
             before = found.get(verdict.cell)
             if before is None or (verdict.at and before.at and verdict.at > before.at):

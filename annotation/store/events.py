@@ -146,6 +146,7 @@ class Verdict(_Event):
     Attributes:
         label: None: it cannot be told.
         order: whose labels were shown as A, B, C ...; names that the person did not see.
+        condition: of those labels; it decides nothing about labels of the other.
     """
 
     do: Literal["adjudicate"] = "adjudicate"
@@ -154,12 +155,13 @@ class Verdict(_Event):
     label: str | None
     order: tuple[str, ...]
     rationale: str = Field(default="", max_length=20_000)
+    condition: Condition = "from_scratch"
     active_ms: int = Field(default=0, ge=0)
 
     @property
     def key(self) -> Key:
         """Of the verdict."""
-        return ("adjudicate", self.kind, *self.cell)
+        return ("adjudicate", self.kind, self.condition, *self.cell)
 
 
 class Undo(_Event):

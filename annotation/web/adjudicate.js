@@ -9,6 +9,9 @@ import { reading } from "./reading.js";
 import { presses, screenKeys } from "./screenkeys.js";
 import { draft } from "./typed.js";
 
+const AGAINST_JUDGE = "Some of these are here because a model differs from what most people said. Where it says the same, nobody looks "
+  + "again: so verdicts can only bring labels nearer to the model's, and agreement with it looks higher than it is.";
+
 const hold = screenKeys("adjudicate", [
   ..."123456789".split("").map((key) => [key, "choose the label that is right", "digit"]),
   ["0", "choose a label, or that it cannot be told", "digit"], ["-", "choose that it cannot be told", "digit"],
@@ -126,6 +129,7 @@ function screen(root, api, n, goTo) {
     frame.replaceChildren(
       el("p", { class: "over" }, `Dispute ${count(dispute.at + 1)} of ${count(dispute.total)}`),
       el("h1", { id: "adjudicate-title" }, "Who is right?"),
+      ...(task.against_judge ? [el("p", { class: "hint" }, AGAINST_JUDGE)] : []),
       el("div", { class: "columns" },
         el("div", {}, dispute.texts.map((one) => [el("h2", {}, one.name), reading(one.text)])),
         el("div", {}, el("h2", {}, "What was said"), voices)),

@@ -11,12 +11,11 @@ from typing import Any
 
 import orjson
 
+from ...records.labels.formulas import FORMULA, neutral
 from ...records.labels.label_rows import KEY_FIELDS
 from ...records.reading.problems import InputError, Problems
 from ...records.writing.files import write_file, writing
 
-# What makes a spreadsheet take a cell for a formula (OWASP, "CSV injection"), wide forms too.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 # Ids that a spreadsheet writes otherwise when it saves: numbers with leading zeros, with more
 # than 15 digits or in exponents, dates, truth values.
 _REWRITTEN = re.compile(
@@ -31,9 +30,9 @@ def write_sheet(
     """Write rows that all have the same columns, as `path` ends: `.csv` or `.jsonl`.
 
     CSV is UTF-8 with a byte order mark, so that spreadsheets know it. A text that would be a
-    formula there gets a leading apostrophe, and one longer than `CELL_CHARS` is cut, listed. Ids
-    stay as they are: one that would be a formula is refused, one that a spreadsheet would
-    rewrite is listed.
+    formula there gets a leading apostrophe, which `csv_lines` takes away again, and one longer
+    than `CELL_CHARS` is cut, listed. Ids stay as they are: one that would be a formula is refused,
+    one that a spreadsheet would rewrite is listed.
 
     Args:
         replace: a file that is there already gives way: it can be made again.
@@ -56,7 +55,7 @@ def write_sheet(
 def _csv(path: Path, rows: Sequence[Mapping[str, Any]], problems: Problems) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream)  # ends lines as RFC 4180 has it, and so quotes both \r and \n
-    writer.writerow([_neutral(name) for name in rows[0]])
+    writer.writerow([neutral(name) for name in rows[0]])
     for number, row in enumerate(rows, 2):
         cells = []
         for name, value in row.items():
@@ -64,15 +63,11 @@ def _csv(path: Path, rows: Sequence[Mapping[str, Any]], problems: Problems) -> s
                 _check_id(path, number, name, str(value), problems)
                 cells.append(value)
             elif isinstance(value, str):
-                cells.append(_neutral(_cut(path, number, name, value, problems)))
+                cells.append(neutral(_cut(path, number, name, value, problems)))
             else:
                 cells.append("" if value is None else value)
         writer.writerow(cells)
     return stream.getvalue()
-
-
-def _neutral(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _cut(path: Path, number: int, name: str, text: str, problems: Problems) -> str:
@@ -84,7 +79,7 @@ def _cut(path: Path, number: int, name: str, text: str, problems: Problems) -> s
 
 
 def _check_id(path: Path, number: int, name: str, value: str, problems: Problems) -> None:
-    if value.startswith(_FORMULA):
+    if value.startswith(FORMULA):
         what = f"{name} {value!r} would be a formula in a spreadsheet"
         raise InputError(f"{path}: {what}; write a .jsonl")
     if _REWRITTEN.fullmatch(value):

@@ -30,6 +30,7 @@ from .cells import (
     known_scale,
 )
 from .cuts import BINARY, cut_annotations, sides
+from .formulas import as_meant
 
 _SURE = ("score", "probabilities", "votes", "method")  # what a judge says beside its label
 
@@ -43,6 +44,7 @@ KEY_FIELDS: dict[str, tuple[str, ...]] = {
     "question_id": ("question_id", "question_idx"),
     "key_point_id": ("key_point_id",),
 }
+_IDS = frozenset(name for names in KEY_FIELDS.values() for name in names)
 _KINDS: dict[tuple[str, ...], LabelKind] = {
     NUGGET_KEY: "nuggets",
     SUPPORT_KEY: "support",
@@ -51,11 +53,14 @@ _KINDS: dict[tuple[str, ...], LabelKind] = {
     KEY_POINT_KEY: "keypoints",
 }
 MOST_COLUMNS = 1000  # of a CSV file
+POST_EDIT = ("post_edit", "post_edited")  # a judge's label stood beside: people agree more often
 ANSWERED_OR_NOT = ("0", "1")  # from people who say whether a text answers, and not how well
 
 
 def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
     """The rows of a CSV file with a header, an empty field as None, chosen by `where`.
+
+    An apostrophe that keeps a spreadsheet from taking a text for a formula is no part of it.
 
     Raises: InputError naming the line where the file stops being CSV, or what is wrong with
         its header: another separator than a comma, a column without a name or there twice; at
@@ -76,10 +81,15 @@ def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
                 wanted = len(reader.fieldnames or ())
                 line.error("bad_csv", f"the row has more or fewer columns, wanted {wanted}")
             elif choice.takes(row):
-                yield replace(line, row={name: value or None for name, value in row.items()})
+                yield replace(line, row={name: _meant(name, value) for name, value in row.items()})
         choice.check(path, problems)
     except csv.Error as error:
         raise InputError(f"{path}:{max(reader.reader.line_num, 1)}: not CSV ({error})") from None
+
+
+def _meant(name: str, value: str) -> str | None:
+    """An id stays as it is: it is never guarded."""
+    return (value if name in _IDS else as_meant(value)) or None
 
 
 def _wrong_header(names: list[str]) -> str | None:
@@ -150,6 +160,7 @@ def labels_of_rows(
             annotations[cell][annotator] = label
     if scale is None:
         _check_spread(kind, first)
+    _note_conditions(rows)
     return _file(path, kind, key, cells, annotations, scale, cut)
 
 
@@ -162,6 +173,16 @@ def _check_spread(kind: LabelKind, first: Mapping[str, Line]) -> None:
     other = ends[0] if int(far) == ends[1] else ends[1]
     what = f"label {far} is more than {MOST_LABELS - 1} from {other}, wanted whole numbers nearer"
     raise InputError(f"{first[far].path}:{first[far].number}: {what} to each other")
+
+
+def _note_conditions(rows: Sequence[Line]) -> None:
+    """Mention labels that people gave with a judge's label in sight among others."""
+    n = Counter(name for line in rows if isinstance(name := line.row.get("condition"), str))
+    with_label = [name for name in n if name in POST_EDIT]
+    if with_label and len(n) > len(with_label):
+        each = " and ".join(f"{n[name]:,} {name}" for name in sorted(n))
+        what = f"{each} labels are taken together; --where condition={with_label[0]} takes some"
+        rows[0].keep("mixed_conditions", what)
 
 
 def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:

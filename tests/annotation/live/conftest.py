@@ -70,8 +70,9 @@ class World:
     def skip(self, state, cell, at=None):
         state.add(Skip(**self._known(state, cell, at)))
 
-    def verdict(self, state, cell, label):
-        state.add(Verdict(**self._known(state, cell, None), label=label, order=("ann", "bob")))
+    def verdict(self, state, cell, label, **more):
+        known = self._known(state, cell, None) | more
+        state.add(Verdict(**known, label=label, order=("ann", "bob")))
 
     def labelled(self, n):
         state = State()

@@ -128,6 +128,8 @@ def test_of_two_people_the_first_counts_until_there_is_a_verdict(world):
     states = {"ann": ann, "bob": bob}
     given = given_labels(states, "nuggets", "from_scratch")
     assert (given.labels, given.n_disputed) == ({cell: "not_support"}, 1)
+    world.verdict(bob, cell, "support", condition="post_edit")
+    assert given_labels(states, "nuggets", "from_scratch") == given  # of other labels
     world.verdict(ann, cell, "partial_support")
     given = given_labels(states, "nuggets", "from_scratch")
     assert (given.labels, given.n_disputed) == ({cell: "partial_support"}, 0)

@@ -106,6 +106,33 @@ def test_repeats_and_controls_stand_in_a_file_of_their_own(labels):
     assert any("out.checks.jsonl: 3 rows" in line for line in summary(said))
 
 
+def test_checks_of_an_earlier_export_do_not_stay_beside_labels_they_are_not_of(labels):
+    keep(labels, "ann", label("full", cell(0)), label("none", cell(0), repeat=1))
+    said, _ = exported(labels, "out.csv")
+    keep(labels, "ann", clear(cell(0), repeat=1))
+    problems = Problems()
+    export(labels, said.path, problems)
+    assert not said.checks.exists()
+    assert [(row.kind, row.file) for row in problems] == [("earlier_checks", str(said.checks))]
+    said.checks.write_text("mine\n", "utf-8")
+    exported(labels, "out.csv")
+    assert said.checks.read_text("utf-8") == "mine\n"
+
+
+def test_a_verdict_decides_about_labels_of_its_condition_alone(labels):
+    """Who post-edited and who did not are never adjudicated together, nor by one verdict."""
+    for name, said in (("ann", "full"), ("bo", "none")):
+        keep(labels, name, label(said, cell(0)))
+    post = {"condition": "post_edit"}
+    for name in ("cy", "di"):
+        keep(labels, name, label("full", cell(0), shown="full", **post))
+    keep(labels, "judy", verdict("none", cell(0), **post))
+    _, rows = exported(labels, labels_as="adjudicated", condition="from_scratch")
+    assert [(row["label"], row["decided_by"]) for row in rows] == [(None, "open")]
+    _, rows = exported(labels, labels_as="adjudicated", condition="post_edit")
+    assert [(row["label"], row["condition"]) for row in rows] == [("none", "post_edit")]
+
+
 def test_adjudicated_is_one_row_a_cell_the_verdict_before_the_majority(labels):
     say = {  # sentence -> labels of ann, bo and cy
         0: ("full", "full", "full"),

@@ -1,17 +1,20 @@
 """An export finds what was labelled again, and goes without texts rather than without labels."""
 
+import csv
 import json
 
 import pytest
 from given_labels import cell, keep, label
 
 from nuggetjudge.annotation.out.exporting import export
-from nuggetjudge.annotation.store.events import Clear, Label
-from nuggetjudge.annotation.store.journal import Journal
+from nuggetjudge.annotation.out.importing import import_labels
+from nuggetjudge.annotation.store.events import Clear, Label, Span
+from nuggetjudge.annotation.store.journal import Journal, read_state
 from nuggetjudge.annotation.store.sources import SOURCES, keep_source, sources
 from nuggetjudge.annotation.work.task import task_of
 from nuggetjudge.calibration.label_texts import item_lines
 from nuggetjudge.programs.build.verification import read_verification
+from nuggetjudge.records.evidence import text_hash
 from nuggetjudge.records.labels.items import read_items
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -57,8 +60,33 @@ def test_hostile_texts_are_read_back_as_they_were(suffix, labels, tmp_path):
     assert not [row for row in problems if row.kind != "spreadsheet_id"]
     read = list(read_items(item_lines(out, Problems()), ("sentence", "passage")))
     for item, text in zip(read, HOSTILE, strict=True):
-        plain = f"'{text}" if suffix == "csv" and text.startswith("=") else text
-        assert item.inputs == {"sentence": plain, "passage": plain}
+        assert item.inputs == {"sentence": text, "passage": text}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_places_of_words_are_exact_in_texts_that_would_be_formulas(suffix, labels, tmp_path):
+    """A guard against spreadsheets that moved each place by one would mark other words."""
+    whole, words = "=SUM of \U0001f30d all", "of \U0001f30d all"
+    start = whole.index(words)
+    span = Span(of="sentence", start=start, end=start + len(words), sha256=text_hash(whole))
+    noted(labels, judged_file(tmp_path / "judged.jsonl", [whole, "'=quoted", "'tis"]))
+    keep(labels, "ann", label("none", cell(0), spans=(span,)), label("full", cell(1)),
+         label("full", cell(2)))  # fmt: skip
+    out = tmp_path / f"human.{suffix}"
+    export(labels, out, Problems())
+    if suffix == "csv":
+        with out.open(newline="", encoding="utf-8-sig") as stream:
+            cells = [row["sentence"] for row in csv.DictReader(stream)]
+        assert cells == [f"'{whole}", "''=quoted", "'tis"]  # no formula for a spreadsheet
+    first, *others = item_lines(out, Problems())
+    assert [line.row["sentence"] for line in others] == ["'=quoted", "'tis"]
+    spans = first.row["spans"]
+    (place,) = json.loads(spans) if isinstance(spans, str) else spans
+    assert first.row["sentence"][place["start"] : place["end"]] == words
+    assert place["sha256"] == text_hash(first.row["sentence"])
+    import_labels([out], tmp_path / "theirs", Problems())
+    (again, *_) = read_state(tmp_path / "theirs" / "imported" / "ann.events.jsonl").labels()
+    assert again.spans == (span,)
 
 
 def test_results_that_changed_or_went_are_said_and_the_labels_stand_alone(labels, tmp_path):

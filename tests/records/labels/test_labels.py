@@ -260,6 +260,21 @@ def test_labels_of_no_known_scale_are_ordered_by_name_and_that_is_said(write, pr
     assert kinds() == [(1, "unknown_scale", "kept")]
 
 
+def test_labels_given_with_and_without_a_label_in_sight_are_not_mixed_unsaid(write, problems):
+    """People agree with what they see: together the labels measure neither condition."""
+    row = (
+        '{"topic_id": "t", "nugget_id": "%s", "run_id": "r", "label": "support", "condition": "%s"}'
+    )
+    rows = [row % pair for pair in (("a", "from_scratch"), ("b", "post_edit"), ("c", "post_edit"))]
+    path = write("\n".join(rows))
+    assert len(read_labels(path, problems, {"condition": ["post_edit"]}).cells) == 2
+    assert len(problems) == 0
+    assert len(read_labels(path, problems).cells) == 3
+    (found,) = problems
+    assert found.kind == "mixed_conditions"
+    assert found.what.startswith("1 from_scratch and 2 post_edit labels are taken together")
+
+
 def test_where_chooses_rows_and_says_when_there_are_none(write, problems):
     row = {"topic_id": "1", "passage_id": "p", "label": 1}
     path = write({**row, "half": 1}, {**row, "passage_id": "q", "half": 2})
