@@ -119,6 +119,8 @@ def splits_of(judge: ItemJudge, examples: Examples, settings: Settings) -> list[
         raise InputError(f"the prompt of {judge.name} is a file's (prompt), which stays as it is")
     if isinstance(judge, Cascade):
         raise InputError("a cascade is fitted by judge cascade fit, and each stage by itself")
+    if method in PROMPT_METHODS and judge.is_derived:
+        raise InputError(f"the labels of {judge.name} are made of replies about parts: fit numbers")
     if method in PROMPT_METHODS and not judge.predictor:
         raise ValueError("a jury has no prompt of its own; fit its members, each by itself")
     is_known = examples.judge_labels is not None and set(examples.scale) <= set(judge.scale)

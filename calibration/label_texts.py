@@ -10,6 +10,7 @@ from ..judges import ItemJudge
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.sections import DataConfig
 from ..programs.inputs.collection import load_collection
+from ..records.instruments.sub_narratives import numbered
 from ..records.labels.cells import Cell, Cells, LabelFile
 from ..records.labels.items import item_lines, read_items
 from ..records.labels.kinds import file_kind
@@ -214,6 +215,10 @@ def _complete(
         passage = known.passages.get(own.get("passage_id", ""))
         if passage is not None and found["passage_id"] == passage.text and passage.title:
             texts.setdefault(cell, {}).setdefault("title", passage.title)
+        topic = known.topics.get(own.get("topic_id", ""))
+        if topic is not None and topic.sub_narratives:
+            parts = numbered(topic.sub_narratives)
+            texts.setdefault(cell, {}).setdefault("sub_narratives", parts)
         if "question_id" in own:  # the question is a sub-question, not what the topic asks
             found["topic_id"] = None
         for name, text in found.items():

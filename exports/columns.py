@@ -38,6 +38,7 @@ SURE: dict[str, Kind] = {  # what may stand beside a label
     "method": "text",
     "confidence": "float",
     "superseded": "text",
+    "parts": Pairs("text"),
     "evidence": EVIDENCE,
     "rationale": "text",
 }
@@ -50,7 +51,8 @@ _SOURCES: Kind = [
     Named({"docid": "text", "start": "int", "end": "int", "query": "text", "round": "int"})
 ]
 _NUGGET: dict[str, Kind] = {
-    "id": "text", "text": "text", "importance": "text", "sources": _SOURCES
+    "id": "text", "text": "text", "importance": "text", "mapped_sub_narrative": "text",
+    "sources": _SOURCES,
 }  # fmt: skip
 _POINT: dict[str, Kind] = {"id": "text", "text": "text", "spans": ["text"], "sources": ["text"]}
 _VALUE: dict[str, Kind] = {

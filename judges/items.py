@@ -31,6 +31,7 @@ class ItemJudge(ExplainingJudge):
         answer_type: what a prediction holds a label as: a str, an enum, an int.
         scale: the labels, worst to best.
         is_ordered: whether the labels have an order; if not, only unweighted figures apply.
+        is_derived: whether code makes its labels of several replies; no prompt is fitted to those.
         correction: how scores become labels, from fitting; None: the model's labels stand.
     """
 
@@ -40,6 +41,7 @@ class ItemJudge(ExplainingJudge):
     answer_type: Any = str
     scale: tuple[str, ...]
     is_ordered: bool = True
+    is_derived: ClassVar[bool] = False
     window: int = 1
     correction: Correction | None = None
     fitted_words: Mapping[str, float] | None = None  # of the judge file it was made with
@@ -108,6 +110,12 @@ class ItemJudge(ExplainingJudge):
     def known(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Those of the optional inputs that these texts have."""
         return {name: text for name in self.optional if (text := texts.get(name, "")).strip()}
+
+    def shown(self, texts: Mapping[str, str]) -> tuple[str, ...]:
+        """As `known`, the texts alone in the order of `optional`, "" for one before the last."""
+        known = self.known(texts)
+        n = max((i for i, name in enumerate(self.optional, 1) if name in known), default=0)
+        return tuple(known.get(name, "") for name in self.optional[:n])
 
     async def verdict(
         self, topic_id: str | None = None, **inputs: str

@@ -56,6 +56,14 @@ class PointEntailment(Label):
     YES = "yes"
 
 
+class PartAnswer(Label):
+    """How a passage answers one part of a narrative."""
+
+    NONE = "none"
+    RELATED = "related"
+    DETAILED = "detailed"
+
+
 class Contradiction(Label):
     """Whether a passage says that a sentence is wrong."""
 

@@ -46,14 +46,15 @@ class RelevanceJudge(ItemJudge):
     name = "relevance"
     kind = "relevance"
     key = RELEVANCE_KEY
-    inputs = ("question", "passage")
+    inputs: tuple[str, ...] = ("question", "passage")
     optional: tuple[str, ...] = ("title",)
     source = "passage"
     quotable: Mapping[str, str] = {"passage": "question"}
     answer_type = int
     predictor, output = "judge", "grade"
-    scale = ("0", "1", "2", "3")
+    scale: tuple[str, ...] = ("0", "1", "2", "3")
     gains: Mapping[str, float] = {"0": 0.0, "1": 1 / 3, "2": 2 / 3, "3": 1.0}
+    best_reply: Any = 3
     twins: Mapping[str, Twin] = {"judge": lexical.judge_relevance}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_relevance}
 
@@ -73,5 +74,5 @@ class RelevanceJudge(ItemJudge):
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: the best grade, so that the passage is used."""
         reply = super().at_most(inputs, reply)
-        values = {**reply.values, "grade": int(self.scale[-1])}
-        return reply._replace(values=values, scores={"grade": 1.0})
+        values = {**reply.values, self.output: self.best_reply}
+        return reply._replace(values=values, scores={self.output: 1.0})

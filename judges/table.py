@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
@@ -23,6 +23,7 @@ class Kind(NamedTuple):
         labels_items: gives items labels, so that labels of people can fit it.
         makes_lists: makes lists of texts, so that lists of people can.
         says_why: can be asked for evidence and reasons.
+        variants: other homes, by what settings choose them (`JudgeConfig.variant`).
     """
 
     home: str
@@ -30,28 +31,37 @@ class Kind(NamedTuple):
     labels_items: bool = False
     makes_lists: bool = False
     says_why: bool = False
+    variants: Mapping[str, str] = {}
 
     @property
     def can_be_fitted(self) -> bool:
         """Whether it can be loaded as a judge file has it (`judges.NAME.state`)."""
         return bool(self.home)
 
-    def load(self) -> Any:
+    def load(self, variant: str = "") -> Any:
         """The class. Raises: ImportError, AttributeError if it is not there."""
-        module, _, name = self.home.partition(":")
+        module, _, name = self.variants.get(variant, self.home).partition(":")
         return getattr(importlib.import_module(module), name)
 
 
-def _ours(home: str, **what: bool) -> Kind:
+def _ours(home: str, variants: Mapping[str, str] | None = None, **what: bool) -> Kind:
     says_why = what.pop("says_why", what.get("labels_items", False))
-    return Kind(f"{__package__}.{home}", says_why=says_why, **what)
+    others = {name: f"{__package__}.{other}" for name, other in (variants or {}).items()}
+    return Kind(f"{__package__}.{home}", says_why=says_why, variants=others, **what)
 
 
 BUILT_IN = {
     "nuggetizer": _ours("makers.nuggetizer:Nuggetizer", is_windowed=True, makes_lists=True),
     "assigner": _ours("assigner:NuggetAssigner", is_windowed=True, labels_items=True),
     "support": _ours("support:SupportJudge", labels_items=True),
-    "relevance": _ours("relevance:RelevanceJudge", labels_items=True),
+    "relevance": _ours(
+        "relevance:RelevanceJudge",
+        {
+            "rag2025": "narratives:NarrativeRelevanceJudge",
+            "rag2025 each": "narratives:PartwiseRelevanceJudge",
+        },
+        labels_items=True,
+    ),
     "item": _ours("own:OwnJudge", says_why=True),
     "subquestions": _ours("makers.subquestions:SubQuestionGenerator", makes_lists=True),
     "answerability": _ours(

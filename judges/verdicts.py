@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..records.evidence import Evidence, all_quoted
 
-_LABEL_ALONE = (None,) * 8
+_LABEL_ALONE = (None,) * 9
 
 
 class Verdict(NamedTuple):
@@ -23,6 +23,7 @@ class Verdict(NamedTuple):
     `votes`: of a jury, the label of each member, None where a member gave none. None: no jury.
     `confidence`: of a cascade, how sure the label of its first stage was. `superseded`: that label,
     where a later stage gave another judgement.
+    `parts`: of a label that code made of labels of parts, those by number, None: not judged.
     """
 
     label: str
@@ -34,6 +35,7 @@ class Verdict(NamedTuple):
     votes: dict[str, str | None] | None = None
     confidence: float | None = None
     superseded: str | None = None
+    parts: dict[str, str | None] | None = None
 
     @property
     def is_quoted(self) -> bool | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .instruments.sub_narratives import sub_narrative_of_nugget
 from .reading.fields import Line, as_id, as_int, read_lines, show
 from .reading.problems import Problems
 from .rows import Importance, Nugget, NuggetBank, NuggetSource, nugget_ids
@@ -20,6 +21,7 @@ def read_nugget_banks(path: Path, problems: Problems) -> dict[str, NuggetBank]:
 
     Of a v3 bank the claims are read; its questions are another kind of nugget and are skipped
     with their number. A nugget keeps its own `id`, or is named by its text (`nugget_ids`).
+    The sub-narrative of a nugget (`mapped_sub_narrative`, TREC RAG 2025) is kept with it.
     An importance other than vital or okay becomes None, listed as `importance`.
 
     Errors noted: no topic, no nuggets field, a topic twice, an id twice in a bank. An empty
@@ -68,15 +70,23 @@ def read_nuggets(items: list[Line]) -> list[tuple[Nugget, Line]]:
         if ids.setdefault(name, item.prefix) != item.prefix:
             item.error("duplicate_id", f"{item.name('id')} is {name!r}, which {ids[name]} has too")
             continue
-        importance, sources = _importance(item), _sources(item)
-        named.append((Nugget(id=name, text=text, importance=importance, sources=sources), item))
+        nugget = Nugget(
+            id=name,
+            text=text,
+            importance=_importance(item),
+            sources=_sources(item),
+            sub_narrative=sub_narrative_of_nugget(item),
+        )
+        named.append((nugget, item))
     return named
 
 
 def nugget_row(nugget: Nugget) -> dict[str, Any]:
-    """A nugget in nuggetizer's layout, with our `id`, and `sources` where there are any."""
+    """A nugget in nuggetizer's layout, with our `id`; sources, sub-narrative if it has some."""
     importance = nugget.importance.value if nugget.importance else None
     row = {"id": nugget.id, "text": nugget.text, "importance": importance}
+    if nugget.sub_narrative:
+        row["mapped_sub_narrative"] = nugget.sub_narrative
     sources = [each if isinstance(each, str) else each.model_dump() for each in nugget.sources]
     return {**row, "sources": sources} if sources else row
 

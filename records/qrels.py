@@ -1,8 +1,13 @@
-"""Relevance judgements in the TREC layout: `topic iteration document grade`."""
+"""Relevance judgements in the TREC layouts: `topic iteration document grade`, and with confidence.
+
+The second has six columns, `topic Q0 document grade confidence run`: the relevance judgments that
+teams submit to the TREC RAG track (guidelines of 2025, "Relevance Judgment", output format).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,25 +18,32 @@ from .reading.problems import Problems
 from .writing.files import write_file
 
 Of = TypeVar("Of")
+Confident = tuple[str, str, int, float]  # topic, document, grade, and how sure the judge is of it
+COLUMNS = (4, 6)
 _TRUTH = {"true": 1, "false": 0}
 
 
 def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
-    """Read grades by topic and document, in file order; the iteration column is not used.
+    """Read grades by topic and document, in file order.
 
     A grade, -100 to 100, may be written as a whole number, as a float that is one (`2.0`), or True
-    or False.
+    or False. The iteration column is not used, nor are confidence and run of six columns, but a
+    confidence that is no number is an error.
 
-    Errors noted: other than 4 columns, other grades, one pair with two grades.
+    Errors noted: other than 4 or 6 columns, other grades, one pair with two grades.
     """
     qrels: dict[str, dict[str, int]] = {}
     for number, line in text_lines(path):
         columns = line.split()
-        if len(columns) != 4:
+        if len(columns) not in COLUMNS:
             what = f"{len(columns)} columns, wanted 4: topic iteration document grade"
-            problems.error(path, number, "bad_qrels", what)
+            problems.error(path, number, "bad_qrels", f"{what}, or 6: and confidence run")
             continue
-        topic_id, _, passage_id, written = columns
+        topic_id, _, passage_id, written = columns[:4]
+        if len(columns) == 6 and not _is_finite(columns[4]):
+            what = f"confidence {columns[4][:40]!r}, wanted a number"
+            problems.error(path, number, "bad_confidence", what)
+            continue
         grade = _TRUTH.get(written.lower(), as_grade(written))
         if grade is None:
             what = f"grade {written[:40]!r}, wanted {A_GRADE}, True or False"
@@ -62,6 +74,24 @@ def write_qrels(path: Path, qrels: Mapping[str, Mapping[str, int]], iteration: s
     write_file(path, "".join(lines))
 
 
+def write_confident_qrels(path: Path, rows: Iterable[Confident], run_id: str) -> int:
+    """Write `topic Q0 document grade confidence run`, sorted by topic and document; the number.
+
+    Raises: ValueError for an id as `write_qrels`, also of the run, and a confidence that is no
+        finite number.
+    Source: guidelines of the TREC 2025 RAG track; "assign all 1 if not applicable".
+    """
+    lines = []
+    for topic_id, passage_id, grade, confidence in sorted(rows):
+        if not math.isfinite(confidence):
+            raise ValueError(f"confidence {confidence!r} of {passage_id!r}, wanted a finite number")
+        _check_ids(run_id)
+        written = _written(topic_id, "Q0", passage_id, grade).rstrip("\n")
+        lines.append(f"{written} {confidence:.6g} {run_id}\n")
+    write_file(path, "".join(lines))
+    return len(lines)
+
+
 def write_diversity_qrels(
     path: Path, grades: Mapping[str, Mapping[str, Mapping[str, int]]]
 ) -> None:
@@ -90,7 +120,18 @@ def _sorted(by_id: Mapping[str, Of]) -> list[tuple[str, Of]]:
 
 
 def _written(topic_id: str, iteration: str, passage_id: str, grade: int) -> str:
-    for name in (topic_id, passage_id, iteration):
+    _check_ids(topic_id, passage_id, iteration)
+    return f"{topic_id} {iteration} {passage_id} {grade}\n"
+
+
+def _check_ids(*names: str) -> None:
+    for name in names:
         if len(name.split()) != 1 or name.split()[0] != name:
             raise ValueError(f"id {name!r} is empty or has white space: no qrels for it")
-    return f"{topic_id} {iteration} {passage_id} {grade}\n"
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

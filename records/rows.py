@@ -45,7 +45,8 @@ class Leaning(Explained):
     `score` in [0, 1]: how far it leans to the best label; `probabilities`: of each label; `votes`:
     of a jury, the label of each member, None where it gave none; `method`: who gave the label of a
     jury or cascade, where that is its adjudicator or a later stage; `confidence`: of a cascade,
-    how sure its first stage was; `superseded`: what that said, where a later stage decided.
+    how sure its first stage was; `superseded`: what that said, where a later stage decided;
+    `parts`: of a label that code made of labels of parts, those by number, None: not judged.
     """
 
     score: float | None = None
@@ -54,6 +55,7 @@ class Leaning(Explained):
     method: str | None = None
     confidence: float | None = None
     superseded: str | None = None
+    parts: dict[str, str | None] | None = None
 
     def sure(self) -> dict[str, Any]:
         """How sure the judge was, ready for JSON; empty where it did not say so."""
@@ -65,7 +67,7 @@ class Leaning(Explained):
 
     def known(self) -> dict[str, Any]:
         """What the judge said, ready for JSON; empty where it gave only a label."""
-        return self.sure() | self.staged() | self.why()
+        return self.sure() | self.staged() | self._said("parts") | self.why()
 
     def _said(self, *names: str) -> dict[str, Any]:
         said = {name: getattr(self, name) for name in names}
@@ -76,6 +78,7 @@ class Topic(Row):
     """An information need. `text` is the query or narrative, `background` who asks and why.
 
     `domain` (what it is about) and `category` (what kind of question it is) group topics.
+    `sub_narratives`: the parts that a long narrative asks for, where they were listed.
     """
 
     id: str
@@ -83,6 +86,7 @@ class Topic(Row):
     background: str = ""
     domain: str = ""
     category: str = ""
+    sub_narratives: tuple[str, ...] = ()
 
     @property
     def question(self) -> str:
@@ -195,13 +199,15 @@ class NuggetSource(Row):
 class Nugget(Row):
     """An atomic fact of a good answer. `importance` None: the source gave no usable value.
 
-    `sources`: passages it is from, by their ids, or with the words that state it.
+    `sources`: passages it is from, by their ids, or with the words that state it. `sub_narrative`:
+    the part of the topic's narrative that it answers, where the source says so.
     """
 
     id: str
     text: str
     importance: Importance | None = None
     sources: tuple[str | NuggetSource, ...] = ()
+    sub_narrative: str = ""
 
 
 class NuggetBank(Row):

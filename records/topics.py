@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .instruments.sub_narratives import sub_narratives_of_topic
 from .reading.fields import Line, read_lines, show
 from .reading.lines import is_json, text_lines
 from .reading.problems import Problems
@@ -22,6 +23,7 @@ def read_topics(path: Path, problems: Problems) -> dict[str, Topic]:
     and CRUX topics (`id`, `request`); told apart by content. Where a record has both a title
     and a longer statement, the text is `title: statement`. JSON topics may have a `domain` and
     a `category`, by which measures can be averaged; one that is no text is not used, and listed.
+    `sub_narratives` (also `subnarratives`) is a list of texts, or of objects with a `text`.
 
     Errors noted: a line without id or text, one id with two texts, a file without topics.
     """
@@ -34,6 +36,8 @@ def read_topics(path: Path, problems: Problems) -> dict[str, Topic]:
             problems.keep(path, number, "duplicate_topic", f"topic {topic.id!r} occurs twice")
         else:
             which = "text" if known.text != topic.text else "background, domain or category"
+            if known.sub_narratives != topic.sub_narratives:
+                which = "list of sub-narratives"
             what = f"topic {topic.id!r} has another {which} than before, wanted one per id"
             problems.error(path, number, "duplicate_topic", what)
     if not topics:
@@ -67,6 +71,7 @@ def _from_json(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
             background=line.optional_text("background", "original_background"),
             domain=_group(line, "domain"),
             category=_group(line, "category"),
+            sub_narratives=sub_narratives_of_topic(line),
         )
         found.append((line.number, topic))
     return found

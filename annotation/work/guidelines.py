@@ -89,13 +89,25 @@ Answer the second question also where the first is no.
 {_TELL}""",
 }
 
+NARRATIVES = """Each item shows a long narrative, where they are known its parts, and a passage.
+
+Count the parts of the narrative that the passage answers in detail: with facts, reasons, examples.
+
+4: four parts or more.
+3: two or three parts.
+2: one part.
+1: it is about the same subject and answers no part in detail.
+0: it is about something else.
+
+One grade less, but not below 1, where far more of the passage is about other matter."""
+
 
 def guidelines_of(kind: Kind, path: Path | None = None, about: str = "") -> str:
     """The guidelines of a task, as plain text.
 
     Args:
-        path: of the project's own. about: what an own judge is asked, which its people are asked
-            too where they have no file.
+        path: of the project's own. about: what the judge is asked, which its people are asked too
+            where they have no file; "": what is said of the kind.
 
     Raises: InputError for a file that cannot be read, is empty or too long.
     """

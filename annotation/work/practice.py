@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ...records.evidence import text_hash
 from ..store.events import Kind
-from .wording import ShownText, judge_input, shown_name
+from .wording import ShownText, is_of_narratives, judge_input, shown_name
 
 
 class Practice(NamedTuple):
@@ -257,4 +257,7 @@ def practice_of(kind: Kind, scale: Sequence[str]) -> list[Practice]:
         for texts, label, why in _ITEMS.get(kind, [])
     ]
     fits = kind == "bank" or {one.label for one in found} <= set(scale)
+    fits = fits and not (
+        kind == "relevance" and is_of_narratives(scale)
+    )  # 3 is another grade there
     return found if fits else []

@@ -24,13 +24,13 @@ from ...records.reading.problems import InputError, Problems
 from ..store.events import Kind
 from .bank import BankTexts
 from .documents import PointDocuments
-from .guidelines import guidelines_of, guidelines_sha256
+from .guidelines import NARRATIVES, guidelines_of, guidelines_sha256
 from .texts import TextReader, Texts
 from .verify import INPUTS, KEY_NAMES, Point, read_points, verify_cells
-from .wording import ShownText, judge_input, shown_name
+from .wording import ShownText, is_of_narratives, judge_input, shown_name
 
 REQUIRED = "required"
-_TITLE = "title"  # shown where a text has one
+_WHERE_KNOWN = ("title", "sub_narratives")  # shown where a text has some
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Task:
     _texts: Callable[[Cell], Texts] = lambda cell: {}
 
     def texts(self, cell: Cell) -> Texts:
-        """The texts of a cell by name; a title only where there is one.
+        """The texts of a cell by name; a title and sub-narratives only where there are some.
 
         Read when they are wanted, those of other cells with them: first of the ones that `expect`
         was given. Raises: InputError where one is missing without which nobody can judge it.
@@ -82,7 +82,7 @@ class Task:
                 judge_input(self.kind, name), shown_name(self.kind, name), text, text_hash(text)
             )
             for name in self.inputs
-            if (text := texts.get(name, "")) or (name != _TITLE and name in texts)
+            if (text := texts.get(name, "")) or (name not in _WHERE_KNOWN and name in texts)
         ]
 
     def judged(self, cell: Cell) -> str | None:
@@ -162,7 +162,7 @@ def task_of(
         key_names=files[0].key_names,
         inputs=wanted_texts(first, files[0].kind) or tuple(TEXTS),
         cells=cells,
-        guidelines=guidelines_of(kind, guidelines, _asked(first) if kind == "items" else ""),
+        guidelines=guidelines_of(kind, guidelines, _about(first, kind, files[0].scale)),
         fingerprint=_fingerprint(first),
         files=files,
         expect=reader.expect,
@@ -199,6 +199,13 @@ def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[Labe
             raise InputError(f"{path}: it holds labels of {file.kind}, wanted {kind} (--kind)")
         check_same_things(paths[0], files[0].key_names, path, file.key_names)
     return files
+
+
+def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:
+    """What people are told instead of the guidelines of their kind; "" for those."""
+    if kind == "relevance" and is_of_narratives(scale):
+        return NARRATIVES
+    return _asked(folder) if kind == "items" else ""
 
 
 def _asked(folder: Path) -> str:

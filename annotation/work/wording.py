@@ -72,6 +72,13 @@ _WORDS: dict[Kind, dict[str, str]] = {
     },
     "keypoints": {"no": "it says otherwise", "neutral": "it does not say", "yes": "it states it"},
 }
+_OF_NARRATIVES = {
+    "0": "nothing to do with it",
+    "1": "on the subject, no part",
+    "2": "one part",
+    "3": "two or three parts",
+    "4": "four parts or more",
+}
 _NAMES: dict[Kind, dict[str, str]] = {
     "nuggets": {"answer_text": "Answer", "nugget": "Fact"},
     "support": {"sentence": "Sentence of an answer", "passage": "The passage it cites"},
@@ -79,7 +86,12 @@ _NAMES: dict[Kind, dict[str, str]] = {
     "keypoints": {"response": "Answer"},
     "verify": {"text": "Key point", "spans": "Words of the documents"},
 }
-_ANY_NAMES = {"key_point": "Key point", "answer_text": "Answer", "title": "Title of the page"}
+_ANY_NAMES = {
+    "key_point": "Key point",
+    "answer_text": "Answer",
+    "title": "Title of the page",
+    "sub_narratives": "Parts of the question",
+}
 # Where a judge has another name for an input than files of texts have.
 _INPUTS: dict[Kind, dict[str, str]] = {"nuggets": {"answer_text": "answer"}}
 
@@ -96,6 +108,8 @@ def shown_labels(kind: Kind, scale: Sequence[str]) -> list[ShownLabel]:
     [('none of it', '1', '✗'), ('part of it', '2', '◐'), ('all of it', '3', '✓')]
     """
     words = _WORDS.get(kind, {})
+    if kind == "relevance" and is_of_narratives(scale):
+        words = _OF_NARRATIVES
     is_graded = _is_graded(scale)
     found = []
     for at, label in enumerate(scale):
@@ -103,6 +117,11 @@ def shown_labels(kind: Kind, scale: Sequence[str]) -> list[ShownLabel]:
         mark = "✗" if at == 0 else "✓" if at == len(scale) - 1 else "◐"
         found.append(ShownLabel(label, words.get(label, label.replace("_", " ")), key, mark))
     return found
+
+
+def is_of_narratives(scale: Sequence[str]) -> bool:
+    """Whether grades of relevance count the parts of a narrative: they go from 0 to 4."""
+    return list(scale) == list(_OF_NARRATIVES)
 
 
 def cannot_tell_key(scale: Sequence[str]) -> str:

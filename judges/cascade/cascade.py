@@ -64,6 +64,7 @@ class Cascade(Several):
                     raise ValueError(f"stage {n}: {shared} is {got!r}, of the first {wanted!r}")
         for shared in (*SHARED, "gains"):
             setattr(self, shared, getattr(first, shared))
+        self.optional = max((judge.optional for judge in judges), key=len)
         self.definition = getattr(first, "definition", None)  # of a judge of one's own
         self.version = f"{first.version}+cascade{VERSION}"
         self.stages = judges

@@ -79,6 +79,8 @@ class Jury(Several):
                     raise ValueError(f"{name}: {shared} is {got!r}, of the others {wanted!r}")
         for shared in (*SHARED, "gains"):
             setattr(self, shared, getattr(first, shared))
+        judges = [*self.members.values(), *([adjudicator] if adjudicator else [])]
+        self.optional = max((judge.optional for judge in judges), key=len)
         self.definition = getattr(first, "definition", None)  # of a judge of one's own
         self.version = f"{first.version}+jury{VERSION}"
         self.how = how

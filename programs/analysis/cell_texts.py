@@ -21,6 +21,7 @@ from ..protocols.table import programs
 # What a person is shown, in this order, each with the names that files have for it.
 TEXTS = {
     "question": ("question", "query", "topic"),
+    "sub_narratives": ("sub_narratives",),
     "answer_text": ("answer_text",),
     "sentence": ("sentence", "text"),
     "title": ("title",),
@@ -30,7 +31,8 @@ TEXTS = {
     "passage": ("passage",),
     "context": ("context",),
 }
-OPTIONAL = ("answer_text", "title")  # which may well be empty
+OPTIONAL = ("answer_text", "title", "sub_narratives")  # which may well be empty
+_WHERE_KNOWN = ("title", "sub_narratives")
 # What a judge or a person wrote beside a label.
 REMARKS = {
     "rationale": ("rationale", "reasoning"),
@@ -45,11 +47,11 @@ _WITHOUT_QUOTE = {name: fields for name, fields in REMARKS.items() if name != "q
 def shown_texts(path: Path, kind: LabelKind, found: Iterable[Texts]) -> tuple[str, ...]:
     """The texts that a person is shown of cells, in order, of those that are known.
 
-    Titles are among them where a cell has one.
+    Titles and sub-narratives are among them where a cell has some.
     """
     known = {name for texts in found for name in texts}
     if wanted := wanted_texts(path, kind):
-        return tuple(name for name in wanted if name != "title" or name in known)
+        return tuple(name for name in wanted if name not in _WHERE_KNOWN or name in known)
     return tuple(name for name in TEXTS if name in known)
 
 

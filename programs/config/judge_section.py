@@ -146,6 +146,12 @@ class JudgeConfig(Section):
         default=None, description="JSONL of worked examples that its questions are asked with"
     )
     titles: bool = Field(default=True, description="show support and relevance titles of passages")
+    scale: Literal["umbrela", "rag2025"] = Field(
+        default="umbrela", description="grades of relevance: 0-3, or 0-4 by parts of a narrative"
+    )
+    sub_narratives: Literal["together", "each"] = Field(
+        default="together", description="of rag2025: asked for the grade, or about each by itself"
+    )
     state: InputPath | None = Field(
         default=None, description="judge file, as judge calibrate writes it"
     )
@@ -172,6 +178,13 @@ class JudgeConfig(Section):
     )
 
     @property
+    def variant(self) -> str:
+        """Which of a judge's classes these settings choose (`judges.table.Kind.load`)."""
+        if self.scale == "umbrela":
+            return ""
+        return f"{self.scale} each" if self.sub_narratives == "each" else self.scale
+
+    @property
     def has_files(self) -> bool:
         """Whether files say what the judge is asked, or how its scores are read."""
         files = (self.demonstrations, self.state, self.instructions, self.prompt)
@@ -191,6 +204,7 @@ class JudgeConfig(Section):
             raise ValueError(f"judges.{name}.demonstrations: state has its own; take one")
         if not self.titles and name not in ("support", "relevance"):
             raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
+        self._check_scale(name)
         if self.state is not None and not kind.can_be_fitted:
             raise ValueError(f"judges.{name}.state: it asks by prompts of its own")
         says_why = self.evidence is not None or self.reasoning is not None
@@ -211,6 +225,19 @@ class JudgeConfig(Section):
                 raise ValueError(f"judges.{name}.verify.{error}") from None
         if not kind.home and (self.prompt or self.instructions) is not None:
             raise ValueError(f"judges.{name}: it asks by prompts of its own; set the model")
+
+    def _check_scale(self, name: str) -> None:
+        is_each = self.sub_narratives == "each"
+        if name != "relevance" and (is_each or self.scale != "umbrela"):
+            at = "sub_narratives" if is_each else "scale"
+            raise ValueError(f"judges.{name}.{at}: only relevance has a choice")
+        if is_each and self.scale != "rag2025":
+            raise ValueError(f"judges.{name}.sub_narratives: each is of scale rag2025")
+        asks_more = self.jury is not None and self.jury.adjudicator is not None
+        if is_each and (self.prompt is not None or self.verify is not None or asks_more):
+            at = "prompt" if self.prompt else "verify" if self.verify else "jury.adjudicator"
+            what = "the grade is made of labels of sub-narratives, and nobody is asked for it"
+            raise ValueError(f"judges.{name}.{at}: {what}")
 
 
 class MemberConfig(JudgeConfig):

@@ -42,6 +42,7 @@ _LEANING = {  # what stands beside the label, see Verdict.as_row
     "votes": NotRequired[dict[str, StrictStr | None]],
     "confidence": NotRequired[StrictFloat],
     "superseded": NotRequired[StrictStr],
+    "parts": NotRequired[dict[str, StrictStr | None]],
 }
 
 

@@ -269,7 +269,7 @@ class Panel:
         options, about = _setup(name, config, self._own)
         if (window := window_of(name, config)) is not None:
             options["window"] = window
-        judge: Judge = _made_by(kind, options)(
+        judge: Judge = _made_by(kind, options, config.judge(name).variant)(
             backend=self.backend(config.judge(name).model), **options
         )
         judge.name = judge.name or name  # in judge files
@@ -335,10 +335,10 @@ def _definition(path: Path, name: JudgeName, config: Config) -> OwnJudgeDefiniti
     return found
 
 
-def _made_by(kind: Kind, options: Mapping[str, Any]) -> Any:
+def _made_by(kind: Kind, options: Mapping[str, Any], variant: str) -> Any:
     """The class of a judge; of a definition with tools, of what chooses them."""
     definition = options.get("definition")
-    return OwnPlanner if definition is not None and definition.tools else kind.load()
+    return OwnPlanner if definition is not None and definition.tools else kind.load(variant)
 
 
 def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:

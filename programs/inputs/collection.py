@@ -11,6 +11,7 @@ from pathlib import Path
 from ...records.answers import Seen, answers_with_lines, own_documents
 from ...records.candidates import read_candidates
 from ...records.documents import read_topic_documents
+from ...records.instruments.sub_narratives import distinct
 from ...records.judgements import Reason
 from ...records.key_points import read_key_point_sets
 from ...records.nuggets import read_nugget_banks
@@ -128,6 +129,7 @@ def load_collection(
             topics.update(
                 {bank.topic_id: Topic(id=bank.topic_id, text=bank.query) for bank in banks}
             )
+        _add_sub_narratives(topics, collection.banks)
     if data.keypoints:
         collection.key_points = read_key_point_sets(data.keypoints, problems)
         if not topics:
@@ -173,6 +175,14 @@ def load_collection(
     _flag_instructions(data, collection)
     problems.raise_errors()
     return collection
+
+
+def _add_sub_narratives(topics: dict[str, Topic], banks: Mapping[str, NuggetBank]) -> None:
+    """Give topics that list no sub-narratives those that their nuggets are of."""
+    for name, bank in banks.items():
+        found = distinct(nugget.sub_narrative for nugget in bank.nuggets)
+        if found and (topic := topics.get(name)) is not None and not topic.sub_narratives:
+            topics[name] = topic.model_copy(update={"sub_narratives": found})
 
 
 ANSWER_FILES = (".jsonl", ".jsonl.gz")

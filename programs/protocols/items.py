@@ -73,7 +73,7 @@ class Items(Program):
             return [*names, names[0] + SUFFIX] if of.gains else names
         kind = kind_of(config.items.name)
         assert kind is not None  # the config names no other
-        judge = kind.load()
+        judge = kind.load(config.judge(config.items.name).variant)
         names = list(item_measures(judge.scale, judge.gains))
         return [*names, names[0] + SUFFIX] if judge.gains else names
 
@@ -189,8 +189,10 @@ def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if (own := config.items.own) is None:
         kind = kind_of(config.items.name)
         assert kind is not None  # the config names no other
-        judge = kind.load()
-        return judge.inputs, judge.optional if config.judge(config.items.name).titles else ()
+        settings = config.judge(config.items.name)
+        judge = kind.load(settings.variant)
+        hidden = () if settings.titles else ("title",)
+        return judge.inputs, tuple(name for name in judge.optional if name not in hidden)
     from ...judges import read_own_judge  # with which DSPy comes
 
     definition = read_own_judge(own)
@@ -297,7 +299,7 @@ class _Calls:
             [row.inputs[name] for row in group] if name == judge.listed else group[0].inputs[name]
             for name in judge.inputs
         )
-        return Item(ids, (*payload, *judge.known(group[0].inputs).values()), len(group))
+        return Item(ids, (*payload, *judge.shown(group[0].inputs)), len(group))
 
 
 def _scale_in(folder: Path, notes: Mapping[str, Any]) -> ItemScale:

@@ -1,21 +1,26 @@
-"""The relevance program: grades 0-3 for the candidate passages of each topic."""
+"""The relevance program: grades for the candidate passages of each topic, 0-3 or 0-4."""
 
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...metrics.instruments.narratives import BEST_GRADE
 from ...records.candidates import read_candidates
-from ...records.labels.cells import Cell
+from ...records.instruments.sub_narratives import numbered
+from ...records.labels.cells import RELEVANCE_KEY, Cell
 from ...records.reading.fields import read_lines
 from ...records.reading.problems import InputError
 from ...records.relevance import RelevanceLabel, relevance_row, relevance_with_lines
+from ...records.rows import Passage, Topic
 from ..config.sections import Config
+from ..engine.manifest import read_manifest
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
-from .program import CellTexts, Folder, Program, Run
+from .item_scores import MEAN_GAIN, ItemScale
+from .program import CellTexts, Folder, Program, Run, Texts
 from .ranking import RANKING_MEASURES, ranking_rows
 from .scoreboard import Scoreboard
 
@@ -23,10 +28,15 @@ if TYPE_CHECKING:
     from ...judges import ItemJudge
 
 FILE = "relevance.jsonl"
+NARRATIVE_READS = ("question", "sub_narratives", "title", "passage")
+NARRATIVE_GAINS = {str(n): n / BEST_GRADE for n in range(BEST_GRADE + 1)}
 
 
 class Relevance(Program):
-    """Each candidate is graded by itself; the grades score the ranking (arXiv:2406.06519)."""
+    """Each candidate is graded by itself; the grades score the ranking (arXiv:2406.06519).
+
+    The scale is that of the judge (`judges.relevance.scale`).
+    """
 
     name = "relevance"
     judges = ("relevance",)
@@ -74,14 +84,37 @@ class Relevance(Program):
             grades = {topic: given for topic, given in grades.items() if topic in topics}
         board.extend(ranking_rows(grades, rankings))
 
+    def scale(self, folder: Path) -> ItemScale | None:
+        """See Program: of another scale than UMBRELA's."""
+        settings = read_manifest(folder).get("config", {}).get("judges", {}).get(self.name) or {}
+        if settings.get("scale") != "rag2025":
+            return None
+        return ItemScale(
+            judge=self.name,
+            inputs=NARRATIVE_READS,
+            key=RELEVANCE_KEY,
+            labels=tuple(NARRATIVE_GAINS),
+            is_ordered=True,
+            gains=NARRATIVE_GAINS,
+            measure=MEAN_GAIN,
+        )
+
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         data = load_collection(config.data, config.run.limit)
         for cell in wanted:
             topic, passage = data.topics.get(cell[0]), data.passages.get(cell[1])
-            texts = {"question": topic.question} if topic else {}
-            shown = {"title": passage.title, "passage": passage.text} if passage else {}
-            yield cell, texts | shown
+            yield cell, _texts_of(topic, passage)
+
+
+def _texts_of(topic: Topic | None, passage: Passage | None) -> Texts:
+    """What a judge, or a person, reads of a passage and the topic that it was found for."""
+    texts = {}
+    if topic is not None:
+        texts = {"question": topic.question, "sub_narratives": numbered(topic.sub_narratives)}
+    if passage is not None:
+        texts |= {"title": passage.title, "passage": passage.text}
+    return texts
 
 
 async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
@@ -101,8 +134,9 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
             for name in ranking.passage_ids if ranking else ():
                 if (passage := collection.passages.get(name)) is not None:
                     ids = {"topic_id": topic_id, "passage_id": name}
-                    titles = judge.known({"title": passage.title})
-                    yield Item(ids, (topic.question, passage.text, *titles.values()))
+                    texts = _texts_of(topic, passage)
+                    inputs = tuple(texts[name] for name in judge.inputs)
+                    yield Item(ids, (*inputs, *judge.shown(texts)))
 
     grades: dict[str, dict[str, int | None]] = {}
     stage = labels("relevance", run.panel, "relevance", items)
@@ -127,10 +161,15 @@ def makes_bank(config: Config, collection: Collection) -> bool:
 
 
 def check_candidates(config: Config, collection: Collection) -> None:
-    """Note candidates without a text or grade, and topics without any."""
+    """Note candidates without a text or grade, and topics without any.
+
+    Raises: InputError for topics without sub-narratives, if the judge is asked about each.
+    """
     where = config.data.candidates or "candidates"
     is_graded = makes_bank(config, collection) and bool(collection.qrels)
     banked = collection.banks or {} if "relevance" not in config.program else {}
+    if config.judge("relevance").sub_narratives == "each" and not is_graded:
+        _need_sub_narratives(config, [t for n, t in collection.topics.items() if n not in banked])
     for topic in (topic for topic in collection.topics if topic not in banked):
         ranking = collection.candidates.get(topic)
         ids = ranking.passage_ids if ranking else ()
@@ -148,3 +187,11 @@ def check_candidates(config: Config, collection: Collection) -> None:
         elif not with_text:
             what = f"topic {topic!r} has no candidate with text"
             collection.problems.skip(where, 0, "no_candidates", what)
+
+
+def _need_sub_narratives(config: Config, topics: Sequence[Topic]) -> None:
+    if without := [topic.id for topic in topics if not topic.sub_narratives]:
+        where = config.data.topics or config.data.candidates or "topics"
+        what = f"{len(without)} of {len(topics)} topics have none, the first {without[0]!r}"
+        how = "judges.relevance.sub_narratives: together goes without"
+        raise InputError(f"{where}: wanted sub_narratives of each topic; {what} ({how})")

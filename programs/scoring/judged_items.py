@@ -12,7 +12,7 @@ from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
 from ...records.relevance import read_relevance
 from ...records.topics import read_topics
-from ..protocols.judged_files import are_ordered, judged_file
+from ..protocols.judged_files import are_ordered, judged_file, scale_of
 from ..protocols.judged_items import ALL, JudgedItems, equal_items, with_unmade
 from ..protocols.program import Folder
 from ..protocols.table import programs
@@ -32,7 +32,8 @@ def read_items(
     wanted = list(read_topics(topics, problems)) if topics is not None else None
     folder = Folder(path, problems, topics=wanted)
     file = judged_file(path, kind)
-    found = _by_program(folder, file) or _labels(file, problems, folder.topics)
+    scale = scale_of(path, kind=kind)
+    found = _by_program(folder, file) or _labels(file, problems, folder.topics, scale)
     problems.raise_errors()
     return found
 
@@ -46,12 +47,17 @@ def _by_program(folder: Folder, file: Path) -> JudgedItems | None:
     return None
 
 
-def _labels(path: Path, problems: Problems, wanted: Sequence[str] | None) -> JudgedItems:
+def _labels(
+    path: Path,
+    problems: Problems,
+    wanted: Sequence[str] | None,
+    scale: Sequence[str] | None = None,
+) -> JudgedItems:
     """Labels of any items: each counts the same in its topic, and in its run where it has one.
 
     Where nothing says which label is better, the measures are the labels' shares.
     """
-    file = read_labels(path, problems)
+    file = read_labels(path, problems, scale=scale)
     problems.raise_errors()
     if "topic_id" not in file.key_names:
         raise InputError(f"{path}: its labels have no topic_id, and intervals go by topic")

@@ -41,6 +41,7 @@ _PASSAGE_TEXTS = ("text", "contents", "segment")
 _QUESTIONS = ("subquestions", "sub_questions", "questions")
 _REPORTS = ("report", "summary", "reference_summary")
 _NEEDS = ("title", "narrative", "problem_statement", "request", "query", "topic", "text")
+_GRADES = frozenset("01234")  # of the longest scale that six-column qrels come with
 _LOOKED_AT = 50  # lines that tell qrels from a leaderboard
 
 
@@ -48,7 +49,8 @@ def file_kind(path: Path) -> FileKind:
     """The kind of a file; only its beginning is read.
 
     Four columns are qrels where the second is 0 or Q0 and the fourth a grade, otherwise a
-    leaderboard; six columns are a retrieval run.
+    leaderboard; six columns are a retrieval run, or qrels with confidence where the fourth holds
+    grades from 0 to 4, of which one comes twice in a topic, as no rank does.
 
     Raises: InputError for an empty file, or one whose first record is of no known kind.
     """
@@ -121,9 +123,9 @@ def _columns_kind(path: Path, first: str) -> FileKind:
         return "scores"
     columns = first.split()
     if len(columns) == 6 and columns[1].upper() == "Q0":
-        return "run"
+        return "qrels" if _are_confident(path) else "run"
     if len(columns) == 4:
-        head = [line.split() for _, line in islice(text_lines(path), _LOOKED_AT)]
+        head = _head(path)
         if all(_is_qrel(line) for line in head):
             return "qrels"
         if any(_is_number(line[-1]) for line in head):
@@ -134,6 +136,17 @@ def _columns_kind(path: Path, first: str) -> FileKind:
         return "scores"
     wanted = "JSON, CSV with a label column, topics (tab), qrels, a run or a leaderboard"
     raise InputError(f"{path}:1: {shorten(first)!r} is of no known kind, wanted {wanted}")
+
+
+def _head(path: Path) -> list[list[str]]:
+    return [line.split() for _, line in islice(text_lines(path), _LOOKED_AT)]
+
+
+def _are_confident(path: Path) -> bool:
+    """Whether six columns have a grade where a run has the rank."""
+    rows = [columns for columns in _head(path) if len(columns) == 6]
+    pairs = [(columns[0], columns[3]) for columns in rows]
+    return len({*pairs}) < len(pairs) and {grade for _, grade in pairs} <= _GRADES
 
 
 def _is_qrel(columns: list[str]) -> bool:

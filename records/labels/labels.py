@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,7 +61,8 @@ def read_labels(
 
     Args:
         where: read only rows whose top-level fields have one of these values.
-        scale: what the labels of a label file are, worst to best, if that is known.
+        scale: what the labels of a label file are, worst to best, if that is known; relevance
+            grades of any file are on it at least.
         cut: a label; all from it on become "positive", those below it "negative". Of several
             annotators each label is cut before the majority is taken.
         votes: the field that holds the labels of a jury's members, by their names.
@@ -87,6 +89,9 @@ def read_labels(
     if where and not found.cells and not found.n_unlabelled:
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no labels with {chosen}")
+    if scale is not None and found.kind == "relevance" and kind != "labels":
+        with suppress(ValueError):  # labels that are no grades
+            found = replace(found, scale=grade_scale((*found.scale, *scale)))
     return found if cut is None or kind == "labels" else cut_file(found, cut, path)
 
 

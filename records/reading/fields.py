@@ -22,6 +22,7 @@ L = TypeVar("L", bound=str)
 ENVELOPE = "castorini.cli."  # `schema_version` of the tools that wrap their rows in `artifacts`
 HIGHEST_GRADE = 100  # tools make an array as long as the highest grade
 A_GRADE = f"a whole number from -{HIGHEST_GRADE} to {HIGHEST_GRADE}"
+_LABELS = {str, int, NoneType}  # what labels by member, or by part, may be written as
 _INTEGER = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?")
 
 
@@ -138,8 +139,8 @@ class Line:
     def leaning(self) -> dict[str, Any]:
         """What a judge said beside a label, if there; what is no such thing is not used.
 
-        `score`, `probabilities`, `votes`, `method`, `confidence`, `superseded`, and what `why`
-        finds.
+        `score`, `probabilities`, `votes`, `method`, `confidence`, `superseded`, `parts`, and what
+        `why` finds.
         """
         found: dict[str, Any] = {}
         score, chances = self.row.get("score"), self.row.get("probabilities")
@@ -154,18 +155,16 @@ class Line:
             wanted = "wanted label -> 0 to 1; not used"
             what = f"field {self.name('probabilities')!r} is {show(chances)}, {wanted}"
             self.keep("probabilities", what)
-        if (votes := self.row.get("votes")) is not None:
-            if isinstance(votes, dict) and {type(v) for v in votes.values()} <= {
-                str,
-                int,
-                NoneType,
-            }:
-                found["votes"] = {
-                    m: None if v is None else str(v).strip().lower() for m, v in votes.items()
+        for field, of in (("votes", "member"), ("parts", "part")):
+            if (given := self.row.get(field)) is None:
+                continue
+            if isinstance(given, dict) and {type(v) for v in given.values()} <= _LABELS:
+                found[field] = {
+                    m: None if v is None else str(v).strip().lower() for m, v in given.items()
                 }
             else:
-                what = f"field {self.name('votes')!r} is {show(votes)}, wanted member -> label"
-                self.keep("votes", f"{what} or null; not used")
+                what = f"field {self.name(field)!r} is {show(given)}, wanted {of} -> label"
+                self.keep(field, f"{what} or null; not used")
         sure, before = self.row.get("confidence"), self.row.get("superseded")
         if isinstance(sure, int | float) and not isinstance(sure, bool) and math.isfinite(sure):
             found["confidence"] = float(sure)

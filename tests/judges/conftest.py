@@ -46,11 +46,13 @@ from nuggetjudge.judges.lexical import contradiction as lexical_contradiction
 from nuggetjudge.judges.lexical import entailment as lexical_entailment
 from nuggetjudge.judges.lexical import hunting as lexical_hunting
 from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
+from nuggetjudge.judges.lexical import narratives as lexical_narratives
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
 from nuggetjudge.judges.lexical import questions as lexical_questions
 from nuggetjudge.judges.lexical import ranking as lexical_ranking
 from nuggetjudge.judges.lexical import writing as lexical_writing
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
+from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
 
 QUESTION = "why do bridges sway in wind"
 NUGGETS = ["wind sheds vortices from the deck", "a damper takes energy out of the motion"]
@@ -60,6 +62,7 @@ PASSAGES = [
     "Wind sheds vortices from the deck. They push the bridge up and down.",
     "A damper takes energy out of the motion of a bridge.",
 ]
+PARTS = "1. why wind moves decks\n2. how it is stopped"
 ANSWER = "In wind, vortices leave the deck one after the other, and the bridge starts to sway."
 
 TURNS = [{"turn": 1, "action": {"tool": "search", "query": "vortices"}, "found": ["p1"]}]
@@ -134,6 +137,20 @@ CASES = (
         "relevance_judge_title",
         RelevanceJudge,
         {"question": QUESTION, "passage": PASSAGES[0], "title": TITLE},
+        "grade",
+        "judge",
+    ),
+    Case(
+        "narrative_judge",
+        NarrativeRelevanceJudge,
+        {"question": QUESTION, "passage": PASSAGES[0], "sub_narratives": PARTS},
+        "grade",
+        "judge",
+    ),
+    Case(
+        "narrative_part_judge",
+        PartwiseRelevanceJudge,
+        {"question": QUESTION, "passage": PASSAGES[0], "sub_narratives": "what wind does"},
         "grade",
         "judge",
     ),
@@ -369,6 +386,10 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical.judge_support(asked)
     if "passages" in asked:
         return lexical.update_nuggets(asked)
+    if "sub_narrative" in asked:
+        return lexical_narratives.judge_part(asked)
+    if "sub_narratives" in asked:
+        return lexical_narratives.judge_narrative(asked)
     if "passage" in asked:
         return lexical.judge_relevance(asked)
     if "answer" not in asked:

@@ -62,6 +62,8 @@ def rendered(case):
         given |= {"facet": HOSTILE, "passages": {"1": "Wind blows.", "2": HOSTILE}, "limit": 10}
     if case.name == "gap_writer":
         given |= {"facets": {"1": "wind", "2": HOSTILE}, "nuggets": [HOSTILE], "tried": [HOSTILE]}
+    if case.name.startswith("narrative"):
+        given |= {"sub_narratives": HOSTILE, "sub_narrative": HOSTILE, "title": HOSTILE}
     if case.name == "claim_judge":
         given |= {"key_points": f"1. wind moves a deck\n2. {HOSTILE}"}
     if case.name.endswith("_title"):
@@ -74,7 +76,7 @@ def rendered(case):
 
 def test_the_rendered_prompt_is_the_approved_one(case):
     home = type(case.make("lexical")).__module__
-    room = next((name for name in ("makers", "seeking") if f".{name}." in home), "")
+    room = next((name for name in ("makers", "seeking", "narratives") if f".{name}." in home), "")
     path = GOLDEN / room / f"{case.name}.{case.predictor}.txt"
     found = rendered(case)
     if os.environ.get("NUGGETJUDGE_APPROVE"):
@@ -98,6 +100,8 @@ def test_there_is_no_approved_file_without_a_judge():
         "support_judge_title.judge.txt",
         "relevance_judge.judge.txt",
         "relevance_judge_title.judge.txt",
+        "narrative_judge.judge.txt",
+        "narrative_part_judge.judge.txt",
         "answerability_grader.grade_one.txt",
         "answerability_grader_window.grade_each.txt",
         "subquestion_generator.write.txt",

@@ -9,6 +9,8 @@ from nuggetjudge.records import (
     write_diversity_qrels,
     write_qrels,
 )
+from nuggetjudge.records.labels.kinds import file_kind
+from nuggetjudge.records.qrels import write_confident_qrels
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
 
@@ -119,3 +121,33 @@ def test_real_qrels_have_the_published_number_of_pairs_in_both_files(shared_data
     assert len(human) == 13
     assert sum(map(len, human.values())) == 6055
     assert len(problems) == 0
+
+
+CONFIDENT = ("12 Q0 s1 3 1 mine", "12 Q0 s2 3 0.25 mine", "12 Q0 s3 0 1e-1 mine")
+
+
+def test_six_columns_of_the_rag_track_are_read_as_grades(write, problems):
+    path = write(*CONFIDENT, name="q.tsv")
+    assert read_qrels(path, problems) == {"12": {"s1": 3, "s2": 3, "s3": 0}}
+    assert file_kind(path) == "qrels"
+    assert len(problems) == 0
+
+
+def test_a_confidence_that_is_no_number_and_five_columns_are_errors(write, problems, kinds):
+    read_qrels(write("1 Q0 a 3 high r", "1 Q0 a 3 1", "1 Q0 a 3 nan r", name="q.tsv"), problems)
+    assert [kind for _, kind, _ in kinds()] == ["bad_confidence", "bad_qrels", "bad_confidence"]
+
+
+def test_a_retrieval_run_is_no_qrels(write):
+    path = write("12 Q0 s1 1 7.5 bm25", "12 Q0 s2 2 7 bm25", "13 Q0 s1 1 7 bm25", name="r.run")
+    assert file_kind(path) == "run"
+
+
+def test_six_columns_come_back_as_they_were_written(tmp_path, problems):
+    path = tmp_path / "q.tsv"
+    rows = [("9", "b", 4, 0.5), ("9", "a", 4, 1.0)]
+    assert write_confident_qrels(path, rows, "mine") == 2
+    assert path.read_text() == "9 Q0 a 4 1 mine\n9 Q0 b 4 0.5 mine\n"
+    assert read_qrels(path, problems) == {"9": {"a": 4, "b": 4}}
+    with pytest.raises(ValueError, match="white space"):
+        write_confident_qrels(path, rows, "my run")

@@ -1,0 +1,53 @@
+"""How much of a narrative a passage answers, by counting words.
+
+Fitted to nothing: there are no passages with texts that people graded by sub-narratives. A part is
+answered from the share of its words on from which a nugget is stated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...metrics.instruments.narratives import BEST_GRADE, narrative_grade
+from ...records.instruments.sub_narratives import parts_of
+from ..labels import PartAnswer
+from .nuggets_and_citations import NUGGET_FULL, RELEVANCE_CUTS, content_words, recall
+
+RELATED = 0.30  # share of a part's content words from which the passage is about its matter
+ALL_OF_IT = 0.95  # share of a whole narrative's words for the best grade
+
+
+def judge_narrative(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """0-4 by how many sub-narratives the passage answers; without any, by the narrative's words."""
+    shares = _shares(inputs)
+    if not shares:
+        share = _share(inputs["question"], inputs["passage"])
+        return {"grade": sum(share >= cut for cut in (*RELEVANCE_CUTS, ALL_OF_IT))}
+    n_answered = sum(share >= NUGGET_FULL for share in shares)
+    return {"grade": narrative_grade(n_answered, sum(share >= RELATED for share in shares))}
+
+
+def score_narrative(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The words of sub-narratives in the passage, four whole ones being 1; else as above."""
+    shares = _shares(inputs)
+    if not shares:
+        return {"grade": _share(inputs["question"], inputs["passage"])}
+    return {"grade": min(1.0, sum(shares) / min(BEST_GRADE, len(shares)))}
+
+
+def judge_part(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether one sub-narrative is answered, by the share of its words in the passage."""
+    share = _share(inputs["sub_narrative"], inputs["passage"])
+    if share >= NUGGET_FULL:
+        return {"answer": PartAnswer.DETAILED}
+    return {"answer": PartAnswer.RELATED if share >= RELATED else PartAnswer.NONE}
+
+
+def _shares(inputs: Mapping[str, Any]) -> list[float]:
+    parts = parts_of(inputs.get("sub_narratives") or "")
+    return [_share(part, inputs["passage"]) for part in parts]
+
+
+def _share(needed: str, text: str) -> float:
+    return recall(content_words(needed), content_words(text))

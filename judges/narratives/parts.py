@@ -1,0 +1,148 @@
+"""Which parts of a narrative does a passage answer? Each is asked about by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from ...backends.adapter import without
+from ...backends.errors import JudgeError
+from ...backends.prompt import Scorer, Twin
+from ...metrics.instruments.narratives import BEST_GRADE, narrative_grade
+from ...records.instruments.sub_narratives import parts_of
+from ...records.judgements import Provenance, Reason, Unjudged
+from ..jury.several import as_one
+from ..labels import PartAnswer
+from ..lexical import narratives as lexical
+from ..verdicts import Verdict
+from .whole import NarrativeRelevanceJudge
+
+Part = Verdict | Unjudged
+_HALF_RELATED = 1 / (2 * BEST_GRADE)  # score of a passage that answers no part, but is about one
+
+
+class JudgePart(dspy.Signature):  # type: ignore[misc]
+    """Say how the passage answers one part of what a user wants to know.
+
+    detailed: it answers the part in detail, with facts, reasons or examples. related: it is about
+    the matter of the part, but answers it in passing or not at all. none: it has nothing to do with
+    the part. Judge the part alone; the narrative that it is from only tells what is meant.
+    """
+
+    passage: str = dspy.InputField(desc="a retrieved passage")
+    title: str = dspy.InputField(desc="title of the page that it is from", default="")
+    question: str = dspy.InputField(desc="the narrative: all that the user wants to know")
+    sub_narrative: str = dspy.InputField(desc="the part of it to judge by")
+    answer: PartAnswer = dspy.OutputField(desc="the label")
+
+
+class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
+    """Grades one passage 0-4 from labels of each sub-narrative: `judge(...).grade`, `.parts`.
+
+    One call a sub-narrative; `narrative_grade` makes the grade. Parts that were not judged leave
+    the grade open: it stands where it is the same whatever they are, else the passage is unjudged.
+    The score is the share of four parts that are answered. Evidence is that of the answered parts.
+
+    Args:
+        titles: show the title of a passage that has one. Part of the judge's identity.
+
+    Raises, when asked: ValueError for an item without sub-narratives.
+    Source: as NarrativeRelevanceJudge; that each part is asked about by itself is ours.
+    Differs: nothing is taken off for other matter in the passage, which no part asks about.
+    """
+
+    version = "1"
+    inputs = ("question", "sub_narratives", "passage")
+    optional: tuple[str, ...] = ("title",)
+    output = "answer"
+    quotable: Mapping[str, str] = {"passage": "sub_narrative"}
+    groundless = frozenset({PartAnswer.NONE.value})
+    is_derived = True
+    best_reply = PartAnswer.DETAILED
+    twins: Mapping[str, Twin] = {"judge": lexical.judge_part}
+    scorers: Mapping[str, Scorer] = {}
+
+    def __init__(self, *args: Any, titles: bool = True, **options: Any) -> None:
+        super().__init__(*args, titles=titles, **options)
+        self.optional = ("title",) if titles else ()
+        self.judge = dspy.Predict(JudgePart if titles else without(JudgePart, ("title",)))
+
+    async def judged(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
+        """See ItemJudge: one call for each sub-narrative of the one item."""
+        [item] = items
+        parts = parts_of(item.get("sub_narratives", ""))
+        if not parts:
+            raise ValueError("wanted sub-narratives, which are judged each by itself; got none")
+        asked = await asyncio.gather(*(self._part({**item, "sub_narrative": p}) for p in parts))
+        calls = tuple(call for _, call in asked if call is not None)
+        return [self._graded([found for found, _ in asked], topic_id)], calls
+
+    async def verdicts(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict | Unjudged], Provenance]:
+        """See ItemJudge; all calls as one."""
+        found, calls = await self.judged(items, topic_id)
+        return found, as_one(self.model_name, calls)
+
+    def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+        """See ItemJudge: the grade, with the labels of the parts."""
+        of_item = super().prediction(found, **more)
+        if isinstance(found, Verdict):
+            of_item = of_item.without(self.output)
+            of_item.grade, of_item.parts = int(found.label), found.parts
+        return of_item
+
+    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
+        """See ItemJudge. Raises: ValueError, for its score counts parts, not words."""
+        raise ValueError(f"the {self.name} judge by parts has no lexical score to weight")
+
+    async def _part(self, item: Mapping[str, str]) -> tuple[Part, Provenance | None]:
+        """What is said of one part. Raises: JudgeError at the limit of a budget."""
+        given = {name: text for name, text in item.items() if name != "sub_narratives"}
+        try:
+            reply = await self.ask(self.predictor, **given)
+        except JudgeError as error:
+            if error.reason is Reason.BUDGET:
+                raise
+            return Unjudged(error.reason, error.detail, error.raw), None
+        verdict = Verdict(str(reply.values[self.output]))
+        if self.says_why:
+            return self.explained(verdict, reply, None, item), reply.provenance
+        return verdict, reply.provenance
+
+    def _graded(self, asked: Sequence[Part], topic_id: str | None) -> Verdict | Unjudged:
+        """The grade of a passage from what was said of its parts, if that settles it."""
+        labels = [each.label if isinstance(each, Verdict) else None for each in asked]
+        n_answered, n_related, n_lost = map(labels.count, (*_DETAILED_AND_RELATED, None))
+        grade = narrative_grade(n_answered, n_related)
+        if grade != narrative_grade(n_answered + n_lost, n_related):
+            lost = next(each for each in asked if isinstance(each, Unjudged))
+            what = f"{n_lost} of {len(asked)} sub-narratives not judged: {lost.detail}"
+            return lost._replace(detail=what)
+        score = n_answered / BEST_GRADE or (_HALF_RELATED if n_related else 0.0)
+        found = Verdict(str(grade), min(1.0, score))
+        if self.correction is not None:
+            found = self.correction.verdict(found, self.scale, topic_id)
+        parts = {str(i): label for i, label in enumerate(labels, 1)}
+        return found._replace(parts=parts, **_why(asked, found.label != self.scale[0]))
+
+
+_DETAILED_AND_RELATED = (PartAnswer.DETAILED.value, PartAnswer.RELATED.value)
+
+
+def _why(asked: Sequence[Part], is_ground: bool) -> dict[str, Any]:
+    """What was quoted and said for the parts that have the best label of any."""
+    known = [(i, each) for i, each in enumerate(asked, 1) if isinstance(each, Verdict)]
+    best = next((x for x in _DETAILED_AND_RELATED if any(e.label == x for _, e in known)), None)
+    of_best = [(i, each) for i, each in known if each.label == best or best is None]
+    quotes = [each.evidence for _, each in of_best if each.evidence is not None and is_ground]
+    said = [f"{i}. {each.rationale}" for i, each in of_best if each.rationale]
+    return {
+        "evidence": tuple(dict.fromkeys(q for given in quotes for q in given)) if quotes else None,
+        "rationale": " ".join(said) or None,
+    }

@@ -1,0 +1,140 @@
+"""What answered parts of a narrative make: a passage's grade 0-4, and what an answer covers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from ..gains import NUGGET_GAINS
+from ..value import UNDEFINED, Value
+
+NARRATIVE_MEASURES = ("SN", "SN_strict", "SN_vital")
+BEST_GRADE = 4
+_GRADES = (1, 2, 3, 3, BEST_GRADE)  # by how many parts are answered, from 0 on
+
+
+def narrative_grade(n_answered: int, n_related: int) -> int:
+    """The grade of a passage, 0-4, from how many parts of a narrative it answers in detail.
+
+    4: four or more; 3: two or three; 2: one; 1: none, but it is about the matter of one; 0: none.
+
+    Args:
+        n_answered: parts that it answers in detail, >= 0.
+        n_related: parts that it is about without answering them, >= 0.
+
+    Raises: ValueError for a negative number.
+    Source: guidelines of the TREC 2025 RAG track, relevance assessments.
+
+    >>> [narrative_grade(n, 1) for n in range(6)], narrative_grade(0, 0)
+    ([1, 2, 3, 3, 4, 4], 0)
+    """
+    if n_answered < 0 or n_related < 0:
+        raise ValueError(f"wanted numbers >= 0, got {n_answered} and {n_related}")
+    if not n_answered and not n_related:
+        return 0
+    return _GRADES[min(n_answered, len(_GRADES) - 1)]
+
+
+def narrative_scores(
+    labels: Sequence[str | None],
+    importances: Sequence[str | None],
+    sub_narratives: Sequence[str],
+) -> dict[str, Value]:
+    """How much of a topic's sub-narratives an answer covers, each in [0, 1], higher is better.
+
+    `SN` is the mean over sub-narratives of what the answer earns for the nuggets of each (1 for a
+    stated, 0.5 for a partly stated one), `SN_strict` with full support alone: a sub-narrative of
+    two nuggets counts as much as one of twenty. `SN_vital` is the share of the sub-narratives with
+    vital nuggets of which at least one vital nugget is fully stated.
+
+    Args:
+        labels: one per nugget: support, partial_support, not_support, or None = not judged.
+        importances: one per nugget, same order: vital, okay or None.
+        sub_narratives: one per nugget, same order; "" for a nugget that is of none, which does not
+            count here.
+
+    Returns: the measures in this order; {} if no nugget is of a sub-narrative. `n` and `n_unjudged`
+        count nuggets (of SN_vital the vital ones). Nuggets without a label are left out of the
+        value; a sub-narrative that has nothing else is left out too. The bounds take all of them as
+        not stated and as stated. SN_vital without vital nuggets is 0/0.
+    Raises: ValueError if lengths differ or a label is unknown.
+    Source: ours; the TREC 2025 RAG track maps nuggets to sub-narratives (`mapped_sub_narrative`)
+        and publishes no measure of them that could be compared.
+
+    >>> found = narrative_scores(["support", "not_support", "support"], ["vital"] * 3, "aab")
+    >>> found["SN"].value, found["SN_vital"].value
+    (0.75, 1.0)
+    """
+    groups = grouped(labels, importances, sub_narratives)
+    if not groups:
+        return {}
+    found = {}
+    for name, family in (("SN", "A"), ("SN_strict", "A_strict")):
+        found[name] = _mean(groups, NUGGET_GAINS[family])
+    vital = [[label for label, is_vital in group if is_vital] for group in groups.values()]
+    found["SN_vital"] = _share([group for group in vital if group])
+    return found
+
+
+Group = list[tuple[str | None, bool]]  # of each nugget its label, and whether it is vital
+
+
+def grouped(
+    labels: Sequence[str | None],
+    importances: Sequence[str | None],
+    sub_narratives: Sequence[str],
+) -> dict[str, Group]:
+    """The nuggets of each sub-narrative, in the order in which these first occur.
+
+    Raises: ValueError if lengths differ or a label is unknown; it names the index.
+    """
+    if not len(labels) == len(importances) == len(sub_narratives):
+        n = f"{len(labels)} labels, {len(importances)} importances"
+        raise ValueError(f"{n} and {len(sub_narratives)} sub-narratives, wanted as many of each")
+    groups: dict[str, Group] = {}
+    for i, (label, importance, name) in enumerate(
+        zip(labels, importances, sub_narratives, strict=True)
+    ):
+        if label is not None and label not in NUGGET_GAINS["A"]:
+            wanted = ", ".join(NUGGET_GAINS["A"])
+            raise ValueError(f"labels[{i}] is {label!r}, wanted one of {wanted} or None")
+        if name:
+            groups.setdefault(name, []).append((label, importance == "vital"))
+    return groups
+
+
+def _mean(groups: Mapping[str, Group], gain: Mapping[str, float]) -> Value:
+    """The mean over groups of the mean gain in each."""
+    judged = [[gain[lb] for lb, _ in group if lb is not None] for group in groups.values()]
+    means = [math.fsum(gains) / len(gains) for gains in judged if gains]
+    n = sum(map(len, judged))
+
+    def bound(missing: float) -> float:
+        of_group = (
+            math.fsum(missing if lb is None else gain[lb] for lb, _ in group) / len(group)
+            for group in groups.values()
+        )
+        return math.fsum(of_group) / len(groups)
+
+    value = math.fsum(means) / len(means) if means else None
+    return _value(value, n, sum(map(len, groups.values())) - n, bound(0.0), bound(1.0))
+
+
+def _share(groups: Sequence[Sequence[str | None]]) -> Value:
+    """The share of groups with a fully stated nugget."""
+    if not groups:
+        return UNDEFINED
+    n = sum(label is not None for group in groups for label in group)
+    stated = ["support" in group for group in groups]
+    open_ = [None in group and not one for group, one in zip(groups, stated, strict=True)]
+    known = [one for one, is_open in zip(stated, open_, strict=True) if not is_open]
+    value = sum(known) / len(known) if known else None
+    low, high = sum(stated) / len(groups), (sum(stated) + sum(open_)) / len(groups)
+    return _value(value, n, sum(map(len, groups)) - n, low, high)
+
+
+def _value(value: float | None, n: int, n_unjudged: int, low: float, high: float) -> Value:
+    """A value within its bounds, also where the last bit of a division says otherwise."""
+    if value is not None:
+        low, high = min(low, value), max(high, value)
+    return Value(value, n, n_unjudged, low, high)
