@@ -3,62 +3,39 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
-from subprocess import PIPE
-from typing import Any
 
 import pytest
-from processes import JUDGE, start
+from labelling import Server
 
 N = 12
 
 
-class Server:
-    """`judge annotate` in a process of its own, over a folder that stays."""
-
-    def __init__(self, home: Path, names: str = "ann", port: int = 0) -> None:
-        judged = home / "judged.jsonl"
-        if not judged.exists():
-            rows = [
-                {
-                    "topic_id": f"t{i % 3}",
-                    "run_id": "r",
-                    "sentence_id": str(i),
-                    "passage_id": "p",
-                    "label": ("none", "partial", "full")[i % 3],
-                    "question": f"question {i % 3}",
-                    "sentence": f"sentence {i}",
-                    "passage": f"passage {i}",
-                }
-                for i in range(N)
-            ]
-            judged.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-        self.folder = home / "labels"
-        given = ("--kind", "support", "--dir", self.folder, "--annotator", names, "--no-open")
-        command = (*JUDGE, "annotate", judged, *given, "--port", port)
-        self.process = start(*command, stdout=PIPE, stderr=PIPE)
-        self.links: dict[str, str] = {}
-        while "(coordinator)" not in self.links:
-            name, link = self.process.stdout.readline().split()
-            self.links[name] = link
-        self.origin = self.links["(coordinator)"].split("/enter")[0]
-
-    def kill(self) -> None:
-        """As a power cut does."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
-
-    def kept(self, name: str = "ann") -> list[dict[str, Any]]:
-        """The events of a journal."""
-        text = (self.folder / f"{name}.events.jsonl").read_text("utf-8")
-        return [json.loads(line) for line in text.splitlines()]
+def served(home: Path, names: str = "ann", port: int = 0) -> Server:
+    """A server over a folder that stays."""
+    judged = home / "judged.jsonl"
+    if not judged.exists():
+        rows = [
+            {
+                "topic_id": f"t{i % 3}",
+                "run_id": "r",
+                "sentence_id": str(i),
+                "passage_id": "p",
+                "label": ("none", "partial", "full")[i % 3],
+                "question": f"question {i % 3}",
+                "sentence": f"sentence {i}",
+                "passage": f"passage {i}",
+            }
+            for i in range(N)
+        ]
+        judged.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return Server(judged, "support", home / "labels", names, "--port", port)
 
 
 @pytest.fixture
 def server(tmp_path):
     """A server, ended at the end."""
-    found = Server(tmp_path)
+    found = served(tmp_path)
     yield found
     found.kill()
 
@@ -149,7 +126,7 @@ def test_the_page_runs_nothing_that_is_not_ours_and_calls_nobody(context, server
 def test_another_page_cannot_ask_frame_or_be_told_anything(context, server, tmp_path):
     entered(context, server.links["ann"])
     (tmp_path / "other").mkdir()
-    other = Server(tmp_path / "other")
+    other = served(tmp_path / "other")
     page = entered(context, other.links["ann"])
     found = page.evaluate(
         """async (origin) => {
@@ -189,7 +166,7 @@ def test_labels_made_while_the_server_is_gone_are_sent_once_and_in_order(
     assert [row["label"] for row in server.kept()] == ["full"]
     if not is_same_page:
         page.close()
-    again = Server(tmp_path)
+    again = served(tmp_path)
     assert again.origin == server.origin
     new = entered(context, again.links["ann"])
     until(
@@ -216,7 +193,7 @@ def test_the_banner_says_that_the_server_is_gone_until_it_is_back(context, serve
     page.keyboard.press("1")
     banner.get_by_text("The server does not answer").wait_for()
     assert "none is lost" in banner.inner_text()
-    again = Server(tmp_path)
+    again = served(tmp_path)
     banner.get_by_text("started anew").wait_for(timeout=8_000)
     entered(context, again.links["ann"])
     banner.wait_for(state="hidden", timeout=8_000)
@@ -225,7 +202,7 @@ def test_the_banner_says_that_the_server_is_gone_until_it_is_back(context, serve
 
 
 def test_a_page_of_one_person_does_not_label_as_another(context, tmp_path):
-    server = Server(tmp_path, "ann,bob")
+    server = served(tmp_path, "ann,bob")
     page = entered(context, server.links["ann"])
     told(page, None, None)
     entered(context, server.links["bob"])
