@@ -245,7 +245,15 @@ class Editor:
             for key in ("Tab", "Enter") if len(types) > 1 else ("Enter",):
                 keyboard.press(key)
         self.page.locator("textarea").wait_for(state="detached")
-        self.page.get_by_text("not kept yet").wait_for(state="detached")
+        self.until(lambda: not self.page.get_by_text("not kept yet").count())
+
+    def until(self, holds):
+        """Wait until something holds, 5 s at most."""
+        for _ in range(250):
+            if holds():
+                return
+            self.page.wait_for_timeout(20)
+        raise AssertionError(self.facts)
 
 
 def test_facts_that_were_edited_at_the_page_are_judged_against(demo, at_work, tmp_path):
@@ -272,7 +280,7 @@ def test_facts_that_were_edited_at_the_page_are_judged_against(demo, at_work, tm
     person.goes(kept)
     person.does("d")
     person.does("u")
-    page.locator(".fact > .t", has_text=kept).wait_for()  # it is back
+    person.until(lambda: kept in person.facts)
     person.does("i")
     wanted = {kept: [ids[kept]], "reworded by hand": [ids[reworded]],
               "one half of it": [ids[parts]], "the other half of it": [ids[parts]],
