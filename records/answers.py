@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from .citations import (
     References,
     heading_sign,
     inline_documents,
+    is_table_row,
+    is_table_rule,
     plain_citations,
     read_citations,
     read_references,
@@ -195,6 +198,8 @@ def _answer(
         if (fields := _sentence(unit, position, references, form)) is None:
             return None
         sentences.append(fields)
+    if form.has_headings:
+        _heads_of_tables(line, field, sentences)
     if not sentences:
         line.keep("empty_answer", f"run {run_id!r} says nothing to topic {topic_id!r}")
     cited = [citation["passage_id"] for s in sentences for citation in s["citations"]]
@@ -254,6 +259,17 @@ def _sentence(
         "citations": [{"passage_id": name, "weight": w} for name, w in citations.items()],
         "is_heading": bool(sign),
     }
+
+
+def _heads_of_tables(line: Line, field: str, sentences: list[dict[str, Any]]) -> None:
+    """Mark the uncited row above the rule of a table as a heading: it names columns."""
+    for at, (above, below) in enumerate(pairwise(sentences)):
+        is_head = is_table_row(above["text"]) and is_table_rule(below["text"])
+        if is_head and not above["citations"] and not above["is_heading"]:
+            above["is_heading"] = True
+            line.keep(
+                "heading", f"{line.name(field)}[{at}] is taken as a heading (head of a table)"
+            )
 
 
 def _check_limits(line: Line, answer: Answer, form: AnswerFormat, n_references: int) -> None:

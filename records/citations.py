@@ -140,6 +140,22 @@ def heading_sign(item: Line, text: str, *, is_cited: bool) -> str | None:
     return "line in bold" if _BOLD.fullmatch(line) else None
 
 
+def is_table_row(text: str) -> bool:
+    """Whether it is written as Markdown writes a row of a table: one line between bars.
+
+    >>> is_table_row("| tide | 3 m |"), is_table_row("|---|---|"), is_table_row("a | b")
+    (True, False, False)
+    """
+    line = text.strip()
+    is_between = len(line) > 2 and line[0] == line[-1] == "|" and "\n" not in line
+    return is_between and not _TABLE_RULE.fullmatch(line)
+
+
+def is_table_rule(text: str) -> bool:
+    """Whether it is the rule under the head of a table."""
+    return bool(_TABLE_RULE.fullmatch(text.strip()))
+
+
 def _written(item: Line) -> list[tuple[object, float | None]]:
     value = item.row.get("citations")
     if value is None:

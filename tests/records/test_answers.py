@@ -101,6 +101,20 @@ def test_2026_headings_are_told_apart_counted_and_keep_their_position(write, pro
 
 
 @pytest.mark.parametrize(
+    ("rows", "are_headings"),
+    [
+        (["| Site | Cost |", "|---|---|", "| bay | 3 |"], [True, True, False]),  # a body claims
+        (["| Site | Cost |", "| bay | 3 |"], [False, False]),  # no rule, so no head
+        (["Tides cost.", "|---|---|"], [False, True]),
+    ],
+)
+def test_the_head_of_a_table_names_columns_and_claims_nothing(rows, are_headings, write, problems):
+    units = [{"text": text, "citations": []} for text in rows]
+    answer = one(write(rag_2026(*units)), problems)
+    assert [s.is_heading for s in answer.sentences] == are_headings
+
+
+@pytest.mark.parametrize(
     "unit",
     [
         {"text": "# Tides cost 4 billion a year", "citations": [0]},
