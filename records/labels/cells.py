@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..assignments import ASSIGNMENT_LABELS
+from ..instruments.answered import STANDING_LABELS
 from ..key_points import ENTAILMENT_LABELS
 from ..reading.fields import show
 from ..reading.problems import InputError, Problems
@@ -24,7 +25,7 @@ NUGGET_SCALE: tuple[str, ...] = tuple(reversed(ASSIGNMENT_LABELS))
 SUPPORT_SCALE: tuple[str, ...] = tuple(reversed(SUPPORT_WEIGHTS))
 RATING_SCALE = ("0", "1", "2", "3", "4", "5")  # arXiv:2506.20051
 ENTAILMENT_SCALE: tuple[str, ...] = ENTAILMENT_LABELS
-OTHER_SCALES = (("no", "yes"), ENTAILMENT_SCALE, ("false", "true"))
+OTHER_SCALES = (("no", "yes"), ENTAILMENT_SCALE, ("false", "true"), STANDING_LABELS)
 HIGHEST_GRADE = 3  # of UMBRELA's scale; a file with higher grades has a longer one
 MOST_LABELS = 101  # of a scale, as 0 to 100: tables of labels have a cell for each pair of them
 

@@ -1,0 +1,185 @@
+"""What a report says to questions with accepted answers, and what carries what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from ..key_points import key_point_f1
+from ..nuggets import weighted_recall
+from ..value import UNDEFINED, Value
+
+Standing = Literal["not_said", "unsupported", "uncited", "supported"]
+# How a report stands to an answer, from worst to best; to cite the wrong source misleads readers
+# more than to cite none.
+STANDINGS: tuple[Standing, ...] = ("not_said", "unsupported", "uncited", "supported")
+
+COVERAGE, F1, SENTENCES = "question_coverage_supported", "report_f1", "sentence_support"
+# What a standing earns in each measure of questions.
+QUESTION_GAINS: dict[str, dict[str, float]] = {
+    COVERAGE: {"not_said": 0.0, "unsupported": 0.0, "uncited": 0.0, "supported": 1.0},
+    "question_coverage": {"not_said": 0.0, "unsupported": 1.0, "uncited": 1.0, "supported": 1.0},
+    "said_uncited": {"not_said": 0.0, "unsupported": 0.0, "uncited": 1.0, "supported": 0.0},
+    "said_unsupported": {"not_said": 0.0, "unsupported": 1.0, "uncited": 0.0, "supported": 0.0},
+}
+WEIGHTED = "question_coverage_weighted"
+QUESTION_MEASURES = (*QUESTION_GAINS, WEIGHTED)
+# arXiv:2509.26184 (Auto-ARGUE): a vital question counts twice; without importances all count once.
+_WEIGHT = {"vital": 2.0, "okay": 1.0, None: 1.0}
+_NOTHING_EARNED = Value(value=0.0, n=0, n_unjudged=0, low=0.0, high=0.0)
+
+
+class Between(NamedTuple):
+    """All standings that the missing judgements leave open: from `low` to `high`, both included."""
+
+    low: Standing
+    high: Standing
+
+    @property
+    def known(self) -> Standing | None:
+        """The standing; None while more than one is open."""
+        return self.low if self.low == self.high else None
+
+
+NOT_SAID = Between("not_said", "not_said")
+
+
+def sentence_standing(citations: Sequence[str | None]) -> Between:
+    """What carries a sentence, by the support labels of the citations that were to be judged.
+
+    Supported by full support of every citation; unsupported as soon as one gives less; uncited
+    without citations.
+
+    Args:
+        citations: full, partial, none, or None = not judged.
+
+    Raises: ValueError for another label.
+    Source: arXiv:2405.00982 (ARGUE): a sentence is penalised if any cited document fails it.
+    Differs: its yes or no is full support here; a partial one is none.
+
+    >>> sentence_standing(["full", None])
+    Between(low='unsupported', high='supported')
+    """
+    if odd := [each for each in citations if each not in ("full", "partial", "none", None)]:
+        raise ValueError(f"{odd[0]!r} is no support label, wanted full, partial, none or None")
+    if not citations:
+        return Between("uncited", "uncited")
+    if any(each in ("partial", "none") for each in citations):
+        return Between("unsupported", "unsupported")
+    return Between("unsupported" if None in citations else "supported", "supported")
+
+
+def said_in(is_said: bool | None, sentence: Between) -> Between:
+    """How one sentence stands to an answer: as its citations carry it, if it says the answer.
+
+    >>> said_in(None, sentence_standing([]))
+    Between(low='not_said', high='uncited')
+    """
+    if is_said is None:
+        return Between("not_said", sentence.high)
+    return sentence if is_said else NOT_SAID
+
+
+def any_of(found: Iterable[Between]) -> Between:
+    """The best of them: an answer in several sentences, a question with OR; none: not said."""
+    return _folded(found, max)
+
+
+def all_of(found: Iterable[Between]) -> Between:
+    """The worst of them: a question with AND, which wants all its answers; none: not said.
+
+    A missing judgement counts only where it could change the result.
+
+    >>> all_of([NOT_SAID, Between("not_said", "supported")]).known
+    'not_said'
+    """
+    return _folded(found, min)
+
+
+def _folded(found: Iterable[Between], choose: Callable[[list[int]], int]) -> Between:
+    given = list(found)
+    if not given:
+        return NOT_SAID
+    low = choose([STANDINGS.index(each.low) for each in given])
+    high = choose([STANDINGS.index(each.high) for each in given])
+    return Between(STANDINGS[low], STANDINGS[high])
+
+
+def question_scores(
+    found: Sequence[Between], importances: Sequence[str | None]
+) -> dict[str, Value]:
+    """The measures of one report over the questions of its topic, each in [0, 1].
+
+    Args:
+        found: one per question. importances: vital, okay or None, in the same order.
+
+    Returns: by name, in the order of `QUESTION_MEASURES`:
+        question_coverage_supported: share of the questions that sentences answer whose citations
+            carry them: nugget coverage of Auto-ARGUE.
+        question_coverage: share that it answers, whatever it cites.
+        said_uncited, said_unsupported: share that it answers only without a citation, or only
+            where a citation fails. The three shares of what is said add up to question_coverage.
+        question_coverage_weighted: as the first, a vital question counting twice.
+        A question counts as judged in a measure if its value there is the same in all standings
+        that are open; the bounds take the others as worst and as best. No questions: None.
+    Raises: ValueError if lengths differ or an importance is unknown.
+    Source: arXiv:2405.00982 (ARGUE), arXiv:2509.26184 (Auto-ARGUE). The others: ours.
+
+    >>> scores = question_scores([Between("uncited", "uncited"), NOT_SAID], [None, None])
+    >>> scores["question_coverage"].value, scores["said_uncited"].value
+    (0.5, 0.5)
+    """
+    if len(found) != len(importances):
+        raise ValueError(f"{len(found)} questions with {len(importances)} importances")
+    if odd := [each for each in importances if each not in _WEIGHT]:
+        raise ValueError(f"{odd[0]!r} is no importance, wanted vital, okay or None")
+    scores = {
+        name: _score(found, [1.0] * len(found), gains) for name, gains in QUESTION_GAINS.items()
+    }
+    weights = [_WEIGHT[importance] for importance in importances]
+    return scores | {WEIGHTED: _score(found, weights, QUESTION_GAINS[COVERAGE])}
+
+
+def sentence_support(sentences: Sequence[Between]) -> Value:
+    """Share of a report's sentences that all their judged citations carry, in [0, 1].
+
+    An empty report scores 0 with n = 0: the system earned nothing.
+
+    Args:
+        sentences: of those that make a claim, see `sentence_standing`.
+
+    Source: arXiv:2509.26184 (Auto-ARGUE), sentence support.
+    Differs: there a sentence without citation counts only if a model finds that it needs one and
+        that it says something for the first time; here all that make a claim count.
+
+    >>> sentence_support([sentence_standing(["full"]), sentence_standing([])]).value
+    0.5
+    """
+    if not sentences:
+        return _NOTHING_EARNED
+    return _score(sentences, [1.0] * len(sentences), QUESTION_GAINS[COVERAGE])
+
+
+def report_f1(coverage: Value, support: Value) -> Value:
+    """Harmonic mean of `question_coverage_supported` and `sentence_support`, in [0, 1].
+
+    Source: arXiv:2509.26184 (Auto-ARGUE), f1; computed by `key_point_f1`.
+    """
+    return UNDEFINED if coverage.is_undefined else key_point_f1(coverage, support)
+
+
+def _score(found: Sequence[Between], weights: Sequence[float], gains: Mapping[str, float]) -> Value:
+    if not found:
+        return UNDEFINED
+    lows, highs = [], []
+    for low, high in found:
+        is_open = STANDINGS[STANDINGS.index(low) : STANDINGS.index(high) + 1]
+        earned = [gains[standing] for standing in is_open]
+        lows.append(min(earned))
+        highs.append(max(earned))
+    judged = [(x, w) for x, y, w in zip(lows, highs, weights, strict=True) if x == y]
+    value = weighted_recall(*zip(*judged, strict=True)) if judged else None
+    low_mean, high_mean = weighted_recall(lows, weights), weighted_recall(highs, weights)
+    if value is not None:  # the last bit of a division may say otherwise
+        low_mean, high_mean = min(low_mean, value), max(high_mean, value)
+    return Value(value, len(judged), len(found) - len(judged), low_mean, high_mean)

@@ -1,0 +1,204 @@
+"""What a report answers of a list of questions, sentence by sentence, and how long it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from ..reading.fields import Line, as_int, read_lines, show
+from ..reading.problems import Problems
+from ..rows import Leaning, Row
+
+StandingLabel = Literal["not_said", "unsupported", "uncited", "supported"]
+STANDING_LABELS: tuple[StandingLabel, ...] = get_args(StandingLabel)  # from worst to best
+_SAID: tuple[Literal["yes"], ...] = ("yes",)
+
+
+class Open(Row):
+    """A standing, or all from `low` to `high` while missing judgements leave several open."""
+
+    low: StandingLabel
+    high: StandingLabel
+
+    @property
+    def label(self) -> StandingLabel | None:
+        """The standing; None: not judged to the end."""
+        return self.low if self.low == self.high else None
+
+
+class SaidIn(Leaning):
+    """A sentence, by its 0-based position, that gives an answer; `label` None: not judged."""
+
+    sentence: int
+    label: Literal["yes"] | None
+
+
+class FoundAnswer(Open):
+    """An accepted answer, with the sentences that give it or were not judged."""
+
+    id: str
+    text: str
+    sentences: tuple[SaidIn, ...] = ()
+
+
+class AnsweredQuestion(Open):
+    """How a report stands to a question: its answers folded by AND or OR."""
+
+    run_id: str
+    topic_id: str
+    question_id: str
+    question: str
+    aggregator: str
+    importance: str | None
+    answers: tuple[FoundAnswer, ...]
+
+
+class JudgedReport(Row):
+    """What of a report was judged.
+
+    `words`, `characters`: of the whole; `is_over`: more than the limit allows. `n_kept`: of its
+    `n_units` (sentences, headings, rows of tables) those that were judged, from the first.
+    `claims`: what carries each of these that makes a claim, by its position.
+    """
+
+    run_id: str
+    topic_id: str
+    words: int
+    characters: int
+    is_over: bool
+    n_units: int
+    n_kept: int
+    headings: int
+    table_rows: int
+    claims: tuple[tuple[int, Open], ...]
+
+
+def answered_row(found: AnsweredQuestion) -> dict[str, Any]:
+    """A line of `answered.jsonl`; `label` is null where `low` and `high` differ."""
+    return {
+        **found.model_dump(include={"run_id", "topic_id", "question_id", "question"}),
+        "importance": found.importance,
+        "aggregator": found.aggregator,
+        **_open_row(found),
+        "answers": [
+            {
+                "id": answer.id,
+                "text": answer.text,
+                **_open_row(answer),
+                "sentences": [
+                    {"sentence": each.sentence, "label": each.label, **each.known()}
+                    for each in answer.sentences
+                ],
+            }
+            for answer in found.answers
+        ],
+    }
+
+
+def read_answered(path: Path, problems: Problems) -> Iterator[AnsweredQuestion]:
+    """Read `answered.jsonl` lazily.
+
+    Errors noted: an id that is missing, a standing that is none, a field of the wrong type, a
+    question of a report twice.
+    """
+    for _, found in answered_with_lines(read_lines(path, problems)):
+        yield found
+
+
+def answered_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, AnsweredQuestion]]:
+    """As `read_answered`, each with its object."""
+    seen: dict[tuple[str, str, str], int] = {}
+    for line in lines:
+        ids = [line.id(name) for name in ("run_id", "topic_id", "question_id")]
+        stands, answers = _open(line), line.objects("answers")
+        if None in ids or stands is None or answers is None:
+            continue
+        key = (ids[0] or "", ids[1] or "", ids[2] or "")
+        if (first := seen.setdefault(key, line.number)) != line.number:
+            what = f"question {' '.join(key)} is in line {first} already, wanted once"
+            line.error("duplicate_question", what)
+            continue
+        found = [one for answer in answers if (one := _answer(answer)) is not None]
+        yield (
+            line,
+            AnsweredQuestion(
+                run_id=key[0],
+                topic_id=key[1],
+                question_id=key[2],
+                question=line.optional_text("question"),
+                aggregator=line.optional_text("aggregator") or "OR",
+                importance=line.label("importance", ("vital", "okay")),
+                answers=tuple(found),
+                **stands,
+            ),
+        )
+
+
+def report_row(report: JudgedReport) -> dict[str, Any]:
+    """A line of `reports.jsonl`."""
+    row = report.model_dump(exclude={"claims"})
+    claims = [{"sentence": at, **_open_row(stands)} for at, stands in report.claims]
+    return row | {"claims": claims}
+
+
+def read_reports(path: Path, problems: Problems) -> Iterator[JudgedReport]:
+    """Read `reports.jsonl` lazily. Errors noted: as `read_answered`."""
+    counts = ("words", "characters", "n_units", "n_kept", "headings", "table_rows")
+    for line in read_lines(path, problems):
+        run_id, topic_id = line.id("run_id"), line.id("topic_id")
+        numbers = {name: as_int(line.row.get(name)) for name in counts}
+        for name, number in numbers.items():
+            if number is None:
+                line.bad(name, line.row.get(name), "a whole number")
+        is_over, claims = line.row.get("is_over"), _claims(line)
+        if not isinstance(is_over, bool):
+            line.bad("is_over", is_over, "true or false")
+        elif run_id and topic_id and claims is not None and None not in numbers.values():
+            known = {"run_id": run_id, "topic_id": topic_id, "is_over": is_over, **numbers}
+            yield JudgedReport(claims=claims, **known)
+
+
+def _claims(line: Line) -> tuple[tuple[int, Open], ...] | None:
+    if (items := line.objects("claims")) is None:
+        return None
+    found = []
+    for item in items:
+        at, stands = as_int(item.row.get("sentence")), _open(item)
+        if at is None:
+            item.bad("sentence", item.row.get("sentence"), "a 0-based position")
+        elif stands is not None:
+            found.append((at, Open(**stands)))
+    return tuple(found)
+
+
+def _answer(item: Line) -> FoundAnswer | None:
+    name, stands = item.id("id"), _open(item)
+    sentences = item.objects("sentences") if "sentences" in item.row else []
+    if name is None or stands is None or sentences is None:
+        return None
+    said = []
+    for each in sentences:
+        if (at := as_int(each.row.get("sentence"))) is None:
+            each.bad("sentence", each.row.get("sentence"), "a 0-based position")
+            continue
+        said.append(SaidIn(sentence=at, label=each.label("label", _SAID), **each.leaning()))
+    text = item.optional_text("text")
+    return FoundAnswer(id=name, text=text, sentences=tuple(said), **stands)
+
+
+def _open(item: Line) -> dict[str, Any] | None:
+    """`low` and `high`; anything but two standings in this order is an error, and None."""
+    low, high = item.row.get("low"), item.row.get("high")
+    for name, given in (("low", low), ("high", high)):
+        if given not in STANDING_LABELS:
+            item.bad(name, given, f"one of {', '.join(STANDING_LABELS)}")
+            return None
+    if STANDING_LABELS.index(low) > STANDING_LABELS.index(high):
+        item.bad("low", low, f"a standing that is not above {show(high)}")
+        return None
+    return {"low": low, "high": high}
+
+
+def _open_row(found: Open) -> dict[str, Any]:
+    return {"label": found.label, "low": found.low, "high": found.high}

@@ -1,0 +1,273 @@
+"""Lists of questions with accepted answers, which a report is held against (ARGUE, RAGTIME)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ..reading.fields import Line, as_id, read_lines, show, stem
+from ..reading.problems import Problems
+from ..rows import Importance, Row, hashed_ids
+
+Aggregator = Literal["AND", "OR"]
+OPEN_ENDED = "OPEN_ENDED_ANSWER"  # what collaborators write where any answer will do
+_TOPIC_FIELDS = ("query_id", "qid", "topic_id")
+_COLLABORATOR = "nuggets_"  # before the topic, in names of their files
+_FORMAT = "v3"
+
+
+class AcceptedAnswer(Row):
+    """An answer that is accepted; `text` "": any is. `sources`: documents that give it, by id."""
+
+    id: str
+    text: str
+    sources: tuple[str, ...] = ()
+
+
+class ListedQuestion(Row):
+    """A question; with AND a report has to give all of its `answers`, with OR one of them."""
+
+    id: str
+    text: str
+    aggregator: Aggregator
+    answers: tuple[AcceptedAnswer, ...]
+    importance: Importance | None = None
+
+
+class QuestionList(Row):
+    """The questions that a report on one topic should answer."""
+
+    topic_id: str
+    query: str
+    questions: tuple[ListedQuestion, ...]
+
+
+def read_question_lists(paths: Iterable[Path], problems: Problems) -> dict[str, QuestionList]:
+    """Read the lists of topics, in the order of the files.
+
+    Takes auto-judge's NuggetBank v3 (`nugget_bank` by question), that of RAGTIME 2026 (a list,
+    with `metadata.topic_id`), and collaborators' files `nuggets_<topic>.json` (question ->
+    [AND or OR, {answer: documents}]). A question without accepted answers takes any answer.
+    A question is named by its id, or as auto-judge does, by the MD5 of its text.
+
+    Errors noted: no topic or questions, a topic or id twice, a field of the wrong type. Skipped
+    and listed: a question that is folded by anything but AND and OR, sub-nuggets, claims (the
+    nuggets program reads those). A missing aggregator is OR, listed where it matters; so is an
+    importance other than vital and okay, which becomes None.
+    """
+    lists: dict[str, QuestionList] = {}
+    for path in paths:
+        for line in read_lines(path, problems):
+            found = _question_list(line)
+            if found is None:
+                continue
+            if found.topic_id in lists:
+                what = f"topic {found.topic_id!r} has a question list already, wanted one"
+                line.error("duplicate_bank", what)
+                continue
+            if not found.questions:
+                what = f"the list of topic {found.topic_id!r} has no questions"
+                line.keep("empty_bank", what)
+            lists[found.topic_id] = found
+    return lists
+
+
+def question_list_row(found: QuestionList) -> dict[str, Any]:
+    """A list as a line of auto-judge's NuggetBank v3."""
+    bank = {
+        question.text: {
+            "question": question.text,
+            "question_id": question.id,
+            "query_id": found.topic_id,
+            "aggregator_type": question.aggregator,
+            **({"importance": question.importance.value} if question.importance else {}),
+            "answers": {
+                answer.text or OPEN_ENDED: {
+                    "answer": answer.text or OPEN_ENDED,
+                    "references": [{"doc_id": name} for name in answer.sources],
+                }
+                for answer in question.answers
+            },
+        }
+        for question in found.questions
+    }
+    return {
+        "query_id": found.topic_id,
+        "title_query": found.query,
+        "format_version": _FORMAT,
+        "nugget_bank": bank,
+    }
+
+
+def collaborator_file(found: QuestionList) -> tuple[str, dict[str, Any]]:
+    """The name and the object of a collaborator's file; it holds no ids and no importances."""
+    questions = {
+        question.text: [
+            question.aggregator,
+            {answer.text or OPEN_ENDED: list(answer.sources) for answer in question.answers},
+        ]
+        for question in found.questions
+    }
+    return f"{_COLLABORATOR}{found.topic_id}.json", questions
+
+
+def _question_list(line: Line) -> QuestionList | None:
+    holder = line.child("metadata") or line
+    if "nugget_bank" not in line.row and "claim_bank" not in line.row:
+        if not _is_collaborators(line):
+            line.missing("nugget_bank")
+            return None
+        topic_id = stem(line.path).removeprefix(_COLLABORATOR)
+        items = list(_of_collaborator(line))
+    else:
+        topic_id = (line if line.first(*_TOPIC_FIELDS) else holder).id(*_TOPIC_FIELDS) or ""
+        items = list(_of_bank(line))
+    if not topic_id:
+        return None
+    query = line.optional_text("title_query", "full_query")
+    return QuestionList(topic_id=topic_id, query=query, questions=tuple(_named(items)))
+
+
+def _is_collaborators(line: Line) -> bool:
+    """Whether each value is a pair of a fold and answers, and the file has a topic's name."""
+    is_named = line.path.name.startswith(_COLLABORATOR)
+    return is_named and all(isinstance(value, list) for value in line.row.values())
+
+
+def _of_collaborator(line: Line) -> Iterator[Line]:
+    for text, pair in line.row.items():
+        if len(pair) == 2 and isinstance(pair[1], Mapping):
+            answers = {key: {"answer": key, "references": docs} for key, docs in pair[1].items()}
+            row = {"question": text, "aggregator_type": pair[0], "answers": answers}
+            yield replace(line, row=row, prefix=f"[{show(text)}].")
+        else:
+            line.bad(text, pair, "AND or OR, and an object of answers")
+
+
+def _of_bank(line: Line) -> Iterator[Line]:
+    if claims := line.row.get("claim_bank"):
+        what = f"{len(claims)} claims in claim_bank; only questions are read"
+        line.skip("claim_nuggets", what)
+    bank = line.row.get("nugget_bank")
+    if isinstance(bank, list):
+        yield from line.objects("nugget_bank") or []
+        return
+    found = line.child("nugget_bank")
+    for text, question in found.row.items() if found else ():
+        if isinstance(question, Mapping):
+            row = {"question": text, **question}
+            yield replace(line, row=row, prefix=f"nugget_bank[{show(text)}].")
+        elif found:
+            found.bad(text, question, "an object")
+
+
+def _named(items: list[Line]) -> Iterator[ListedQuestion]:
+    first, texts = dict[str, str](), dict[str, str]()
+    for item in items:
+        text = item.text("question")
+        if text is None:
+            continue
+        if not text.strip():
+            item.skip("empty_question", f"{item.name('question')} is empty, wanted a question")
+            continue
+        name = item.optional_id("question_id") or hashlib.md5(text.encode()).hexdigest()
+        if first.setdefault(name, item.prefix) != item.prefix:
+            what = f"{item.name('question_id')} is {name!r}, which {first[name]} has too"
+            item.error("duplicate_id", what)
+            continue
+        if texts.setdefault(text, item.prefix) != item.prefix:
+            what = f"{item.name('question')} is that of {texts[text]}, wanted each once"
+            item.error("duplicate_question", what)
+            continue
+        if subs := item.row.get("sub_nuggets"):
+            n = len(subs) if isinstance(subs, list) else 1
+            item.skip("sub_nuggets", f"{item.name('sub_nuggets')}: {n} of them are not read")
+        answers = _answers(item)
+        fold = _aggregator(item, len(answers))
+        if fold is not None:
+            yield ListedQuestion(
+                id=name, text=text, aggregator=fold, answers=answers, importance=_importance(item)
+            )
+
+
+def _answers(item: Line) -> tuple[AcceptedAnswer, ...]:
+    """In the order of the file; one that stands twice counts once; none: any answer will do."""
+    sources: dict[str, list[str]] = {}
+    for answer in _answer_objects(item):
+        text = answer.text("answer")
+        if text is None:
+            continue
+        text = "" if text.strip() in (OPEN_ENDED, "") else text
+        if text in sources:
+            what = f"{answer.name('answer')} has the text of an answer before it"
+            answer.keep("duplicate_answer_text", what)
+        sources.setdefault(text, []).extend(_sources(answer))
+    if not sources:
+        sources[""] = _sources(item)
+    ids = hashed_ids("a", list(sources))
+    return tuple(
+        AcceptedAnswer(id=name, text=text, sources=tuple(dict.fromkeys(docs)))
+        for name, (text, docs) in zip(ids, sources.items(), strict=True)
+    )
+
+
+def _answer_objects(item: Line) -> list[Line]:
+    written = item.row.get("answers")
+    if written is None:
+        return []
+    if isinstance(written, list):
+        return item.objects("answers", text_as="answer") or []
+    held = item.child("answers")
+    found = []
+    for key, answer in held.row.items() if held else ():
+        if held and not isinstance(answer, Mapping):
+            held.bad(key, answer, "an object")
+        else:
+            row = {"answer": key, **answer}
+            found.append(replace(item, row=row, prefix=f"{item.name('answers')}[{show(key)}]."))
+    return found
+
+
+def _sources(item: Line) -> list[str]:
+    """Ids of documents; what is none is listed and left out."""
+    found = []
+    written = item.row.get("references")
+    if written is not None and not isinstance(written, list):
+        item.keep("bad_sources", f"{item.name('references')} is {show(written)}, wanted a list")
+        return []
+    for each in written or ():
+        name = as_id(each.get("doc_id") if isinstance(each, Mapping) else each)
+        if name is None:
+            what = f"{item.name('references')} has {show(each)}, wanted an id; left out"
+            item.keep("bad_sources", what)
+        else:
+            found.append(name)
+    return found
+
+
+def _aggregator(item: Line, n_answers: int) -> Aggregator | None:
+    written = item.row.get("aggregator_type")
+    if written in (None, "Default"):
+        if n_answers > 1:
+            what = f"{item.name('aggregator_type')} is {show(written)}, wanted AND or OR"
+            item.keep("aggregator", f"{what}; taken as OR")
+        return "OR"
+    name = written.strip().upper() if isinstance(written, str) else ""
+    if name in ("AND", "OR"):
+        return "AND" if name == "AND" else "OR"
+    what = f"{item.name('aggregator_type')} is {show(written)}, wanted AND or OR"
+    item.skip("aggregator", f"{what}; the question is left out")
+    return None
+
+
+def _importance(item: Line) -> Importance | None:
+    written = item.row.get("importance")
+    if isinstance(written, str) and written.strip().lower() in list(Importance):
+        return Importance(written.strip().lower())
+    if written is not None:
+        what = f"{item.name('importance')} is {show(written)}, wanted vital or okay"
+        item.keep("importance", f"{what}; counted once, as without one")
+    return None
