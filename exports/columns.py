@@ -64,6 +64,7 @@ _PASSAGE: dict[str, Kind] = {"topic_id": "text", "passage_id": "text"}
 _SUGGESTION: dict[str, Kind] = {
     "passage_id": "text", "scope": "text", "rank": "int", "query": "text", "label": "text", **SURE
 }  # fmt: skip
+_STANDING: dict[str, Kind] = {"label": "text", "low": "text", "high": "text"}
 _COUNTS: dict[str, Kind] = dict.fromkeys(
     ("requests", "cache_hits", "prompt_tokens", "cached_tokens", "completion_tokens"), "int"
 )
@@ -73,8 +74,8 @@ COLUMNS: dict[str, dict[str, Kind]] = {
     "scores.jsonl": {**ANSWER, **_VALUE, "n_answered": "int", "n_asked": "int"},
     "unjudged.jsonl": {
         "stage": "text", **IDS, "sentence": "int", "citation": "text", "document_id": "text",
-        "claim": "int", "nuggets": ["text"], "question_ids": ["text"], "key_points": ["text"],
-        "n": "int", "reason": "text", "detail": "text", "raw": "text",
+        "claim": "int", "nuggets": ["text"], "answers": ["text"], "question_ids": ["text"],
+        "key_points": ["text"], "n": "int", "reason": "text", "detail": "text", "raw": "text",
     },
     "problems.jsonl": dict.fromkeys(("kind", "action", "at", "what"), "text"),
     "spend.jsonl": {
@@ -102,6 +103,22 @@ COLUMNS: dict[str, dict[str, Kind]] = {
         "suggestion": _SUGGESTION, "shown": "bool", "best": ["text"],
         "contradiction": {"passage_id": "text", "label": "text", **SURE},
         "claims": [{"claim": "text", "passage_id": "text"}], "queries": ["text"], "calls": "int",
+    },
+    "question_lists.jsonl": {
+        "query_id": "text", "title_query": "text", "format_version": "text", "nugget_bank": "json",
+    },
+    "answered.jsonl": {
+        **ANSWER, "question_id": "text", "question": "text", "importance": "text",
+        "aggregator": "text", **_STANDING,
+        "answers": [
+            {"id": "text", "text": "text", **_STANDING,
+             "sentences": [{"sentence": "int", "label": "text", **SURE}]}
+        ],
+    },
+    "reports.jsonl": {
+        **ANSWER, "words": "int", "characters": "int", "is_over": "bool", "n_units": "int",
+        "n_kept": "int", "headings": "int", "table_rows": "int",
+        "claims": [{"sentence": "int", **_STANDING}],
     },
     "questions.jsonl": {"id": "text", "subquestions": ["text"]},
     "ratings.jsonl": {"id": "text", "docid": "text", "rating": ["rating"]},

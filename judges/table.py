@@ -90,6 +90,9 @@ BUILT_IN = {
     "answer_writer": _ours("makers.answer_writer:AnswerWriter"),
     "recheck": _ours("support:SupportJudge", says_why=True),
     "query_writer": _ours("makers.query_writer:QueryWriter"),
+    "accepted_answer": _ours(
+        "finding.accepted_answer:AcceptedAnswerJudge", is_windowed=True, labels_items=True
+    ),
     "contradiction": _ours("contradiction:ContradictionJudge", says_why=True),
 }
 

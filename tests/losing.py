@@ -32,6 +32,7 @@ LABELS = {
     "entailments": ("no", "neutral", "yes"),
     "precision": ("no", "yes"),
     "items": ("none", "partial", "full"),
+    "argue": ("no", "no", "yes"),
 }
 Lost = Callable[[str, Item], bool]  # of a stage and an item
 
@@ -64,6 +65,8 @@ class World:
         documents = [{"qid": t, "docid": f"{t}-{d}", "text": text(8)} for t in topics for d in "ab"]
         self._put("documents.jsonl", [row for row in documents if dice.random() < 0.8])
         answers, items, ranked = [], [], []
+        lists = [(t, self._bank(dice, t)) for t in topics if dice.random() < 0.9]
+        self._put("lists.jsonl", [{"query_id": t, "nugget_bank": bank} for t, bank in lists])
         for run_id in (f"r{i}" for i in range(n_runs)):
             for topic in topics:
                 if dice.random() < 0.7:
@@ -95,6 +98,18 @@ class World:
             ]
             (folder / f"{run_id}.run").write_text("".join(lines), encoding="utf-8")
 
+    def _bank(self, dice: random.Random, topic: str) -> list[dict[str, Any]]:
+        """Questions of one to three answers, folded by AND or OR."""
+        return [
+            {
+                "question": f"{topic} {n}?",
+                "aggregator_type": dice.choice(("AND", "OR")),
+                "importance": dice.choice(("vital", "okay", None)),
+                "answers": [{"answer": f"a{i}"} for i in range(dice.randint(1, 3))],
+            }
+            for n in range(dice.randint(1, 3))
+        ]
+
     def _put(self, name: str, rows: list[Any]) -> None:
         lines = [json.dumps(row) + "\n" for row in rows]
         (self.folder / name).write_text("".join(lines), encoding="utf-8")
@@ -107,7 +122,9 @@ class World:
             if name.startswith("data.")
         }
         files = {
-            name: [value] if name in ("data.passages", "data.runs") else value
+            name: [value]
+            if name in ("data.passages", "data.runs", "data.question_lists")
+            else value
             for name, value in files.items()
         }
         files |= {
@@ -145,6 +162,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "coverage.contexts": "answers",
     },
     "keypoints": {"program": ["keypoints"], **ANSWERS, "data.documents": "documents.jsonl"},
+    "argue": {"program": ["argue"], **ANSWERS, "data.question_lists": "lists.jsonl"},
+    "argue, every citation": {
+        **ANSWERS,
+        "program": ["support", "argue"],
+        "support.citations": "all",
+        "data.question_lists": "lists.jsonl",
+        "argue.limit": 12,
+        "argue.over": "cut",
+    },
     "items": {"program": ["items"], "data.items": "items.jsonl", "items.judge": "support"},
     "closed loop": {
         "program": ["nuggets", "support", "coverage", "keypoints"],

@@ -23,6 +23,7 @@ BUILT_IN = {
     "nuggets": f"{_HOME}.nuggets:Nuggets",
     "support": f"{_HOME}.support:Support",
     "evidence": f"{_HOME}.evidence.program:EvidenceSearch",
+    "argue": f"{_HOME}.argue.program:Argue",
     "coverage": f"{_HOME}.coverage.program:Coverage",
     "keypoints": f"{_HOME}.keypoints.program:KeyPoints",
     "items": f"{_HOME}.items:Items",

@@ -19,11 +19,18 @@ from .judge_section import JudgeConfig
 from .juries import check_jury
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
-from .program_sections import CoverageConfig, EvidenceConfig, GenerateConfig, Long2RagConfig
+from .program_sections import (
+    ArgueConfig,
+    CoverageConfig,
+    EvidenceConfig,
+    GenerateConfig,
+    Long2RagConfig,
+)
 from .steps import AnyStep
 
 __all__ = [
     "NAME_BYTES",
+    "ArgueConfig",
     "Config",
     "CoverageConfig",
     "DataConfig",
@@ -117,6 +124,9 @@ class DataConfig(Section):
     )
     keypoints: InputPath | None = Field(
         default=None, description="key points of the topics: none are made then"
+    )
+    question_lists: InputPatterns = Field(
+        default=(), description="questions with accepted answers, that reports should answer"
     )
     documents: InputPath | None = Field(
         default=None, description="documents by topic, to make key points from"
@@ -268,6 +278,7 @@ class Config(Section):
     questions: QuestionsConfig = QuestionsConfig()
     support: SupportConfig = SupportConfig()
     evidence: EvidenceConfig = EvidenceConfig()
+    argue: ArgueConfig = ArgueConfig()
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
     long2rag: Long2RagConfig = Long2RagConfig()

@@ -33,7 +33,7 @@ from ..config.cascades import answering
 from ..config.judge_section import JudgeConfig
 from ..config.reading import config_before
 from ..config.sections import Config
-from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs
+from ..inputs.collection import LIST_FILES, RETRIEVAL_FILES, Collection, expand_runs
 from ..inputs.hashes import hash_of
 from .results import MANIFEST, Results
 
@@ -102,6 +102,7 @@ class _ReadBack(_Always, total=False):
     topics_without_questions: list[StrictStr]
     topics_without_key_points: list[StrictStr]
     topics_with_unmade_key_points: list[StrictStr]
+    topics_without_question_list: list[StrictStr]
     topics_with_missing_grades: dict[str, StrictInt]
 
 
@@ -127,7 +128,8 @@ def input_files(config: Config) -> list[Path]:
     of_judges = [path for judge in sections for path in _files_of(judge)]
     found = [p for p in (*named, config.items.own, *recordings, *of_judges) if p is not None]
     retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
-    return found + expand_runs(data.runs) + retrieval
+    lists = expand_runs(data.question_lists, suffixes=LIST_FILES)
+    return found + expand_runs(data.runs) + retrieval + lists
 
 
 def _files_of(judge: JudgeConfig) -> list[Path]:

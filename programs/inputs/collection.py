@@ -11,6 +11,7 @@ from pathlib import Path
 from ...records.answers import Seen, answers_with_lines, own_documents
 from ...records.candidates import read_candidates
 from ...records.documents import read_topic_documents
+from ...records.instruments.question_lists import QuestionList, read_question_lists
 from ...records.instruments.sub_narratives import distinct
 from ...records.judgements import Reason
 from ...records.key_points import read_key_point_sets
@@ -56,6 +57,7 @@ class Collection:
     coverage: CoverageInputs | None = None
     key_points: dict[str, KeyPointSet] | None = None
     documents: dict[str, dict[str, Passage]] = field(default_factory=dict)  # by topic
+    question_lists: dict[str, QuestionList] | None = None
     problems: Problems = field(default_factory=Problems)
     lines: LineIndex = field(default_factory=LineIndex)  # of the answers, by topic
 
@@ -101,9 +103,10 @@ def load_collection(
     problems = Problems()
     run_files = expand_runs(data.runs, problems)
     retrieval = expand_runs(data.retrieval, problems, RETRIEVAL_FILES)
+    lists = expand_runs(data.question_lists, problems, LIST_FILES)
     named = (data.candidates, data.qrels, data.nuggets, data.questions, data.reference, data.pool,
              data.keypoints, data.documents)  # fmt: skip
-    for path in (*named, *data.ratings, *data.passages, *run_files, *retrieval):
+    for path in (*named, *data.ratings, *data.passages, *run_files, *retrieval, *lists):
         if path is not None and not first_line(path):
             problems.error(path, 1, "empty_file", "the file is empty, wanted records")
     problems.raise_errors()
@@ -137,6 +140,8 @@ def load_collection(
             topics.update({s.topic_id: Topic(id=s.topic_id, text=s.query) for s in sets})
     if data.documents:
         collection.documents = read_topic_documents(data.documents, problems)
+    if lists:
+        collection.question_lists = read_question_lists(lists, problems)
     if coverage is not None:
         collection.coverage = read_coverage_inputs(data, coverage, retrieval, topics, problems)
     problems.raise_errors()
@@ -153,6 +158,8 @@ def load_collection(
                           (data.nuggets, collection.banks)):  # fmt: skip
         if path is not None and of_file:
             note_others(problems, path, of_file, topics)
+    if collection.question_lists:
+        note_others(problems, lists[0], collection.question_lists, topics)
     if limit is not None:
         collection.topics = dict(list(topics.items())[:limit])
         collection.beyond_limit = topics.keys() - collection.topics.keys()
@@ -186,6 +193,7 @@ def _add_sub_narratives(topics: dict[str, Topic], banks: Mapping[str, NuggetBank
 
 
 ANSWER_FILES = (".jsonl", ".jsonl.gz")
+LIST_FILES = (".json", ".json.gz", *ANSWER_FILES)
 RETRIEVAL_FILES = (".run", ".run.gz", ".trec", ".trec.gz", ".txt", ".txt.gz")
 
 

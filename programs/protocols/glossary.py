@@ -60,6 +60,27 @@ _MEANINGS: dict[str, Meaning] = {
         "Share of the sentences that one passage carries and another contradicts.", True
     ),
     "not_found": Meaning("Share of the sentences that no passage found carries.", True),
+    "question_coverage_supported": Meaning(
+        "Share of the listed questions that sentences answer whose citations carry them."
+    ),
+    "question_coverage": Meaning(
+        "Share of the listed questions that the report answers, whatever it cites."
+    ),
+    "question_coverage_weighted": Meaning(
+        "As question_coverage_supported, where a vital question counts twice."
+    ),
+    "said_uncited": Meaning(
+        "Share of the listed questions that the report answers, but only without a citation.", True
+    ),
+    "said_unsupported": Meaning(
+        "Share of the listed questions that the report answers, but only where a citation fails.",
+        True,
+    ),
+    "sentence_support": Meaning(
+        "Share of the sentences that all their judged citations carry in full."
+    ),
+    "report_f1": Meaning("Harmonic mean of question_coverage_supported and sentence_support."),
+    "over_length": Meaning("Share of the reports that are longer than allowed.", True),
     "coverage": Meaning("Share of the answerable sub-questions that the context answers."),
     "report_coverage": Meaning("Share of the answerable sub-questions that the answer answers."),
     "alpha_ndcg": Meaning(

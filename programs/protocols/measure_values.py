@@ -11,9 +11,10 @@ from ...metrics.value import SHARE, Range, not_made
 from ...records.labels.suggestions import OUTCOMES
 
 LENGTH = "length"  # words
+OVER_LENGTH = "over_length"  # whether a report is longer than allowed
 # Means over the topics that a run answered: an answer that is not there is not short and claims
 # nothing wrong, nor is a context that is not there without repetition.
-OF_ANSWERED = (LENGTH, "redundancy", "KPP", *OUTCOMES)
+OF_ANSWERED = (LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES)
 # What those measures can be that are no shares, without their @k.
 _RANGES: Mapping[str, Range] = {
     "alpha_ndcg": (0.0, MOST),

@@ -9,6 +9,7 @@ from typing import Any
 from ...programs.protocols.coverage.files import read_coverage
 from ...programs.protocols.program import Folder
 from ...records.assignments import ASSIGNMENT_LABELS, read_assignments
+from ...records.instruments.answered import STANDING_LABELS, read_answered
 from ...records.key_points import ENTAILMENT_LABELS, read_entailments, read_key_point_sets
 from ...records.ratings import HIGHEST_RATING
 from ...records.reading.problems import Problems
@@ -119,6 +120,7 @@ def matrices(path: Path, problems: Problems) -> Iterator[Matrix]:
         "nuggets": _nuggets,
         "support": _support,
         "keypoints": _key_points,
+        "argue": _questions,
         "coverage": _ratings,
     }
     for program, read in readers.items():
@@ -168,6 +170,16 @@ def _key_points(folder: Folder) -> Iterator[Matrix]:
                 found.item(topic, point.id, point.text)
     for row in read_entailments(path, Problems()):
         found.put(row.topic_id, row.run_id, row.key_point_id, row.label)
+    yield found
+
+
+def _questions(folder: Folder) -> Iterator[Matrix]:
+    found = Matrix("argue", STANDING_LABELS, ("supported",))
+    if (path := folder.file("answered.jsonl")) is None:
+        return
+    for row in read_answered(path, Problems()):
+        found.item(row.topic_id, row.question_id, row.question, row.importance or "")
+        found.put(row.topic_id, row.run_id, row.question_id, row.label)
     yield found
 
 

@@ -10,7 +10,7 @@ import { named } from "./reading.js";
 
 /** A list for each program whose judgements are about the whole answer. */
 export function facts({ id, data }, answer, item) {
-  const isHit = ({ label }) => label === "support" || label === "yes" || Number(label) >= data.eta;
+  const isHit = ({ label }) => label === "support" || label === "yes" || label === "supported" || Number(label) >= data.eta;
   const whole = answer.judged.filter((one) => one.sentence === undefined);
   return [...new Set(whole.map((one) => one.program))].map((program) => {
     const of = whole.filter((one) => one.program === program);

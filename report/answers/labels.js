@@ -18,6 +18,14 @@ export const KINDS = {
       no: { glyph: "≠", tone: "x", word: "contradicted" },
     },
   },
+  argue: {
+    title: "Questions", item: "question", hit: "answer it with support", first: "those that the fewest runs answer with support", labels: {
+      supported: { glyph: "✓", tone: "f", word: "said and supported" },
+      uncited: { glyph: "–", tone: "p", word: "said but uncited" },
+      unsupported: { glyph: "≠", tone: "x", word: "said, citation does not support" },
+      not_said: { glyph: "✗", tone: "n", word: "not said" },
+    },
+  },
   claims: {
     title: "Claims", item: "claim", hit: "state a key point", labels: {
       yes: { glyph: "✓", tone: "f", word: "states a key point" },

@@ -28,6 +28,7 @@ PAPERS = {
         "and Human Evaluations",
         "2504.15205",
     ),
+    "argue": ("On the Evaluation of Machine-Generated Reports", "2405.00982"),
     "coverage": (
         "Controlled Retrieval-augmented Context Evaluation for Long-form RAG",
         "2506.20051",

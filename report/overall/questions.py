@@ -19,6 +19,10 @@ _QUESTIONS = {
         "Which of {} systems cites what carries it?",
         "Does {} cite what carries it?",
     ),
+    "argue": (
+        "Which of {} systems answers the questions, carried by what it cites?",
+        "How many of the questions does {} answer, carried by what it cites?",
+    ),
     "coverage": (
         "Which of {} systems finds and says what a report needs?",
         "How much of what a report needs does {} find and say?",

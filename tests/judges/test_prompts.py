@@ -66,6 +66,8 @@ def rendered(case):
         given |= {"sub_narratives": HOSTILE, "sub_narrative": HOSTILE, "title": HOSTILE}
     if case.name == "claim_judge":
         given |= {"key_points": f"1. wind moves a deck\n2. {HOSTILE}"}
+    if case.name == "accepted_answer_judge":
+        given["answers"] = {"1": "question: who? | accepted answer: wind", "2": HOSTILE}
     if case.name.endswith("_title"):
         given["title"] = HOSTILE
     inputs = {name: given[name] for name in prompt.input_names if name in given}
@@ -128,6 +130,7 @@ def test_there_is_no_approved_file_without_a_judge():
         "answer_writer.compose.txt",
         "listwise_ranker.rank.txt",
         "setwise_ranker.pick.txt",
+        "accepted_answer_judge.judge.txt",
         "evidence_planner.plan.txt",
         "own_planner.plan.txt",
     }

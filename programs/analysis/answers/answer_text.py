@@ -8,12 +8,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from ....records.evidence import Evidence
+from ....records.instruments.answered import STANDING_LABELS
 from ....records.rows import ScoreRow
 from .views import AnswerView, Judged
 from .wording import counted, number, overlap_note, wrapped
 
-_ORDER = ("not_support", "no", "neutral", "partial_support", "support", "yes")  # worst first
-_PLURAL = {"sub-question": "Sub-questions", "key point": "Key points", "nugget": "Nuggets"}
+_ORDER = (  # worst first
+    *("not_support", "no", "neutral", "partial_support", "support", "yes"),
+    *STANDING_LABELS,
+)
+_PLURAL = {
+    "sub-question": "Sub-questions",
+    "key point": "Key points",
+    "nugget": "Nuggets",
+    "question": "Questions",
+}
 _TAB = "     "
 
 

@@ -20,8 +20,16 @@ from .views import SCORES, AnswerView, Judged, answers_of
 Standing = Literal["stated", "partly", "missed", "unjudged"]
 STANDINGS: tuple[Standing, ...] = ("stated", "partly", "missed", "unjudged")
 # By which topics and runs are ordered where nothing else is asked for: the first that is there.
-FIRST = ("V_strict", "report_coverage", "KPR", "support_precision", "coverage")
-_STATED, _PARTLY = ("support", "yes", "full"), ("partial_support", "partial")
+FIRST = (
+    "V_strict",
+    "question_coverage_supported",
+    "report_coverage",
+    "KPR",
+    "support_precision",
+    "coverage",
+)
+_STATED = ("support", "yes", "full", "supported")
+_PARTLY = ("partial_support", "partial", "uncited", "unsupported")
 _ALL = "all"
 
 

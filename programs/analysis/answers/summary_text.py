@@ -16,6 +16,7 @@ _UNITS: Mapping[str, str] = {
     "nugget": "nuggets",
     "key point": "key points",
     "sub-question": "sub-questions",
+    "question": "questions",
 }
 _JUDGED = {"support": "sentences by citation", "keypoints": "claims", "evidence": "sentences"}
 Row = Mapping[str, Any]
@@ -217,7 +218,7 @@ def _missed_by_all(points: Sequence[Row]) -> Iterator[str]:
 
 
 def _verb(point: Row, *, is_past: bool = False) -> str:
-    verb = "answer" if point["unit"] == "sub-question" else "state"
+    verb = "answer" if point["unit"] in ("sub-question", "question") else "state"
     return verb.removesuffix("e") + "ed" if is_past else verb
 
 

@@ -237,11 +237,14 @@ class _Missing:
     """Why what was not judged was not: the rows of unjudged.jsonl of one topic, by their ids."""
 
     def __init__(self, lines: Iterable[Line], programs: Sequence[Program]) -> None:
-        program_of = {stage: one.name for one in programs for stage in one.stages or (one.name,)}
+        programs_of: dict[str, list[str]] = {}
+        for one in programs:
+            for stage in one.stages or (one.name,):
+                programs_of.setdefault(stage, []).append(one.name)
         self._why: dict[tuple[str, frozenset[tuple[str, str]]], dict[str, Any]] = {}
         for line in lines:
             row = line.row
-            if (program := program_of.get(str(row.get("stage")))) is None:
+            if not (asking := programs_of.get(str(row.get("stage")), ())):
                 continue
             why = {
                 "unjudged": row.get("reason"),
@@ -250,7 +253,8 @@ class _Missing:
             }
             why = {name: str(value or "") for name, value in why.items()}
             for ids in _items(row):
-                self._why.setdefault((program, ids), why)
+                for program in asking:
+                    self._why.setdefault((program, ids), why)
 
     def why(self, program: str, asked: Mapping[str, str]) -> dict[str, Any]:
         """`unjudged`, `detail` and `raw` of a piece."""

@@ -13,14 +13,14 @@ from pydantic import BaseModel
 
 from ....records.reading.problems import InputError
 from ...config.sections import Config
-from ...inputs.collection import ANSWER_FILES, RETRIEVAL_FILES, expand_runs
+from ...inputs.collection import ANSWER_FILES, LIST_FILES, RETRIEVAL_FILES, expand_runs
 from ...inputs.hashes import hash_of
 from ..manifest import config_of, input_files, read_manifest
 
 Move = Callable[[str], str]  # a path, or pattern, of the time of the run to one of now
 
 CHANGED, GONE, NEW = "has changed since the run read it", "is not there", "was not read by the run"
-_PATTERNS = {"runs": ANSWER_FILES, "retrieval": RETRIEVAL_FILES}
+_PATTERNS = {"runs": ANSWER_FILES, "retrieval": RETRIEVAL_FILES, "question_lists": LIST_FILES}
 
 
 @dataclass(frozen=True)

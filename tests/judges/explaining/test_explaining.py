@@ -21,6 +21,7 @@ from nuggetjudge.judges import (
     SupportJudge,
 )
 from nuggetjudge.judges.claim import numbered
+from nuggetjudge.judges.finding.accepted_answer import AcceptedAnswerJudge, asked_for
 from nuggetjudge.judges.fitted.correction import Correction
 from nuggetjudge.judges.fitted.files import FittedPrompt
 from nuggetjudge.judges.variants import listed_labels, with_label_order, with_lexical
@@ -59,6 +60,9 @@ JUDGES = {
                                {"questions": [QUESTION], "context": TEXT}, ["context"], ["0", "5"]),
     "claim": (ClaimJudge, {}, {"key_points": numbered([TEXT]), "claims": [TEXT]}, ["claim"],
               ["no", "yes"]),
+    "accepted_answer": (AcceptedAnswerJudge, {},
+                        {"question": QUESTION, "sentence": TEXT, "answers": [asked_for("", TEXT)]},
+                        ["sentence"], ["no", "yes"]),
     "own": (OwnJudge, {"definition": OWN}, {"claim": TEXT, "source": TEXT}, ["source"],
             ["no", "fully"]),
     "own, without a rule": (OwnJudge, {"definition": NAMES}, {"text": TEXT}, ["text"],

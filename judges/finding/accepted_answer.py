@@ -1,0 +1,88 @@
+"""Which accepted answers to questions does a sentence give?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import dspy
+
+from ...backends.prompt import Scorer, Twin
+from ...backends.reply import KeyedBy
+from ..items import ItemJudge
+from ..labels import YesNo
+from ..lexical import accepted as lexical
+from ..lexical.accepted import ANSWER, QUESTION
+
+WINDOW = 10  # accepted answers in one call
+
+
+class FindAnswers(dspy.Signature):  # type: ignore[misc]
+    """Decide for each question with its accepted answer whether the sentence gives that answer.
+
+    yes: a reader of the sentence learns that answer to that question, in any wording. no: a part
+    of the answer is missing, it answers something else, or it says otherwise. Where any answer is
+    accepted, yes means that the sentence answers the question.
+    Go by the sentence alone, not by what you know.
+    """
+
+    question: str = dspy.InputField(desc="what the report responds to")
+    sentence: str = dspy.InputField(desc="a sentence of the report")
+    answers: dict[str, str] = dspy.InputField(desc="questions with an accepted answer, by number")
+    verdicts: Annotated[dict[str, YesNo], KeyedBy("answers")] = dspy.OutputField(
+        desc="one label per number"
+    )
+
+
+class AcceptedAnswerJudge(ItemJudge):
+    """Says which answers a sentence gives: `judge(question=, sentence=, answers=[...]).verdicts`.
+
+    Each of the answers is a text of `asked_for`.
+
+    Args:
+        window: answers in a call. Part of the judge's identity.
+
+    Returns from a call: `verdicts`, yes or no for each answer in the order given, and `scores`.
+    Source: arXiv:2405.00982 (ARGUE): sentence by sentence, which nugget answers it states.
+    """
+
+    version = "1"
+    name = "accepted_answer"
+    kind = "other"
+    key = ("topic_id", "run_id", "sentence_id", "question_id")
+    inputs = ("question", "sentence", "answer")
+    source = "sentence"
+    quotable: Mapping[str, str] = {"sentence": "answer"}
+    listed = "answer"
+    answer_type = YesNo
+    predictor, output = "judge", "verdicts"
+    scale = tuple(label.value for label in YesNo)
+    gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
+    twins: Mapping[str, Twin] = {"judge": lexical.find_answers}
+    scorers: Mapping[str, Scorer] = {"judge": lexical.score_answers}
+
+    def __init__(self, *args: Any, window: int = WINDOW, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if window < 1:
+            raise ValueError(f"window must be 1 or more, got {window}")
+        self.window = window
+        self.judge = dspy.Predict(FindAnswers)
+
+    async def decide(  # type: ignore[override]
+        self, *, question: str, sentence: str, answers: Sequence[str]
+    ) -> dspy.Prediction:
+        """All windows, one after the other."""
+        items = [{"question": question, "sentence": sentence, "answer": text} for text in answers]
+        return self.prediction(await self.in_windows(items))
+
+
+def asked_for(question: str, answer: str) -> str:
+    """A question with an accepted answer as one text; no answer: any will do.
+
+    >>> asked_for("Who struck?", "the dockers")
+    'question: Who struck? | accepted answer: the dockers'
+    >>> asked_for("Who struck?", "")
+    'question: Who struck? | accepted answer: any'
+    """
+    asked, given = " ".join(question.split()), " ".join(answer.split())
+    return f"{QUESTION}{asked}{ANSWER}{given or lexical.ANY}"

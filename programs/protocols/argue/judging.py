@@ -1,0 +1,191 @@
+"""What reports say, sentence by sentence, joined with what carries those sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ....metrics.instruments.question_lists import (
+    NOT_SAID,
+    Between,
+    all_of,
+    any_of,
+    said_in,
+    sentence_standing,
+)
+from ....records.instruments.answered import (
+    AnsweredQuestion,
+    FoundAnswer,
+    JudgedReport,
+    Open,
+    SaidIn,
+    answered_row,
+    report_row,
+)
+from ....records.instruments.question_lists import (
+    AcceptedAnswer,
+    ListedQuestion,
+    QuestionList,
+    question_list_row,
+)
+from ....records.reading.problems import Problems
+from ....records.rows import Answer, Sentence
+from ....records.support import read_support
+from ...engine.results import Results
+from ...engine.stage import Item, labels, rows_of
+from ..program import Run
+from .parts import Parts, parts_of
+
+STAGE, JUDGE = "argue", "accepted_answer"
+LISTS, ANSWERED, REPORTS = "question_lists.jsonl", "answered.jsonl", "reports.jsonl"
+
+Support = Mapping[tuple[str, str], Mapping[int, Sequence[str | None]]]  # by run and topic, sentence
+Said = Mapping[tuple[str, str], list[tuple[int, dict[str, Any]]]]  # by question and answer
+
+
+class _Asked(NamedTuple):
+    question: ListedQuestion
+    answer: AcceptedAnswer
+
+
+async def answered(run: Run, lists: Mapping[str, QuestionList], support: Support) -> None:
+    """Look for the accepted answers in each sentence of each report, and write all files."""
+    work = _Work(run, lists)
+    stage = labels(STAGE, run.panel, JUDGE, work.items)
+    results = run.results
+    async with run.session.judged(stage, results) as outcome:
+        with results.open(LISTS) as rows:
+            for found in lists.values():
+                rows.write(question_list_row(found))
+        with results.open(ANSWERED) as rows, results.open(REPORTS) as reports:
+            for answer, parts in work.reports():
+                carried = _carried(answer, parts, support)
+                reports.write(report_row(_judged(answer, parts, carried)))
+                _count(parts, run)
+                said: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
+                for sentence, asked, item in work.windows(answer, parts):
+                    for (question, wanted), row in zip(
+                        asked, rows_of(outcome(item), item.n), strict=True
+                    ):
+                        if row["label"] != "no":
+                            key = (question.id, wanted.id)
+                            said.setdefault(key, []).append((sentence.id, row))
+                if answer.topic_id in lists:
+                    for question in lists[answer.topic_id].questions:
+                        rows.write(answered_row(_question(answer, question, said, carried)))
+
+
+def support_of(results: Results, name: str) -> Support:
+    """The labels of a support file that is being written, by citation in their order."""
+    problems = Problems()
+    found = {
+        (row.run_id, row.topic_id): {
+            sentence.id: [citation.label for citation in sentence.citations]
+            for sentence in row.sentences
+        }
+        for row in read_support(results.folder / f"{name}.part", problems)
+    }
+    problems.raise_errors()
+    return found
+
+
+class _Work:
+    """The reports of a run, each with the windows of answers that are looked for in it."""
+
+    def __init__(self, run: Run, lists: Mapping[str, QuestionList]) -> None:
+        self._run, self._window = run, run.panel[JUDGE].window
+        self._asked = {
+            topic: [
+                _Asked(question, each) for question in of.questions for each in question.answers
+            ]
+            for topic, of in lists.items()
+        }
+
+    def reports(self) -> Iterator[tuple[Answer, Parts]]:
+        """In the order of the files, topic by topic."""
+        for answer in self._run.collection.answers():
+            yield answer, parts_of(answer, self._run.config.argue)
+
+    def items(self) -> Iterator[Item]:
+        """What the judge is asked."""
+        for answer, parts in self.reports():
+            yield from (item for *_, item in self.windows(answer, parts))
+
+    def windows(
+        self, answer: Answer, parts: Parts
+    ) -> Iterator[tuple[Sentence, Sequence[_Asked], Item]]:
+        """Each claim of a report with each window of its topic's answers."""
+        from ....judges.finding.accepted_answer import asked_for  # with which DSPy comes
+
+        topic_id = answer.topic_id
+        wanted = self._asked.get(topic_id, [])
+        question = self._run.collection.topics[topic_id].question
+        for sentence in parts.claims:
+            ids = {"topic_id": topic_id, "run_id": answer.run_id, "sentence": sentence.id}
+            for start in range(0, len(wanted), self._window):
+                asked = wanted[start : start + self._window]
+                names = [f"{each.question.id}:{each.answer.id}" for each in asked]
+                texts = [asked_for(each.question.text, each.answer.text) for each in asked]
+                payload = (question, sentence.text, texts)
+                yield sentence, asked, Item({**ids, "answers": names}, payload, len(asked))
+
+
+def _carried(answer: Answer, parts: Parts, support: Support) -> dict[int, Between]:
+    """How each claim of a report is carried, by its position."""
+    given = support.get((answer.run_id, answer.topic_id), {})
+    return {claim.id: sentence_standing(given.get(claim.id, ())) for claim in parts.claims}
+
+
+def _question(
+    answer: Answer, question: ListedQuestion, said: Said, carried: Mapping[int, Between]
+) -> AnsweredQuestion:
+    found = []
+    for wanted in question.answers:
+        given = said.get((question.id, wanted.id), [])
+        stands = any_of(
+            said_in(True if row["label"] == "yes" else None, carried[at]) for at, row in given
+        )
+        sentences = tuple(SaidIn(sentence=at, **row) for at, row in given)
+        found.append(
+            FoundAnswer(id=wanted.id, text=wanted.text, sentences=sentences, **stands._asdict())
+        )
+    fold = all_of if question.aggregator == "AND" else any_of
+    folded = fold(Between(each.low, each.high) for each in found) if found else NOT_SAID
+    return AnsweredQuestion(
+        run_id=answer.run_id,
+        topic_id=answer.topic_id,
+        question_id=question.id,
+        question=question.text,
+        aggregator=question.aggregator,
+        importance=question.importance,
+        answers=tuple(found),
+        **folded._asdict(),
+    )
+
+
+def _judged(answer: Answer, parts: Parts, carried: Mapping[int, Between]) -> JudgedReport:
+    return JudgedReport(
+        run_id=answer.run_id,
+        topic_id=answer.topic_id,
+        words=parts.words,
+        characters=parts.characters,
+        is_over=parts.is_over,
+        n_units=len(answer.sentences),
+        n_kept=len(parts.kept),
+        headings=parts.headings,
+        table_rows=parts.table_rows,
+        claims=tuple((at, Open(**stands._asdict())) for at, stands in carried.items()),
+    )
+
+
+def _count(parts: Parts, run: Run) -> None:
+    """What the manifest and the end of a run say of reports."""
+    settings, results = run.config.argue, run.results
+    if parts.is_over:
+        done = {"keep": "kept whole", "cut": "cut", "reject": "not judged, they score 0"}
+        what = f"reports over {settings.limit:,} {settings.unit} ({done[settings.over]})"
+        results.count(what)
+    if parts.headings:
+        results.count("headings of reports (make no claim)", parts.headings)
+    if parts.table_rows:
+        results.count("rows of tables in reports (claims like sentences)", parts.table_rows)

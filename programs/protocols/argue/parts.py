@@ -1,0 +1,69 @@
+"""A report's parts: its length, what of it is kept under a limit, headings and rows of tables."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from itertools import takewhile
+
+from ....metrics.length import count_summed_words
+from ....records.citations import is_table_row
+from ....records.rows import Answer, Sentence
+from ...config.sections import ArgueConfig
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a report is made of.
+
+    Attributes:
+        words: summed over its units, as TREC RAG 2026 counts. characters: of its text after NFKC,
+            as RAGTIME's limits count.
+        is_over: whether it is longer than allowed. kept: the units that are judged, from the first.
+    """
+
+    words: int
+    characters: int
+    is_over: bool
+    kept: tuple[Sentence, ...]
+
+    @property
+    def claims(self) -> list[Sentence]:
+        """The kept units that make a claim, rows of tables among them."""
+        return [unit for unit in self.kept if unit.makes_claim]
+
+    @property
+    def headings(self) -> int:
+        """Kept units that make no claim: headings, heads and rules of tables."""
+        return sum(unit.is_heading for unit in self.kept)
+
+    @property
+    def table_rows(self) -> int:
+        """Claims that are rows of tables."""
+        return sum(is_table_row(unit.text) for unit in self.claims)
+
+
+def parts_of(answer: Answer, settings: ArgueConfig) -> Parts:
+    """The parts of a report under the limit of these settings."""
+    units = answer.sentences
+    is_over = settings.limit is not None and _length(units, settings) > settings.limit
+    kept = units
+    if is_over and settings.over == "cut":
+        limit = settings.limit or 0
+        fits = takewhile(lambda n: _length(units[:n], settings) <= limit, range(1, len(units) + 1))
+        kept = units[: max(fits, default=0)]
+    elif is_over and settings.over == "reject":
+        kept = ()
+    return Parts(_words(units), _characters(units), is_over, kept)
+
+
+def _length(units: tuple[Sentence, ...], settings: ArgueConfig) -> int:
+    return _words(units) if settings.unit == "words" else _characters(units)
+
+
+def _words(units: tuple[Sentence, ...]) -> int:
+    return count_summed_words([unit.text for unit in units])
+
+
+def _characters(units: tuple[Sentence, ...]) -> int:
+    return len(unicodedata.normalize("NFKC", " ".join(unit.text for unit in units)))

@@ -1,0 +1,223 @@
+"""The argue program: which questions a report answers, and what carries the answers (ARGUE)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Names
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ....metrics.instruments.question_lists import (
+    COVERAGE,
+    F1,
+    QUESTION_GAINS,
+    QUESTION_MEASURES,
+    SENTENCES,
+    STANDINGS,
+    WEIGHTED,
+    Between,
+    question_scores,
+    report_f1,
+    sentence_support,
+)
+from ....metrics.value import Value
+from ....records.instruments.answered import (
+    AnsweredQuestion,
+    Open,
+    answered_with_lines,
+    read_answered,
+    read_reports,
+)
+from ....records.labels.cells import Cell
+from ....records.reading.problems import InputError
+from ....records.support import support_with_lines
+from ...config.sections import Config
+from ...inputs.collection import Collection, load_collection
+from ..item_scores import ItemScale
+from ..judged_items import JudgedItems, equal_items
+from ..measure_values import OVER_LENGTH
+from ..pieces import QUESTION, FileLines, Piece
+from ..program import CellTexts, Folder, Program, Run, need_answers
+from ..scoreboard import Scoreboard
+from ..support import FILE as SUPPORT_FILE
+from ..support import Support
+from .judging import ANSWERED, LISTS, REPORTS, STAGE, answered, support_of
+
+LEFT_OUT = "topics_without_question_list"  # key of the manifest
+KEY = ("topic_id", "run_id", "question_id")
+_OF_QUESTIONS = (*QUESTION_MEASURES, F1)
+
+
+class Argue(Program):
+    """ARGUE (arXiv:2405.00982): accepted answers sentence by sentence, joined with support.
+
+    The support program's labels say what carries a sentence; they are judged here if it does not
+    run too.
+    """
+
+    name = "argue"
+    judges = ("accepted_answer", "support")
+    kind, judged, files = "argue", ANSWERED, (LISTS, ANSWERED, REPORTS)
+    stages = (STAGE, "support")
+    notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: []}
+    shown = (
+        *(COVERAGE, "question_coverage", "said_uncited", "said_unsupported"),
+        *(WEIGHTED, SENTENCES, F1, OVER_LENGTH),
+    )
+    reads = ("request", "accepted", "report")
+
+    def measures(self, config: Config) -> Names[str]:
+        """See Program."""
+        return self.shown
+
+    def check(self, config: Config, collection: Collection) -> None:
+        """See Program."""
+        need_answers(collection)
+        if collection.question_lists is None:
+            what = "name files of them (data.question_lists, --question-lists)"
+            raise InputError(f"argue needs question lists: {what}")
+        Support().check(config, collection)
+
+    async def judge(self, run: Run) -> None:
+        """See Program."""
+        collection, config = run.collection, run.config
+        if not _judges_support(config):
+            await Support().judge(run)
+        given = collection.question_lists or {}
+        lists = {t: given[t] for t in collection.topics if t in given and given[t].questions}
+        run.results.notes[LEFT_OUT] = [t for t in collection.topics if t not in lists]
+        for topic in run.results.notes[LEFT_OUT]:
+            what = f"topic {topic!r} has no questions, it is left out of their scores"
+            where = next(iter(config.data.question_lists), "question lists")
+            collection.problems.skip(where, 0, "no_questions", what)
+        await answered(run, lists, support_of(run.results, SUPPORT_FILE))
+
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """See Program."""
+        supported: dict[tuple[str, str], Value] = {}
+        for report in read_reports(folder.need(REPORTS), folder.problems):
+            at = (report.run_id, report.topic_id)
+            supported[at] = sentence_support([_between(each) for _, each in report.claims])
+            over = float(report.is_over)
+            board.add(*at, {SENTENCES: supported[at], OVER_LENGTH: Value(over, 0, 0, over, over)})
+        rows = read_answered(folder.need(ANSWERED), folder.problems)
+        for at, of_report in groupby(rows, lambda row: (row.run_id, row.topic_id)):
+            found = list(of_report)
+            scores = question_scores([_between(q) for q in found], [q.importance for q in found])
+            support = supported.get(at, sentence_support(()))
+            board.add(*at, {**scores, F1: report_f1(scores[COVERAGE], support)})
+        board.leave_unmade((), (*_OF_QUESTIONS, SENTENCES, OVER_LENGTH))
+        board.leave_out(_OF_QUESTIONS, folder.notes.get(LEFT_OUT, ()))
+
+    def left_out(self, measure: str, folder: Folder) -> Names[str]:
+        """See Program."""
+        found: Names[str] = folder.notes.get(LEFT_OUT, ()) if measure in _OF_QUESTIONS else ()
+        return found
+
+    def scale(self, folder: Path) -> ItemScale:
+        """See Program."""
+        return ItemScale(
+            judge="accepted_answer",
+            inputs=self.reads,
+            key=KEY,
+            labels=STANDINGS,
+            is_ordered=True,
+            gains=QUESTION_GAINS[COVERAGE],
+            measure=COVERAGE,
+        )
+
+    def items(self, folder: Folder) -> JudgedItems:
+        """Each question of a report."""
+        given = [
+            ((row.topic_id, row.run_id, row.question_id), row.run_id, row.label, None)
+            for row in read_answered(folder.need(ANSWERED), folder.problems)
+        ]
+        every = sorted({cell[0] for cell, *_ in given}) if folder.topics is None else folder.topics
+        counted = [topic for topic in every if topic not in folder.notes.get(LEFT_OUT, ())]
+        return equal_items(given, "other", STANDINGS, KEY, QUESTION_GAINS, counted)
+
+    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+        """Each question, with the sentences that answer it."""
+        missing = {
+            (row.run_id, sentence.id): citation.passage_id
+            for _, row in support_with_lines(lines(SUPPORT_FILE))
+            for sentence in row.sentences
+            for citation in sentence.citations
+            if citation.label is None
+        }
+        for _, row in answered_with_lines(lines(ANSWERED)):
+            said = [(a, s) for a in row.answers for s in a.sentences if s.label is not None]
+            reasons = [each.rationale for _, each in said if each.rationale]
+            yield Piece(
+                row.run_id,
+                row.topic_id,
+                (row.topic_id, row.run_id, row.question_id),
+                QUESTION,
+                row.question_id,
+                _shown(row),
+                row.label,
+                importance=row.importance,
+                evidence=tuple(dict.fromkeys(one for _, each in said for one in each.evidence)),
+                reasoning="; ".join([*_where(row), *reasons]),
+                asked=_missing(row, missing) if row.label is None else {},
+            )
+
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
+        """See Program."""
+        collection = load_collection(config.data, config.run.limit)
+        lists = collection.question_lists or {}
+        for answer in collection.answers():
+            request = collection.topics[answer.topic_id].question
+            of_topic = lists.get(answer.topic_id)
+            for each in of_topic.questions if of_topic is not None else ():
+                cell = (answer.topic_id, answer.run_id, each.id)
+                if cell in wanted:
+                    accepted = _asked(each.text, each.aggregator, [a.text for a in each.answers])
+                    texts = {"request": request, "accepted": accepted, "report": answer.text}
+                    yield cell, texts
+
+
+def _judges_support(config: Config) -> bool:
+    """Whether another program of the run writes support labels before this one."""
+    by_evidence = "evidence" in config.program and config.evidence.labels is None
+    return "support" in config.program or by_evidence
+
+
+def _between(found: Open) -> Between:
+    return Between(found.low, found.high)
+
+
+def _shown(row: AnsweredQuestion) -> str:
+    return _asked(row.question, row.aggregator, [answer.text for answer in row.answers])
+
+
+def _asked(question: str, aggregator: str, answers: list[str]) -> str:
+    """A question with all that is accepted.
+
+    >>> _asked("Who struck?", "OR", ["dockers", "pilots"])
+    'Who struck? [dockers OR pilots]'
+    """
+    accepted = f" {aggregator} ".join(answer or "any answer" for answer in answers)
+    return f"{question} [{accepted}]"
+
+
+def _where(row: AnsweredQuestion) -> Iterator[str]:
+    """The sentences that give each answer, counted from 1."""
+    for answer in row.answers:
+        places = sorted({s.sentence + 1 for s in answer.sentences if s.label is not None})
+        if places:
+            said = f"said in sentence {', '.join(map(str, places))}"
+            yield said if len(row.answers) == 1 else f"{answer.text or 'any answer'}: {said}"
+
+
+def _missing(row: AnsweredQuestion, unsupported: Mapping[tuple[str, int], str]) -> dict[str, str]:
+    """The ids of the first judgement whose lack leaves a question open."""
+    for answer in row.answers:
+        for each in answer.sentences:
+            ids = {"run_id": row.run_id, "sentence": str(each.sentence)}
+            if each.label is None:
+                return {**ids, "answers": f"{row.question_id}:{answer.id}"}
+            if (docid := unsupported.get((row.run_id, each.sentence))) is not None:
+                return {**ids, "citation": docid}
+    return {}

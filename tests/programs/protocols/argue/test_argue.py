@@ -1,0 +1,208 @@
+"""The argue program on a case counted by hand, with judgements missing, and with long reports."""
+
+import json
+from pathlib import Path
+
+import pytest
+from mock_server import MockServer, Refusal, input_of
+
+import nuggetjudge as nj
+from nuggetjudge.programs.analysis.answers.views import answers_of
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.run import plan
+from nuggetjudge.programs.scoring.score import score_path
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+DEMO = Path(__file__).parents[4] / "examples" / "argue"
+SHOWN = ("question_coverage_supported", "question_coverage", "said_uncited", "said_unsupported",
+         "question_coverage_weighted", "sentence_support", "report_f1")  # fmt: skip
+# As examples/argue/README.md counts them.
+COUNTED = {
+    "careful": (3 / 4, 3 / 4, 0, 0, 5 / 6, 1, 6 / 7),
+    "uncited": (1 / 4, 4 / 4, 2 / 4, 1 / 4, 2 / 6, 1 / 4, 1 / 4),
+    "half": (0, 1 / 4, 0, 1 / 4, 0, 1 / 2, 0),
+}
+SAID = {  # what the model of these tests finds, by accepted answer: a word of the sentence
+    "moving sea water": "moving", "the rising tide": "rising", "building is expensive": "expensive",
+    "running is cheap": "cheap", "sihwa lake in korea": "sihwa", "migrating fish": "fish",
+}  # fmt: skip
+
+
+def brain(body):
+    asked = input_of(body)
+    text = asked["sentence"].lower()
+    if "passage" in asked:
+        wrong = "fish" in text or "rising" in text
+        return {"verdict": "none" if wrong else "full"}
+    given = {key: each.rpartition(": ")[2].lower() for key, each in asked["answers"].items()}
+    return {"verdicts": {k: "yes" if SAID[each] in text else "no" for k, each in given.items()}}
+
+
+@pytest.fixture
+def server():
+    with MockServer(brain=brain) as up:
+        yield up
+
+
+def config_of(out, server=None, runs=None, lists=DEMO / "lists.jsonl", **settings):
+    given = {
+        "program": ["argue"],
+        "data.topics": DEMO / "topics.jsonl",
+        "data.runs": [str(runs or DEMO / "runs")],
+        "data.question_lists": [str(lists)],
+        "run.out": out,
+    }
+    sets = ["run.cache=false"]
+    sets += [f"models.default.api_base={server.base_url}"] if server else []
+    return load_config(None, given | settings, sets, "hosted_vllm/mock" if server else "lexical")
+
+
+def values(result, field="value"):
+    """By run and measure, of the one topic."""
+    rows = [row for row in result.scores if row.topic_id == "tides"]
+    return {(row.run_id, row.measure): getattr(row, field) for row in rows}
+
+
+def lines(folder, name):
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+@pytest.mark.parametrize("model", ["lexical", "a model"])
+def test_every_measure_comes_out_as_counted_by_hand(model, tmp_path, server):
+    result = nj.run(config_of(tmp_path / "out", server if model == "a model" else None))
+    assert result.is_complete
+    found = values(result)
+    for run, counted in COUNTED.items():
+        assert [found[run, name] for name in SHOWN] == pytest.approx(counted), run
+    assert score_path(result.folder, Problems()) == result.scores
+
+
+def test_what_is_asked_is_what_was_planned(tmp_path, server):
+    config = config_of(tmp_path / "out", server, **{"judges.accepted_answer.window": 4})
+    planned = {estimate.judge: estimate.calls for estimate in plan(config)}
+    nj.run(config)
+    asked = [input_of(request.body) for request in server.requests]
+    # Five answers in windows of four; three sentences stand in two reports each, and are asked
+    # about once, as are two of the eight citations.
+    assert planned["accepted_answer"] == 10 * 2
+    assert planned["support"] == 8
+    assert sum("answers" in one for one in asked) == 7 * 2
+    assert sum("passage" in one for one in asked) == 6
+
+
+def test_support_that_another_program_judges_is_not_asked_for_twice(tmp_path, server):
+    nj.run(config_of(tmp_path / "out", server, program=["support", "argue"]))
+    assert sum("passage" in input_of(one.body) for one in server.requests) == 6
+
+
+def test_a_missing_answer_counts_only_where_it_could_change_the_fold(tmp_path, server):
+    """Of `careful`, nobody knows whether sentence 3 says what running costs, or anything else."""
+    server.faults = lambda index, body: (
+        Refusal() if "answers" in (asked := input_of(body)) and asked["sentence"].startswith("Run")
+        else None
+    )  # fmt: skip
+    result = nj.run(config_of(tmp_path / "out", server))
+    low, high, found = (values(result, field) for field in ("low", "high", "value"))
+    # Turbines and Sihwa Lake are supported elsewhere (OR): decided. The costs (AND) and the
+    # animals, which only that sentence could name, are open: 2 of 2, 2 of 4, 4 of 4.
+    at = ("careful", "question_coverage_supported")
+    assert (found[at], low[at], high[at]) == (1.0, 0.5, 1.0)
+    assert values(result, "n_unjudged")[at] == 2
+    assert found["careful", "sentence_support"] == 1.0
+    row = next(r for r in lines(result.folder, "answered.jsonl")
+               if r["run_id"] == "careful" and r["aggregator"] == "AND")  # fmt: skip
+    assert (row["label"], row["low"], row["high"]) == (None, "not_said", "supported")
+    [view] = answers_of(result.folder, Problems(), run="careful")
+    assert [each.unjudged for each in view.judged if each.label is None] == ["refused"] * 2
+
+
+def test_missing_support_leaves_open_what_carries_an_answer_and_not_that_it_is_said(
+    tmp_path, server
+):
+    server.faults = lambda index, body: (
+        Refusal() if "passage" in (asked := input_of(body)) and "Sihwa" in asked["sentence"]
+        else None
+    )  # fmt: skip
+    result = nj.run(config_of(tmp_path / "out", server))
+    found, low, high = (values(result, field) for field in ("value", "low", "high"))
+    assert low["careful", "question_coverage"] == high["careful", "question_coverage"] == 3 / 4
+    at = ("careful", "question_coverage_supported")
+    assert (found[at], low[at], high[at]) == (pytest.approx(2 / 3), 2 / 4, 3 / 4)
+    at = ("careful", "sentence_support")
+    assert (found[at], low[at], high[at]) == (1.0, 3 / 4, 1.0)
+    [view] = answers_of(result.folder, Problems(), run="careful")
+    [open_] = [each for each in view.judged if each.label is None]
+    assert open_.unjudged == "refused"  # that of the citation, which its own program asks
+
+
+def test_a_report_that_is_too_long_is_kept_cut_or_rejected_as_its_track_does(tmp_path):
+    units = ["Moving sea water turns the turbines.", "Running it is cheap for a hundred years."]
+    row = {
+        "metadata": {"run_id": "r", "topic_id": "tides", "team_id": "x"},
+        "responses": [{"text": text, "citations": []} for text in units],
+    }
+    runs = tmp_path / "long.jsonl"
+    runs.write_text(json.dumps(row) + "\n")
+    found, counts = {}, {}
+    cases = {"keep": 10, "cut": 10, "reject": 10, "none": None, "fits": 14, "characters": 40}
+    for name, limit in cases.items():
+        settings = {"argue.limit": limit}
+        settings |= {"argue.over": name} if name in ("keep", "cut", "reject") else {}
+        if name == "characters":
+            settings |= {"argue.unit": "characters", "argue.over": "cut"}
+        result = nj.run(config_of(tmp_path / name, runs=runs, **settings))
+        [report] = lines(result.folder, "reports.jsonl")
+        of = values(result)
+        said, over = of["r", "question_coverage"], of["r", "over_length"]
+        found[name] = (report["words"], report["n_kept"], said, over)
+        counts[name] = json.loads((result.folder / "manifest.json").read_text())["counts"]
+    # Six and eight words; the first sentence answers one of four questions, the second none (AND).
+    assert found == {
+        "keep": (14, 2, 0.25, 1), "cut": (14, 1, 0.25, 1), "reject": (14, 0, 0, 1),
+        "none": (14, 2, 0.25, 0), "fits": (14, 2, 0.25, 0), "characters": (14, 1, 0.25, 1),
+    }  # fmt: skip
+    assert counts["cut"]["reports over 10 words (cut)"] == 1
+    assert counts["reject"]["reports over 10 words (not judged, they score 0)"] == 1
+    assert not any("reports over" in name for name in counts["fits"])
+
+
+def test_headings_make_no_claim_and_rows_of_tables_do(tmp_path):
+    """A heading may not answer a question; an uncited row answers it without a source."""
+    units = ["# Moving sea water turns the turbines", "| Plant | Place |", "|---|---|",
+             "| largest | Sihwa Lake in Korea |"]  # fmt: skip
+    row = {
+        "metadata": {"run_id": "r", "narrative_id": "rag2026-1", "team_id": "x"},
+        "references": [],
+        "answer": [{"text": text, "citations": []} for text in units],
+    }
+    (tmp_path / "run.jsonl").write_text(json.dumps(row) + "\n")
+    bank = json.loads((DEMO / "lists.jsonl").read_text()) | {"query_id": "rag2026-1"}
+    (tmp_path / "lists.jsonl").write_text(json.dumps(bank) + "\n")
+    topics = {"id": "rag2026-1", "title": "tidal power"}
+    (tmp_path / "topics.jsonl").write_text(json.dumps(topics) + "\n")
+    result = nj.run(config_of(tmp_path / "out", runs=tmp_path / "run.jsonl",
+                              lists=tmp_path / "lists.jsonl",
+                              **{"data.topics": tmp_path / "topics.jsonl"}))  # fmt: skip
+    [report] = lines(result.folder, "reports.jsonl")
+    assert (report["headings"], report["table_rows"], len(report["claims"])) == (3, 1, 1)
+    labels = {r["question"]: r["label"] for r in lines(result.folder, "answered.jsonl")}
+    assert labels["What turns the turbines?"] == "not_said"
+    assert labels["Where is the largest plant?"] == "uncited"
+    problems = lines(result.folder, "problems.jsonl")
+    assert sum(one["kind"] == "heading" for one in problems) == 3
+
+
+def test_a_topic_without_questions_is_left_out_and_told(tmp_path):
+    topics = (DEMO / "topics.jsonl").read_text() + '{"id": "eels", "title": "eels"}\n'
+    (tmp_path / "topics.jsonl").write_text(topics)
+    result = nj.run(config_of(tmp_path / "out", **{"data.topics": tmp_path / "topics.jsonl"}))
+    means = {(r.run_id, r.measure): r for r in result.scores if r.topic_id == "all"}
+    assert means["careful", "question_coverage"].n_topics == 1
+    assert means["careful", "sentence_support"].n_topics == 2  # which has no need of questions
+    kinds = [row["kind"] for row in lines(result.folder, "problems.jsonl")]
+    assert "no_questions" in kinds
+
+
+def test_without_lists_nothing_is_asked(tmp_path):
+    with pytest.raises(InputError, match="argue needs question lists"):
+        nj.run(config_of(tmp_path / "out", **{"data.question_lists": []}))
