@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -49,6 +50,14 @@ def agree(
             metavar="LABEL",
             help="Make labels binary: positive from this one on, negative below; HUMAN,JUDGED has "
             "one for each file.",
+        ),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HUMAN=JUDGED",
+            help="Of scores: compare these two measures; may be repeated; default: those that both "
+            "have.",
         ),
     ] = None,
     by: Annotated[
@@ -105,6 +114,7 @@ def agree(
         where_of(where or ()),
         kind,
         [] if cut is None else cut.split(","),
+        _pairs(measure or ()),
         resamples=resamples,
         seed=seed,
         level=level,
@@ -117,3 +127,16 @@ def agree(
     for path in written:
         sys.stderr.write(f"{shown(str(path))}\n")
     list_problems(problems)
+
+
+def _pairs(given: Sequence[str]) -> dict[str, str]:
+    """Measures of JUDGED, each with that of HUMAN. Raises: InputError."""
+    from ..records.reading.problems import InputError
+
+    pairs = {}
+    for text in given:
+        human, _, judged = text.rpartition("=")
+        if not human or not judged or judged in pairs:
+            raise InputError(f"--measure {text}: wanted HUMAN=JUDGED, each of JUDGED once")
+        pairs[judged] = human
+    return pairs

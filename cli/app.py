@@ -35,6 +35,7 @@ COMMANDS = {
     "compare": ("compare", "Test runs against each other, or two judges."),
     "evidence": ("evidence.trust", "Show how far suggested citations can be trusted."),
     "export": ("exports", "Write results for other tools."),
+    "verify": ("exports.verify", "Replay an AutoJudge export with no network."),
     "drift": ("analysis.drift", "Tell whether the judge moved, or the systems."),
     "annotate": ("annotate.group", "Have people label what was judged, in a page."),
     "next": ("next", "Choose cells for people to label next."),

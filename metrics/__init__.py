@@ -30,7 +30,7 @@ from .key_points import (
 from .length import RAG24_MAX_WORDS, RAG26_MAX_WORDS, count_words
 from .means import mean_over_topics
 from .nuggets import NUGGET_MEASURES, nugget_scores, weighted_recall
-from .order.correlation import kendall_tau, spearman, tau_ap, top_k_tau
+from .order.correlation import kendall_tau, pearson, spearman, tau_ap, top_k_tau
 from .order.taus import Coefficient, Taus, taus
 from .ranking import RankingScores, ranking_scores
 from .support import SUPPORT_MEASURES, support_scores
@@ -66,6 +66,7 @@ __all__ = [
     "micro_recall",
     "nugget_scores",
     "pairwise_kappa",
+    "pearson",
     "ranking_scores",
     "reliability",
     "spearman",

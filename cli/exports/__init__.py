@@ -6,6 +6,7 @@ from __future__ import annotations
 import typer
 
 from ..options import Command
+from .autojudge import autojudge
 from .folders import huggingface, parquet
 from .mlflow import mlflow
 from .repaired import repaired
@@ -25,5 +26,5 @@ def _export() -> None:
     """Write results for other tools, and answers with suggested citations."""
 
 
-for command in (parquet, huggingface, mlflow, wandb, repaired, ragdoll, nuggetizer):
+for command in (parquet, huggingface, mlflow, wandb, repaired, ragdoll, nuggetizer, autojudge):
     export.command(cls=Command)(command)

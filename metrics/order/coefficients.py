@@ -3,8 +3,9 @@
 For items i and j, s_ij = sign(x_j - x_i) in truth and t_ij = sign(y_j - y_i) as judged. Tau-b is
 sum(s t) / sqrt(sum(s^2) sum(t^2)). tau_ap is the mean over i of the mean, over the j with
 t_ij = 1, of 1 where s_ij = 1 and else -1. Spearman's is the correlation of the ranks, which are
-row sums of s and t. With items drawn more than once the sums are weighted, and the copies of one
-item are tied. The value of a coefficient is that of the one sample that holds each item once.
+row sums of s and t; Pearson's is that of the scores themselves. With items drawn more than once the
+sums are weighted, and the copies of one item are tied. The value of a coefficient is that of the
+one sample that holds each item once.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def _of_samples(truth: Array, judged: Array, top: Sequence[int]) -> dict[str, Ar
         "tau_b": _tau_b((s * t).sum((1, 2)), (s**2).sum((1, 2)), (t**2).sum((1, 2))),
         "tau_ap": _tau_ap(right, n_above, np.ones(1)),
         "spearman": _spearman(one, other, np.ones(one.shape[1])),
+        "pearson": pearson(truth, judged, np.ones(truth.shape[1])),
     }
     descending = -np.sort(-truth, axis=1)
     for k in top:
@@ -82,13 +84,23 @@ def of_drawn_cells(
         for chosen in _rows(weights, len(truth))
     ]
     rho = [spearman(truth, judged, chosen[:, topic_of]) for chosen in _rows(weights, len(truth))]
-    found = {"tau_b": tau_b, "tau_ap": np.concatenate(tau_ap), "spearman": np.concatenate(rho)}
+    r = [pearson(truth, judged, chosen[:, topic_of]) for chosen in _rows(weights, len(truth))]
+    parts = {"tau_ap": tau_ap, "spearman": rho, "pearson": r}
+    found = {"tau_b": tau_b} | {name: np.concatenate(part) for name, part in parts.items()}
     return {name: np.where(np.isnan(tau_b), np.nan, values) for name, values in found.items()}
 
 
 def spearman(truth: Array, judged: Array, weights: Array) -> Array:
     """Spearman's correlation of (n,) scores, where items count as often as (..., n) weights say."""
     return _spearman(_rank_sums(truth, weights), _rank_sums(judged, weights), weights)
+
+
+def pearson(truth: Array, judged: Array, weights: Array) -> Array:
+    """Pearson's correlation of (..., n) scores, items counting as often as (..., n) weights say."""
+    total = weights.sum(-1, keepdims=True)
+    x, y = (z - ratio((weights * z).sum(-1, keepdims=True), total) for z in (truth, judged))
+    both, of_x, of_y = ((weights * products).sum(-1) for products in (x * y, x**2, y**2))
+    return _bounded(ratio(ratio(both, np.sqrt(of_x)), np.sqrt(of_y)))
 
 
 def _of_block(

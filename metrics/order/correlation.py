@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def orders(truth: Sequence[float], judged: Sequence[float]) -> dict[str, float | None]:
-    """tau_b, tau_ap and spearman of two lists of scores: the three functions below at once.
+    """tau_b, tau_ap, spearman and pearson of two lists of scores: the functions below at once.
 
     Returns, raises: as `kendall_tau`.
 
     >>> {name: round(value, 3) for name, value in orders([1, 2, 3, 4], [1, 2, 4, 3]).items()}
-    {'tau_b': 0.667, 'tau_ap': 0.333, 'spearman': 0.8}
+    {'tau_b': 0.667, 'tau_ap': 0.333, 'spearman': 0.8, 'pearson': 0.8}
     """
     import numpy as np
 
@@ -25,7 +25,7 @@ def orders(truth: Sequence[float], judged: Sequence[float]) -> dict[str, float |
 
     x, y = _checked(truth, judged)
     if not len(x):
-        return dict.fromkeys(("tau_b", "tau_ap", "spearman"))
+        return dict.fromkeys(("tau_b", "tau_ap", "spearman", "pearson"))
     found = of_drawn_cells(x, y, np.zeros(len(x), np.int64), np.ones((1, 1), np.int64))
     return values_of({name: values[0] for name, values in found.items()})
 
@@ -113,6 +113,17 @@ def spearman(truth: Sequence[float], judged: Sequence[float]) -> float | None:
 
     x, y = _checked(truth, judged)
     return value_of(of.spearman(x, y, np.ones(len(x)))) if len(x) else None
+
+
+def pearson(truth: Sequence[float], judged: Sequence[float]) -> float | None:
+    """Pearson's correlation of the scores themselves, in [-1, 1]; 1 = they lie on a rising line.
+
+    Returns, raises: as `kendall_tau`.
+
+    >>> round(pearson([1, 2, 3], [10, 30, 20]), 4), round(pearson([1, 2, 4], [1, 2, 9]), 4)
+    (0.5, 0.9762)
+    """
+    return orders(truth, judged)["pearson"]
 
 
 def _checked(truth: Sequence[float], judged: Sequence[float]) -> tuple[Array, Array]:

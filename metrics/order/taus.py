@@ -13,7 +13,7 @@ _Key = TypeVar("_Key", str, tuple[str, str])
 Scores = Mapping[tuple[str, str], float | None]  # (run id, topic id) -> score
 
 TOP_K = (5, 10, 15, 20)
-_ORDERS = ("tau_b", "tau_ap", "spearman")
+_ORDERS = ("tau_b", "tau_ap", "spearman", "pearson")
 _TOPS = {f"tau_top_{k}": k for k in TOP_K}
 _NAMES = (*_ORDERS, *_TOPS)
 
@@ -42,8 +42,8 @@ class Taus:
             equal on one side.
         pooled: tau of all (run, topic) cells together; topic difficulty counts here.
         n_cells: cells with a value on both sides. n_cells_unmatched: on one side alone, left out.
-        coefficients: run_level, topic_mean, pooled -> tau_b, tau_ap, spearman, and of runs (so
-            not of the pooled cells) tau_top_5, tau_top_10, tau_top_15, tau_top_20.
+        coefficients: run_level, topic_mean, pooled -> tau_b, tau_ap, spearman, pearson, and of runs
+            (so not of the pooled cells) tau_top_5, tau_top_10, tau_top_15, tau_top_20.
         by_topic: topic id -> the same coefficients of its runs; topics in sorted order.
     """
 

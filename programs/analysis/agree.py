@@ -29,6 +29,7 @@ def agree(
     where: Mapping[str, Sequence[str]] | None = None,
     kind: str | None = None,
     cut: Sequence[str] = (),
+    measures: Mapping[str, str] | None = None,
     **draws: Unpack[Draws],
 ) -> dict[str, Any]:
     """Compare two files cell by cell on their ids, or the annotators of one with each other.
@@ -43,6 +44,8 @@ def agree(
             Of two folders it is otherwise the first of these judgements that both have.
         cut: a label, or one for each file: all labels from it on count as positive, those below
             it as negative.
+        measures: of scores, the measure of `judged` -> that of `human` it is compared with; None:
+            each that both have.
         draws: of the intervals, which draw topics; 0 resamples: no intervals.
 
     Returns: for labels, the fields of `Agreement`, how many cells only one side has, `intervals`,
@@ -74,7 +77,9 @@ def agree(
     if file_kind(human) == SCORES:
         if cut:
             raise InputError(f"--cut {','.join(cut)}: {human} has scores, wanted labels")
-        return agree_scores(human, judged, problems, draws)
+        return agree_scores(human, judged, problems, draws, measures)
+    if measures:
+        raise InputError(f"--measure {next(iter(measures))}: {human} has labels, wanted scores")
     scale, cuts = scale_in(*paths, kind=kind), _cuts(cut)
     if cut and scale is not None and not scale.is_ordered:
         what = "has no order, so there is nothing to --cut"

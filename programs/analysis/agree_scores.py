@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from ...metrics import taus
 from ...metrics.bootstrap import Draws
 from ...metrics.order.intervals import tau_intervals
 from ...records.labels.run_names import run_aliases
+from ...records.reading.nearest import did_you_mean
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
@@ -16,25 +18,48 @@ from ..inputs.coverage import ORACLES
 from .agree_labels import plain
 
 
-def agree_scores(human: Path, judged: Path, problems: Problems, draws: Draws) -> dict[str, Any]:
-    """Compare the scores of each measure that both files have; the oracles of coverage are out."""
+def agree_scores(
+    human: Path,
+    judged: Path,
+    problems: Problems,
+    draws: Draws,
+    measures: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Compare the scores of each measure that both files have; the oracles of coverage are out.
+
+    Args:
+        measures: of the judged file -> of the human one, where they have other names; only those
+            are compared then.
+
+    Raises: InputError if there is no measure in common, or one that is named is not there.
+    """
     truth, other = read_scores(human, problems), read_scores(judged, problems)
     problems.raise_errors()
     truth, other = ([r for r in rows if r.run_id not in ORACLES] for rows in (truth, other))
     aliases = run_aliases({row.run_id for row in truth}, {row.run_id for row in other})
     other = [r.model_copy(update={"run_id": aliases.get(r.run_id, r.run_id)}) for r in other]
-    names = {row.measure for row in other}
-    shared = [m for m in dict.fromkeys(row.measure for row in truth) if m in names]
-    if not shared:
-        raise InputError(f"{human} and {judged}: no measure in common")
-    found = {measure: _of_measure(truth, other, measure, draws) for measure in shared}
+    known = [dict.fromkeys(row.measure for row in rows) for rows in (truth, other)]
+    pairs = [(name, name) for name in known[0] if name in known[1]]
+    if measures:
+        pairs = [(measures[name], name) for name in measures]
+    for path, names, side in ((human, known[0], 0), (judged, known[1], 1)):
+        for pair in pairs:
+            if pair[side] not in names:
+                what = f"no measure {pair[side]!r}{did_you_mean(pair[side], names)}"
+                raise InputError(f"{path}: {what}")
+    if not pairs:
+        raise InputError(f"{human} and {judged}: no measure in common; name two by --measure")
+    found = {
+        one if one == two else f"{one}={two}": _of_measure(truth, other, (one, two), draws)
+        for one, two in pairs
+    }
     return {"kind": "scores", "measures": found, "run_aliases": aliases}
 
 
 def _of_measure(
-    truth: list[ScoreRow], other: list[ScoreRow], measure: str, draws: Draws
+    truth: list[ScoreRow], other: list[ScoreRow], names: tuple[str, str], draws: Draws
 ) -> dict[str, Any]:
-    (truth_cells, truth_runs), (cells, runs) = _values(truth, measure), _values(other, measure)
+    (truth_cells, truth_runs), (cells, runs) = map(_values, (truth, other), names)
     found = taus(truth_cells, cells, truth_runs=truth_runs, judged_runs=runs)
     intervals = tau_intervals(
         found, truth_cells, cells, truth_runs=truth_runs, judged_runs=runs, **draws

@@ -23,6 +23,7 @@ _COEFFICIENTS = {
     "tau_b": "Kendall tau-b",
     "tau_ap": "tau_ap",
     "spearman": "Spearman",
+    "pearson": "Pearson",
     "tau_top_5": "tau-b, top 5",
     "tau_top_10": "tau-b, top 10",
     "tau_top_15": "tau-b, top 15",

@@ -68,40 +68,60 @@ def replay(folder: Path, run: Callable[[Config], Any]) -> Replay:
 
     Raises: InputError where an input is not what it was, or replies were not kept.
     """
-    then = read_manifest(folder)
-    inputs = inputs_of(folder)
+    then, inputs = read_manifest(folder), inputs_of(folder)
     config = inputs.checked("nothing can be proven")
-    # What its pipelines made stands among the inputs, and is judged again as it is.
-    config = config.model_copy(update={"retrieve": (), "pipelines": {}})
-    cache = _kept(folder, config, then)
+    cache = kept_replies(folder, config, then)
+
+    def asked(given: Config) -> None:
+        run(given.changed("run", cache=cache))
+
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
         again = Path(work) / "again"
-        run(
-            config.changed(
-                "run",
-                **{"out": again, "cache": cache, "offline": True, "executor": "local"},
-                **dict.fromkeys(("max_calls", "max_tokens", "max_cost")),
-            )
-        )
-        now = read_manifest(again)
-        _name_as_then(again / "problems.jsonl", inputs.moved)
-        names = sorted(_names(folder) | _names(again))
-        files = tuple(_compared(name, folder / name, again / name) for name in names)
-    judges = (then.get("judges", {}), now["judges"])
-    other = [
-        f"judge {name}: {part} is not what it was"
-        for name in judges[0]
-        for part, was in judges[0][name].items()
-        if name in judges[1] and judges[1][name].get(part) != was
-    ]
+        now = run_again(config, again, asked, inputs.moved)
+        files = compared(folder, again)
+    other = judges_changed(then, now)
     lost = sum(now["unjudged"].values()) - sum(then["unjudged"].values())
     if lost > 0:
         other.append(f"{lost:,} judgements have no kept reply: it is in the cache no more")
     return Replay(files, int(now["this_time"]["cache_hits"]), tuple(other))
 
 
-def _kept(folder: Path, config: Config, manifest: dict[str, Any]) -> bool | Path:
-    """The reply cache that holds the replies of a run."""
+def run_again(
+    config: Config, again: Path, run: Callable[[Config], Any], moved: Mapping[str, str]
+) -> dict[str, Any]:
+    """Run what a config says into a folder of its own, offline; returns its manifest.
+
+    What its pipelines made stands among the inputs, and is judged again as it is.
+
+    Args:
+        moved: names that files have now, and those that are to stand in `problems.jsonl`.
+    """
+    config = config.model_copy(update={"retrieve": (), "pipelines": {}})
+    limits = dict.fromkeys(("max_calls", "max_tokens", "max_cost"))
+    run(config.changed("run", out=again, offline=True, executor="local", **limits))
+    _name_as_then(again / "problems.jsonl", moved)
+    return read_manifest(again)
+
+
+def compared(then: Path, now: Path) -> tuple[FileReplay, ...]:
+    """The files of two results folders side by side, but for those that tell times."""
+    names = sorted(results_in(then) | results_in(now))
+    return tuple(compared_file(name, then / name, now / name) for name in names)
+
+
+def judges_changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What of the judges of two manifests is not the same, in words."""
+    judges = (then.get("judges", {}), now["judges"])
+    return [
+        f"judge {name}: {part} is not what it was"
+        for name in judges[0]
+        for part, was in judges[0][name].items()
+        if name in judges[1] and judges[1][name].get(part) != was
+    ]
+
+
+def kept_replies(folder: Path, config: Config, manifest: Mapping[str, Any]) -> bool | Path:
+    """The reply cache that holds the replies of a run. Raises: InputError if none does."""
     ways = {model.way for judge in manifest["judges"] for _, model in config.models_of(judge)}
     if config.run.cache is not False or ways <= {"lexical", "recorded"}:
         return config.run.cache
@@ -121,11 +141,13 @@ def _name_as_then(path: Path, moved: Mapping[str, str]) -> None:
     path.write_bytes(text)
 
 
-def _names(folder: Path) -> set[str]:
+def results_in(folder: Path) -> set[str]:
+    """The names of its files but those that tell times."""
     return {p.name for p in folder.iterdir() if p.is_file() and p.name not in _NOT_COMPARED}
 
 
-def _compared(name: str, then: Path, now: Path) -> FileReplay:
+def compared_file(name: str, then: Path, now: Path) -> FileReplay:
+    """Two versions of a file, line by line."""
     before, after = (
         path.read_bytes().splitlines() if path.is_file() else [] for path in (then, now)
     )

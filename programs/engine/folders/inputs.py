@@ -96,6 +96,14 @@ def found_inputs(
     return Inputs(found, changed, at | mover.patterns)
 
 
+def placed(config: Config, places: Mapping[str, str]) -> Config:
+    """The config with other places for its input files: the path of each, and where it is now.
+
+    Runs, which may be given by a pattern, are named one by one.
+    """
+    return _Moved(places, places, [lambda path: path]).config(config, config.run.out)
+
+
 def _digest(path: str) -> str | None:
     try:
         return hash_of(Path(path))

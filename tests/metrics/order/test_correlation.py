@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import kendalltau, spearmanr
+from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from nuggetjudge.metrics import kendall_tau, spearman, tau_ap, top_k_tau
+from nuggetjudge.metrics import kendall_tau, pearson, spearman, tau_ap, top_k_tau
 from nuggetjudge.metrics.order.correlation import n_top, orders
 
 scores = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 1.0])
@@ -158,11 +158,11 @@ def test_tau_ap_and_tau_b_match_another_implementation(x, y, plain, x_tied, y_ti
 
 
 @given(score_pairs)
-def test_tau_ap_and_spearman_are_bounded_and_perfect_for_the_same_order(pairs):
+def test_tau_ap_spearman_and_pearson_are_bounded_and_perfect_for_the_same_order(pairs):
     truth, judged = [t for t, _ in pairs], [j for _, j in pairs]
     expected = tau_ap_by_definition(truth, judged)
     assert tau_ap(truth, judged) == (None if expected is None else pytest.approx(expected))
-    for order in (tau_ap, spearman):
+    for order in (tau_ap, spearman, pearson):
         value = order(truth, judged)
         assert (value is None) == (kendall_tau(truth, judged) is None)
         if value is not None:
@@ -176,6 +176,12 @@ def test_tau_ap_and_spearman_are_bounded_and_perfect_for_the_same_order(pairs):
 # By hand: 1 - 6 sum(d^2) / (n (n^2 - 1)) with rank differences 0, 1, 1, 0, 0.
 def test_spearman_matches_a_hand_count():
     assert spearman([1, 2, 3, 4, 5], [1, 3, 2, 4, 5]) == pytest.approx(1 - 6 * 2 / (5 * 24))
+
+
+def test_pearson_matches_a_hand_count_and_knows_distances():
+    # (1, 2, 3) and (0, 0, 3): sums of products 3, of squares 2 and 6: 3 / sqrt(12).
+    assert pearson([1, 2, 3], [0, 0, 3]) == pytest.approx(3 / math.sqrt(12))
+    assert pearson([1, 2, 3], [0, 1, 9]) < spearman([1, 2, 3], [0, 1, 9])
 
 
 def test_the_top_of_the_order_is_chosen_by_the_truth():
@@ -200,7 +206,7 @@ def test_a_top_larger_than_the_list_is_undefined_and_k_must_be_positive():
         top_k_tau([1, 2], [1, 2], 0)
 
 
-@pytest.mark.parametrize("order", [tau_ap, spearman])
+@pytest.mark.parametrize("order", [tau_ap, spearman, pearson])
 def test_bad_scores_are_named_by_all(order):
     with pytest.raises(ValueError, match=r"judged\[1\]"):
         order([1.0, 2.0], [1.0, math.nan])
@@ -209,12 +215,14 @@ def test_bad_scores_are_named_by_all(order):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_tau_b_and_spearman_are_scipys_and_undefined_where_scipy_has_no_number(seed):
+def test_tau_b_spearman_and_pearson_are_scipys_and_undefined_where_scipy_has_no_number(seed):
     rng = np.random.default_rng(seed)
     n, n_levels = int(rng.choice([0, 1, 2, 3, 8, 40, 300])), int(rng.choice([1, 2, 5, 1000]))
     truth = rng.integers(0, n_levels, n) / 7
     judged = np.where(rng.random(n) < 0.5, truth, rng.integers(0, n_levels, n) / 7)
-    for name, order in (("tau_b", kendall_tau), ("spearman", spearman), ("tau_ap", tau_ap)):
+    both = {"tau_b": (kendall_tau, kendalltau), "spearman": (spearman, spearmanr)}
+    both |= {"pearson": (pearson, pearsonr), "tau_ap": (tau_ap, None)}
+    for name, (order, scipys) in both.items():
         value = order(truth.tolist(), judged.tolist())
         assert value == orders(truth.tolist(), judged.tolist())[name]
         if n < 2 or np.ptp(truth) == 0 or np.ptp(judged) == 0:
@@ -222,7 +230,6 @@ def test_tau_b_and_spearman_are_scipys_and_undefined_where_scipy_has_no_number(s
         elif name == "tau_ap":
             assert value == pytest.approx(tau_ap_by_definition(truth, judged), abs=1e-9)
         else:
-            scipys = kendalltau if name == "tau_b" else spearmanr
             assert value == pytest.approx(scipys(truth, judged).statistic, abs=1e-9)
 
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nuggetjudge.metrics import kendall_tau, spearman, tau_ap, taus, top_k_tau
+from nuggetjudge.metrics import kendall_tau, pearson, spearman, tau_ap, taus, top_k_tau
 from nuggetjudge.metrics.bootstrap import topic_draws
 from nuggetjudge.metrics.order.coefficients import of_drawn_cells, of_samples
 from nuggetjudge.metrics.order.intervals import tau_intervals
 from nuggetjudge.metrics.order.taus import TOP_K
 
-ORDERS = {"tau_b": kendall_tau, "tau_ap": tau_ap, "spearman": spearman}
+ORDERS = {"tau_b": kendall_tau, "tau_ap": tau_ap, "spearman": spearman, "pearson": pearson}
 SCORES = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 1.0])
 
 

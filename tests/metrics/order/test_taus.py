@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from nuggetjudge.metrics import kendall_tau, spearman, tau_ap, taus, top_k_tau
+from nuggetjudge.metrics import kendall_tau, pearson, spearman, tau_ap, taus, top_k_tau
 from nuggetjudge.metrics.order.taus import Coefficient
 
 
@@ -61,7 +61,7 @@ def test_every_coefficient_comes_at_every_level_with_its_n():
     judged = cells(t1=[1, 3, 2], t2=[3, 2, 1], t3=[2, 2, 2])
     runs = {"a": 1, "b": 2, "c": 3}, {"a": 1.5, "b": 2.5, "c": 2.0}
     found = taus(truth, judged, truth_runs=runs[0], judged_runs=runs[1])
-    orders = {"tau_b": kendall_tau, "tau_ap": tau_ap, "spearman": spearman}
+    orders = {"tau_b": kendall_tau, "tau_ap": tau_ap, "spearman": spearman, "pearson": pearson}
     tops = {f"tau_top_{k}": None for k in (5, 10, 15, 20)}
     assert list(found.coefficients["run_level"]) == list(found.coefficients["topic_mean"])
     assert list(found.coefficients["run_level"]) == [*orders, *tops]

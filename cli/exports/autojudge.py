@@ -1,0 +1,67 @@
+"""`judge export autojudge`: a folder for TREC AutoJudge that replays without an endpoint."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..tables import shown
+from ..views.partial import opened
+from .folders import Results
+
+_MOST = 5  # places that are named
+
+
+def autojudge(
+    context: typer.Context,
+    results: Results,
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write: new, or empty.")],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="What the names of its tables begin with; default: the programs.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+    veil: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="KEY",
+            dir_okay=False,
+            help="Write names of runs and teams as pseudonyms, by this key file: made where there "
+            "is none, kept apart from DIR.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+) -> None:
+    """Write leaderboard, banks, qrels and workflow, with inputs and replies to replay them.
+
+    Nothing is asked. `judge verify DIR` proves it, with no network.
+
+    Example: judge export autojudge results/demo submission --veil key.json
+    """
+    from ...exports.autojudge.folder import write_folder
+    from ...records.reading.problems import InputError
+
+    if opened(context, [results])[0] != results:
+        raise InputError(f"{results}: its run was stopped; an export is of a finished one")
+    found = write_folder(results, out, name=name, veil=veil)
+    replies = ", ".join(f"{alias} {n:,}" for alias, n in found.replies.items()) or "none"
+    sizes = ", ".join(f"{part} {size:,}" for part, size in sorted(found.sizes.items()))
+    lines = [f"Tables: {', '.join(found.tables)}", f"Replies by endpoint: {replies}"]
+    lines.append(f"Bytes: {sizes}, all {sum(found.sizes.values()):,}")
+    if found.unjudged:
+        lines.append(f"Not judged, here too: {found.unjudged:,}")
+    if found.dropped:
+        dropped = ", ".join(f"{field} {n:,}" for field, n in sorted(found.dropped.items()))
+        lines.append(f"Left out under the veil: {dropped}")
+    for place in found.leaks[:_MOST]:
+        lines.append(f"Beware, a name is left: {place}")
+    if len(found.leaks) > _MOST:
+        lines.append(f"... and {len(found.leaks) - _MOST:,} more")
+    if veil is not None:
+        lines.append(f"Key, not to be sent: {veil}")
+    sys.stderr.write(shown("".join(f"{line}\n" for line in [*lines, f"Written: {out}"])))

@@ -1,0 +1,44 @@
+"""`judge verify`: proof that an export replays."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..options import AsJson
+from ..stopping import GATE_FAILED
+from ..tables import aligned, shown, write_objects
+
+
+def verify(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", exists=True, file_okay=False, help="A folder of judge export autojudge."
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Replay an export from the replies that it holds, with no network; exit 1 if a byte differs.
+
+    Example: judge verify submission
+    """
+    from ...exports.autojudge.verify import verify_folder
+
+    found = verify_folder(folder)
+    if as_json:
+        write_objects([found.as_dict()])
+    else:
+        table = [["file", "lines", "not the same"]]
+        table += [[f.name, f"{f.lines:,}", f"{f.differ + f.failed:,}"] for f in found.files]
+        sys.stdout.write(aligned(table) if found.files else "")
+        firsts = [f"{file.name}, {file.first}" for file in found.files if file.first]
+        sys.stdout.write(shown("".join(f"{line}\n" for line in (*firsts, *found.wrong))))
+        unused = f" ({found.unused:,} were not used)" if found.unused else ""
+        how = "The same bytes" if found.is_same else "Not the same"
+        sys.stdout.write(f"{how}, from {found.replies:,} held replies{unused}, with no network.\n")
+    if not found.is_same:
+        raise typer.Exit(GATE_FAILED)
