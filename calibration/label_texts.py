@@ -35,6 +35,7 @@ _INPUTS = {  # the judges' names for the texts that ids stand for
     "sentence_id": "sentence",
     "passage_id": "passage",
     "nugget_id": "nugget",
+    "criterion_id": "criterion",
 }
 Texts = dict[str, str]
 
@@ -75,15 +76,21 @@ def labels_and_texts(
         raise InputError(f"{path}: no label in it")
     if "topic_id" not in labels.key_names:
         raise InputError(f"{path}: {NO_TOPIC}")
-    has_data = bool(data.topics or data.runs or data.passages or data.nuggets)
+    has_data = bool(data.topics or data.runs or data.passages or data.nuggets or data.rubrics)
     if has_data:
         _complete(path, labels, texts, data, problems, must_know=is_rows)
+    if "response" in judge.inputs:
+        for found in texts.values():
+            if "answer" in found:
+                found.setdefault("response", found["answer"])
     wanted = set(judge.inputs)
     lost = [cell for cell in labels.cells if not wanted <= texts.get(cell, {}).keys()]
     if lost and (len(lost) == len(labels.cells) or (is_rows and not has_data)):
         lacking = " and ".join(n for n in judge.inputs if n not in texts.get(lost[0], {}))
         what = f"cell {' '.join(lost[0])} comes without its {lacking}"
-        how = "name --topics, --runs, --passages or --nuggets, or --field for other names"
+        how = (
+            "name --topics, --runs, --passages, --nuggets or --rubrics, or --field for other names"
+        )
         raise InputError(f"{path}:{labels.lines.get(lost[0], 1)}: {what}; {how}")
     return labels, texts
 
@@ -165,6 +172,7 @@ class _Known:
     topics: Mapping[str, Topic]
     passages: Mapping[str, Passage]
     nuggets: Mapping[tuple[str, str], str]  # by topic and nugget
+    criteria: Mapping[tuple[str, str], str]  # by topic and criterion
     answers: Mapping[tuple[str, str], str]  # by topic and run
     sentences: Mapping[tuple[str, str, str], str]  # by topic, run and sentence
     documents: Mapping[tuple[str, str, str], str]  # that answers carry: by topic, run and passage
@@ -181,6 +189,7 @@ class _Known:
             "sentence_id": self.sentences.get((topic_id, run_id, ids.get("sentence_id", ""))),
             "passage_id": own if own or passage is None else passage.text,
             "nugget_id": self.nuggets.get((topic_id, ids.get("nugget_id", ""))),
+            "criterion_id": self.criteria.get((topic_id, ids.get("criterion_id", ""))),
         }
 
 
@@ -234,9 +243,11 @@ def _read_data(data: DataConfig, wanted: Collection[str], problems: Problems) ->
     for file in data.passages:
         passages |= read_passages(file, problems, set(wanted))
     ids = ["passage_id"] if data.passages else []
-    if not (data.runs or data.nuggets):
+    if not (data.runs or data.nuggets or data.rubrics):
         topics = read_topics(data.topics, problems) if data.topics else {}
-        return _Known([*ids, *(["topic_id"] if topics else [])], topics, passages, {}, {}, {}, {})
+        return _Known(
+            [*ids, *(["topic_id"] if topics else [])], topics, passages, {}, {}, {}, {}, {}
+        )
     held = load_collection(data.model_copy(update={"passages": ()}))
     problems.rows += held.problems.rows
     answers: dict[tuple[str, str], str] = {}
@@ -251,5 +262,8 @@ def _read_data(data: DataConfig, wanted: Collection[str], problems: Problems) ->
     banks = (held.banks or {}).values()
     nuggets = {(bank.topic_id, n.id): n.text for bank in banks for n in bank.nuggets}
     ids += ["topic_id", *(["run_id", "sentence_id"] if data.runs else [])]
+    rubrics = (held.rubrics or {}).values()
+    criteria = {(rubric.topic_id, c.id): c.text for rubric in rubrics for c in rubric.criteria}
     ids += ["nugget_id"] if data.nuggets else []
-    return _Known(ids, held.topics, passages, nuggets, answers, sentences, documents)
+    ids += ["criterion_id"] if data.rubrics else []
+    return _Known(ids, held.topics, passages, nuggets, criteria, answers, sentences, documents)

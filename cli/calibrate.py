@@ -43,8 +43,8 @@ NAMES = {
 
 
 @settings(
-    "data.topics data.runs data.passages data.nuggets data.candidates data.qrels data.reference "
-    "data.documents run.max_cost run.max_calls run.max_tokens run.offline"
+    "data.topics data.runs data.passages data.nuggets data.rubrics data.candidates data.qrels "
+    "data.reference data.documents run.max_cost run.max_calls run.max_tokens run.offline"
 )
 def calibrate(
     given: Given,

@@ -33,11 +33,10 @@ REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stder
 
 @settings(
     "data.topics data.runs data.passages data.candidates data.qrels data.nuggets data.questions "
-    "data.reference data.retrieval data.ratings data.pool data.keypoints data.documents data.items "
-    "data.question_lists "
-    "coverage.k coverage.paper_zero items.judge items.fields run.limit run.max_cost run.max_calls "
-    "run.max_tokens run.offline run.executor run.address run.workers run.out run.force "
-    "run.allow_missing run.explain"
+    "data.reference data.retrieval data.ratings data.pool data.keypoints data.rubrics "
+    "data.documents data.question_lists data.items coverage.k coverage.paper_zero items.judge "
+    "items.fields run.limit run.max_cost run.max_calls run.max_tokens run.offline run.executor "
+    "run.address run.workers run.out run.force run.allow_missing run.explain"
 )
 def run(
     given: Given,

@@ -43,7 +43,10 @@ SURE: dict[str, Kind] = {  # what may stand beside a label
     "rationale": "text",
 }
 IDS: dict[str, Kind] = dict.fromkeys(
-    ("topic_id", "run_id", "sentence_id", "passage_id", "nugget_id", "question_id", "key_point_id"),
+    (
+        *("topic_id", "run_id", "sentence_id", "passage_id", "nugget_id"),
+        *("question_id", "key_point_id", "criterion_id"),
+    ),
     "text",
 )
 ANSWER: dict[str, Kind] = {"run_id": "text", "topic_id": "text"}
@@ -75,7 +78,8 @@ COLUMNS: dict[str, dict[str, Kind]] = {
     "unjudged.jsonl": {
         "stage": "text", **IDS, "sentence": "int", "citation": "text", "document_id": "text",
         "claim": "int", "nuggets": ["text"], "answers": ["text"], "question_ids": ["text"],
-        "key_points": ["text"], "n": "int", "reason": "text", "detail": "text", "raw": "text",
+        "key_points": ["text"], "criteria": ["text"], "n": "int", "reason": "text",
+        "detail": "text", "raw": "text",
     },
     "problems.jsonl": dict.fromkeys(("kind", "action", "at", "what"), "text"),
     "spend.jsonl": {
@@ -141,6 +145,18 @@ COLUMNS: dict[str, dict[str, Kind]] = {
     "rejected_keypoints.jsonl": {**_QUERY, **_POINT, "why": "text", "label": "text", **SURE},
     "entailments.jsonl": {
         **ANSWER, "key_point_id": "text", "label": "text", "is_quoted": "bool", **SURE
+    },
+    "rubrics.jsonl": {
+        **_QUERY,
+        "criteria": [
+            {
+                "id": "text", "text": "text", "weight": "float", "kind": "text", "type": "text",
+                "tier": "text", "source_nugget": "text",
+            }
+        ],
+    },
+    "verdicts.jsonl": {
+        **ANSWER, "criterion_id": "text", "label": "text", "weight": "float", "kind": "text", **SURE
     },
     "claims.jsonl": {
         **ANSWER,

@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     from .contradiction import ContradictionJudge
     from .entailment import EntailmentJudge
     from .fitted.files import JudgeFile, read_judge_file
+    from .grading.criterion import BinaryCriterionJudge, CriterionJudge
     from .importance import NuggetImportance
     from .items import ItemJudge
     from .jury.jury import Jury
     from .keypoint_filter import KeyPointFilter
     from .labels import (
+        BinaryCriterionMatch,
         CitationSupport,
         Contradiction,
+        CriterionMatch,
         NuggetMatch,
         NuggetSupport,
         PointEntailment,
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from .makers.question_evolver import QuestionEvolver
     from .makers.question_scorer import QuestionScorer
     from .makers.request import RequestWriter
+    from .makers.rubric_writer import MadeCriterion, RubricWriter
     from .makers.subquestions import SubQuestionGenerator
     from .own import OwnJudge, OwnJudgeDefinition, read_own_judge
     from .relevance import RelevanceJudge
@@ -66,8 +70,10 @@ _HOMES = {  # of what is no judge by name
     "read_cascade_file": "cascade.files",
     "ItemJudge": "items",
     "Jury": "jury.jury",
+    "BinaryCriterionMatch": "labels",
     "CitationSupport": "labels",
     "Contradiction": "labels",
+    "CriterionMatch": "labels",
     "NuggetMatch": "labels",
     "NuggetSupport": "labels",
     "PointEntailment": "labels",
@@ -76,6 +82,7 @@ _HOMES = {  # of what is no judge by name
     "Order": "comparing.listwise",
     "FoundPoint": "makers.keypoint_extractor",
     "ListMaker": "makers.lists",
+    "MadeCriterion": "makers.rubric_writer",
     "MergedPoint": "makers.keypoint_merger",
     "ProposedNugget": "makers.nugget_proposer",
     "OwnJudgeDefinition": "own",
@@ -103,6 +110,8 @@ __all__ = [
     "BUILT_IN",
     "AnswerWriter",
     "AnswerabilityGrader",
+    "BinaryCriterionJudge",
+    "BinaryCriterionMatch",
     "Cascade",
     "CascadeFile",
     "CitationSupport",
@@ -110,6 +119,8 @@ __all__ = [
     "ClaimJudge",
     "Contradiction",
     "ContradictionJudge",
+    "CriterionJudge",
+    "CriterionMatch",
     "Decontextualizer",
     "EntailmentJudge",
     "EvidencePlanner",
@@ -123,6 +134,7 @@ __all__ = [
     "KeyPointMerger",
     "ListMaker",
     "ListwiseRanker",
+    "MadeCriterion",
     "MergedPoint",
     "NuggetAssigner",
     "NuggetImportance",
@@ -142,6 +154,7 @@ __all__ = [
     "QuestionScorer",
     "RelevanceJudge",
     "RequestWriter",
+    "RubricWriter",
     "SearchKind",
     "SetwiseRanker",
     "SubQuestionGenerator",

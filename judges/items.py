@@ -104,7 +104,7 @@ class ItemJudge(ExplainingJudge):
             del asked[self.listed]
             texts = [item[self.listed] for item in items]
             numbered = dict(zip(keys_of(items), texts, strict=True))
-            asked[f"{self.listed}s"] = numbered
+            asked[self.several] = numbered
         return asked
 
     def known(self, texts: Mapping[str, str]) -> dict[str, str]:

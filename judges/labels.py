@@ -64,6 +64,21 @@ class PartAnswer(Label):
     DETAILED = "detailed"
 
 
+class CriterionMatch(Label):
+    """How far an answer meets a criterion (arXiv:2511.07685)."""
+
+    NOT_MET = "not_met"
+    PARTLY = "partly"
+    MET = "met"
+
+
+class BinaryCriterionMatch(Label):
+    """The two-grade form: a criterion is met or it is not."""
+
+    NOT_MET = "not_met"
+    MET = "met"
+
+
 class Contradiction(Label):
     """Whether a passage says that a sentence is wrong."""
 

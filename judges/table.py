@@ -93,6 +93,11 @@ BUILT_IN = {
     "accepted_answer": _ours(
         "finding.accepted_answer:AcceptedAnswerJudge", is_windowed=True, labels_items=True
     ),
+    "criterion": _ours("grading.criterion:CriterionJudge", is_windowed=True, labels_items=True),
+    "binary_criterion": _ours(
+        "grading.criterion:BinaryCriterionJudge", is_windowed=True, labels_items=True
+    ),
+    "rubric_writer": _ours("makers.rubric_writer:RubricWriter"),
     "contradiction": _ours("contradiction:ContradictionJudge", says_why=True),
 }
 

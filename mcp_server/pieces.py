@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..judges.labels import NuggetSupport, PointEntailment
+from ..judges.labels import CriterionMatch, NuggetSupport, PointEntailment
 from ..programs.protocols.pieces import POINTS
 from .replies import Piece, Quote, Unjudged
 
-_STATED = (NuggetSupport.SUPPORT, PointEntailment.YES)
+_STATED = (NuggetSupport.SUPPORT, PointEntailment.YES, CriterionMatch.MET)
 
 
 def quotes_of(evidence: Iterable[Mapping[str, Any]]) -> list[Quote]:

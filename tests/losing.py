@@ -30,6 +30,8 @@ LABELS = {
     "ratings": tuple("001345"),
     "filter": ("no", "yes", "yes"),
     "entailments": ("no", "neutral", "yes"),
+    "criteria": ("not_met", "partly", "met"),
+    "binary_criteria": ("not_met", "met"),
     "precision": ("no", "yes"),
     "items": ("none", "partial", "full"),
     "argue": ("no", "no", "yes"),
@@ -171,6 +173,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "argue.limit": 12,
         "argue.over": "cut",
     },
+    "rubric": {"program": ["rubric"], **ANSWERS, "data.documents": "documents.jsonl"},
     "items": {"program": ["items"], "data.items": "items.jsonl", "items.judge": "support"},
     "closed loop": {
         "program": ["nuggets", "support", "coverage", "keypoints"],
@@ -205,7 +208,7 @@ def losing(seed: int, lost: Lost) -> Iterator[None]:
 def _said(stage: str, item: Item, dice: random.Random) -> dict[str, Any]:
     """What is said of an item: a label of each verdict, or what a maker makes."""
     if stage in LABELS:
-        has_chances = stage in ("assignments", "support") and dice.random() < 0.3
+        has_chances = stage in ("assignments", "support", "criteria") and dice.random() < 0.3
         labels = dice.choices(LABELS[stage], k=item.n)
         chances = {"probabilities": {LABELS[stage][0]: 0.25, LABELS[stage][-1]: 0.75}}
         return {"verdicts": [{"label": x} | (chances if has_chances else {}) for x in labels]}
@@ -229,6 +232,10 @@ def _made(stage: str, item: Item, dice: random.Random) -> Any:
             {"text": text, "citations": dice.sample(places, dice.randint(0, len(places)))}
             for text in texts[: dice.randint(1, 3)]
         ]
+    if stage == "rubrics":
+        weights = [dice.choice((1, 2, 5)), *dice.choices((-5, -2, 1, 3), k=dice.randint(0, 4))]
+        kinds = ("binary", "three_way")
+        return [(text, w, dice.choice(kinds)) for text, w in zip(texts, weights, strict=False)]
     if stage == "extract":
         return [(text, ("span",) if dice.random() < 0.8 else (), ()) for text in texts[:2]]
     if stage == "merge":

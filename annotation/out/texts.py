@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...records.labels.cells import (
     ANSWERABILITY_KEY,
+    CRITERION_KEY,
     KEY_POINT_KEY,
     NUGGET_KEY,
     RELEVANCE_KEY,
@@ -26,6 +27,7 @@ _KEYS: dict[Kind, tuple[str, ...]] = {
     "relevance": RELEVANCE_KEY,
     "ratings": ANSWERABILITY_KEY,
     "keypoints": KEY_POINT_KEY,
+    "rubric": CRITERION_KEY,
 }
 
 

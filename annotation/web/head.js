@@ -3,7 +3,7 @@
 import { el } from "../../report/web/el.js";
 
 const TITLES = {
-  nuggets: "Nuggets", support: "Support", ratings: "Ratings", keypoints: "Key points", relevance: "Relevance",
+  nuggets: "Nuggets", support: "Support", ratings: "Ratings", keypoints: "Key points", rubric: "Criteria", relevance: "Relevance",
   items: "Items", bank: "Nuggets to edit", verify: "Key points to verify",
 };
 const CONDITIONS = { from_scratch: "from scratch", post_edit: "with the judge's label" };

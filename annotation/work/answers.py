@@ -14,6 +14,7 @@ from .task import Task
 _SHARED: dict[Kind, tuple[str, str]] = {
     "nuggets": ("answer_text", "run_id"),
     "keypoints": ("response", "run_id"),
+    "rubric": ("response", "run_id"),
     "ratings": ("context", "passage_id"),
     "support": ("sentence", "sentence_id"),
 }

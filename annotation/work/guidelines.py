@@ -64,6 +64,15 @@ it says otherwise: the answer and the point cannot both be right.
 {_ALONE}
 
 {_TELL}""",
+    "rubric": f"""Each item shows an answer and a criterion. Does the answer meet it?
+
+all of it: everything that the criterion asks for is there, in whatever wording.
+part of it: some of it is there, or all of it too vaguely to be of use.
+none of it: it is missing, or wrong where it stands.
+
+A criterion may name a fault. Then "all of it" says that the answer has the fault. {_ALONE}
+
+{_TELL}""",
     "items": f"""Read all texts of an item, then give the label that fits best. {_ALONE}
 
 {_TELL}""",

@@ -44,6 +44,7 @@ _NAMES: dict[Kind, _Texts] = {
     "relevance": ("question", "passage"),
     "ratings": ("question", "context"),
     "keypoints": ("key_point", "response"),
+    "rubric": ("question", "response", "criterion"),
     "verify": ("question", "text", "spans"),
     "bank": ("question", "nugget", "passage"),
 }
@@ -181,6 +182,33 @@ _ITEMS: dict[Kind, list[_Item]] = {
             ("Sourdough holds off mould for at least a week.", _BREAD_ANSWER),
             "neutral",
             "That it holds off mould is there; for how long is not, and that is the point.",
+        ),
+    ],
+    "rubric": [
+        (
+            (_CANAL, _CANAL_ANSWER, "Gives the year in which the canal closed"),
+            "met",
+            "1961 is there.",
+        ),
+        (
+            (_CANAL, _CANAL_ANSWER, "Says how many locks leaked, of how many, and since when"),
+            "partly",
+            "Two of nine is there, since when is not.",
+        ),
+        (
+            (_CANAL, _CANAL_ANSWER, "Names the company that ran the railway"),
+            "not_met",
+            "The railway is there, no company.",
+        ),
+        (
+            (_BREAD, _BREAD_ANSWER, "Claims that sourdough needs no salt"),
+            "not_met",
+            "The criterion names a fault, and the answer has not got it.",
+        ),
+        (
+            (_BREAD, _BREAD_ANSWER, "Gives two reasons why sourdough keeps"),
+            "met",
+            "Mould and water are two.",
         ),
     ],
     "verify": [

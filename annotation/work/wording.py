@@ -41,6 +41,7 @@ QUESTIONS: dict[Kind, str] = {
     "relevance": "How well does the passage answer the question?",
     "ratings": "How well does the text answer the question?",
     "keypoints": "Does the answer state the key point?",
+    "rubric": "How far does the answer meet the criterion?",
     "items": "Which label fits?",
     "bank": "Which facts should a good answer state?",
     "verify": "Is this key point right, and does it help?",
@@ -71,6 +72,7 @@ _WORDS: dict[Kind, dict[str, str]] = {
         "5": "all of it",
     },
     "keypoints": {"no": "it says otherwise", "neutral": "it does not say", "yes": "it states it"},
+    "rubric": {"not_met": "none of it", "partly": "part of it", "met": "all of it"},
 }
 _OF_NARRATIVES = {
     "0": "nothing to do with it",
@@ -84,6 +86,7 @@ _NAMES: dict[Kind, dict[str, str]] = {
     "support": {"sentence": "Sentence of an answer", "passage": "The passage it cites"},
     "ratings": {"context": "Text"},
     "keypoints": {"response": "Answer"},
+    "rubric": {"response": "Answer", "criterion": "Criterion"},
     "verify": {"text": "Key point", "spans": "Words of the documents"},
 }
 _ANY_NAMES = {

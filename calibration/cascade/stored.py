@@ -30,6 +30,7 @@ JUDGES: Mapping[LabelKind, str] = {
     "relevance": "relevance",
     "ratings": "answerability",
     "keypoints": "entailment",
+    "rubric": "criterion",
 }
 
 

@@ -66,7 +66,7 @@ def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[ItemTask]:
             del inputs[judge.listed]
             keys = [str(n) for n in range(1, len(window) + 1)]
             texts = [example.inputs[judge.listed] for example in window]
-            inputs[f"{judge.listed}s"] = dict(zip(keys, texts, strict=True))
+            inputs[judge.several] = dict(zip(keys, texts, strict=True))
         labels = {key: example.label for key, example in zip(keys, window, strict=True)}
         reasons = {key: e.rationale for key, e in zip(keys, window, strict=True) if e.rationale}
         fields = {**inputs, judge.output: _reply(judge, labels)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 Kinds = Literal[
-    "nuggets", "support", "ratings", "keypoints", "relevance", "items", "bank", "verify"
+    "nuggets", "support", "ratings", "keypoints", "rubric", "relevance", "items", "bank", "verify"
 ]
 Conditions = Literal["from-scratch", "post-edit"]
 

@@ -25,6 +25,7 @@ class ExplainingJudge(Judge):
         source: the input that the others are looked for in, whose words the lexical score weighs.
         listed: the input of which one call takes up to `window`; the items of a call share all
             others. None: one item a call.
+        listing: the input of a call that has them; None: the same with an s.
         predictor, output: the question asked, and the field of the reply that holds the labels.
         gains: what each label is worth, in [0, 1].
         quotable: the inputs that can be quoted for a label, the one that decides most first, each
@@ -41,6 +42,7 @@ class ExplainingJudge(Judge):
     inputs: tuple[str, ...]
     source: str | None = None
     listed: str | None = None
+    listing: str | None = None
     predictor: str
     output: str
     gains: Mapping[str, float]
@@ -155,6 +157,11 @@ class ExplainingJudge(Judge):
             return ungrounded(verdict)
         return verdict
 
+    @property
+    def several(self) -> str:
+        """The input of a call that has the `listed` ones."""
+        return self.listing or f"{self.listed}s"
+
     def _quotes(self, name: str, item: Mapping[str, str]) -> list[str]:
         found = spans(self.looked_for(name, item), item[name])
         return [item[name][start:end] for start, end in found]
@@ -167,7 +174,7 @@ class ExplainingJudge(Judge):
         """What is made of the item of a call, or of each of them by number."""
         if self.listed is None:
             return make(inputs)
-        listed = inputs[f"{self.listed}s"].items()
+        listed = inputs[self.several].items()
         return {key: make({**inputs, self.listed: text}) for key, text in listed}
 
     def _ask_for_quotes(self, wanted: bool) -> None:

@@ -26,7 +26,7 @@ class Several(ItemJudge):
 
     async def decide(self, **inputs: Any) -> dspy.Prediction:
         """Each item once. A judge that lists an input takes a list of it under its plural."""
-        several = f"{self.listed}s"
+        several = self.several
         if self.listed is None or several not in inputs:
             return await super().decide(**inputs)
         shared = {name: value for name, value in inputs.items() if name != several}

@@ -27,6 +27,7 @@ TEXTS = {
     "title": ("title",),
     "nugget": ("nugget",),
     "key_point": ("key_point",),
+    "criterion": ("criterion",),
     "response": ("response",),
     "passage": ("passage",),
     "context": ("context",),

@@ -26,6 +26,7 @@ BUILT_IN = {
     "argue": f"{_HOME}.argue.program:Argue",
     "coverage": f"{_HOME}.coverage.program:Coverage",
     "keypoints": f"{_HOME}.keypoints.program:KeyPoints",
+    "rubric": f"{_HOME}.rubric.program:RubricGrading",
     "items": f"{_HOME}.items:Items",
 }
 

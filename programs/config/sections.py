@@ -25,6 +25,7 @@ from .program_sections import (
     EvidenceConfig,
     GenerateConfig,
     Long2RagConfig,
+    RubricConfig,
 )
 from .steps import AnyStep
 
@@ -44,6 +45,7 @@ __all__ = [
     "Long2RagConfig",
     "NuggetsConfig",
     "QuestionsConfig",
+    "RubricConfig",
     "RunSection",
     "SupportConfig",
 ]
@@ -128,8 +130,11 @@ class DataConfig(Section):
     question_lists: InputPatterns = Field(
         default=(), description="questions with accepted answers, that reports should answer"
     )
+    rubrics: InputPath | None = Field(
+        default=None, description="rubrics of the topics: none are made then"
+    )
     documents: InputPath | None = Field(
-        default=None, description="documents by topic, to make key points from"
+        default=None, description="documents by topic, to make key points or rubrics from"
     )
     index: InputPath | None = Field(
         default=None, description="indexes of the passages, as judge index makes them"
@@ -281,6 +286,7 @@ class Config(Section):
     argue: ArgueConfig = ArgueConfig()
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
+    rubric: RubricConfig = RubricConfig()
     long2rag: Long2RagConfig = Long2RagConfig()
     retrieve: Pipeline = Field(default=(), description="steps that find contexts")
     pipelines: dict[str, Pipeline] = Field(

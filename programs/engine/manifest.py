@@ -103,6 +103,9 @@ class _ReadBack(_Always, total=False):
     topics_without_key_points: list[StrictStr]
     topics_with_unmade_key_points: list[StrictStr]
     topics_without_question_list: list[StrictStr]
+    cells_without_rubric: list[tuple[StrictStr, StrictStr]]
+    topics_without_rubric: list[StrictStr]
+    topics_with_unmade_rubric: list[StrictStr]
     topics_with_missing_grades: dict[str, StrictInt]
 
 
@@ -118,8 +121,8 @@ def input_files(config: Config) -> list[Path]:
     """Every file that a run reads."""
     data = config.data
     named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages,
-             data.questions, data.reference, data.pool, data.keypoints, data.documents,
-             *data.ratings)  # fmt: skip
+             data.questions, data.reference, data.pool, data.keypoints, data.rubrics,
+             data.documents, *data.ratings)  # fmt: skip
     start = config.nuggets.start
     named += (config.generate.instructions, config.evidence.labels)
     named += (start if isinstance(start, Path) else None,)

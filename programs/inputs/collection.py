@@ -12,6 +12,7 @@ from ...records.answers import Seen, answers_with_lines, own_documents
 from ...records.candidates import read_candidates
 from ...records.documents import read_topic_documents
 from ...records.instruments.question_lists import QuestionList, read_question_lists
+from ...records.instruments.rubrics import Rubric, read_rubrics
 from ...records.instruments.sub_narratives import distinct
 from ...records.judgements import Reason
 from ...records.key_points import read_key_point_sets
@@ -56,6 +57,7 @@ class Collection:
     beyond_limit: set[str] = field(default_factory=set)  # topics that --limit leaves out
     coverage: CoverageInputs | None = None
     key_points: dict[str, KeyPointSet] | None = None
+    rubrics: dict[str, Rubric] | None = None
     documents: dict[str, dict[str, Passage]] = field(default_factory=dict)  # by topic
     question_lists: dict[str, QuestionList] | None = None
     problems: Problems = field(default_factory=Problems)
@@ -105,7 +107,7 @@ def load_collection(
     retrieval = expand_runs(data.retrieval, problems, RETRIEVAL_FILES)
     lists = expand_runs(data.question_lists, problems, LIST_FILES)
     named = (data.candidates, data.qrels, data.nuggets, data.questions, data.reference, data.pool,
-             data.keypoints, data.documents)  # fmt: skip
+             data.keypoints, data.rubrics, data.documents)  # fmt: skip
     for path in (*named, *data.ratings, *data.passages, *run_files, *retrieval, *lists):
         if path is not None and not first_line(path):
             problems.error(path, 1, "empty_file", "the file is empty, wanted records")
@@ -138,6 +140,11 @@ def load_collection(
         if not topics:
             sets = collection.key_points.values()
             topics.update({s.topic_id: Topic(id=s.topic_id, text=s.query) for s in sets})
+    if data.rubrics:
+        collection.rubrics = read_rubrics(data.rubrics, problems)
+        if not topics:
+            given = collection.rubrics.values()
+            topics.update({r.topic_id: Topic(id=r.topic_id, text=r.query) for r in given})
     if data.documents:
         collection.documents = read_topic_documents(data.documents, problems)
     if lists:

@@ -100,6 +100,15 @@ _MEANINGS: dict[str, Meaning] = {
     "KPR": Meaning("Share of the key points that an answer states."),
     "KPP": Meaning("Share of an answer's claims that state a key point."),
     "KPF": Meaning("Harmonic mean of KPR and KPP."),
+    "rubric": Meaning(
+        "What an answer earns of its rubric's weights above 0, penalties taken off, from 0 to 1; "
+        "a criterion met in part counts half."
+    ),
+    "rubric_strict": Meaning("As rubric; a criterion that is met in part counts nothing."),
+    "rubric_unclipped": Meaning("As rubric, but penalties can take it below 0."),
+    "rubric_earned": Meaning(
+        "What an answer earns of its rubric's weights above 0, without penalties."
+    ),
     "nDCG": Meaning("How early the well graded passages stand, against the best order of them."),
     "P(rel=2)": Meaning("Share of the passages above the cut that are graded 2 or better."),
     "AP(rel=2)": Meaning("Average precision, where grades of 2 or better are relevant."),

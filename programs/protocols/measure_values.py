@@ -18,6 +18,7 @@ OF_ANSWERED = (LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES)
 # What those measures can be that are no shares, without their @k.
 _RANGES: Mapping[str, Range] = {
     "alpha_ndcg": (0.0, MOST),
+    "rubric_unclipped": None,  # penalties have no end
     **dict.fromkeys((LENGTH, "density", "report_density", "alpha_ndcg_required")),
 }
 _ROUNDING = 1e-9

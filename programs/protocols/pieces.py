@@ -17,7 +17,9 @@ from ...records.rows import Explained, Leaning
 LABEL_FIELDS = ("label", "assignment", "grade")  # the names that files have for it
 TOPIC_FIELDS = ("topic_id", "qid", "id")
 NUGGET, KEY_POINT, SUB_QUESTION, QUESTION = "nugget", "key point", "sub-question", "question"
-POINTS = (NUGGET, KEY_POINT, SUB_QUESTION, QUESTION)  # what all answers to a topic are held against
+CRITERION, FAULT = "criterion", "fault"  # a fault is a criterion with a weight below 0
+# What all answers to a topic are held against.
+POINTS = (NUGGET, KEY_POINT, SUB_QUESTION, QUESTION, CRITERION)
 NO_TOPIC = ""  # the key of what is of no topic
 
 FileLines = Callable[[str], Iterator[Line]]  # of a file by its name
@@ -29,8 +31,8 @@ class Piece(NamedTuple):
     Attributes:
         run_id, topic_id: "" where it has none.
         cell: its ids as label files of its program's kind have them; (): people do not label it.
-        unit: what it is: nugget, key point, sub-question, question (the same ones for all
-            answers to a topic, see POINTS), claim, citation, sentence, rating or item.
+        unit: what it is: nugget, key point, sub-question, question, criterion (the same ones for
+            all answers to a topic, see POINTS), fault, claim, citation, sentence, rating or item.
         item: names it within its answer. text: what was looked for, or judged.
         label: None: not judged. score: in [0, 1], how far the judge leans to the best label.
         sentence: the 0-based position of the sentence that it is about. docid: of its passage.

@@ -10,13 +10,14 @@ from typing import Literal
 
 from ..assignments import ASSIGNMENT_LABELS
 from ..instruments.answered import STANDING_LABELS
+from ..instruments.rubrics import CRITERION_LABELS
 from ..key_points import ENTAILMENT_LABELS
 from ..reading.fields import show
 from ..reading.problems import InputError, Problems
 from ..support import SUPPORT_WEIGHTS
 
 Cell = tuple[str, ...]
-LabelKind = Literal["nuggets", "support", "relevance", "ratings", "keypoints", "other"]
+LabelKind = Literal["nuggets", "support", "relevance", "ratings", "keypoints", "rubric", "other"]
 ADJUDICATED = "adjudicated"  # `method` of a label that the adjudicator of a jury gave
 VERIFIED = "verified"  # `method` of a label that was judged once more,
 FIRST, VERIFIER = "first", "verifier"  # and who gave which of its votes
@@ -25,6 +26,7 @@ NUGGET_SCALE: tuple[str, ...] = tuple(reversed(ASSIGNMENT_LABELS))
 SUPPORT_SCALE: tuple[str, ...] = tuple(reversed(SUPPORT_WEIGHTS))
 RATING_SCALE = ("0", "1", "2", "3", "4", "5")  # arXiv:2506.20051
 ENTAILMENT_SCALE: tuple[str, ...] = ENTAILMENT_LABELS
+CRITERION_SCALE: tuple[str, ...] = CRITERION_LABELS
 OTHER_SCALES = (("no", "yes"), ENTAILMENT_SCALE, ("false", "true"), STANDING_LABELS)
 HIGHEST_GRADE = 3  # of UMBRELA's scale; a file with higher grades has a longer one
 MOST_LABELS = 101  # of a scale, as 0 to 100: tables of labels have a cell for each pair of them
@@ -34,11 +36,13 @@ SUPPORT_KEY = ("topic_id", "run_id", "sentence_id", "passage_id")
 RELEVANCE_KEY = ("topic_id", "passage_id")
 ANSWERABILITY_KEY = ("topic_id", "passage_id", "question_id")
 KEY_POINT_KEY = ("topic_id", "run_id", "key_point_id")
+CRITERION_KEY = ("topic_id", "run_id", "criterion_id")
 
 _SCALES: dict[LabelKind, tuple[str, ...]] = {
     "support": SUPPORT_SCALE,
     "ratings": RATING_SCALE,
     "keypoints": ENTAILMENT_SCALE,
+    "rubric": CRITERION_SCALE,
 }
 
 

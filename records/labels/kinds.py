@@ -28,12 +28,14 @@ FileKind = Literal[
     "ratings",
     "relevance",
     "reports",
+    "rubrics",
     "run",
     "scores",
     "summaries",
     "support",
     "support_judgments",
     "topics",
+    "verdicts",
 ]
 
 _PASSAGE_IDS = ("docid", "id", "_id", "docno")
@@ -84,6 +86,12 @@ def _object_kind(row: Mapping[str, Any]) -> FileKind | None:
         return "nuggets"
     if has("key_points"):
         return "key_points"
+    if lists & {"criteria", "rubrics"}:
+        return "verdicts" if has("run_id") else "rubrics"
+    if has("criterion_id") and has("label") and has("weight"):
+        return "verdicts"
+    if has("rubric_title") and has("sample_id"):
+        return "verdicts"
     if has("claims") and has("run_id"):
         return "claims"
     if "sentences" in lists or (has("sentence") and has("citation")):

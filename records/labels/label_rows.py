@@ -17,6 +17,7 @@ from ..reading.problems import InputError, Problems
 from ..support import support_label
 from .cells import (
     ANSWERABILITY_KEY,
+    CRITERION_KEY,
     KEY_POINT_KEY,
     MOST_LABELS,
     NUGGET_KEY,
@@ -43,6 +44,7 @@ KEY_FIELDS: dict[str, tuple[str, ...]] = {
     "nugget_id": ("nugget_id",),
     "question_id": ("question_id", "question_idx"),
     "key_point_id": ("key_point_id",),
+    "criterion_id": ("criterion_id",),
 }
 _IDS = frozenset(name for names in KEY_FIELDS.values() for name in names)
 _KINDS: dict[tuple[str, ...], LabelKind] = {
@@ -51,6 +53,7 @@ _KINDS: dict[tuple[str, ...], LabelKind] = {
     RELEVANCE_KEY: "relevance",
     ANSWERABILITY_KEY: "ratings",
     KEY_POINT_KEY: "keypoints",
+    CRITERION_KEY: "rubric",
 }
 MOST_COLUMNS = 1000  # of a CSV file
 POST_EDIT = ("post_edit", "post_edited")  # a judge's label stood beside: people agree more often

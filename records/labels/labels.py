@@ -17,8 +17,11 @@ from ..reading.lines import is_json
 from ..reading.problems import InputError, Problems
 from ..relevance import relevance_with_lines
 from ..support import support_with_lines
+from ..tools.rubric_verdicts import verdicts_with_lines
 from .cells import (
     ANSWERABILITY_KEY,
+    CRITERION_KEY,
+    CRITERION_SCALE,
     ENTAILMENT_SCALE,
     KEY_POINT_KEY,
     NUGGET_KEY,
@@ -51,8 +54,8 @@ def read_labels(
     """Read the labels of any file that has some, told by content.
 
     Takes nugget assignments, support files, relevance judgements, qrels, ratings of
-    sub-questions, entailments of key points, and label files: JSONL or CSV with ids
-    (`KEY_FIELDS`), `label`, and optionally `annotator` and `rationale`. Sentence ids are
+    sub-questions, entailments of key points, verdicts on criteria, and label files: JSONL or CSV
+    with ids (`KEY_FIELDS`), `label`, and optionally `annotator` and `rationale`. Sentence ids are
     0-based positions as text. Support labels are full, partial, none however the file spells
     them; a sentence without citations is no cell, for nobody had to judge it. The question id
     of a rating is its column as text, and -1 and -2 are no label.
@@ -84,7 +87,7 @@ def read_labels(
     elif kind in _READERS:
         found = _READERS[kind](_voted(read_lines(path, problems, where), votes), problems)
     else:
-        wanted = "labels, assignments, support, ratings, entailments or qrels"
+        wanted = "labels, assignments, support, ratings, entailments, verdicts or qrels"
         raise InputError(f"{path}: it holds {kind}, wanted {wanted}")
     if where and not found.cells and not found.n_unlabelled:
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
@@ -158,10 +161,19 @@ def _entailments(lines: Iterable[Line], problems: Problems) -> LabelFile:
     return cells.file("keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY)
 
 
+def _verdicts(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for line, found in verdicts_with_lines(lines):
+        cell = (found.topic_id, found.run_id, found.criterion_id)
+        cells.add(line.path, line.number, cell, found.label, **found.sure())
+    return cells.file("rubric", CRITERION_SCALE, CRITERION_KEY)
+
+
 _READERS: dict[str, Callable[[Iterable[Line], Problems], LabelFile]] = {
     "assignments": _nuggets,
     "support": _support,
     "relevance": _relevance,
     "ratings": _ratings,
     "entailments": _entailments,
+    "verdicts": _verdicts,
 }

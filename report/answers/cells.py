@@ -10,10 +10,12 @@ from ...programs.protocols.coverage.files import read_coverage
 from ...programs.protocols.program import Folder
 from ...records.assignments import ASSIGNMENT_LABELS, read_assignments
 from ...records.instruments.answered import STANDING_LABELS, read_answered
+from ...records.instruments.rubrics import CRITERION_LABELS, read_rubrics
 from ...records.key_points import ENTAILMENT_LABELS, read_entailments, read_key_point_sets
 from ...records.ratings import HIGHEST_RATING
 from ...records.reading.problems import Problems
 from ...records.support import SUPPORT_WEIGHTS, read_support
+from ...records.tools.rubric_verdicts import read_verdicts
 from .packing import bits_for, pack
 
 _ABSENT = 255  # there is no answer
@@ -121,6 +123,7 @@ def matrices(path: Path, problems: Problems) -> Iterator[Matrix]:
         "support": _support,
         "keypoints": _key_points,
         "argue": _questions,
+        "rubric": _rubrics,
         "coverage": _ratings,
     }
     for program, read in readers.items():
@@ -180,6 +183,23 @@ def _questions(folder: Folder) -> Iterator[Matrix]:
     for row in read_answered(path, Problems()):
         found.item(row.topic_id, row.question_id, row.question, row.importance or "")
         found.put(row.topic_id, row.run_id, row.question_id, row.label)
+    yield found
+
+
+def _rubrics(folder: Folder) -> Iterator[Matrix]:
+    """Criteria with a weight above 0: of the others it is well not to meet them."""
+    found = Matrix("rubric", CRITERION_LABELS, ("met",))
+    if (path := folder.file("verdicts.jsonl")) is None:
+        return
+    if (rubrics := folder.file("rubrics.jsonl")) is not None:
+        for topic, given in read_rubrics(rubrics, Problems()).items():
+            found.words[topic] = given.query
+            for one in given.criteria:
+                if one.weight > 0:
+                    found.item(topic, one.id, one.text)
+    for row in read_verdicts(path, Problems()):
+        if row.weight > 0:
+            found.put(row.topic_id, row.run_id, row.criterion_id, row.label)
     yield found
 
 

@@ -1,4 +1,4 @@
-// What an answer states and misses: its nuggets, key points or sub-questions, vital ones first.
+// What an answer states and misses: its nuggets, key points, sub-questions or criteria, vital ones first.
 
 import { count, el } from "../web/el.js";
 import { link } from "../web/state.js";
@@ -10,7 +10,8 @@ import { named } from "./reading.js";
 
 /** A list for each program whose judgements are about the whole answer. */
 export function facts({ id, data }, answer, item) {
-  const isHit = ({ label }) => label === "support" || label === "yes" || label === "supported" || Number(label) >= data.eta;
+  const hits = ["support", "yes", "supported", "met"];
+  const isHit = ({ label }) => hits.includes(label) || Number(label) >= data.eta;
   const whole = answer.judged.filter((one) => one.sentence === undefined);
   return [...new Set(whole.map((one) => one.program))].map((program) => {
     const of = whole.filter((one) => one.program === program);

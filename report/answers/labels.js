@@ -26,6 +26,13 @@ export const KINDS = {
       not_said: { glyph: "✗", tone: "n", word: "not said" },
     },
   },
+  rubric: {
+    title: "Criteria", item: "criterion", hit: "meet it", first: "those that the fewest runs meet", labels: {
+      met: { glyph: "✓", tone: "f", word: "met" },
+      partly: { glyph: "◐", tone: "p", word: "met in part" },
+      not_met: { glyph: "✗", tone: "n", word: "not met" },
+    },
+  },
   claims: {
     title: "Claims", item: "claim", hit: "state a key point", labels: {
       yes: { glyph: "✓", tone: "f", word: "states a key point" },

@@ -38,6 +38,10 @@ PAPERS = {
         "Point Recall",
         "2410.23000",
     ),
+    "rubric": (
+        "ResearchRubrics: A Benchmark of Prompts and Rubrics For Evaluating Deep Research Agents",
+        "2511.07685",
+    ),
     "relevance": (
         "UMBRELA: UMbrela is the (Open-Source Reproduction of the) Bing RELevance Assessor",
         "2406.06519",

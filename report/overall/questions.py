@@ -31,6 +31,10 @@ _QUESTIONS = {
         "Which of {} systems states the key points?",
         "How many of the key points does {} state?",
     ),
+    "rubric": (
+        "Which of {} systems meets its rubrics?",
+        "How far does {} meet its rubrics?",
+    ),
     "relevance": (
         "Which of {} rankings puts the relevant passages first?",
         "How early do the relevant passages of {} stand?",

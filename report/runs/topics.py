@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,17 @@ import numpy as np
 from ...programs.protocols.glossary import meaning
 from ...programs.scoring.corrected_samples import Labelled, labelled
 from ...programs.scoring.human_labels import human_labels
+from ...records.instruments.rubrics import read_rubrics
 from ...records.key_points import read_key_point_sets
 from ...records.nuggets import read_nugget_banks
 from ...records.reading.problems import InputError, Problems
 from ..source import Source
+
+_SETS: Mapping[str, Callable[[Path, Problems], Mapping[str, Any]]] = {
+    "nuggets": read_nugget_banks,
+    "keypoints": read_key_point_sets,
+    "rubrics": read_rubrics,
+}
 
 
 def data(source: Source) -> Mapping[str, Any] | None:
@@ -37,7 +45,7 @@ def data(source: Source) -> Mapping[str, Any] | None:
 def _questions(source: Source) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in source.paths:
-        for name, read in (("nuggets", read_nugget_banks), ("keypoints", read_key_point_sets)):
+        for name, read in _SETS.items():
             file = path / f"{name}.jsonl"
             if file.is_file():
                 sets = read(file, Problems())

@@ -14,7 +14,7 @@ from .people import without_labels
 # What was said beside a label, by the side that said it; `annotations` as one text.
 _SAID = ("rationale", "other_rationale", "quote", "other_quote", "votes", "other_votes")
 # Short texts first: where not all fit, the answers themselves are left to their own section.
-_TEXTS = ("nugget", "key_point", "sentence", "question", *_SAID, "title")
+_TEXTS = ("nugget", "key_point", "criterion", "sentence", "question", *_SAID, "title")
 _KEYS = ("topic_id", "run_id")
 
 

@@ -11,9 +11,11 @@ from mock_server import MockServer, input_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import (
     AnswerabilityGrader,
+    BinaryCriterionJudge,
     ClaimExtractor,
     ClaimJudge,
     ContradictionJudge,
+    CriterionJudge,
     Decontextualizer,
     EntailmentJudge,
     EvidencePlanner,
@@ -34,6 +36,7 @@ from nuggetjudge.judges import (
     QuestionScorer,
     RelevanceJudge,
     RequestWriter,
+    RubricWriter,
     SetwiseRanker,
     SubQuestionGenerator,
     SupportJudge,
@@ -45,6 +48,7 @@ from nuggetjudge.judges.lexical import accepted
 from nuggetjudge.judges.lexical import answer_writing as lexical_answer_writing
 from nuggetjudge.judges.lexical import answers as lexical_answers
 from nuggetjudge.judges.lexical import contradiction as lexical_contradiction
+from nuggetjudge.judges.lexical import criteria as lexical_criteria
 from nuggetjudge.judges.lexical import entailment as lexical_entailment
 from nuggetjudge.judges.lexical import hunting as lexical_hunting
 from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
@@ -66,6 +70,8 @@ PASSAGES = [
 ]
 PARTS = "1. why wind moves decks\n2. how it is stopped"
 ANSWER = "In wind, vortices leave the deck one after the other, and the bridge starts to sway."
+
+CRITERIA = {"question": QUESTION, "response": ANSWER, "criteria": NUGGETS}
 
 TURNS = [{"turn": 1, "action": {"tool": "search", "query": "vortices"}, "found": ["p1"]}]
 CHECKED = OwnJudgeDefinition(
@@ -253,6 +259,15 @@ CASES = (
         "best",
         "pick",
     ),
+    Case("criterion_judge", CriterionJudge, CRITERIA, "verdicts", "grade"),
+    Case("binary_criterion_judge", BinaryCriterionJudge, CRITERIA, "verdicts", "grade"),
+    Case(
+        "rubric_writer",
+        RubricWriter,
+        {"question": QUESTION, "documents": PASSAGES},
+        "criteria",
+        "write",
+    ),
     Case(
         "answer_writer",
         AnswerWriter,
@@ -373,6 +388,12 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         is_deep = "harder" in system
         twin = lexical_questions.deepen_question if is_deep else lexical_questions.widen_question
         return twin(asked)
+    if "criteria" in asked:
+        three = "partly" in system
+        twins = (lexical_criteria.grade_binary_criteria, lexical_criteria.grade_criteria)
+        return twins[three](asked)
+    if "documents" in asked:
+        return lexical_criteria.write_criteria(asked)
     if "response" in asked:
         several = "key_points" in asked
         return (lexical_entailment.judge_points if several else lexical_entailment.judge_point)(

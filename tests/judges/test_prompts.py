@@ -43,6 +43,7 @@ def rendered(case):
         "key_point": HOSTILE,
         "claims": {"1": "wind blows", "2": HOSTILE},
     }
+    given |= {"criteria": {"1": "names the wind", "2": HOSTILE}, "documents": [HOSTILE]}
     given |= {"key_points": {"1": "wind moves a deck", "2": HOSTILE}}
     given |= {"domain": HOSTILE, "category": ""}
     if case.name.endswith("_planner"):
@@ -128,6 +129,10 @@ def test_there_is_no_approved_file_without_a_judge():
         "nugget_proposer.find.txt",
         "gap_writer.write.txt",
         "answer_writer.compose.txt",
+        "criterion_judge.grade.txt",
+        "criterion_judge_explaining.grade.txt",
+        "binary_criterion_judge.grade.txt",
+        "rubric_writer.write.txt",
         "listwise_ranker.rank.txt",
         "setwise_ranker.pick.txt",
         "accepted_answer_judge.judge.txt",

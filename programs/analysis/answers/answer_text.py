@@ -14,7 +14,8 @@ from .views import AnswerView, Judged
 from .wording import counted, number, overlap_note, wrapped
 
 _ORDER = (  # worst first
-    *("not_support", "no", "neutral", "partial_support", "support", "yes"),
+    *("not_support", "not_met", "no", "neutral"),
+    *("partial_support", "partly", "support", "met", "yes"),
     *STANDING_LABELS,
 )
 _PLURAL = {
@@ -22,6 +23,7 @@ _PLURAL = {
     "key point": "Key points",
     "nugget": "Nuggets",
     "question": "Questions",
+    "criterion": "Criteria",
 }
 _TAB = "     "
 

@@ -1,4 +1,4 @@
-"""What answers state and miss of what they are held against: nuggets, key points, sub-questions."""
+"""What answers have and miss of what they are held against: nuggets, key points, criteria ..."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ FIRST = (
     "question_coverage_supported",
     "report_coverage",
     "KPR",
+    "rubric",
     "support_precision",
     "coverage",
 )
-_STATED = ("support", "yes", "full", "supported")
-_PARTLY = ("partial_support", "partial", "uncited", "unsupported")
+_STATED = ("support", "yes", "full", "supported", "met")
+_PARTLY = ("partial_support", "partial", "uncited", "unsupported", "partly")
 _ALL = "all"
 
 
 @dataclass
 class Point:
-    """A nugget, key point or sub-question of a topic, and how many answers have it."""
+    """A nugget, key point, sub-question or criterion of a topic, and how many answers have it."""
 
     topic_id: str
     program: str

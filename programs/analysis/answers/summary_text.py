@@ -11,14 +11,22 @@ from .wording import command, counted, number, one_line, overlap_note, width, wr
 
 MOST = 20  # rows of a list that may be long; --json has all
 MARKS = {"stated": "+", "partly": "~", "missed": ".", "unjudged": "?", None: " "}
-_LABELS = ("full", "partial", "yes", "none", "no", "unjudged")
+_LABELS = ("full", "partial", "yes", "met", "partly", "none", "no", "not_met", "unjudged")
 _UNITS: Mapping[str, str] = {
     "nugget": "nuggets",
     "key point": "key points",
     "sub-question": "sub-questions",
     "question": "questions",
+    "criterion": "criteria",
 }
-_JUDGED = {"support": "sentences by citation", "keypoints": "claims", "evidence": "sentences"}
+_ANSWER = ("answer", "answered")
+_VERBS = {"sub-question": _ANSWER, "question": _ANSWER, "criterion": ("meet", "met")}
+_JUDGED = {
+    "support": "sentences by citation",
+    "keypoints": "claims",
+    "rubric": "faults",
+    "evidence": "sentences",
+}
 Row = Mapping[str, Any]
 
 
@@ -105,7 +113,7 @@ def topic_text(found: Row, folder: Path) -> str:
         unit = _UNITS[points[0]["unit"]]
         vital = "vital ones first, " if any(p["importance"] for p in points) else ""
         parts.append(f"\n{unit.capitalize()}: {vital}most missed first; in how many answers\n")
-        head = ["no.", "missed", "in part", "stated", "not judged", unit.removesuffix("s")]
+        head = ["no.", "missed", "in part", "stated", "not judged", points[0]["unit"]]
         rows = [
             [str(n), *(str(p["n"][s]) for s in ("missed", "partly", "stated", "unjudged"))]
             for n, p in enumerate(points, 1)
@@ -198,7 +206,7 @@ def _missed(found: Row) -> Iterator[str]:
         [_of(row), "in part" if row["standing"] == "partly" else "missed", row["topic_id"]]
         for row in shown_rows
     ]
-    head = [f"{_verb(missed[0], is_past=True)} by", "", "topic", unit.removesuffix("s")]
+    head = [f"{_verb(missed[0], is_past=True)} by", "", "topic", missed[0]["unit"]]
     yield _table(rows, list(map(_point, shown_rows)), head, left=(1, 2))
     yield _more(len(of_others))
     if n_none:
@@ -213,13 +221,12 @@ def _missed_by_all(points: Sequence[Row]) -> Iterator[str]:
     vital = ", vital ones first" if any(p["importance"] for p in points) else ""
     yield f"\n{unit.capitalize()} that no run {verb}s, not even in part{vital}: {len(points):,}\n"
     rows = [[point["topic_id"]] for point in points[:MOST]]
-    yield _table(rows, list(map(_point, points[:MOST])), ["topic", unit.removesuffix("s")], (0,))
+    yield _table(rows, list(map(_point, points[:MOST])), ["topic", points[0]["unit"]], (0,))
     yield _more(len(points))
 
 
 def _verb(point: Row, *, is_past: bool = False) -> str:
-    verb = "answer" if point["unit"] in ("sub-question", "question") else "state"
-    return verb.removesuffix("e") + "ed" if is_past else verb
+    return _VERBS.get(point["unit"], ("state", "stated"))[is_past]
 
 
 def _of(row: Row) -> str:

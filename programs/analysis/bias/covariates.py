@@ -29,6 +29,7 @@ _LONG = {
     "relevance": ("passage", "passage"),
     "ratings": ("context", "text"),
     "keypoints": ("response", "response"),
+    "rubric": ("response", "response"),
 }
 _SHORT_TEXTS = 50  # words; below this a slope is told for ten words, else for a hundred
 

@@ -20,7 +20,7 @@ from ..results import MANIFEST
 # Of `data`; the runs and topics that they hold are compared instead.
 _BY_IDS = ("runs", "topics", "retrieval")
 _GROWING = ("data.passages", "data.ratings")  # more files only add to what can be judged
-_MADE = ("data.nuggets", "data.questions", "data.keypoints")  # where none is given
+_MADE = ("data.nuggets", "data.questions", "data.keypoints", "data.rubrics")  # where none is given
 _ANYWHERE = ("endpoint", "recording")  # of a model: the same one may answer elsewhere
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.judges import EntailmentJudge, NuggetAssigner, SupportJudge
+from nuggetjudge.judges import CriterionJudge, EntailmentJudge, NuggetAssigner, SupportJudge
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
 LONGEST_SYSTEM_MESSAGE = 1_250  # characters: 350 more than a judge that gives labels alone
 TEXTS = {"question": "why", "answer": "a", "passage": "p", "sentence": "s", "response": "r"}
-LISTED = {"nuggets": {"1": "n"}, "key_points": {"1": "k"}}
+LISTED = {"nuggets": {"1": "n"}, "key_points": {"1": "k"}, "criteria": {"1": "c"}}
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,7 @@ LISTED = {"nuggets": {"1": "n"}, "key_points": {"1": "k"}}
     [
         ("support_judge", SupportJudge, {}),
         ("nugget_assigner", NuggetAssigner, {}),
+        ("criterion_judge", CriterionJudge, {}),
         ("entailment_judge_window", EntailmentJudge, {"window": 10}),
     ],
 )

@@ -217,4 +217,4 @@ class Answers:
         return any(told) if value.kind == "name" else bool(told) and all(told)
 
     def _target(self, item: ItemRow) -> str:
-        return item.inputs[self._form.target]
+        return self._form.said(item.inputs[self._form.target])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -45,6 +45,7 @@ class Form:
         blind: faults that leave what the judge is asked as it is, each with the reason; the
             others of `FAULTS` are planted, if `plants` has them.
         plants: faults whose direction is certain for this judge.
+        said: what of the target has to stand in the source.
     """
 
     target: str
@@ -52,6 +53,7 @@ class Form:
     wrote: Literal["target", "source"]
     plants: tuple[str, ...]
     blind: Mapping[str, str] = field(default_factory=dict)
+    said: Callable[[str], str] = str
 
 
 @dataclass(frozen=True)

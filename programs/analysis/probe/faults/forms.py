@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .....judges import ItemJudge
+from .....judges.lexical.criteria import asked_for
 from .....judges.own import OwnJudge
 from .cases import FAULTS, Form
 from .values import VALUES
@@ -15,7 +16,16 @@ _ALONE = "each sentence is judged by itself, with what it cites"
 _REMOVED = "nothing is asked; support_recall counts it, support_precision does not"
 _ASKED = "a question does not say its answer"
 
+_CRITERION = Form(
+    *("criterion", "response", "source"),
+    plants=_IN_ANSWERS,
+    blind=dict.fromkeys(("citation-swap", "citation-removal"), _UNCITED),
+    said=asked_for,
+)
+
 FORMS = {  # by judge
+    "criterion": _CRITERION,
+    "binary_criterion": _CRITERION,
     "assigner": Form(
         *("nugget", "answer", "source"),
         plants=_IN_ANSWERS,

@@ -1,0 +1,83 @@
+"""The lexical twins of the judges of criteria, and of the one that writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from ..labels import BinaryCriterionMatch, CriterionMatch
+from .nuggets_and_citations import NUGGET_FULL, NUGGET_PARTIAL, content_words, recall, stem
+from .segments import sentences
+
+# Words of criteria that say what an answer does, and are no part of what it should say.
+_DOES = """address analyse analyze answer cite compare contain cover define describe discuss
+evaluate explain give identify include list mention name note outline present provide recommend
+reference report response should show specify state suggest summarise summarize text use"""
+_ABOUT = frozenset(stem(word) for word in _DOES.split())
+_SAYS = re.compile(
+    r"(?:the )?(?:answer|report|response)?\s*(?:clearly |correctly |explicitly )?"
+    r"(?:explains|mentions|notes|says|states)(?: that)?:?\s+",
+    re.IGNORECASE,
+)
+WEIGHT = 1  # of a criterion that a rule writes
+
+
+def asked_for(criterion: str) -> str:
+    """A criterion without the words before what an answer is to say; all where there are none.
+
+    >>> asked_for("The response states that the dam broke in 1976.")
+    'the dam broke in 1976.'
+    """
+    found = _SAYS.match(criterion)
+    return criterion[found.end() :] if found else criterion
+
+
+@lru_cache(maxsize=4096)
+def wanted_words(criterion: str) -> frozenset[str]:
+    """The content words that an answer has to hold; all where nothing else is left."""
+    return content_words(criterion) - _ABOUT or content_words(criterion)
+
+
+def grade_criteria(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Three grades by the share of a criterion's words in the response, at the cuts of nuggets."""
+    return {"verdicts": {key: _grade(share) for key, share in _shares(inputs).items()}}
+
+
+def grade_binary_criteria(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Two grades, at the cut of met."""
+    labels = BinaryCriterionMatch.NOT_MET, BinaryCriterionMatch.MET
+    return {"verdicts": {k: labels[share >= NUGGET_FULL] for k, share in _shares(inputs).items()}}
+
+
+def score_criteria(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The share that the grades go by, for each criterion."""
+    return {"verdicts": _shares(inputs)}
+
+
+def write_criteria(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """A criterion of each sentence that holds most words of the question, which are not known."""
+    asked, known = content_words(inputs["question"]), {*inputs["known"]}
+    found = [text for document in inputs["documents"] for text in sentences(document)]
+    found = [text for text in dict.fromkeys(found) if f"States that: {text}" not in known]
+    best = sorted(found, key=lambda text: -len(asked & content_words(text)))
+    kept = set(best[: inputs["wanted"]])
+    return {
+        "criteria": [
+            {"text": f"States that: {text}", "weight": WEIGHT, "kind": "three_way"}
+            for text in found
+            if text in kept
+        ]
+    }
+
+
+def _shares(inputs: Mapping[str, Any]) -> dict[str, float]:
+    given = content_words(inputs["response"])
+    return {key: recall(wanted_words(text), given) for key, text in inputs["criteria"].items()}
+
+
+def _grade(share: float) -> CriterionMatch:
+    if share >= NUGGET_FULL:
+        return CriterionMatch.MET
+    return CriterionMatch.PARTLY if share >= NUGGET_PARTIAL else CriterionMatch.NOT_MET

@@ -1,0 +1,142 @@
+"""Which criteria should an answer to the question be held against?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+import dspy
+from pydantic import AfterValidator
+from typing_extensions import TypedDict
+
+from ...backends.errors import JudgeOutputError
+from ...backends.gateway import Reply
+from ...backends.prompt import Twin
+from ...records.judgements import Provenance, Reason
+from ..base import Judge
+from ..lexical import criteria as lexical
+from ..lexical.filling import filled
+from ..lexical.segments import n_words
+from .keypoint_extractor import windows
+
+CRITERIA = 20  # of one topic; those of ResearchRubrics have 20 to 43
+MOST_WORDS = 4000  # of documents in a call
+MOST_WEIGHT = 5
+
+
+class WrittenCriterion(TypedDict):
+    """A criterion as a reply gives it."""
+
+    text: str
+    weight: int
+    kind: Literal["binary", "three_way"]
+
+
+def _sound(criteria: list[WrittenCriterion]) -> list[WrittenCriterion]:
+    for one in criteria:
+        if not one["text"].strip():
+            raise ValueError("a criterion without text")
+        if not 0 < abs(one["weight"]) <= MOST_WEIGHT:
+            raise ValueError(f"a weight of {one['weight']}, wanted 1 to 5 or -1 to -5")
+    return criteria
+
+
+class WriteCriteria(dspy.Signature):  # type: ignore[misc]
+    """Write criteria by which answers to the question will be graded.
+
+    Each asks for one thing that a reader can see is in an answer or not (a fact with its name or
+    number, a comparison, a caveat), rests on the documents, is clear without them, and is covered
+    by no known one. weight: 5 where no good answer lacks it, down to 1; -1 to -5 for a serious
+    fault that answers may have, worded so that the fault meets it. kind: binary where there is no
+    middle, else three_way.
+    """
+
+    question: str = dspy.InputField(desc="what answers respond to")
+    documents: list[str] = dspy.InputField(desc="what a good answer can be made from")
+    known: list[str] = dspy.InputField(desc="criteria there are already")
+    wanted: int = dspy.InputField(desc="how many more to write, at most")
+    criteria: Annotated[list[WrittenCriterion], AfterValidator(_sound)] = dspy.OutputField(
+        desc="the new criteria, most important first"
+    )
+
+
+class MadeCriterion(NamedTuple):
+    """A criterion as it was written; see WriteCriteria."""
+
+    text: str
+    weight: int
+    kind: str
+
+
+class RubricWriter(Judge):
+    """Makes a rubric: `judge(question=, documents=[...], n=20).criteria`, MadeCriterion at most n.
+
+    Documents are read in windows of `MOST_WORDS` words, one call each; a call is shown the criteria
+    there are, and asked for its share of those that lack. Criteria with the same words are one.
+
+    Raises: JudgeError, also where no criterion with a weight above 0 came of it.
+    """
+
+    name = "rubric_writer"
+    version = "1"
+    twins: Mapping[str, Twin] = {"write": lexical.write_criteria}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.write = dspy.Predict(WriteCriteria)
+
+    async def decide(  # type: ignore[override]
+        self, *, question: str, documents: Sequence[str], n: int = CRITERIA
+    ) -> dspy.Prediction:
+        """One call a window of documents."""
+        return dspy.Prediction(criteria=(await self.make(question, documents, n))[0])
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: as many criteria as are wanted."""
+        texts = [one["text"] for one in reply.values["criteria"]]
+        made = [
+            WrittenCriterion(text=text, weight=1, kind="three_way")
+            for text in filled(texts, inputs["wanted"])
+        ]
+        return reply._replace(values={"criteria": made})
+
+    async def make(
+        self, question: str, documents: Sequence[str], n: int = CRITERIA
+    ) -> tuple[list[MadeCriterion], list[Provenance]]:
+        """The criteria, at most n (>= 1), and one provenance a call."""
+        if n < 1:
+            raise ValueError(f"n must be 1 or more, got {n}")
+        parts = _parts(documents)
+        found: dict[str, MadeCriterion] = {}
+        calls: list[Provenance] = []
+        for at, part in enumerate(parts):
+            wanted = -(-(n - len(found)) // (len(parts) - at))
+            if wanted < 1:
+                break
+            known = [one.text for one in found.values()]
+            reply = await self.ask(
+                "write", question=question, documents=part, known=known, wanted=wanted
+            )
+            calls.append(reply.provenance)
+            for one in reply.values["criteria"][:wanted]:
+                text = " ".join(one["text"].split())
+                made = MadeCriterion(text, one["weight"], one["kind"])
+                found.setdefault(text.casefold().rstrip(". "), made)
+        if not any(one.weight > 0 for one in found.values()):
+            raise JudgeOutputError(Reason.INCOMPLETE, "no criterion to meet", str(list(found)))
+        return list(found.values()), calls
+
+
+def _parts(documents: Sequence[str]) -> list[list[str]]:
+    """The documents, cut where one is too long, packed into as few calls as hold them."""
+    parts: list[list[str]] = [[]]
+    size = 0
+    for document in documents:
+        for text in windows(document, MOST_WORDS, 0, n_words):
+            length = n_words(text)
+            if size and size + length > MOST_WORDS:
+                parts.append([])
+                size = 0
+            parts[-1].append(text)
+            size += length
+    return parts

@@ -1,0 +1,202 @@
+"""The rubric program: which criteria of its topic's rubric an answer meets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Names
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ....metrics.instruments.rubrics import RUBRIC_MEASURES
+from ....records.instruments.rubrics import Rubric, read_rubrics, rubric_row, rubrics_of
+from ....records.labels.cells import CRITERION_KEY, CRITERION_SCALE, Cell
+from ....records.reading.problems import InputError, Problems
+from ....records.tools.rubric_verdicts import read_verdicts, verdicts_with_lines
+from ...config.sections import Config
+from ...inputs.collection import Collection, load_collection
+from ...inputs.other_topics import against, nearest
+from ..judged_items import Collected, JudgedItems
+from ..pieces import CRITERION, FAULT, FileLines, Piece, said
+from ..program import CellTexts, Folder, Program, Run, need_answers
+from ..scoreboard import Scoreboard
+from .judging import GRADERS, STAGES, graded, make_rubrics
+from .scores import (
+    EARNED,
+    MEASURES,
+    WITHOUT_PENALTIES,
+    RubricCell,
+    cells_of,
+    has_penalties,
+    measures_of,
+)
+
+RUBRICS, VERDICTS = "rubrics.jsonl", "verdicts.jsonl"
+# Keys of the manifest: topics without a rubric; those whose rubric could not be made, and (run,
+# topic) of the answers to them.
+LEFT_OUT, UNMADE_TOPICS, UNMADE = (
+    "topics_without_rubric",
+    "topics_with_unmade_rubric",
+    "cells_without_rubric",
+)
+
+
+class RubricGrading(Program):
+    """Rubrics as of ResearchRubrics (arXiv:2511.07685): criteria with signed weights."""
+
+    name = "rubric"
+    judges = ("rubric_writer", *GRADERS.values())
+    kind, judged, files = "rubric", VERDICTS, (RUBRICS, VERDICTS)
+    stages = (*STAGES.values(), "rubrics")
+    notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: [], UNMADE_TOPICS: [], UNMADE: []}
+    shown = RUBRIC_MEASURES
+    reads = ("question", "response", "criterion")
+    file_kind, is_scored_alone = "verdicts", True
+
+    def measures(self, config: Config) -> Names[str]:
+        """See Program."""
+        return MEASURES
+
+    def check(self, config: Config, collection: Collection) -> None:
+        """See Program."""
+        need_answers(collection)
+        is_given = collection.rubrics is not None
+        given = collection.rubrics if is_given else collection.documents
+        where = config.data.rubrics if is_given else config.data.documents
+        if not given:
+            what = "name them (data.rubrics, --rubrics) or documents to make them from"
+            raise InputError(f"rubric needs rubrics: {what} (data.documents, --documents)")
+        for topic in given:
+            if topic not in collection.topics and topic not in collection.beyond_limit:
+                near = nearest(topic, collection.topics)
+                what = f"topic {topic!r} is not judged, what stands here for it is not used{near}"
+                collection.problems.skip(where or "rubrics", 0, "unknown_topic", what)
+        if not given.keys() & collection.topics.keys():
+            both = against(list(given), collection.topics)
+            raise InputError(f"{where}: nothing in it is of a topic that is judged: {both}")
+        if blank := [t.id for t in collection.topics.values() if not t.text.strip()]:
+            what = "an answer is graded as one to a question; name a file of topics (--topics)"
+            raise InputError(f"topic {blank[0]!r} has no text: {what}")
+
+    async def judge(self, run: Run) -> None:
+        """Have rubrics made where none are given, and grade the answers by them."""
+        collection, results = run.collection, run.results
+        given, rubrics = collection.rubrics, dict[str, Rubric | None]()
+        if given is None:
+            rubrics |= await make_rubrics(run)
+        else:
+            rubrics |= {topic: given[topic] for topic in collection.topics if topic in given}
+        if (kind := run.config.rubric.kind) != "given":
+            rubrics = {t: r and _alike(r, kind) for t, r in rubrics.items()}
+        with results.open(RUBRICS) as rows:
+            for rubric in filter(None, rubrics.values()):
+                rows.write(rubric_row(rubric))
+        rubrics = {t: r for t, r in rubrics.items() if r is None or r.worth}
+        results.notes[LEFT_OUT] = [t for t in collection.topics if t not in rubrics]
+        where = run.config.data.rubrics or run.config.data.documents or "rubrics"
+        for topic in results.notes[LEFT_OUT]:
+            what = f"topic {topic!r} has no rubric with a weight above 0, it is left out"
+            collection.problems.skip(where, 0, "no_rubric", what)
+        results.notes[UNMADE_TOPICS] = [t for t, rubric in rubrics.items() if rubric is None]
+        results.notes[UNMADE] = await graded(run, rubrics, VERDICTS)
+
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """See Program."""
+        verdicts = read_verdicts(folder.need(VERDICTS), folder.problems, folder.where)
+        cells = cells_of(verdicts)
+        is_signed = _may_have_penalties(cells, folder)
+        measures = measures_of(cells, may_have_penalties=is_signed)
+        for cell in cells:
+            board.add(cell.run_id, cell.topic_id, cell.values(measures))
+        board.leave_unmade(folder.notes.get(UNMADE, ()), measures)
+        board.leave_open(measures, dict.fromkeys(folder.notes.get(UNMADE_TOPICS, ()), 0))
+        board.leave_out(MEASURES, folder.notes.get(LEFT_OUT, ()))
+
+    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
+        """See Program."""
+        topics = {cell[0] for cell in labels}
+        cells = cells_of(read_verdicts(path, Problems()))
+        measures = RUBRIC_MEASURES if has_penalties(cells) else RUBRIC_MEASURES[:2]
+        for cell in cells:
+            if cell.topic_id in topics:
+                relabelled = RubricCell(cell.run_id, cell.topic_id)
+                for one in cell.verdicts:
+                    label = labels.get((one.topic_id, one.run_id, one.criterion_id))
+                    relabelled.verdicts.append(one.model_copy(update={"label": label}))
+                board.add(cell.run_id, cell.topic_id, relabelled.values(measures))
+        return True
+
+    def left_out(self, measure: str, folder: Folder) -> Names[str]:
+        """See Program."""
+        found: Names[str] = folder.notes.get(LEFT_OUT, ()) if measure in MEASURES else ()
+        return found
+
+    def items(self, folder: Folder) -> JudgedItems:
+        """Each criterion of an answer, by its share of the weights above 0.
+
+        Where there are penalties, of `rubric_earned` alone: the others are clipped, or rest on
+        weights below 0, and no weighted mean of labels. Penalties themselves weigh nothing in it.
+        """
+        cells = cells_of(read_verdicts(folder.need(VERDICTS), folder.problems))
+        gains = EARNED if _may_have_penalties(cells, folder) else WITHOUT_PENALTIES
+        found = Collected(["worth"])
+        for cell in cells:
+            worth = sum(verdict.weight for verdict in cell.verdicts if verdict.weight > 0)
+            for one in cell.verdicts:
+                name = (one.topic_id, one.run_id, one.criterion_id)
+                share = max(one.weight, 0.0) / worth if worth else 0.0
+                found.add(name, one.run_id, one.label, one.probabilities, {"worth": share})
+            found.topics[cell.topic_id] = None
+        for run_id, topic_id in folder.notes.get(UNMADE, ()):
+            found.topics[topic_id] = None
+            found.add((topic_id, run_id, ""), run_id, None, None, {"worth": 1.0})
+        every = sorted(found.topics) if folder.topics is None else folder.topics
+        left_out = folder.notes.get(LEFT_OUT, ())
+        counted = {"worth": [topic for topic in every if topic not in left_out]}
+        families = dict.fromkeys(gains, "worth")
+        return found.items("rubric", CRITERION_SCALE, CRITERION_KEY, families, gains, counted)
+
+    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+        """Each criterion of an answer."""
+        texts = {
+            (topic, criterion.id): criterion.text
+            for topic, rubric in rubrics_of(lines(RUBRICS), linted=False).items()
+            for criterion in rubric.criteria
+        }
+        for _, row in verdicts_with_lines(lines(VERDICTS)):
+            name = row.criterion_id
+            yield Piece(
+                row.run_id,
+                row.topic_id,
+                (row.topic_id, row.run_id, name),
+                CRITERION if row.weight > 0 else FAULT,
+                name,
+                texts.get((row.topic_id, name), ""),
+                row.label,
+                asked={"run_id": row.run_id, "criteria": name},
+                **said(row),
+            )
+
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
+        """See Program."""
+        rubrics = read_rubrics(folder / RUBRICS, Problems())
+        collection = load_collection(config.data, config.run.limit)
+        for answer in collection.answers():
+            question = collection.topics[answer.topic_id].question
+            for criterion in (
+                rubrics[answer.topic_id].criteria if answer.topic_id in rubrics else ()
+            ):
+                cell = (answer.topic_id, answer.run_id, criterion.id)
+                if cell in wanted:
+                    asked = {"question": question, "response": answer.text}
+                    yield cell, {**asked, "criterion": criterion.text}
+
+
+def _may_have_penalties(cells: Sequence[RubricCell], folder: Folder) -> bool:
+    """Whether a weight is below 0, or a rubric that could not be made might have one."""
+    return has_penalties(cells) or bool(folder.notes.get(UNMADE_TOPICS))
+
+
+def _alike(rubric: Rubric, kind: str) -> Rubric:
+    """The rubric with all its criteria graded in one way."""
+    criteria = tuple(one.model_copy(update={"kind": kind}) for one in rubric.criteria)
+    return rubric.model_copy(update={"criteria": criteria})

@@ -1,0 +1,75 @@
+"""Scores of rubrics, from verdicts on criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ....metrics.expected import SUFFIX
+from ....metrics.gains import expected_gain
+from ....metrics.instruments.rubrics import (
+    CRITERION_GAINS,
+    CRITERION_GAINS_STRICT,
+    RUBRIC_MEASURES,
+    clipped,
+    rubric_scores,
+    weighted_rubric,
+)
+from ....metrics.value import Value
+from ....records.instruments.rubrics import CriterionVerdict
+
+EXPECTED = "rubric" + SUFFIX
+MEASURES = (*RUBRIC_MEASURES, EXPECTED)
+# Those that are linear in their items, which corrected scores need: a clip is not.
+EARNED = {"rubric_earned": CRITERION_GAINS}
+WITHOUT_PENALTIES = {"rubric": CRITERION_GAINS, "rubric_strict": CRITERION_GAINS_STRICT}
+
+
+@dataclass
+class RubricCell:
+    """The verdicts on one answer."""
+
+    run_id: str
+    topic_id: str
+    verdicts: list[CriterionVerdict] = field(default_factory=list)
+
+    def values(self, measures: Sequence[str]) -> dict[str, Value]:
+        """These measures.
+
+        The one by probabilities takes labels without them as certain; those of penalties are the
+        same as `rubric` where there are none.
+        """
+        weights = [verdict.weight for verdict in self.verdicts]
+        found = rubric_scores([verdict.label for verdict in self.verdicts], weights)
+        if EXPECTED in measures:
+            gains = [_expected(verdict) for verdict in self.verdicts]
+            found[EXPECTED] = clipped(weighted_rubric(gains, weights))
+        return {name: found.get(name, found["rubric"]) for name in measures}
+
+
+def cells_of(verdicts: Iterable[CriterionVerdict]) -> list[RubricCell]:
+    """The verdicts by answer, in the order of their first ones."""
+    cells: dict[tuple[str, str], RubricCell] = {}
+    for found in verdicts:
+        at = found.run_id, found.topic_id
+        cells.setdefault(at, RubricCell(*at)).verdicts.append(found)
+    return list(cells.values())
+
+
+def measures_of(cells: Sequence[RubricCell], *, may_have_penalties: bool) -> list[str]:
+    """What can be scored: those of penalties where there may be some, and of probabilities."""
+    found = list(RUBRIC_MEASURES if may_have_penalties else RUBRIC_MEASURES[:2])
+    has_probabilities = any(v.probabilities is not None for c in cells for v in c.verdicts)
+    return [*found, EXPECTED] if has_probabilities else found
+
+
+def has_penalties(cells: Sequence[RubricCell]) -> bool:
+    """Whether any criterion has a weight below 0."""
+    return any(verdict.weight < 0 for cell in cells for verdict in cell.verdicts)
+
+
+def _expected(verdict: CriterionVerdict) -> float | None:
+    gain = expected_gain(verdict.probabilities or {}, CRITERION_GAINS)
+    if gain is None and verdict.label is not None:
+        gain = CRITERION_GAINS[verdict.label]
+    return None if gain is None else min(gain, 1.0)

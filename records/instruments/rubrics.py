@@ -1,0 +1,190 @@
+"""Rubrics: criteria with signed weights that an answer is held against, by topic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from ..nuggets import QUERY_FIELDS, TOPIC_FIELDS
+from ..reading.fields import Line, read_lines, show
+from ..reading.problems import Problems
+from ..rows import Leaning, Row, criterion_ids
+from .rubric_lint import lint
+
+CriterionLabel = Literal["not_met", "partly", "met"]
+CRITERION_LABELS: tuple[CriterionLabel, ...] = get_args(CriterionLabel)
+CriterionKind = Literal["binary", "three_way"]
+CRITERION_KINDS: tuple[CriterionKind, ...] = get_args(CriterionKind)
+Tier = Literal["mandatory", "optional"]
+TIERS: tuple[Tier, ...] = get_args(Tier)
+
+
+class Criterion(Row):
+    """What an answer may meet. A weight below 0 is a penalty: then `met` says the fault is there.
+
+    `kind` binary: met or not_met; three_way: partly too. `type` is its group (ResearchRubrics'
+    axis), `tier` and `source_nugget` are RAGDoll's; "" and None: not known.
+    """
+
+    id: str
+    text: str
+    weight: float
+    kind: CriterionKind = "three_way"
+    type: str = ""
+    tier: Tier | None = None
+    source_nugget: str | None = None
+
+
+class Rubric(Row):
+    """The criteria of one topic."""
+
+    topic_id: str
+    query: str
+    criteria: tuple[Criterion, ...]
+
+    @property
+    def worth(self) -> float:
+        """The sum of the weights above 0, the denominator of its scores."""
+        return math.fsum(c.weight for c in self.criteria if c.weight > 0)
+
+
+class CriterionVerdict(Leaning):
+    """How far an answer meets a criterion; `label` None: not judged."""
+
+    topic_id: str
+    run_id: str
+    criterion_id: str
+    weight: float
+    label: CriterionLabel | None
+    kind: CriterionKind = "three_way"
+
+
+def read_rubrics(path: Path, problems: Problems) -> dict[str, Rubric]:
+    """Read rubrics by topic, in file order: ours, RAGDoll's or ResearchRubrics', told by content.
+
+    Ours and RAGDoll's have `qid`, `query` and `criteria` of `text` and `weight`; ResearchRubrics'
+    `sample_id`, `prompt` and `rubrics` of `criterion` and `weight`. `kind` is three_way where it
+    is not given, in ResearchRubrics' files binary, as its evaluation grades. A criterion keeps its
+    own id or is named by its text (`criterion_ids`).
+
+    Errors noted: no topic, no list, no text, a weight that is 0 or no number, an unknown kind, a
+    topic twice, an id twice in a topic. Mentioned: what `lint` finds, a text that occurs twice, a
+    rubric without a weight above 0, RAGDoll's row of a rubric that failed (which is left out).
+    """
+    return rubrics_of(read_lines(path, problems))
+
+
+def rubrics_of(lines: Iterable[Line], *, linted: bool = True) -> dict[str, Rubric]:
+    """The rubrics in these objects, as `read_rubrics`; `linted`: mention what `lint` finds."""
+    found: dict[str, Rubric] = {}
+    for line in lines:
+        topic_id = line.id(*TOPIC_FIELDS, "sample_id")
+        items = line.objects("criteria", "rubrics")
+        if topic_id is None or items is None:
+            continue
+        if line.row.get("status") == "failed":
+            line.skip("failed_rubric", f"the rubric of topic {topic_id!r} failed when it was made")
+            continue
+        if topic_id in found:
+            line.error("duplicate_topic", f"topic {topic_id!r} has a rubric already, wanted once")
+            continue
+        default: CriterionKind = "three_way" if line.row.get("criteria") is not None else "binary"
+        criteria = _criteria(items, default, linted)
+        query = line.optional_text(*QUERY_FIELDS, "prompt")
+        rubric = Rubric(topic_id=topic_id, query=query, criteria=tuple(criteria))
+        if criteria and not rubric.worth:
+            what = f"the rubric of topic {topic_id!r} has no weight above 0: its scores are 0/0"
+            line.keep("no_positive_weight", what)
+        found[topic_id] = rubric
+    return found
+
+
+def rubric_row(rubric: Rubric) -> dict[str, Any]:
+    """A line of `rubrics.jsonl`, which RAGDoll reads too."""
+    return {
+        "qid": rubric.topic_id,
+        "query": rubric.query,
+        "criteria": [criterion_row(criterion) for criterion in rubric.criteria],
+    }
+
+
+def criterion_row(criterion: Criterion) -> dict[str, Any]:
+    """A criterion in such a line; what is not known of it is left out."""
+    row = criterion.model_dump(mode="json", exclude_none=True)
+    row["weight"] = _plain(criterion.weight)
+    return {name: value for name, value in row.items() if value != ""}
+
+
+def verdict_row(verdict: CriterionVerdict) -> dict[str, Any]:
+    """A line of `verdicts.jsonl`; a null label is not judged."""
+    return {
+        "topic_id": verdict.topic_id,
+        "run_id": verdict.run_id,
+        "criterion_id": verdict.criterion_id,
+        "label": verdict.label,
+        "weight": _plain(verdict.weight),
+        "kind": verdict.kind,
+        **verdict.known(),
+    }
+
+
+def weight_of(item: Line) -> float | None:
+    """The weight of a criterion; 0 or no number: an error, and None."""
+    weight = item.row.get("weight")
+    if isinstance(weight, int | float) and not isinstance(weight, bool):
+        if weight and math.isfinite(weight):
+            return float(weight)
+    elif weight is None:
+        item.missing("weight")
+        return None
+    item.bad("weight", weight, "a number above or below 0")
+    return None
+
+
+def _criteria(items: Sequence[Line], default: CriterionKind, linted: bool) -> list[Criterion]:
+    """The criteria of one list, each under an id of its own."""
+    texts: list[tuple[str, Line]] = []
+    for item in items:
+        text = item.text("text", "criterion", "title")
+        if text is not None and text.strip():
+            texts.append((text, item))
+        elif text is not None:
+            item.skip("empty_criterion", f"{item.prefix.removesuffix('.')} is empty; left out")
+    found: dict[str, Criterion] = {}
+    for (text, item), hashed in zip(texts, criterion_ids([t for t, _ in texts]), strict=True):
+        where, given = item.prefix.removesuffix("."), item.optional_id("id", "criterion_id")
+        name, weight, kind = given or hashed, weight_of(item), _kind(item, default)
+        if weight is None or kind is None:
+            continue
+        if name in found:
+            item.error("duplicate_id", f"{where} has the id {name!r}, which one before it has too")
+            continue
+        if given is None and "-" in hashed:
+            item.keep("duplicate_criterion", f"{where} has the text of a criterion before it")
+        for fault in lint(text, weight) if linted else ():
+            item.keep(fault.kind, f"{where} {fault.what}: {show(text)}")
+        found[name] = Criterion(
+            id=name,
+            text=text,
+            weight=weight,
+            kind=kind,
+            type=item.optional_text("type", "axis", "category"),
+            tier=next((tier for tier in TIERS if tier == item.row.get("tier")), None),
+            source_nugget=item.optional_id("source_nugget"),
+        )
+    return list(found.values())
+
+
+def _kind(item: Line, default: CriterionKind) -> CriterionKind | None:
+    written = item.row.get("kind")
+    if written is None:
+        return default
+    if (kind := next((k for k in CRITERION_KINDS if k == written), None)) is None:
+        item.bad("kind", written, " or ".join(CRITERION_KINDS))
+    return kind
+
+
+def _plain(weight: float) -> float | int:
+    return int(weight) if weight.is_integer() else weight

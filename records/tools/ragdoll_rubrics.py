@@ -1,0 +1,85 @@
+"""RAGDoll's rubric rows: criteria by topic, and answers graded by them.
+
+Its rubric rows are read by `read_rubrics`, and it reads ours; see there.
+Source: github.com/castorini/RAGDoll (2026-07), ragdoll/rubric: prompts.py, stages.py, flows.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..instruments.rubrics import (
+    Criterion,
+    CriterionLabel,
+    CriterionVerdict,
+    Rubric,
+    criterion_row,
+    weight_of,
+)
+from ..nuggets import TOPIC_FIELDS
+from ..reading.fields import Line, show
+from ..rows import criterion_ids
+
+VERDICTS: dict[str, CriterionLabel] = {
+    "satisfied": "met",
+    "partially_satisfied": "partly",
+    "not_satisfied": "not_met",
+}
+FAILED = "failed"  # its word for a window without a reply, which its scores count as 0
+MOST_WEIGHT = 5  # it rounds weights, cuts them there, and drops those that are not above 0
+_WORDS = {label: word for word, label in VERDICTS.items()}
+
+
+def graded(line: Line) -> Iterator[CriterionVerdict]:
+    """The verdicts of a graded answer; another word than its three is not judged, and mentioned."""
+    topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
+    items = line.objects("criteria")
+    if topic_id is None or run_id is None or items is None:
+        return
+    known = [(item, text) for item in items if (text := item.text("text")) is not None]
+    for (item, _), hashed in zip(known, criterion_ids([t for _, t in known]), strict=True):
+        if (weight := weight_of(item)) is None:
+            continue
+        written = item.row.get("verdict")
+        label = VERDICTS.get(str(written).strip().lower().replace(" ", "_"))
+        if label is None:
+            what = f"{item.name('verdict')} is {show(written)}, wanted {', '.join(VERDICTS)}"
+            item.keep("label", f"{what}; not judged")
+        yield CriterionVerdict(
+            topic_id=topic_id,
+            run_id=run_id,
+            criterion_id=item.optional_id("id") or hashed,
+            weight=weight,
+            label=label,
+        )
+
+
+def graded_row(
+    rubric: Rubric, verdicts: Mapping[str, CriterionVerdict], run_id: str, answer: str, n_words: int
+) -> dict[str, Any]:
+    """An answer as `rubric grade` writes it; what is not judged is `failed`.
+
+    Args:
+        verdicts: by criterion.
+    """
+    criteria = []
+    for criterion in rubric.criteria:
+        label = verdicts[criterion.id].label if criterion.id in verdicts else None
+        verdict = _WORDS[label] if label is not None else FAILED
+        criteria.append({**criterion_row(criterion), "verdict": verdict})
+    return {
+        "task_id": f"{run_id}:{rubric.topic_id}",
+        "status": "completed",
+        "qid": rubric.topic_id,
+        "run_id": run_id,
+        "query": rubric.query,
+        "answer_text": answer,
+        "response_length": n_words,
+        "criteria": criteria,
+    }
+
+
+def not_taken(criteria: Sequence[Criterion]) -> list[Criterion]:
+    """Those that RAGDoll would drop or weigh otherwise when it reads them."""
+    return [c for c in criteria if not (0 < c.weight <= MOST_WEIGHT and c.weight.is_integer())]

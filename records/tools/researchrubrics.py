@@ -1,0 +1,77 @@
+"""ResearchRubrics' files: rubrics as `processed_data.jsonl`, and one result a line of a system.
+
+Source: github.com/scaleapi/researchrubrics, its README (data format, evaluation results) and
+calculate_compliance_score.py; arXiv:2511.07685.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..instruments.rubrics import Criterion, CriterionLabel, CriterionVerdict, Rubric, weight_of
+from ..reading.fields import Line, show, stem
+from ..rows import criterion_ids
+
+VERDICTS: dict[str, CriterionLabel] = {
+    "satisfied": "met",
+    "partially satisfied": "partly",
+    "not satisfied": "not_met",
+}
+_WORDS = {label: words.title() for words, label in VERDICTS.items()}
+_SCORES = {"met": 1.0, "partly": 0.5, "not_met": 0.0}
+
+
+def result(line: Line) -> Iterator[CriterionVerdict]:
+    """The verdict of one line of results; the run is the file's name, as there is no other.
+
+    One without success, or with another verdict, is not judged, whatever its score says: their
+    evaluation writes 0 there.
+    """
+    topic_id, text = line.id("sample_id"), line.text("rubric_title")
+    weight = weight_of(line)
+    if topic_id is None or text is None or weight is None:
+        return
+    written, label = line.row.get("verdict"), None
+    if line.row.get("success", True) is False:
+        line.keep("label", f"{line.name('success')} is false; not judged")
+    else:
+        label = VERDICTS.get(str(written).strip().lower())
+        if label is None:
+            what = f"{line.name('verdict')} is {show(written)}, wanted {', '.join(_WORDS.values())}"
+            line.keep("label", f"{what}; not judged")
+    reason = line.row.get("reasoning")
+    yield CriterionVerdict(
+        topic_id=topic_id,
+        run_id=stem(line.path),
+        criterion_id=criterion_ids([text])[0],
+        weight=weight,
+        label=label,
+        rationale=reason if isinstance(reason, str) and reason else None,
+    )
+
+
+def data_row(rubric: Rubric) -> dict[str, Any]:
+    """A line of `processed_data.jsonl`."""
+    rubrics = [{"criterion": c.text, "weight": c.weight, "axis": c.type} for c in rubric.criteria]
+    return {"prompt": rubric.query, "sample_id": rubric.topic_id, "rubrics": rubrics}
+
+
+def result_rows(
+    verdicts: Iterable[CriterionVerdict], criteria: Mapping[tuple[str, str], Criterion]
+) -> Iterator[dict[str, Any]]:
+    """The lines of one run's results; what is not judged has success false, and no score.
+
+    Args:
+        criteria: by topic and id.
+    """
+    for found in verdicts:
+        row: dict[str, Any] = {
+            "sample_id": found.topic_id,
+            "rubric_title": criteria[found.topic_id, found.criterion_id].text,
+            "weight": found.weight,
+            "success": found.label is not None,
+        }
+        if found.label is not None:
+            row |= {"verdict": _WORDS[found.label], "score": _SCORES[found.label]}
+        yield row | {"reasoning": found.rationale or ""}

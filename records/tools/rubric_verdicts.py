@@ -1,0 +1,76 @@
+"""Verdicts on criteria, in any layout: ours, RAGDoll's graded answers, ResearchRubrics' results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ..instruments.rubrics import (
+    CRITERION_KINDS,
+    CRITERION_LABELS,
+    CriterionLabel,
+    CriterionVerdict,
+    weight_of,
+)
+from ..nuggets import TOPIC_FIELDS
+from ..reading.choosing import Where
+from ..reading.fields import Line, read_lines, show
+from ..reading.problems import Problems
+from . import ragdoll_rubrics, researchrubrics
+
+
+def read_verdicts(
+    path: Path, problems: Problems, where: Where | None = None
+) -> Iterator[CriterionVerdict]:
+    """Read `verdicts.jsonl`, or the same in another tool's layout, lazily.
+
+    A label that is none of met, partly and not_met becomes None (not judged, never not_met) and is
+    listed as `label`; null becomes None too.
+
+    Errors noted: an id, weight or label missing, a criterion twice for an answer with two labels.
+    With the same label it is read once and mentioned.
+    """
+    for _, verdict in verdicts_with_lines(read_lines(path, problems, where)):
+        yield verdict
+
+
+def verdicts_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, CriterionVerdict]]:
+    """The verdicts in these objects, as `read_verdicts`, each with its object."""
+    seen: dict[tuple[str, str, str], CriterionLabel | None] = {}
+    for line in lines:
+        if "criteria" in line.row:
+            found = ragdoll_rubrics.graded(line)
+        elif "rubric_title" in line.row:
+            found = researchrubrics.result(line)
+        else:
+            found = _ours(line)
+        for verdict in found:
+            cell = (verdict.topic_id, verdict.run_id, verdict.criterion_id)
+            if cell not in seen:
+                seen[cell] = verdict.label
+                yield line, verdict
+                continue
+            what = f"criterion {cell[2]!r} of run {cell[1]!r}, topic {cell[0]!r}"
+            if seen[cell] == verdict.label:
+                line.keep("duplicate_verdict", f"{what} occurs twice with one label")
+            else:
+                got = f"has {show(verdict.label)} here and {show(seen[cell])} before"
+                line.error("duplicate_verdict", f"{what} {got}, wanted one label")
+
+
+def _ours(line: Line) -> Iterator[CriterionVerdict]:
+    topic_id, run_id = line.id(*TOPIC_FIELDS), line.id("run_id")
+    criterion_id, weight = line.id("criterion_id"), weight_of(line)
+    if "label" not in line.row:
+        line.missing("label")
+    elif not (topic_id is None or run_id is None or criterion_id is None or weight is None):
+        kind = next((k for k in CRITERION_KINDS if k == line.row.get("kind")), "three_way")
+        yield CriterionVerdict(
+            topic_id=topic_id,
+            run_id=run_id,
+            criterion_id=criterion_id,
+            weight=weight,
+            label=line.label("label", CRITERION_LABELS),
+            kind=kind,
+            **line.leaning(),
+        )
