@@ -33,6 +33,7 @@ COMMANDS = {
     "gate": ("loop.gate", "Check results against bounds and a baseline, for CI."),
     "watch": ("loop.watch", "Judge again what changes, and show what moved."),
     "compare": ("compare", "Test runs against each other, or two judges."),
+    "audit": ("analysis.audit", "Judge a sample by another judge: does the order of runs hold?"),
     "evidence": ("evidence.trust", "Show how far suggested citations can be trusted."),
     "export": ("exports", "Write results for other tools."),
     "verify": ("exports.verify", "Replay an AutoJudge export with no network."),

@@ -15,6 +15,7 @@ from ..records.scores import write_scores
 from .config.names import program_names
 from .config.sections import Config
 from .engine.estimates import Estimate
+from .engine.folders.independence import KEY, independence
 from .engine.folders.replacing import check_replaced
 from .engine.folders.started import write_started
 from .engine.forecasting.forecast import Forecast
@@ -165,6 +166,8 @@ async def _judge(
             program.score(folder, board)
         folder.problems.raise_errors()
         write_scores(results.part("scores.jsonl"), results.part("scores.eval.txt"), board.rows())
+        if known := independence(config.data, collection, [m for _, m in models_asked(config)]):
+            results.notes[KEY] = known
         data, problems = data_of(collection), collection.problems
         if expected is not None:
             results.notes["forecast"] = expected.rows()

@@ -95,7 +95,7 @@ def print_leaderboards(
     width = max(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
     is_table = format is Format.TABLE
     blocks = [board_text(board, width) if is_table else board_markdown(board) for board in boards]
-    sys.stdout.write("\n".join(blocks))
+    sys.stdout.write("\n".join(blocks) + _dependences(path, is_table=is_table))
 
 
 def board_text(board: Leaderboard, width: int = WIDTH) -> str:
@@ -116,6 +116,16 @@ def board_text(board: Leaderboard, width: int = WIDTH) -> str:
             if room >= least:
                 return _drawn(heads, rows, cut_names(names, room)) + _noted(board, n)
     return _drawn(heads, rows, cut_names(names, _LEAST_NAME)) + _noted(board, 1)
+
+
+def _dependences(path: Path, *, is_table: bool) -> str:
+    """What is known of systems that were made with the judge, below their leaderboards."""
+    from ...programs.engine.folders.independence import dependence_notes
+    from ...programs.engine.manifest import read_manifest
+
+    notes = [shown(note) for note in dependence_notes(read_manifest(path) if path.is_dir() else {})]
+    lines = (textwrap.fill(note, WIDTH) if is_table else f"\n{_escaped(note)}" for note in notes)
+    return "".join(f"{line}\n" for line in ("", *lines)) if notes else ""
 
 
 def _drawn(heads: list[list[str]], rows: list[list[str]], names: list[str]) -> str:

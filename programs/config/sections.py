@@ -98,6 +98,13 @@ InputPaths = Annotated[tuple[InputPath, ...], BeforeValidator(_as_several)]
 InputPatterns = Annotated[tuple[InputPattern, ...], BeforeValidator(_as_several)]
 
 
+Seen = Literal["judge", "nuggets", "prompts"]  # of this evaluation, by a system that is judged
+
+
+def _as_seen(value: Any) -> Any:
+    return () if value in ("none", None) else _as_list(value)
+
+
 class DataConfig(Section):
     """Files, relative to the config file. `runs` takes files, folders and patterns."""
 
@@ -141,6 +148,11 @@ class DataConfig(Section):
     )
     pool: InputPath | None = Field(
         default=None, description="passage qrels: the passages that say what is answerable (P*)"
+    )
+    independence: dict[str, Annotated[tuple[Seen, ...], BeforeValidator(_as_seen)]] = Field(
+        default_factory=dict,
+        description="what the systems of runs saw of this evaluation, by name or pattern of runs: "
+        "none, judge, nuggets, prompts",
     )
 
 

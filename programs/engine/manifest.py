@@ -93,6 +93,7 @@ class _ReadBack(_Always, total=False):
     tokens: dict[str, StrictInt]
     tokens_by: dict[str, dict[str, StrictInt]]
     this_time: dict[str, StrictFloat | None]
+    independence: dict[str, list[StrictStr]]
     agents: dict[str, dict[str, StrictInt | dict[str, StrictInt]]]
     # Notes of programs.
     cells_without_bank: list[tuple[StrictStr, StrictStr] | tuple[StrictStr, StrictStr, StrictInt]]

@@ -36,7 +36,7 @@ def tool_folder(path: Path) -> ToolFolder | None:
 
     Only the beginning of each file is read. A folder of ours is none.
     """
-    if not path.is_dir() or any((path / name).exists() for name in _NOT_THEIRS):
+    if not path.is_dir() or _is_ours(path):
         return None
     files: dict[str, list[Path]] = {}
     left: dict[Path, str] = {}
@@ -48,12 +48,16 @@ def tool_folder(path: Path) -> ToolFolder | None:
     return ToolFolder(path, files, left) if any(kind in files for kind in JUDGED) else None
 
 
+def _is_ours(path: Path) -> bool:
+    return any((path / name).exists() for name in _NOT_THEIRS)
+
+
 def _files(path: Path) -> list[Path]:
     inside = sorted(each for each in path.iterdir() if each.name[0] != ".")
     below = [
         each
         for folder in inside
-        if folder.is_dir() and folder.name != _EVENTS
+        if folder.is_dir() and folder.name != _EVENTS and not _is_ours(folder)
         for each in sorted(folder.iterdir())
     ]
     found = [each for each in (*inside, *below) if each.is_file()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...metrics.bootstrap import LEVEL
+from ...programs.engine.folders.independence import dependence_notes
 from ...programs.protocols.scoreboard import OF_ANSWERED
 from ..source import Source
 from .inputs import CHANGED, GONE, input_states
@@ -36,6 +37,8 @@ def _of_runs(source: Source) -> Iterator[dict[str, str]]:
         elif result.manifest.get("partial"):
             text = f"{name}The run was stopped before its end: its results are partial."
             yield _warning(text, "unjudged", "what was not judged")
+        for note in dependence_notes(result.manifest):
+            yield _warning(f"{name}{note}", "method", "how it was judged")
     if n := sum(result.n_unjudged for result in source.results):
         widened = widened_runs(source)
         runs = "run" if len(source.runs) == 1 else "runs"

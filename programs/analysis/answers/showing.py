@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....records.reading.problems import InputError, Problems
+from ...engine.folders.independence import dependence_notes
 from ...engine.manifest import read_manifest
 from .answer_text import answer_text
 from .overlap import by_words
 from .summaries import folder_summary, run_summary, topic_summary
 from .summary_text import folder_text, run_text, topic_text
 from .views import answers_of
-from .wording import command
+from .wording import command, wrapped
 
 
 class Shown(NamedTuple):
@@ -45,9 +46,12 @@ def show_answer(
     if labels is not None and not any(judged.people for judged in view.judged):
         what = f"no label in it is of what was judged of {run}, topic {topic}"
         problems.keep(labels, 0, "no_labels", what)
-    overlap = by_words(read_manifest(folder))
+    manifest = read_manifest(folder)
+    overlap, of_run = by_words(manifest), {**manifest, "data": {"run_ids": [run]}}
+    notes = list(dependence_notes(of_run))
     text = answer_text(view, overlap, passages=passages)
-    return Shown(view.as_row() | {"word_overlap": overlap}, text)
+    text += "".join(f"\n{wrapped(note)}" for note in notes)
+    return Shown(view.as_row() | {"word_overlap": overlap, "dependence": notes}, text)
 
 
 def show_summary(

@@ -13,6 +13,7 @@ from typing import Any
 from ....records.reading.problems import Problems
 from ....records.rows import ScoreRow
 from ....records.scores import score_row
+from ...engine.folders.independence import dependence_notes
 from ...engine.manifest import read_manifest
 from .overlap import by_words
 from .points import STANDINGS, Point, TopicAnswers, means_of, measure_of, topics_of
@@ -126,6 +127,7 @@ def _about(manifest: Mapping[str, Any], by: str | None) -> dict[str, Any]:
         "n_unjudged": sum(manifest["unjudged"].values()),
         "unjudged_by_reason": manifest.get("unjudged_by_reason", {}),
         "word_overlap": by_words(manifest),
+        "dependence": list(dependence_notes(manifest)),
     }
 
 

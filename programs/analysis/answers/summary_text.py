@@ -39,7 +39,7 @@ def folder_text(found: Row, folder: Path) -> str:
     parts = [
         wrapped(f"{folder}: {what}, {counted(found['n_topics'], 'topic')}, {answers}."),
         wrapped(_judged(found)),
-        overlap_note(found["word_overlap"]),
+        _beware(found),
         f"\nRuns, best first by {by}\n",
         _table(
             [
@@ -82,7 +82,7 @@ def run_text(found: Row, folder: Path) -> str:
     mean: Row = next((row for row in found["means"] if row["measure"] == by), {})
     score = f"{by} {_value(mean, by)}, {_rests(mean)}" if mean else "no scores"
     done = f"{found['n_answered']} of {counted(found['n_topics'], 'topic')} answered"
-    parts = [wrapped(f"{run}: {done}; {score}."), overlap_note(found["word_overlap"])]
+    parts = [wrapped(f"{run}: {done}; {score}."), _beware(found)]
     parts += [f"\nTopics, worst first by {by}\n", _legend(found)]
     parts.append(_topics_of_run(found["topics"], by))
     parts += _missed(found)
@@ -107,7 +107,7 @@ def topic_text(found: Row, folder: Path) -> str:
     parts = [
         wrapped(f"{topic}: {found['question']}"),
         wrapped(f"{found['n_answered']} of {counted(found['n_runs'], 'run')} answered."),
-        overlap_note(found["word_overlap"]),
+        _beware(found),
     ]
     if points := found["points"]:
         unit = _UNITS[points[0]["unit"]]
@@ -130,6 +130,11 @@ def topic_text(found: Row, folder: Path) -> str:
         ask = command("judge", "show", folder, last["run_id"], topic)
         parts += _next([("why an answer was judged so", ask)])
     return "".join(parts)
+
+
+def _beware(found: Row) -> str:
+    """What labels by words, and systems that were made with the judge, mean for all below."""
+    return overlap_note(found["word_overlap"]) + "".join(map(wrapped, found["dependence"]))
 
 
 def _judged(found: Row) -> str:

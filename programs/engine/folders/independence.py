@@ -1,0 +1,89 @@
+"""Whether the systems that are judged saw this judge, its nuggets or its prompts, as far as known.
+
+A system that was made with the instrument that judges it scores higher than its answers deserve
+(docs/trust/independence.md). What is not known is said by leaving a run out; it is never taken for
+none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Names
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ....backends.config import ModelConfig
+from ....records.reading.problems import InputError
+from ...config.sections import DataConfig
+from ...inputs.collection import Collection
+from ..manifest import read_manifest
+
+KEY = "independence"  # of the manifest: what each run saw, by run; of others it is not known
+_GENERATE = "generate"  # the program whose manifest stands above answers that we wrote
+_SHOWN = 3
+_SAID = {
+    "judge": "this judge",
+    "nuggets": "its nuggets",
+    "prompts": "its prompts",
+}
+
+
+def independence(
+    data: DataConfig, collection: Collection, models: Names[ModelConfig]
+) -> dict[str, list[str]]:
+    """What the system of each run saw: as the config says, else as our own manifests do.
+
+    A run that `judge generate`, or a closed loop, wrote with a model that judges it now has seen
+    the judge. A pattern that fits no run is listed among the problems.
+    """
+    found: dict[str, list[str]] = {}
+    for pattern, seen in data.independence.items():
+        runs = [run for run in collection.run_ids if fnmatchcase(run, pattern)]
+        if not runs:
+            what = f"data.independence names {pattern!r}, and there is no such run"
+            collection.problems.keep(pattern, 0, "no_such_run", what)
+        for run in runs:
+            found.setdefault(run, list(seen))
+    written_by = _written_here(collection)
+    names = {model.model for model in models if model.way != "lexical"}
+    for run, by in written_by.items():
+        if by & names and run in collection.run_ids:
+            said = found.setdefault(run, [])
+            if "judge" not in said:
+                said.append("judge")
+    return found
+
+
+def dependence_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """A sentence for each way in which runs depend on the judge, and one on what is not known."""
+    known: Mapping[str, list[str]] = manifest.get(KEY, {})
+    runs = manifest.get("data", {}).get("run_ids", [])
+    for what, said in _SAID.items():
+        saw = [run for run in runs if what in known.get(run, ())]
+        if saw:
+            named = ", ".join(saw[:_SHOWN]) + (
+                f" and {len(saw) - _SHOWN} more" * (len(saw) > _SHOWN)
+            )
+            yield f"Made with {said}: {named}. These scores are not independent of the judge."
+    unknown = [run for run in runs if run not in known]
+    if known and unknown:
+        n = f"{len(unknown):,} of {len(runs):,} runs"
+        yield f"Not known of {n}: whether their systems saw this judge, its nuggets or prompts."
+
+
+def _written_here(collection: Collection) -> dict[str, set[str]]:
+    """The models that wrote the answers of a run, where a manifest of ours says so."""
+    found: dict[str, set[str]] = {}
+    for folder in {path.resolve().parent.parent for path in collection.run_files}:
+        try:
+            manifest = read_manifest(folder, _GENERATE)
+        except InputError:
+            continue  # none of ours, or not of this version: nothing is known
+        models = {
+            identity["model"]["model"]
+            for identity in manifest.get("judges", {}).values()
+            if isinstance(identity, dict) and isinstance(identity.get("model"), dict)
+        }
+        for run in manifest["data"].get("run_ids", ()):
+            found.setdefault(run, set()).update(models)
+    return found
