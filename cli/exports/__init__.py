@@ -9,6 +9,7 @@ from ..options import Command
 from .autojudge import autojudge
 from .folders import huggingface, parquet
 from .mlflow import mlflow
+from .qrels import qrels
 from .repaired import repaired
 from .tools import nuggetizer, ragdoll
 from .wandb import wandb
@@ -26,5 +27,6 @@ def _export() -> None:
     """Write results for other tools, and answers with suggested citations."""
 
 
-for command in (parquet, huggingface, mlflow, wandb, repaired, ragdoll, nuggetizer, autojudge):
+_COMMANDS = (parquet, huggingface, mlflow, wandb, repaired, ragdoll, nuggetizer, autojudge, qrels)
+for command in _COMMANDS:
     export.command(cls=Command)(command)

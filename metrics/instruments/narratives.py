@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..gains import NUGGET_GAINS
 from ..value import UNDEFINED, Value
 
 NARRATIVE_MEASURES = ("SN", "SN_strict", "SN_vital")
+# The two that are weighted means of what nuggets earn.
+NARRATIVE_GAINS = {"SN": NUGGET_GAINS["A"], "SN_strict": NUGGET_GAINS["A_strict"]}
 BEST_GRADE = 4
 _GRADES = (1, 2, 3, 3, BEST_GRADE)  # by how many parts are answered, from 0 on
 
@@ -69,11 +72,26 @@ def narrative_scores(
     if not groups:
         return {}
     found = {}
-    for name, family in (("SN", "A"), ("SN_strict", "A_strict")):
-        found[name] = _mean(groups, NUGGET_GAINS[family])
+    for name, gain in NARRATIVE_GAINS.items():
+        found[name] = _mean(groups, gain)
     vital = [[label for label, is_vital in group if is_vital] for group in groups.values()]
     found["SN_vital"] = _share([group for group in vital if group])
     return found
+
+
+def narrative_weights(sub_narratives: Sequence[str]) -> list[float]:
+    """What each nugget weighs in SN: sub-narratives the same, and so the nuggets of each.
+
+    Args:
+        sub_narratives: one per nugget; "" for a nugget that is of none, which weighs nothing.
+
+    Returns: weights that sum to 1, or all 0.
+
+    >>> narrative_weights(["a", "b", "b", ""])
+    [0.5, 0.25, 0.25, 0.0]
+    """
+    sizes = Counter(filter(None, sub_narratives))
+    return [1 / (len(sizes) * sizes[name]) if name else 0.0 for name in sub_narratives]
 
 
 Group = list[tuple[str | None, bool]]  # of each nugget its label, and whether it is vital

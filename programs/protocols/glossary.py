@@ -29,6 +29,13 @@ _MEANINGS: dict[str, Meaning] = {
     "A": Meaning(f"Share of all facts that an answer states; {_LENIENT}."),
     "W_strict": Meaning(f"As A_strict, where an okay fact weighs half of a vital one; {_STRICT}."),
     "W": Meaning(f"As A, where an okay fact weighs half of a vital one; {_LENIENT}."),
+    "SN": Meaning(
+        f"Mean share of the facts of each sub-narrative that an answer states; {_LENIENT}."
+    ),
+    "SN_strict": Meaning(
+        f"Mean share of the facts of each sub-narrative that an answer states; {_STRICT}."
+    ),
+    "SN_vital": Meaning("Share of the sub-narratives with a vital fact that is stated in full."),
     LENGTH: Meaning("Words of an answer, over the topics that the run answered.", False, False),
     "support_precision": Meaning(
         f"How far the sentences that cite something are carried, each {_FIRST}: "

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import StrictStr
 
 from ...metrics import NUGGET_MEASURES, count_words
-from ...metrics.gains import NUGGET_GAINS, NUGGET_WEIGHTS
+from ...metrics.instruments.narratives import NARRATIVE_MEASURES
+from ...metrics.value import UNDEFINED, Value
 from ...records.assignments import (
     AssignedNugget,
     Assignment,
@@ -19,7 +20,7 @@ from ...records.assignments import (
     read_assignments,
 )
 from ...records.judgements import Judged, Provenance
-from ...records.labels.cells import NUGGET_KEY, NUGGET_SCALE, Cell
+from ...records.labels.cells import Cell
 from ...records.nuggets import bank_row
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
@@ -36,7 +37,8 @@ from .expected import (
 )
 from .hunting import HUNT, POOL, check_hunt, hunted_banks
 from .hunting import JUDGES as HUNTING_JUDGES
-from .judged_items import Collected, JudgedItems
+from .judged_items import JudgedItems
+from .nugget_items import nugget_items
 from .pieces import NUGGET, FileLines, Piece, said
 from .program import CellTexts, Folder, Program, Run, need_answers
 from .relevance import candidate_grades, check_candidates, makes_bank
@@ -47,7 +49,7 @@ BANKS, ASSIGNMENTS = "nuggets.jsonl", "assignments.jsonl"
 # topic, words) of the answers to them; by topic, missing grades of passages for its nuggets.
 LEFT_OUT, WITHOUT_BANK = "topics_without_nuggets", "cells_without_bank"
 UNMADE, UNGRADED = "topics_without_bank", "topics_with_missing_grades"
-MEASURES = (*NUGGET_MEASURES, *EXPECTED_NUGGET_MEASURES, LENGTH)
+MEASURES = (*NUGGET_MEASURES, *NARRATIVE_MEASURES, *EXPECTED_NUGGET_MEASURES, LENGTH)
 
 MADE = object_of({"nuggets": list[tuple[StrictStr, Literal["vital", "okay"]]], "n_cut": Count})
 Banks = dict[str, NuggetBank | None]  # by topic; None: the bank was not judged
@@ -64,7 +66,7 @@ class Nuggets(Program):
     notes: ClassVar[Mapping[str, Any]] = {
         WITHOUT_BANK: [], LEFT_OUT: [], UNMADE: [], UNGRADED: {},
     }  # fmt: skip
-    shown = ("V_strict", "V", "A_strict", "A", "W_strict", "W", LENGTH)
+    shown = ("V_strict", "V", "A_strict", "A", "W_strict", "W", *NARRATIVE_MEASURES, LENGTH)
     file_kind, is_scored_alone = "assignments", True
     reads = ("question", "answer_text", "nugget")
 
@@ -112,15 +114,24 @@ class Nuggets(Program):
         """See Program."""
         path = folder.need(ASSIGNMENTS)
         is_expected = False
+        plain: list[tuple[str, str]] = []  # answers whose nuggets are of no sub-narrative
+        n_rows = 0
         for row in read_assignments(path, folder.problems, folder.where):
             is_expected |= has_probabilities(row)
             given = [assigned.label for assigned in row.nuggets]
-            importances = [assigned.nugget.importance for assigned in row.nuggets]
             length = count_words(row.answer_text) if row.answer_text else row.response_length
-            board.add(row.run_id, row.topic_id, nugget_values(given, importances, length))
+            values = _values(row, given, length)
+            if not values.keys() & set(NARRATIVE_MEASURES):
+                plain.append((row.run_id, row.topic_id))
+            board.add(row.run_id, row.topic_id, values)
+            n_rows += 1
         measures: tuple[str, ...] = NUGGET_MEASURES
+        if len(plain) < n_rows:
+            measures += NARRATIVE_MEASURES
+            for run_id, topic_id in plain:
+                board.add(run_id, topic_id, dict.fromkeys(NARRATIVE_MEASURES, UNDEFINED))
         if is_expected:
-            measures = (*NUGGET_MEASURES, *EXPECTED_NUGGET_MEASURES)
+            measures += EXPECTED_NUGGET_MEASURES
             for row in read_assignments(path, Problems(), folder.where):
                 board.add(row.run_id, row.topic_id, expected_nugget_values(row))
         for run_id, topic_id, *n_words in folder.notes.get(WITHOUT_BANK, ()):
@@ -138,9 +149,8 @@ class Nuggets(Program):
         topics = {cell[0] for cell in labels}
         for row in read_assignments(path, Problems()):
             if row.topic_id in topics:
-                nuggets = [assigned.nugget for assigned in row.nuggets]
-                given = [labels.get((row.topic_id, row.run_id, nugget.id)) for nugget in nuggets]
-                values = nugget_values(given, [nugget.importance for nugget in nuggets], None)
+                cells = [(row.topic_id, row.run_id, one.nugget.id) for one in row.nuggets]
+                values = _values(row, [labels.get(cell) for cell in cells], None)
                 board.add(row.run_id, row.topic_id, values)
         return True
 
@@ -151,39 +161,9 @@ class Nuggets(Program):
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each nugget of an answer; one without nuggets is one item that was not judged."""
-        found = Collected(list(NUGGET_WEIGHTS))
-        defined: dict[str, set[str]] = {family: set() for family in NUGGET_WEIGHTS}
-        for row in read_assignments(folder.need(ASSIGNMENTS), folder.problems):
-            found.topics[row.topic_id] = None
-            worth = {
-                family: [weight[assigned.nugget.importance] for assigned in row.nuggets]
-                for family, weight in NUGGET_WEIGHTS.items()
-            }
-            totals = {family: sum(of_family) for family, of_family in worth.items()}
-            for family, total in totals.items():
-                if total:
-                    defined[family].add(row.topic_id)
-            for i, assigned in enumerate(row.nuggets):
-                weights = {f: w[i] / totals[f] for f, w in worth.items() if totals[f]}
-                cell = (row.topic_id, row.run_id, assigned.nugget.id)
-                found.add(cell, row.run_id, assigned.label, assigned.probabilities, weights)
-        for run_id, topic_id, *_ in folder.notes.get(WITHOUT_BANK, ()):
-            found.topics[topic_id] = None
-            found.add(
-                (topic_id, run_id, ""), run_id, None, None, dict.fromkeys(NUGGET_WEIGHTS, 1.0)
-            )
-            for topics in defined.values():
-                topics.add(topic_id)
-        every = sorted(found.topics) if folder.topics is None else folder.topics
-        # Left out: 0/0 for every answer, such as V where no nugget is vital.
-        nothing = {family: found.topics.keys() - topics for family, topics in defined.items()}
-        left_out = folder.notes.get(LEFT_OUT, ())
-        counted = {
-            f: [t for t in every if t not in nothing[f] and t not in left_out] for f in defined
-        }
-        families = {name: name.removesuffix("_strict") for name in NUGGET_GAINS}
-        families = {name: family for name, family in families.items() if counted[family]}
-        return found.items("nuggets", NUGGET_SCALE, NUGGET_KEY, families, NUGGET_GAINS, counted)
+        without = [cell[:2] for cell in folder.notes.get(WITHOUT_BANK, ())]
+        assigned = read_assignments(folder.need(ASSIGNMENTS), folder.problems)
+        return nugget_items(assigned, without, folder.topics, folder.notes.get(LEFT_OUT, ()))
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
         """Each nugget of an answer."""
@@ -199,6 +179,7 @@ class Nuggets(Program):
                     nugget.text,
                     assigned.label,
                     importance=nugget.importance and nugget.importance.value,
+                    sub_narrative=nugget.sub_narrative,
                     asked={"run_id": row.run_id, "nuggets": nugget.id},
                     **said(assigned),
                 )
@@ -367,6 +348,13 @@ def _bank(topic: Topic, kept: list[list[str]]) -> NuggetBank:
         for name, (text, label) in zip(ids, kept, strict=True)
     )
     return NuggetBank(topic_id=topic.id, query=topic.text, nuggets=nuggets)
+
+
+def _values(row: Assignment, labels: Sequence[str | None], length: int | None) -> dict[str, Value]:
+    """The measures of an answer, if these are the labels of its nuggets."""
+    nuggets = [assigned.nugget for assigned in row.nuggets]
+    importances = [nugget.importance for nugget in nuggets]
+    return nugget_values(labels, importances, length, [one.sub_narrative for one in nuggets])
 
 
 def _assignment(answer: Answer, bank: NuggetBank, verdicts: list[dict[str, Any]]) -> Assignment:

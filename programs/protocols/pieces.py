@@ -35,6 +35,7 @@ class Piece(NamedTuple):
             all answers to a topic, see POINTS), fault, claim, citation, sentence, rating or item.
         item: names it within its answer. text: what was looked for, or judged.
         label: None: not judged. score: in [0, 1], how far the judge leans to the best label.
+        sub_narrative: the part of the narrative that a nugget is of; "": none is known.
         sentence: the 0-based position of the sentence that it is about. docid: of its passage.
         asked: the ids by which unjudged.jsonl names it, but for its topic.
     """
@@ -48,6 +49,7 @@ class Piece(NamedTuple):
     label: str | None
     score: float | None = None
     importance: str | None = None
+    sub_narrative: str = ""
     sentence: int | None = None
     docid: str | None = None
     evidence: tuple[Evidence, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ...metrics import Value, nugget_scores
+from ...metrics.instruments.narratives import narrative_scores
 from ...records.rows import ScoreRow
 from .measure_values import LENGTH, OF_ANSWERED, MeasureValues, measure_values
 
@@ -115,10 +116,18 @@ class Scoreboard:
 
 
 def nugget_values(
-    labels: Sequence[str | None], importances: Sequence[str | None], length: int | None
+    labels: Sequence[str | None],
+    importances: Sequence[str | None],
+    length: int | None,
+    sub_narratives: Sequence[str] = (),
 ) -> dict[str, Value]:
-    """The six nugget measures of one answer, and its length in words where it is known."""
+    """The six nugget measures of one answer, and its length in words where it is known.
+
+    With those by sub-narrative, where the nuggets are of some.
+    """
     values = nugget_scores(labels, importances)
+    if any(sub_narratives):
+        values |= narrative_scores(labels, importances, sub_narratives)
     return values if length is None else values | length_value(length)
 
 

@@ -47,7 +47,15 @@ def answer_text(
         parts.append(wrapped(f"In brackets behind a label: {what}."))
     parts.append("\n")
     points = [each for each in view.judged if each.is_point]
-    order = sorted(points, key=lambda each: (each.importance == "okay", _place(each.label)))
+    parts_of = list(dict.fromkeys(each.sub_narrative for each in points))
+    order = sorted(
+        points,
+        key=lambda each: (
+            parts_of.index(each.sub_narrative),
+            each.importance == "okay",
+            _place(each.label),
+        ),
+    )
     places = _Places(view)
     length = f", {counted(view.length, 'word')}" if view.length is not None else ""
     parts.append(f"Answer{length}\n")
@@ -124,9 +132,15 @@ def _points(
     order_of = sorted(counts, key=_place, reverse=True)
     parts = ", ".join(f"{counts[label]} {_named(label)}" for label in order_of)
     yield wrapped(f"{_PLURAL[unit]}, {len(of_unit)}: {parts}")
+    part = ""
     for n, each in enumerate(order):
         if each.unit != unit:
             continue
+        if each.sub_narrative != part:
+            part = each.sub_narrative
+            of_part = [one for one in of_unit if one.sub_narrative == part]
+            n_stated = sum(one.label == "support" for one in of_part)
+            yield wrapped(f"{part or 'Of no sub-narrative'}: {n_stated} of {len(of_part)} stated")
         importance = f"{each.importance} " if each.importance else ""
         yield wrapped(f"{importance}{_label(each)}: {each.text}", _TAB, f"{n + 1:>3}  ")
         yield from _why(each, _TAB + "  ", places)

@@ -42,6 +42,7 @@ class Judged:
         text: what was looked for or judged.
         label: None: not judged, and `unjudged` says why, `detail` and `raw` what came instead.
         score: in [0, 1], how far the judge leans to the best label; None: it does not say.
+        sub_narrative: the part of the narrative that a nugget is of; "": none is known.
         sentence: 0-based place of the sentence that it is about. docid, passage, title: of the
             cited passage; passage None: its text is not there.
         people: (annotator, label, rationale) of people who labelled the same.
@@ -54,6 +55,7 @@ class Judged:
     label: str | None
     score: float | None = None
     importance: str | None = None
+    sub_narrative: str = ""
     sentence: int | None = None
     docid: str | None = None
     passage: str | None = None
@@ -216,6 +218,7 @@ def _judged(
         piece.label,
         score=piece.score,
         importance=piece.importance,
+        sub_narrative=piece.sub_narrative,
         sentence=piece.sentence,
         docid=piece.docid,
         evidence=piece.evidence,

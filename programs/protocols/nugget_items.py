@@ -1,0 +1,65 @@
+"""Nuggets of answers as judged items, each with its weight in the measures of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from ...metrics.gains import NUGGET_GAINS, NUGGET_WEIGHTS
+from ...metrics.instruments.narratives import NARRATIVE_GAINS, narrative_weights
+from ...records.assignments import Assignment
+from ...records.labels.cells import NUGGET_KEY, NUGGET_SCALE
+from .judged_items import Collected, JudgedItems
+
+FAMILIES = (*NUGGET_WEIGHTS, "SN")  # of measures in which a nugget weighs the same
+GAINS = NUGGET_GAINS | NARRATIVE_GAINS
+
+
+def nugget_items(
+    assigned: Iterable[Assignment],
+    without_bank: Iterable[tuple[str, str]],
+    topics: Sequence[str] | None,
+    left_out: Collection[str],
+) -> JudgedItems:
+    """The nuggets of all answers, one item for an answer whose nuggets could not be made.
+
+    Args:
+        without_bank: (run, topic) of those answers.
+        topics: those that every run must answer; None: those with answers.
+        left_out: topics without nuggets.
+    """
+    found = Collected(FAMILIES)
+    defined: dict[str, set[str]] = {family: set() for family in FAMILIES}
+    for row in assigned:
+        found.topics[row.topic_id] = None
+        worth = {
+            family: [weight[assigned.nugget.importance] for assigned in row.nuggets]
+            for family, weight in NUGGET_WEIGHTS.items()
+        }
+        worth["SN"] = narrative_weights([each.nugget.sub_narrative for each in row.nuggets])
+        totals = {family: sum(of_family) for family, of_family in worth.items()}
+        for family, total in totals.items():
+            if total:
+                defined[family].add(row.topic_id)
+        for i, each in enumerate(row.nuggets):
+            weights = {f: w[i] / totals[f] for f, w in worth.items() if totals[f]}
+            cell = (row.topic_id, row.run_id, each.nugget.id)
+            found.add(cell, row.run_id, each.label, each.probabilities, weights)
+    for run_id, topic_id in without_bank:
+        found.topics[topic_id] = None
+        found.add((topic_id, run_id, ""), run_id, None, None, dict.fromkeys(FAMILIES, 1.0))
+        for of_family in defined.values():
+            of_family.add(topic_id)
+    every = sorted(found.topics) if topics is None else topics
+    # Left out: 0/0 for every answer, such as V where no nugget is vital.
+    nothing = {family: found.topics.keys() - of_family for family, of_family in defined.items()}
+    counted = {f: [t for t in every if t not in nothing[f] and t not in left_out] for f in defined}
+    if found.topics.keys() == nothing["SN"] or not _any_narrative(found):
+        counted["SN"] = []
+    families = {name: name.removesuffix("_strict") for name in GAINS}
+    families = {name: family for name, family in families.items() if counted[family]}
+    return found.items("nuggets", NUGGET_SCALE, NUGGET_KEY, families, GAINS, counted)
+
+
+def _any_narrative(found: Collected) -> bool:
+    """Whether a judged nugget is of a sub-narrative; those that were not made are of none."""
+    return any(w and cell[2] for w, cell in zip(found.weights["SN"], found.index, strict=True))
