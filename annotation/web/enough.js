@@ -9,13 +9,14 @@ export function enough({ measures: all = [], half_width: width, cost, level = 0.
   const wanted = typeof width === "number" ? `±${num(width)}` : "the half-width that is wanted";
   if (!rows.length) return unknown(`How many labels ${wanted} takes is not known yet: it is reckoned from how far labels and judge differ, `
     + "which needs scores that can be corrected. judge annotate --half-width says which width is wanted.");
+  const isOpen = all.some((one) => one.measure === measure && needs(one) === null);
   const most = Math.max(...rows.map(needs));
   const worst = rows.find((row) => needs(row) === most);
   const seconds = cost?.seconds_per_label ?? null;
   const least = worst.needed?.least_half_width;
   return [
     el("dl", { class: "facts" },
-      fact("labels still needed", most ? count(most) : "none", `for ${wanted} at ${num(100 * level, 0)}% in every run, by ${measure}`),
+      fact("labels still needed", most ? count(most) : "none", `for ${wanted} at ${num(100 * level, 0)}% in every run${isOpen ? " that can be corrected so far" : ""}, by ${measure}`),
       fact("time for them", seconds === null ? "–" : hours(most * seconds),
         seconds === null ? "not known before somebody has labelled" : `at ${num(seconds, seconds < 10 ? 1 : 0)} s a label, so far`),
       typeof cost?.amount === "number" ? fact("cost", `${num(cost.amount, 2)} ${cost.currency ?? ""}`, "") : null),

@@ -92,8 +92,11 @@ def at_work(chromium: Any) -> Iterator[Callable[..., Person]]:
     """`at_work(server, "ann", keys)`: a person at their page, in a browser profile of their own."""
     contexts = []
 
-    def come(server: Server, name: str, keys: Any = None, view: str = "item") -> Person:
-        contexts.append(chromium.new_context(viewport={"width": 1280, "height": 900}))
+    def come(
+        server: Server, name: str, keys: Any = None, view: str = "item", **options: Any
+    ) -> Person:
+        window = {"viewport": {"width": 1280, "height": 900}}
+        contexts.append(chromium.new_context(**window, **options))
         page = contexts[-1].new_page()
         page.set_default_timeout(5_000)
         person = Person(page, keys or {})
