@@ -15,6 +15,7 @@ from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
 from .stopping import report_end, unless_stopped
 from .tables import aligned, cell, money, print_agents, shown, spent_line, worked_lines
+from .views.arena import standings_text
 from .views.leaderboards import (
     Format,
     Formats,
@@ -34,9 +35,10 @@ REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stder
 @settings(
     "data.topics data.runs data.passages data.candidates data.qrels data.nuggets data.questions "
     "data.reference data.retrieval data.ratings data.pool data.keypoints data.rubrics "
-    "data.documents data.question_lists data.items coverage.k coverage.paper_zero items.judge "
-    "items.fields run.limit run.max_cost run.max_calls run.max_tokens run.offline run.executor "
-    "run.address run.workers run.out run.force run.allow_missing run.explain"
+    "data.documents data.question_lists data.items coverage.k coverage.paper_zero arena.design "
+    "arena.battles items.judge items.fields run.limit run.max_cost run.max_calls run.max_tokens "
+    "run.offline run.executor run.address run.workers run.out run.force run.allow_missing "
+    "run.explain"
 )
 def run(
     given: Given,
@@ -120,6 +122,7 @@ def run(
         sort=next(iter(_known([sort] if sort else [], result.scores)), None),
     )  # fmt: skip
     if way is Format.TABLE:
+        sys.stdout.write(standings_text(result.folder))
         sys.stdout.write(_quotes(result.folder))
     _report(result)
     if gates:

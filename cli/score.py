@@ -13,6 +13,7 @@ import typer
 from .options import AsJson, Level, where_of
 from .stopping import list_problems
 from .tables import aligned, cell, figure, interval, write_objects, write_rows
+from .views.arena import standings_text
 from .views.leaderboards import (
     Format,
     Formats,
@@ -141,6 +142,8 @@ def score(
     elif labels is None:
         rows = score_path(path, problems, topics=topics, where=where_of(where or ()))
         print_leaderboards(rows, path, way, topics=asked, measures=names_of(measures), sort=sort)
+        if way is Format.TABLE and not where:
+            sys.stdout.write(standings_text(path))
     else:
         from ..programs.analysis.bias.slices import slicer
         from ..programs.scoring.corrected import corrected_scores

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .cascade.cascade import Cascade
     from .cascade.files import CascadeFile, read_cascade_file
     from .claim import ClaimJudge
+    from .comparing.battle import BattleJudge
     from .comparing.listwise import ListwiseRanker, Order
     from .comparing.setwise import SetwiseRanker
     from .contradiction import ContradictionJudge
@@ -110,6 +111,7 @@ __all__ = [
     "BUILT_IN",
     "AnswerWriter",
     "AnswerabilityGrader",
+    "BattleJudge",
     "BinaryCriterionJudge",
     "BinaryCriterionMatch",
     "Cascade",

@@ -83,6 +83,7 @@ BUILT_IN = {
     "question_decomposer": _ours("makers.question_decomposer:QuestionDecomposer"),
     "nugget_proposer": _ours("makers.nugget_proposer:NuggetProposer"),
     "gap_writer": _ours("makers.gap_writer:GapWriter"),
+    "battle": _ours("comparing.battle:BattleJudge", labels_items=True),
     "listwise": _ours("comparing.listwise:ListwiseRanker"),
     "setwise": _ours("comparing.setwise:SetwiseRanker"),
     "rankllm": Kind(""),

@@ -35,6 +35,7 @@ LABELS = {
     "precision": ("no", "yes"),
     "items": ("none", "partial", "full"),
     "argue": ("no", "no", "yes"),
+    "battles": ("a", "b", "tie", "both_bad"),
 }
 Lost = Callable[[str, Item], bool]  # of a stage and an item
 
@@ -175,8 +176,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "rubric": {"program": ["rubric"], **ANSWERS, "data.documents": "documents.jsonl"},
     "items": {"program": ["items"], "data.items": "items.jsonl", "items.judge": "support"},
+    "arena": {"program": ["arena"], "data.runs": "answers.jsonl", "arena.battles": 9},
     "closed loop": {
-        "program": ["nuggets", "support", "coverage", "keypoints"],
+        "program": ["nuggets", "support", "coverage", "keypoints", "arena"],
         **{name: value for name, value in CANDIDATES.items() if name != "data.runs"},
         "data.reference": "reports.jsonl",
         "data.documents": "documents.jsonl",

@@ -37,7 +37,13 @@ def printed(folder: Path, command: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("page", "n"), [("generate.md", 4), ("protocols/making-collections.md", 5), ("backends.md", 1)]
+    ("page", "n"),
+    [
+        ("generate.md", 4),
+        ("protocols/making-collections.md", 5),
+        ("backends.md", 1),
+        ("protocols/arena.md", 1),
+    ],
 )
 def test_the_commands_of_a_page_print_what_stands_below_them(page, n, home):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")

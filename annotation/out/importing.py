@@ -214,4 +214,6 @@ def _plain(condition: str) -> str:
 
 
 def _kind_of(file: LabelFile) -> Kind:
-    return "items" if file.kind == "other" else file.kind
+    if file.kind == "other" or file.kind == "battles":
+        return "items"
+    return file.kind

@@ -49,6 +49,7 @@ TABLES = {  # page: what prints its tables
     "lexical.md": (lexical.main,),
 }
 COMMANDS = {  # page: which of its commands print all that stands below them
+    "arena.md": "judge run arena",
     "backends.md": "--dry-run",
     "generate.md": "",
     "making-collections.md": "",

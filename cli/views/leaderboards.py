@@ -260,7 +260,7 @@ def _is_partial(board: Leaderboard) -> bool:
 
 
 def _digits(measure: str) -> int:
-    return 0 if measure == "length" else 3  # words
+    return 0 if measure in ("length", "strength", "elo") else 3  # words, points
 
 
 def _notes(board: Leaderboard, n_shown: int) -> Iterator[str]:

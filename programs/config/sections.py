@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, kind_of
 from ...records.reading.config_paths import InputPath, InputPattern, beside
+from .arena_section import ArenaConfig
 from .base import Flag, Section, Whole
 from .cascades import answering, check_cascade
 from .hunt_sections import HuntConfig, QuestionsConfig
@@ -31,6 +32,7 @@ from .steps import AnyStep
 
 __all__ = [
     "NAME_BYTES",
+    "ArenaConfig",
     "ArgueConfig",
     "Config",
     "CoverageConfig",
@@ -299,6 +301,7 @@ class Config(Section):
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
     rubric: RubricConfig = RubricConfig()
+    arena: ArenaConfig = ArenaConfig()
     long2rag: Long2RagConfig = Long2RagConfig()
     retrieve: Pipeline = Field(default=(), description="steps that find contexts")
     pipelines: dict[str, Pipeline] = Field(

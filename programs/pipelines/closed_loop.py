@@ -10,7 +10,7 @@ from ..engine.panel import Panel
 from .generate import answers_file, generate
 from .retrieve import retrieve
 
-ANSWERED = {"nuggets", "support", "keypoints", "rubric"}  # programs that judge answers
+ANSWERED = {"nuggets", "support", "keypoints", "rubric", "arena"}  # programs that judge answers
 AGAIN = (
     "run it again to ask for them; add --set run.cache=false to ask anew for what is in the "
     "reply cache, or raise run.allow_missing"

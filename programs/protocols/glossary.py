@@ -104,6 +104,19 @@ _MEANINGS: dict[str, Meaning] = {
     "redundancy": Meaning(
         "Share of what the context's passages answer that one above answered before.", True
     ),
+    "win_rate": Meaning(
+        "Share of its battles that an answer wins, a tie as half; over the topics with battles."
+    ),
+    "strength": Meaning(
+        "Bradley-Terry strength: 400 points more are odds of 10 to 1; the mean of runs is 1000."
+    ),
+    "elo": Meaning("Elo rating, the mean over random orders of the battles; runs start at 1000."),
+    "battle_ties": Meaning("Share of battles that end in a tie.", False, False),
+    "battle_splits": Meaning(
+        "Share of battles where the judge says another thing when the answers change places.",
+        False,
+        False,
+    ),
     "KPR": Meaning("Share of the key points that an answer states."),
     "KPP": Meaning("Share of an answer's claims that state a key point."),
     "KPF": Meaning("Harmonic mean of KPR and KPP."),

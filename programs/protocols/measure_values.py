@@ -14,10 +14,13 @@ LENGTH = "length"  # words
 OVER_LENGTH = "over_length"  # whether a report is longer than allowed
 # Means over the topics that a run answered: an answer that is not there is not short and claims
 # nothing wrong, nor is a context that is not there without repetition.
-OF_ANSWERED = (LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES)
+# Of battles a run may have none on a topic, by design; one that it gave no answer to it loses.
+OF_BATTLES = ("win_rate", "battle_ties", "battle_splits")
+OF_ANSWERED = (LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES, *OF_BATTLES)
 # What those measures can be that are no shares, without their @k.
 _RANGES: Mapping[str, Range] = {
     "alpha_ndcg": (0.0, MOST),
+    **dict.fromkeys(("strength", "elo")),
     "rubric_unclipped": None,  # penalties have no end
     **dict.fromkeys((LENGTH, "density", "report_density", "alpha_ndcg_required")),
 }

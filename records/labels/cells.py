@@ -10,6 +10,7 @@ from typing import Literal
 
 from ..assignments import ASSIGNMENT_LABELS
 from ..instruments.answered import STANDING_LABELS
+from ..instruments.battles import BATTLE_SCALE
 from ..instruments.rubrics import CRITERION_LABELS
 from ..key_points import ENTAILMENT_LABELS
 from ..reading.fields import show
@@ -17,7 +18,9 @@ from ..reading.problems import InputError, Problems
 from ..support import SUPPORT_WEIGHTS
 
 Cell = tuple[str, ...]
-LabelKind = Literal["nuggets", "support", "relevance", "ratings", "keypoints", "rubric", "other"]
+LabelKind = Literal[
+    "nuggets", "support", "relevance", "ratings", "keypoints", "rubric", "battles", "other"
+]
 ADJUDICATED = "adjudicated"  # `method` of a label that the adjudicator of a jury gave
 VERIFIED = "verified"  # `method` of a label that was judged once more,
 FIRST, VERIFIER = "first", "verifier"  # and who gave which of its votes
@@ -43,6 +46,7 @@ _SCALES: dict[LabelKind, tuple[str, ...]] = {
     "ratings": RATING_SCALE,
     "keypoints": ENTAILMENT_SCALE,
     "rubric": CRITERION_SCALE,
+    "battles": BATTLE_SCALE,
 }
 
 

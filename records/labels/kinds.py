@@ -16,6 +16,7 @@ from ..tools.metric_rows import is_csv, is_metric_row
 FileKind = Literal[
     "answers",
     "assignments",
+    "battles",
     "candidates",
     "claims",
     "entailments",
@@ -100,6 +101,8 @@ def _object_kind(row: Mapping[str, Any]) -> FileKind | None:
         return "support_judgments"
     if is_metric_row(row) or (has("measure") and has("value")):
         return "scores"
+    if has("judge_verdict") or (has("opponent_id") and has("is_forfeit")):
+        return "battles"
     if has("label") and has("key_point_id") and has("is_quoted"):
         return "entailments"
     if has("label"):  # beside it may stand any text that was judged: `answer`, `report`

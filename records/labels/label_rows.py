@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from ..instruments.battles import BATTLE_KEY, battle_label, in_order
 from ..reading.choosing import Choice, Where
 from ..reading.fields import Line, as_id, as_int
 from ..reading.lines import first_line, raw_lines
@@ -39,6 +40,7 @@ _SURE = ("score", "probabilities", "votes", "method")  # what a judge says besid
 KEY_FIELDS: dict[str, tuple[str, ...]] = {
     "topic_id": ("topic_id", "qid", "query_id"),
     "run_id": ("run_id",),
+    "opponent_id": ("opponent_id",),
     "sentence_id": ("sentence_id", "sentence_idx"),
     "passage_id": ("passage_id", "docid", "report_id"),
     "nugget_id": ("nugget_id",),
@@ -54,6 +56,7 @@ _KINDS: dict[tuple[str, ...], LabelKind] = {
     ANSWERABILITY_KEY: "ratings",
     KEY_POINT_KEY: "keypoints",
     CRITERION_KEY: "rubric",
+    BATTLE_KEY: "battles",
 }
 MOST_COLUMNS = 1000  # of a CSV file
 POST_EDIT = ("post_edit", "post_edited")  # a judge's label stood beside: people agree more often
@@ -142,7 +145,11 @@ def labels_of_rows(
         if "label" not in line.row:
             line.missing("label")
             continue
-        label, annotator = _label(line, means_support, scale), line.optional_id("annotator")
+        if kind == "battles":
+            cell, label = _battle(line, cell, scale)
+        else:
+            label = _label(line, means_support, scale)
+        annotator = line.optional_id("annotator")
         if label is not None:
             first.setdefault(label, line)
             if len(first) > MOST_LABELS:
@@ -206,6 +213,16 @@ def _label(line: Line, means_support: bool, scale: Sequence[str] | None) -> str 
         line.bad("label", written, f"one of {', '.join(scale)}")
         return None
     return plain
+
+
+def _battle(line: Line, cell: Cell, scale: Sequence[str] | None) -> tuple[Cell, str | None]:
+    """The cell with its runs in order, and the label of the one that then stands first."""
+    plain = battle_label(_plain_label(line, line.row["label"]), scale)
+    if scale is not None and plain is not None and plain not in scale:
+        line.bad("label", line.row["label"], f"one of {', '.join(scale)}")
+        plain = None
+    run_id, opponent_id, label = in_order(cell[1], cell[2], plain)
+    return (cell[0], run_id, opponent_id), label
 
 
 def _plain_label(line: Line, written: object) -> str | None:

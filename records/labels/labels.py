@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..assignments import assignments_with_lines
+from ..instruments.battles import BATTLE_KEY, BATTLE_SCALE
 from ..key_points import entailments_with_lines
 from ..qrels import read_qrels
 from ..ratings import ratings_with_lines
@@ -17,6 +18,7 @@ from ..reading.lines import is_json
 from ..reading.problems import InputError, Problems
 from ..relevance import relevance_with_lines
 from ..support import support_with_lines
+from ..tools.battles import battles_with_lines
 from ..tools.rubric_verdicts import verdicts_with_lines
 from .cells import (
     ANSWERABILITY_KEY,
@@ -54,11 +56,11 @@ def read_labels(
     """Read the labels of any file that has some, told by content.
 
     Takes nugget assignments, support files, relevance judgements, qrels, ratings of
-    sub-questions, entailments of key points, verdicts on criteria, and label files: JSONL or CSV
-    with ids (`KEY_FIELDS`), `label`, and optionally `annotator` and `rationale`. Sentence ids are
-    0-based positions as text. Support labels are full, partial, none however the file spells
-    them; a sentence without citations is no cell, for nobody had to judge it. The question id
-    of a rating is its column as text, and -1 and -2 are no label.
+    sub-questions, entailments of key points, verdicts on criteria, battles (ours and RAGDoll's),
+    and label files: JSONL or CSV with ids (`KEY_FIELDS`), `label`, and optionally `annotator` and
+    `rationale`. Sentence ids are 0-based positions as text. Support labels are full, partial, none
+    however the file spells them; a sentence without citations is no cell, for nobody had to judge
+    it. The question id of a rating is its column as text, and -1 and -2 are no label.
     Two citations of one sentence to one passage ask the same question: with one label they
     are one cell, and mentioned; with two labels they are an error.
 
@@ -169,6 +171,14 @@ def _verdicts(lines: Iterable[Line], problems: Problems) -> LabelFile:
     return cells.file("rubric", CRITERION_SCALE, CRITERION_KEY)
 
 
+def _battles(lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for line, found in battles_with_lines(lines):
+        cell = (found.topic_id, found.run_id, found.opponent_id)
+        cells.add(line.path, line.number, cell, found.label)
+    return cells.file("battles", BATTLE_SCALE, BATTLE_KEY)
+
+
 _READERS: dict[str, Callable[[Iterable[Line], Problems], LabelFile]] = {
     "assignments": _nuggets,
     "support": _support,
@@ -176,4 +186,5 @@ _READERS: dict[str, Callable[[Iterable[Line], Problems], LabelFile]] = {
     "ratings": _ratings,
     "entailments": _entailments,
     "verdicts": _verdicts,
+    "battles": _battles,
 }

@@ -23,15 +23,19 @@ def cell_run_aliases(
     truth: Iterable[Cell], judged: Iterable[Cell], key_names: Sequence[str]
 ) -> dict[str, str]:
     """As `run_aliases`, of the runs of cells with these ids; none where cells name no run."""
-    if "run_id" not in key_names:
-        return {}
-    at = key_names.index("run_id")
-    return run_aliases({cell[at] for cell in truth}, {cell[at] for cell in judged})
+    places = _places(key_names)
+    runs = [{cell[at] for cell in cells for at in places} for cells in (truth, judged)]
+    return run_aliases(*runs)
 
 
 def renamed(cell: Cell, key_names: Sequence[str], names: Mapping[str, str]) -> Cell:
-    """A cell with these ids, its run under another name where `names` has one."""
-    if "run_id" not in key_names:
+    """A cell with these ids, its runs under another name where `names` has one."""
+    if not names:
         return cell
-    at = key_names.index("run_id")
-    return (*cell[:at], names.get(cell[at], cell[at]), *cell[at + 1 :])
+    places = _places(key_names)
+    return tuple(names.get(id, id) if at in places else id for at, id in enumerate(cell))
+
+
+def _places(key_names: Sequence[str]) -> list[int]:
+    """Where the names of runs stand among the ids of a cell."""
+    return [at for at, name in enumerate(key_names) if name in ("run_id", "opponent_id")]

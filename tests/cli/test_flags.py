@@ -66,7 +66,17 @@ def test_help_of_a_setting_is_that_of_its_field(judge):
 def test_options_stand_under_panels(judge):
     _, out, _ = judge("run", "-h")
     heads = re.findall(r"^(\S.*):$", out, re.M)
-    wanted = ["Arguments", "Data", "Coverage", "Items", "Models", "Spending", "Workers", "Output"]
+    wanted = [
+        "Arguments",
+        "Data",
+        "Coverage",
+        "Arena",
+        "Items",
+        "Models",
+        "Spending",
+        "Workers",
+        "Output",
+    ]
     assert heads == [*wanted, "Help"]
     panels = dict(zip(heads, re.split(r"^\S.*:$", out, flags=re.M)[1:], strict=True))
     assert "--topics <path>" in panels["Data"]

@@ -11,6 +11,7 @@ from mock_server import MockServer, input_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import (
     AnswerabilityGrader,
+    BattleJudge,
     BinaryCriterionJudge,
     ClaimExtractor,
     ClaimJudge,
@@ -182,6 +183,20 @@ CASES = (
         {"report": " ".join(PASSAGES), "n": 2},
         "questions",
         "write",
+    ),
+    Case(
+        "battle_judge",
+        BattleJudge,
+        {"question": QUESTION, "answer_a": ANSWER, "answer_b": SENTENCE},
+        "verdict",
+        "judge",
+    ),
+    Case(
+        "battle_judge_criteria",
+        BattleJudge,
+        {"question": QUESTION, "criteria": "For a child.", "answer_a": "", "answer_b": SENTENCE},
+        "verdict",
+        "judge",
     ),
     Case("request_writer", RequestWriter, {"report": " ".join(PASSAGES)}, "request", "compose"),
     Case(
@@ -372,6 +387,8 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_hunting.propose_nuggets(asked)
     if "facets" in asked:
         return lexical_hunting.write_gap_queries(asked)
+    if "answer_a" in asked:
+        return lexical_ranking.judge_battle(asked)
     if '"queries"' in system:
         return lexical_contradiction.write_queries(asked)
     if "answers" in asked:

@@ -65,6 +65,9 @@ def rendered(case):
         given |= {"facets": {"1": "wind", "2": HOSTILE}, "nuggets": [HOSTILE], "tried": [HOSTILE]}
     if case.name.startswith("narrative"):
         given |= {"sub_narratives": HOSTILE, "sub_narrative": HOSTILE, "title": HOSTILE}
+    if case.name.startswith("battle_judge"):
+        given |= {"answer_a": "Wind moves a deck.", "answer_b": HOSTILE}
+        given["criteria"] = HOSTILE if case.name.endswith("_criteria") else ""
     if case.name == "claim_judge":
         given |= {"key_points": f"1. wind moves a deck\n2. {HOSTILE}"}
     if case.name == "accepted_answer_judge":
@@ -133,6 +136,8 @@ def test_there_is_no_approved_file_without_a_judge():
         "criterion_judge_explaining.grade.txt",
         "binary_criterion_judge.grade.txt",
         "rubric_writer.write.txt",
+        "battle_judge.judge.txt",
+        "battle_judge_criteria.judge.txt",
         "listwise_ranker.rank.txt",
         "setwise_ranker.pick.txt",
         "accepted_answer_judge.judge.txt",

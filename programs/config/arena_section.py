@@ -1,0 +1,33 @@
+"""The section of a config for battles of answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from .base import Section, Whole
+
+
+def _as_lines(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+class ArenaConfig(Section):
+    """Which answers meet, and what counts (docs/protocols/arena.md)."""
+
+    design: Literal["balanced", "seeded", "active"] = Field(
+        default="balanced",
+        description="which battles: each pair and topic equally often; at random; where the order "
+        "of runs is least certain",
+    )
+    battles: Whole | None = Field(
+        default=None, ge=1, description="battles to judge; else each pair of runs on each topic"
+    )
+    round: Whole = Field(
+        default=100, ge=1, description="battles of the active design between two looks at the order"
+    )
+    seed: Whole = Field(default=0, ge=0, description="what chance in the choice of battles goes by")
+    criteria: Annotated[tuple[str, ...], BeforeValidator(_as_lines)] = Field(
+        default=(), description="what makes an answer better, a text or a list of them"
+    )

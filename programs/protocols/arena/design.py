@@ -1,0 +1,121 @@
+"""Which answers meet: pairs of runs on topics, the same for the same seed and the same labels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
+from math import lcm
+from typing import NamedTuple
+
+import numpy as np
+
+from ....metrics.arena.bradley_terry import PRIOR, bradley_terry, covariance
+
+
+class Meeting(NamedTuple):
+    """Two runs on a topic; `run_id` stands before `opponent_id` in order."""
+
+    topic_id: str
+    run_id: str
+    opponent_id: str
+
+
+class Field:
+    """All meetings that there can be.
+
+    Args:
+        topics: in their order. runs: any order.
+        absent: (run, topic) of answers that a run did not give: it loses to all that did, and
+            two such runs do not meet.
+
+    The others meet, those whose answer we failed to make too: that battle is not judged.
+    """
+
+    def __init__(
+        self,
+        topics: Sequence[str],
+        runs: Collection[str],
+        *,
+        absent: Collection[tuple[str, str]] = (),
+    ) -> None:
+        self.topics = list(topics)
+        self.runs = sorted(runs)
+        self.pairs = list(combinations(self.runs, 2))
+        self._absent = set(absent)
+
+    def has(self, meeting: Meeting) -> bool:
+        """Whether these two can meet there."""
+        return not self._absent.issuperset((run, meeting.topic_id) for run in meeting[1:])
+
+    def in_turn(self, seed: int) -> Iterator[Meeting]:
+        """Every meeting once, in an order of which each beginning is balanced.
+
+        In the first n of them any two pairs of runs meet equally often, to one meeting, and so do
+        any two topics see meetings, as long as all can be fought. Pairs and topics go round side
+        by side, and one is moved on whenever both have come round to where they began.
+        """
+        rng = np.random.default_rng(seed)
+        pairs = [self.pairs[i] for i in rng.permutation(len(self.pairs))]
+        topics = [self.topics[i] for i in rng.permutation(len(self.topics))]
+        together = lcm(len(pairs), len(topics)) if pairs and topics else 1
+        for n in range(len(pairs) * len(topics)):
+            topic = topics[(n + n // together) % len(topics)]
+            if self.has(meeting := Meeting(topic, *pairs[n % len(pairs)])):
+                yield meeting
+
+    def at_random(self, seed: int) -> list[Meeting]:
+        """Every meeting once, in random order."""
+        every = [Meeting(topic, *pair) for topic in self.topics for pair in self.pairs]
+        found = [meeting for meeting in every if self.has(meeting)]
+        return [found[i] for i in np.random.default_rng(seed).permutation(len(found))]
+
+
+def uncertain(
+    field: Field, gains: Mapping[Meeting, float | None], n: int, seed: int
+) -> list[Meeting]:
+    """The next n meetings, where the order of two runs is least certain.
+
+    Args:
+        gains: of all that met: what `run_id` got, 1, 0.5 or 0; None: not judged, which tells
+            nothing and is not asked again.
+
+    Each is of the pair whose strengths are nearest, measured by the standard error of their
+    difference (Bradley-Terry with a weak prior, errors by Fisher information); what the meeting
+    will tell is taken as told before the next is chosen. Its topic is the one with the fewest
+    meetings. Equal ones are chosen between by the order of `Field.in_turn`.
+    """
+    runs = {run: i for i, run in enumerate(field.runs)}
+    wins = np.zeros((len(runs), len(runs)))
+    n_on = dict.fromkeys(field.topics, 0)
+    for meeting, gain in gains.items():
+        n_on[meeting.topic_id] += 1
+        if gain is not None:
+            i, j = runs[meeting.run_id], runs[meeting.opponent_id]
+            wins[i, j] += gain
+            wins[j, i] += 1 - gain
+    left: dict[tuple[str, str], list[str]] = {}  # topics by pair, the preferred one first
+    for meeting in field.in_turn(seed):
+        if meeting not in gains:
+            left.setdefault(meeting[1:], []).append(meeting.topic_id)
+    strengths = bradley_terry(wins, PRIOR)
+    spread = covariance(wins, strengths, PRIOR)
+    pairs = list(left)
+    first, second = (np.array([runs[pair[side]] for pair in pairs], int) for side in (0, 1))
+    apart = np.abs(strengths[first] - strengths[second])
+    told = 1 / (2 + np.exp(apart) + np.exp(-apart))  # p (1 - p)
+    is_open = np.ones(len(pairs), bool)
+    found: list[Meeting] = []
+    while len(found) < n and is_open.any():
+        variance = spread[first, first] + spread[second, second] - 2 * spread[first, second]
+        certainty = np.where(is_open, apart / np.sqrt(np.maximum(variance, 1e-12)), np.inf)
+        # Of pairs as near, the one of whose difference least is known.
+        at = int(np.lexsort((-variance, certainty.round(9)))[0])
+        topics = left[pairs[at]]
+        topic = min(topics, key=lambda name: n_on[name])
+        topics.remove(topic)
+        is_open[at] = bool(topics)
+        n_on[topic] += 1
+        found.append(Meeting(topic, *pairs[at]))
+        row = spread[:, first[at]] - spread[:, second[at]]
+        spread = spread - np.outer(row, row) * (told[at] / (1 + told[at] * variance[at]))
+    return found

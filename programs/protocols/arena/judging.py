@@ -1,0 +1,165 @@
+"""Battles judged: each in both orders, in rounds where the design looks at what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from ....records.instruments.battles import (
+    BATTLE_GAINS,
+    SAID_SCALE,
+    Battle,
+    BattleLabel,
+    Said,
+    battle_label,
+    joined,
+    turned,
+)
+from ....records.judgements import Reason
+from ...engine.stage import Item, labels, rows_of
+from ...inputs.collection import Collection as Data
+from ..program import Run
+from .design import Field, Meeting, uncertain
+
+if TYPE_CHECKING:
+    from ....judges import ItemJudge
+
+STAGE, JUDGE = "battles", "battle"
+
+
+def field_of(collection: Data) -> Field:
+    """Who can meet whom, and where. An answer without text is none."""
+    given = {(a.run_id, a.topic_id) for a in collection.answers() if a.text.strip()}
+    cells = {(run, topic) for topic in collection.topics for run in collection.run_ids}
+    absent = cells - given - collection.not_made.keys()
+    return Field(list(collection.topics), collection.run_ids, absent=absent)
+
+
+async def judged_battles(run: Run) -> list[Battle]:
+    """All battles of the design, topic by topic."""
+    config, field = run.config.arena, field_of(run.collection)
+    found: dict[Meeting, Battle] = {}
+    most = config.battles
+    if config.design == "active":
+        while batch := _next(field, found, config.round, most, config.seed):
+            found |= await _asked(run, batch)
+    elif config.design == "seeded":
+        found = await _asked(run, field.at_random(config.seed)[:most])
+    else:
+        found = await _asked(run, list(islice(field.in_turn(config.seed), most)))
+    return [found[meeting] for meeting in in_place(found, field.topics)]
+
+
+def in_place(meetings: Collection[Meeting], topics: Sequence[str]) -> list[Meeting]:
+    """Meetings topic by topic, so that what they share is asked about at one time."""
+    places = {topic: at for at, topic in enumerate(topics)}
+    return sorted(meetings, key=lambda meeting: (places[meeting.topic_id], meeting))
+
+
+def _next(
+    field: Field, found: Mapping[Meeting, Battle], round: int, most: int | None, seed: int
+) -> list[Meeting]:
+    """The next round of the active design; the first is balanced."""
+    n = round if most is None else min(round, most - len(found))
+    if not found:
+        return list(islice(field.in_turn(seed), n))
+    gains = {meeting: gain_of(battle) for meeting, battle in found.items()}
+    return uncertain(field, gains, n, seed)
+
+
+def gain_of(battle: Battle) -> float | None:
+    """What `run_id` got of a battle: 1, 0.5 or 0; None: it was not judged."""
+    return None if battle.label is None else BATTLE_GAINS[battle.label]
+
+
+async def _asked(run: Run, meetings: Collection[Meeting]) -> dict[Meeting, Battle]:
+    """These battles, asked about in both orders; those that a run did not turn up for are not."""
+    by_topic: dict[str, list[Meeting]] = {}
+    for meeting in in_place(meetings, list(run.collection.topics)):
+        by_topic.setdefault(meeting.topic_id, []).append(meeting)
+    judge: ItemJudge = run.panel[JUDGE]
+    criteria = judge.known({"criteria": "\n".join(run.config.arena.criteria)})
+
+    def battles() -> Iterator[tuple[Meeting, list[Item], BattleLabel | None]]:
+        for topic_id, of_topic in by_topic.items():
+            texts = _texts(run.collection, topic_id)
+            question = run.collection.topics[topic_id].question
+            for meeting in of_topic:
+                both = list(_orders(meeting, texts, question, criteria))
+                is_win = meeting.run_id in texts
+                yield meeting, both, None if both else "win" if is_win else "loss"
+
+    def items() -> Iterator[Item]:
+        return (item for _, both, _ in battles() for item in both)
+
+    found = {}
+    stage = labels(STAGE, run.panel, JUDGE, items, total=2 * len(meetings))
+    async with run.session.judged(stage, run.results) as outcome:
+        for meeting, both, forfeit in battles():
+            said = [rows_of(outcome(item), 1)[0] for item in both]
+            found[meeting] = _battle(meeting, said, forfeit)
+    return found
+
+
+def _texts(collection: Data, topic_id: str) -> dict[str, str | Reason]:
+    """By run its answer to a topic, or why we failed to make it; one that gave none is not here."""
+    found: dict[str, str | Reason] = {
+        run: why for (run, topic), why in collection.not_made.items() if topic == topic_id
+    }
+    for answer, _ in collection.cited_answers(topic_id):
+        if answer.text.strip():
+            found[answer.run_id] = answer.text
+    return found
+
+
+def _orders(
+    meeting: Meeting,
+    texts: Mapping[str, str | Reason],
+    question: str,
+    criteria: Mapping[str, str],
+) -> Iterator[Item]:
+    """Both orders of a battle; none where a run has no answer. The ids name who stands first."""
+    topic_id, run_id, opponent_id = meeting
+    if run_id not in texts or opponent_id not in texts:
+        return
+    for first, second in ((run_id, opponent_id), (opponent_id, run_id)):
+        ids = {"topic_id": topic_id, "run_id": first, "opponent_id": second}
+        answers = (texts[first], texts[second])
+        if lost := [why for why in answers if isinstance(why, Reason)]:
+            what = f"an answer to it was not made ({lost[0]})"
+            yield Item(ids, None, missing=what, reason=lost[0])
+        else:
+            yield Item(ids, (question, *answers, *criteria.values()))
+
+
+def _battle(
+    meeting: Meeting, said: Sequence[Mapping[str, Any]], forfeit: BattleLabel | None
+) -> Battle:
+    """What became of a battle; `forfeit` of one that was not asked."""
+    ids = meeting._asdict()
+    if not said:
+        return Battle(**ids, label=forfeit, is_forfeit=True)
+    first, second = _said(said[0], is_first=True), _said(said[1], is_first=False)
+    return Battle(**ids, label=joined(first.label, second.label), first=first, second=second)
+
+
+def _said(row: Mapping[str, Any], *, is_first: bool) -> Said:
+    """What the judge said of answers A and B, as said of the run that stands first or second."""
+    known = {name: value for name, value in row.items() if name not in ("unjudged", "label")}
+    label = battle_label(row["label"], SAID_SCALE)
+    if not is_first:
+        label = label and turned(label)
+        if "score" in known:
+            known["score"] = 1 - known["score"]
+    chances = known.get("probabilities")
+    if chances is not None:
+        known["probabilities"] = {_of_run(name, is_first): p for name, p in chances.items()}
+    if (votes := known.get("votes")) is not None:
+        known["votes"] = {who: v and _of_run(v, is_first) for who, v in votes.items()}
+    return Said.model_validate({"label": label, **known})
+
+
+def _of_run(name: str, is_first: bool) -> str:
+    label = battle_label(name, SAID_SCALE) or name
+    return label if is_first else turned(label)

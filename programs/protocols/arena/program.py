@@ -1,0 +1,132 @@
+"""The arena program: blind battles of answers, side by side, and the strengths of their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Names
+from collections.abc import Iterator
+from pathlib import Path
+
+from ....metrics.bootstrap import Interval
+from ....metrics.value import Value
+from ....records.instruments.battles import BATTLE_GAINS, BATTLE_KEY, BATTLE_SCALE
+from ....records.labels.cells import Cell
+from ....records.reading.problems import InputError
+from ....records.tools.battles import battles_with_lines, read_battles
+from ...config.sections import Config
+from ...inputs.collection import Collection, load_collection
+from ..item_scores import ItemScale
+from ..measure_values import OF_BATTLES
+from ..pieces import FileLines, Piece
+from ..program import CellTexts, Folder, Program, Run, need_answers
+from ..scoreboard import Scoreboard, value_row
+from .judging import JUDGE, judged_battles
+from .standings import ELO, FILE, MEASURES, STRENGTH, WIN_RATE, fitted, sides, topic_values
+
+INPUTS = ("question", "answer_a", "answer_b")
+
+
+class Arena(Program):
+    """Battles of two answers (arXiv:2306.05685, arXiv:2403.04132), each judged in both orders.
+
+    Orders that disagree make a tie. A run without an answer loses where its opponent has one.
+    """
+
+    name = "arena"
+    judges = (JUDGE,)
+    kind, judged, files = "battles", FILE, (FILE,)
+    stages = ("battles",)
+    shown = MEASURES
+    file_kind, is_scored_alone = "battles", True
+    reads = INPUTS
+
+    def measures(self, config: Config) -> Names[str]:
+        """See Program."""
+        return self.shown
+
+    def check(self, config: Config, collection: Collection) -> None:
+        """See Program."""
+        need_answers(collection)
+        if len(collection.run_ids) < 2:
+            raise InputError(f"arena: answers of {len(collection.run_ids)} run, wanted two or more")
+
+    async def judge(self, run: Run) -> None:
+        """See Program."""
+        battles = await judged_battles(run)
+        with run.results.open(FILE) as rows:
+            for battle in battles:
+                rows.write(battle.as_row())
+        counts = {
+            "battles": len(battles),
+            "battles whose orders disagree (ties)": sum(one.is_split for one in battles),
+            "battles lost without an answer (not asked)": sum(one.is_forfeit for one in battles),
+        }
+        for what, n in counts.items():
+            if n:
+                run.results.count(what, n)
+
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """See Program."""
+        path = folder.need(FILE)
+        battles = list(read_battles(path, folder.problems, folder.where))
+        of_cells = topic_values(battles)
+        for (run_id, topic_id), values in of_cells.items():
+            board.add(run_id, topic_id, values)
+        board.leave_unmade((), OF_BATTLES)
+        if not battles:
+            return
+        n_lost = sum(
+            battle.label is None for battle in battles
+        )  # of any run: they all hang together
+        found, names = fitted(battles, resamples=0)
+        for measure, ratings in ((STRENGTH, found.strengths), (ELO, found.elo)):
+            for run_id, rating in zip(names, ratings, strict=True):
+                n = sum(of_cells[cell][WIN_RATE].n for cell in of_cells if cell[0] == run_id)
+                board.extend([value_row(run_id, "all", measure, _rating(rating, n, n_lost))])
+
+    def scale(self, folder: Path) -> ItemScale:
+        """See Program."""
+        return ItemScale(
+            judge=JUDGE,
+            inputs=INPUTS,
+            key=BATTLE_KEY,
+            labels=BATTLE_SCALE,
+            is_ordered=True,
+            gains={str(label): gain for label, gain in BATTLE_GAINS.items()},
+            measure=WIN_RATE,
+        )
+
+    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+        """Each battle of an answer, once for both sides; people label it once."""
+        for _, battle in battles_with_lines(lines(FILE)):
+            for run_id, opponent_id, label in sides(battle):
+                is_own = run_id == battle.run_id
+                said = [one for one in (battle.first, battle.second) if one is not None]
+                yield Piece(
+                    run_id,
+                    battle.topic_id,
+                    (battle.topic_id, battle.run_id, battle.opponent_id) if is_own else (),
+                    "battle",
+                    opponent_id,
+                    "the orders disagree" if battle.is_split else "",
+                    label,
+                    reasoning=" / ".join(one.rationale for one in said if one.rationale),
+                    asked={"run_id": run_id, "opponent_id": opponent_id},
+                )
+
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
+        """See Program: answer A is that of `run_id`."""
+        data = load_collection(config.data, config.run.limit)
+        for topic_id, topic in data.topics.items():
+            of_topic = [cell for cell in wanted if cell[0] == topic_id]
+            if not of_topic:
+                continue
+            answers = {answer.run_id: answer.text for answer, _ in data.cited_answers(topic_id)}
+            for cell in of_topic:
+                texts = (topic.question, answers.get(cell[1], ""), answers.get(cell[2], ""))
+                yield cell, dict(zip(INPUTS, texts, strict=True))
+
+
+def _rating(found: Interval, n: int, n_lost: int) -> Value:
+    """A rating with the run's judged battles; those that are missing could make it anything."""
+    bound = None if n_lost else found.value
+    return Value(found.value, n, n_lost, bound, bound)

@@ -1,0 +1,159 @@
+"""Battles: two answers to one topic, and which of them is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from ..reading.fields import Line
+from ..rows import Leaning, Row
+
+BattleLabel = Literal["loss", "tie", "win"]
+SaidLabel = Literal["loss", "both_bad", "tie", "win"]
+
+# How a run did against its opponent, worst to best, and what that is worth; as Chatbot Arena
+# counts, a tie where both are bad is a tie.
+BATTLE_GAINS: dict[BattleLabel, float] = {"loss": 0.0, "tie": 0.5, "win": 1.0}
+BATTLE_SCALE: tuple[str, ...] = tuple(BATTLE_GAINS)
+SAID_SCALE: tuple[SaidLabel, ...] = ("loss", "both_bad", "tie", "win")
+BATTLE_KEY = ("topic_id", "run_id", "opponent_id")
+
+TURNED: dict[BattleLabel, BattleLabel] = {"loss": "win", "tie": "tie", "win": "loss"}
+_TURNED = {"loss": "win", "win": "loss", "a": "b", "b": "a"}  # all others mean the same to both
+_SPELLINGS: dict[str, str] = {
+    **{name: name for name in ("loss", "both_bad", "tie", "win")},
+    **{"a": "win", "model_a": "win", "b": "loss", "model_b": "loss"},
+    **dict.fromkeys(("tie_(both_bad)", "tie_(bothbad)", "bothbad", "both bad"), "both_bad"),
+}
+_VERDICTS = {"win": "a", "loss": "b"}  # of the judge, whose first answer is called A
+
+
+class Said(Leaning):
+    """What a judge said of a run in one order of the answers; `label` None: it was not judged."""
+
+    label: SaidLabel | None
+
+
+class Battle(Row):
+    """How a run did against another on one topic. `run_id` stands before `opponent_id` in order.
+
+    Attributes:
+        label: what both orders come to, see `joined`; None: not judged.
+        first, second: what was said of `run_id` where its answer was shown first, and second; None:
+            that was not asked.
+        is_forfeit: one run gave no answer, and lost to the other without a question.
+    """
+
+    topic_id: str
+    run_id: str
+    opponent_id: str
+    label: BattleLabel | None
+    first: Said | None = None
+    second: Said | None = None
+    is_forfeit: bool = False
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the two orders were judged and disagree, which makes the battle a tie."""
+        labels = [said.label for said in (self.first, self.second) if said is not None]
+        return len(labels) == 2 and None not in labels and _plain(labels[0]) != _plain(labels[1])
+
+    def as_row(self) -> dict[str, Any]:
+        """A line of `battles.jsonl`."""
+        names = ("topic_id", "run_id", "opponent_id", "label")
+        row: dict[str, Any] = {name: getattr(self, name) for name in names}
+        for name, said in (("first", self.first), ("second", self.second)):
+            row[name] = None if said is None else {"label": said.label, **said.known()}
+        return row | {"is_forfeit": self.is_forfeit}
+
+
+def joined(first: SaidLabel | None, second: SaidLabel | None) -> BattleLabel | None:
+    """The label of a battle that was judged in both orders, each of them seen from one run.
+
+    Orders that disagree make a tie; without a judgement of both there is no label.
+
+    >>> joined("win", "win"), joined("win", "loss"), joined("win", None), joined("both_bad", "tie")
+    ('win', 'tie', None, 'tie')
+    """
+    one, other = _plain(first), _plain(second)
+    if one is None or other is None:
+        return None
+    return one if one == other else "tie"
+
+
+def turned(label: str) -> str:
+    """What a label says of the other run.
+
+    >>> turned("win"), turned("tie")
+    ('loss', 'tie')
+    """
+    return _TURNED.get(label, label)
+
+
+def in_order(run_id: str, opponent_id: str, label: str | None) -> tuple[str, str, str | None]:
+    """The two runs of a battle as its cell names them, with what the label says of the first."""
+    if run_id <= opponent_id:
+        return run_id, opponent_id, label
+    return opponent_id, run_id, None if label is None else turned(label)
+
+
+def battle_label(written: str | None, scale: Iterable[str] | None = None) -> str | None:
+    """A label of a battle however a file spells it, on a scale; others stay as they are.
+
+    Args:
+        scale: loss, tie, win where it is None; that of the judge, which calls its answers a and b,
+            has both_bad too.
+
+    >>> battle_label("model_a"), battle_label("tie (bothbad)"), battle_label("win", ("b", "a"))
+    ('win', 'tie', 'a')
+    """
+    if written is None:
+        return None
+    name = _SPELLINGS.get(written.strip().lower().replace(" ", "_"), written)
+    known = tuple(scale or BATTLE_SCALE)
+    if name in known:
+        return name
+    return _VERDICTS.get(name, name) if "a" in known else _plain(name)
+
+
+def battles_in(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
+    """The battles of our `battles.jsonl`, each with its line.
+
+    Errors noted: an id missing or of another type; runs out of order; a battle that stands there
+    twice. A label of no known name is listed, and not judged.
+    """
+    seen: dict[tuple[str, str, str], int] = {}
+    for line in lines:
+        topic_id, run_id, opponent_id = (line.id(name) for name in BATTLE_KEY)
+        if topic_id is None or run_id is None or opponent_id is None:
+            continue
+        if run_id >= opponent_id:
+            what = f"run_id {run_id!r} and opponent_id {opponent_id!r}, wanted two runs in order"
+            line.error("battle", what)
+            continue
+        if (before := seen.setdefault((topic_id, run_id, opponent_id), line.number)) != line.number:
+            what = f"the battle {' '.join((topic_id, run_id, opponent_id))} is in line {before} too"
+            line.error("duplicate_battle", f"{what}, wanted once")
+            continue
+        yield (
+            line,
+            Battle(
+                topic_id=topic_id,
+                run_id=run_id,
+                opponent_id=opponent_id,
+                label=line.label("label", tuple(BATTLE_GAINS)),
+                first=_said(line, "first"),
+                second=_said(line, "second"),
+                is_forfeit=line.row.get("is_forfeit") is True,
+            ),
+        )
+
+
+def _said(line: Line, name: str) -> Said | None:
+    if (inner := line.child(name)) is None:
+        return None
+    return Said(label=inner.label("label", SAID_SCALE), **inner.leaning())
+
+
+def _plain(label: Any) -> Any:
+    return "tie" if label == "both_bad" else label
