@@ -203,6 +203,37 @@ def test_a_topic_without_questions_is_left_out_and_told(tmp_path):
     assert "no_questions" in kinds
 
 
+def test_reports_of_autojudge_that_miss_the_topic_answer_nothing(shared_data, tmp_path):
+    """kiddie_smoke, read by us: run4 writes of ice hockey, run3 says nothing that a child asked."""
+    kiddie = shared_data / "kiddie_smoke"
+    accepted = [
+        ("OR", ["a green pigment called chlorophyll", "green stuff called chlorophyll"]),
+        ("AND", ["yellow and orange", "red colors come from sugars"]),  # run2 has the first alone
+        ("OR", ["pine trees stay green", "pine trees keep their leaves"]),
+    ]
+    bank = [
+        {"question": f"q{i}?", "aggregator_type": fold, "answers": [{"answer": a} for a in texts]}
+        for i, (fold, texts) in enumerate(accepted)
+    ]
+    (tmp_path / "lists.jsonl").write_text(json.dumps({"query_id": "leaf", "nugget_bank": bank}))
+    topics = {"data.topics": kiddie / "topics" / "kiddie-topics.jsonl"}
+    lists = tmp_path / "lists.jsonl"
+    result = nj.run(config_of(tmp_path / "out", runs=kiddie / "runs", lists=lists, **topics))
+    said = {
+        row.run_id: row.value
+        for row in result.scores
+        if row.measure == "question_coverage" and row.topic_id == "leaf"
+    }
+    assert said == {
+        "run1": pytest.approx(2 / 3),
+        "run2": pytest.approx(2 / 3),
+        "run3": 0,
+        "run4": 0,
+    }
+    means = {row.measure: row.n_topics for row in result.scores if row.topic_id == "all"}
+    assert (means["question_coverage"], means["sentence_support"]) == (1, 5)
+
+
 def test_without_lists_nothing_is_asked(tmp_path):
     with pytest.raises(InputError, match="argue needs question lists"):
         nj.run(config_of(tmp_path / "out", **{"data.question_lists": []}))
