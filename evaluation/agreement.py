@@ -45,6 +45,7 @@ def agree(
     where: Mapping[str, str | Sequence[str]] | None = None,
     kind: str | None = None,
     cut: str | Sequence[str] = (),
+    measures: Mapping[str, str] | None = None,
     resamples: int = 1000,
     seed: int = 0,
     level: float = LEVEL,
@@ -60,6 +61,8 @@ def agree(
             items or scores.
         cut: a label; labels from it on count as positive, those below it as negative. Two, where
             the files have two scales.
+        measures: of scores, the measure of `judged` -> that of `labels` it is compared with; None:
+            each that both have.
         resamples: samples of topics drawn for intervals; 0: no intervals. seed: of the draws.
         level: of the intervals, in (0, 1).
 
@@ -78,6 +81,7 @@ def agree(
             chosen_rows(where),
             kind,
             [cut] if isinstance(cut, str) else list(cut),
+            measures,
             resamples=resamples,
             seed=seed,
             level=level,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from ...records.reading.problems import InputError, Problems
 from ...records.writing.files import write_file
 
 _DIGITS = 8
+_OF_NAMES = ("run_id", "team_id")  # fields that hold some
+_COLUMNS = re.compile(r"[\s,]+")
 _FORMAT = "nuggetjudge.veil/1"
 # What of an answer is about its topic, its task or its text, and not about who made it.
 _KEPT = frozenset(
@@ -134,11 +137,11 @@ class Veil:
         return "".join(lines).encode()
 
     def check(self, path: Path) -> None:
-        """Raise InputError for another input with a name as a whole value or column."""
-        names = {*self.runs, *self.teams}
+        """Raise InputError for another input that names runs, known ones or in fields of theirs."""
+        names = {*self.runs, *self.teams, *_OF_NAMES}
         for number, line in text_lines(path):
             if found := next((value for value in _values(line) if value in names), None):
-                what = f"names {found!r}, and such a file cannot be put under pseudonyms"
+                what = f"has {found!r}, and names in such a file cannot be put under pseudonyms"
                 raise InputError(f"{path}:{number}: {what}")
 
     def is_in(self, text: str) -> bool:
@@ -161,7 +164,7 @@ def _values(line: str) -> Iterator[str]:
     try:
         found = parse_json(line)
     except ValueError:
-        yield from line.split()
+        yield from filter(None, _COLUMNS.split(line))
         return
     yield from _texts(found)
 

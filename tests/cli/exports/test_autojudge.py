@@ -30,23 +30,28 @@ def team(tiny, rows_of):
     return tiny
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Where the export of this module's tests is, once it is made."""
+    return tmp_path_factory.mktemp("export") / "aj"
+
+
 @pytest.fixture
-def exported(run_tiny, tide_brain, judge, tmp_path):
-    """An export of nuggets and support; its server, inputs, results and kept replies are gone."""
-    with MockServer(brain=tide_brain) as server:
-        assert run_tiny(server, "nuggets,support", "--quiet").code == 0
-        url = server.base_url
-    ran = judge("export", "autojudge", "out", "moved/aj")
-    assert ran.code == 0, ran.err
-    assert "Replies by endpoint: default 8" in ran.err
-    for name in ("tiny", "out", "home"):
-        shutil.rmtree(tmp_path / name)
-    (tmp_path / "home").mkdir()
-    shutil.move(tmp_path / "moved/aj", tmp_path / "aj")
-    texts = b"".join(p.read_bytes() for p in (tmp_path / "aj").rglob("*") if p.is_file())
-    assert url.encode() not in texts  # neither where the endpoint was
-    assert str(tmp_path).encode() not in texts  # nor where anything lay
-    return tmp_path / "aj"
+def exported(kept, run_tiny, tide_brain, judge, tmp_path):
+    """An export of nuggets and support; its server, results and kept replies are gone."""
+    if not kept.exists():
+        with MockServer(brain=tide_brain) as server:
+            assert run_tiny(server, "nuggets,support", "--quiet").code == 0
+            url = server.base_url
+        ran = judge("export", "autojudge", "out", kept)
+        assert ran.code == 0, ran.err
+        assert "Replies by endpoint: default 8" in ran.err
+        for name in ("tiny", "out", "home/cache"):
+            shutil.rmtree(tmp_path / name)
+        texts = b"".join(path.read_bytes() for path in kept.rglob("*") if path.is_file())
+        assert url.encode() not in texts  # neither where the endpoint was
+        assert str(tmp_path).encode() not in texts  # nor where anything lay
+    return shutil.copytree(kept, tmp_path / "aj")
 
 
 def changed(path, old, new, n=1):
@@ -150,6 +155,7 @@ def test_names_of_runs_and_teams_are_nowhere_under_a_veil(
     assert values[0] == values[1]
 
 
+@pytest.mark.slow
 def test_one_key_gives_the_same_bytes_again_and_another_other_names(
     team, run_tiny, tide_server, judge, tmp_path
 ):
@@ -197,6 +203,49 @@ def test_what_cannot_be_exported_is_refused_and_leaves_nothing(
     assert not (tmp_path / "aj").exists()
     assert {path.name for path in tmp_path.iterdir()} == {"tiny", "home", "out"}
     assert "cannot be read" in judge("verify", "tiny").err
+
+
+def test_an_input_that_names_runs_in_a_way_of_its_own_is_not_veiled(tide_server, judge, tmp_path):
+    item = {"topic_id": "t1", "run_id": "qf-dense-1", "question": "what makes the tides"}
+    item |= {"sentence": "Lakes have large tides.", "passage": "The moon makes the tides."}
+    (tmp_path / "items.jsonl").write_text(json.dumps(item) + "\n", encoding="utf-8")
+    model = ("--model", "hosted_vllm/mock", "--api-base", tide_server.base_url, "--out", "out")
+    ran = judge("run", "items", "--judge", "support", "--items", "items.jsonl", *model, "--quiet")
+    assert ran.code == 0, ran.err
+    ran = judge("export", "autojudge", "out", "aj", "--veil", "key.json")
+    assert (ran.code, ran.out) == (2, "")
+    assert "items.jsonl:1: has 'run_id', and names in such a file" in ran.err
+    assert judge("export", "autojudge", "out", "aj").code == 0
+    assert judge("verify", "aj").code == 0
+
+
+@pytest.mark.slow
+def test_replicates_of_a_jury_and_a_second_endpoint_replay_each_by_its_own_replies(
+    tiny, judge, tmp_path
+):
+    said = iter(["full", "partial", "none"] * 100)
+    with MockServer(brain=lambda body: {"verdict": next(said)}) as server:
+        (tmp_path / "jury.yaml").write_text(
+            yaml.safe_dump({
+                "program": "support",
+                "data": {"topics": "tiny/topics.tsv", "passages": "tiny/passages.jsonl",
+                         "runs": ["tiny/one.jsonl", "tiny/two.jsonl"]},
+                "models": {name: {"model": "hosted_vllm/mock", "api_base": server.base_url}
+                           for name in ("default", "other")},
+                "judges": {"support": {"jury": {"members": [
+                    {"name": "a", "replicates": 2, "temperature": 0.7}, "other"]}}},
+                "run": {"out": "out"},
+            }), encoding="utf-8",
+        )  # fmt: skip
+        ran = judge("run", "jury.yaml", "--quiet")
+        assert ran.code == 0, ran.err
+    ran = judge("export", "autojudge", "out", "aj")
+    assert ran.code == 0, ran.err
+    # Two replicates of six items, and the other member at its own temperature.
+    assert "Replies by endpoint: default 12, other 6" in ran.err
+    ran = judge("verify", "aj")
+    assert ran.code == 0, ran.out
+    assert "from 18 held replies" in ran.out
 
 
 def test_nothing_in_the_process_reaches_a_network_while_it_replays():
