@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ...programs.build.long2rag_files import DOCUMENTS
+from ...programs.build.verification import DOCUMENTS
 from ...programs.engine.folders.inputs import inputs_of
 from ...programs.engine.results import MANIFEST
 from ...records.documents import TopicDocuments, read_topic_documents

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from ...judges.own import read_own_judge
 from ...programs.analysis.cell_texts import TEXTS, wanted_texts
 from ...programs.build.verification import SCALE
 from ...programs.engine.folders.inputs import inputs_of
@@ -212,6 +211,8 @@ def _asked(folder: Path) -> str:
     """What the own judge of a folder's items is asked; "" where that is not known."""
     if not folder.is_dir():
         return ""
+    from ...judges.own import read_own_judge  # with DSPy, which no other kind waits for
+
     with suppress(InputError):
         own = inputs_of(folder).config.items.own
         return read_own_judge(own).question if own is not None else ""

@@ -14,9 +14,8 @@ from ...records.rows import KeyPointSet, Passage, Topic
 from ..engine.making import DATASHEET, STATISTICS
 from ..engine.results import MANIFEST, Results
 from ..protocols.keypoints.making import Made
-from .verification import KEY_POINTS, REJECTED, UNVERIFIED
+from .verification import DOCUMENTS, KEY_POINTS, REJECTED, UNVERIFIED
 
-DOCUMENTS = "documents.jsonl"  # of the questions, which key points were made from
 FILES = (
     *("topics.jsonl", "question_scores.jsonl", "subquestions.jsonl", DOCUMENTS),
     *(KEY_POINTS, REJECTED, UNVERIFIED, STATISTICS, DATASHEET),

@@ -25,6 +25,7 @@ PROGRAM = "build long2rag"  # in the manifest
 SHEET = "verification.csv"
 KEY_POINTS, REJECTED = "keypoints.jsonl", "rejected_keypoints.jsonl"
 UNVERIFIED = "unverified_keypoints.jsonl"  # the key points as they were before people
+DOCUMENTS = "documents.jsonl"  # of the questions, which key points were made from
 GROUNDED, KEY_POINT = TASKS = ("grounded", "key_point")
 SCALE = ("no", "yes")
 Fate = Literal["kept", "rejected", "open"]

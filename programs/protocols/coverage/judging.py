@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pydantic import StrictStr
 
@@ -10,13 +11,15 @@ from ....records.judgements import Judged, Outcome, Reason, Unjudged
 from ....records.ratings import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of, topics_of
 from ....records.rows import QuestionSet, SubQuestion
 from ...engine.results import Results, RowWriter
-from ...engine.session import Session
 from ...engine.stage import Item, labels, makes, rows_of
 from ...inputs.collection import Collection
 from ...inputs.coverage import CoverageInputs
 from ..program import Run
 from .texts import Text, inputs_of
 from .topic import CoverageData, TopicView
+
+if TYPE_CHECKING:
+    from ...engine.session import Session  # with DSPy, which who reads results need not wait for
 
 
 async def questions_of(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import StrictStr
 
@@ -11,9 +11,11 @@ from ....records.judgements import Judged
 from ....records.rows import KeyPoint, KeyPointSet, Passage, key_point_ids
 from ...engine.outcomes import Count
 from ...engine.results import Results
-from ...engine.session import Session
 from ...engine.stage import Item, Maker, labels, makes, rows_of
 from ..program import Run
+
+if TYPE_CHECKING:
+    from ...engine.session import Session  # with DSPy, which who reads results need not wait for
 
 NO_SPAN, FILTERED = "no_span", "filter"  # why a point is not among the key points
 FOUND = list[tuple[StrictStr, list[StrictStr], list[StrictStr]]]  # FoundPoint
