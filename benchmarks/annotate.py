@@ -1,5 +1,7 @@
 """`judge annotate`: how soon a label is on the disk, and how soon there is something to label.
 
+The first item is timed from the start of the command, in which nothing was imported, nor drawn, nor
+read before: by the clock, and in seconds of CPU, which other work on the machine does not lengthen.
 A real server in a process of its own over made-up judged support; people are connections that
 label in a closed loop: ask for an item, send its label, wait until it is kept, and so on.
 """
@@ -17,35 +19,37 @@ import threading
 import time
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .tables import Bound, Report
 
 TOPICS, ITEMS, ITEMS_SMOKE = 21, 900, 60  # 18,900 cells, as of a shared task's labels
 N, N_SMOKE = 300, 60  # labels of each person
 PEOPLE = (1, 4)
-MOST_MS, MOST_START_S = 50, 2  # a label durable at one person, p95; the first item
+MOST_MS, MOST_START_S = 50, 2  # a label durable at one person, p95; the first item, of CPU
 LOADED = 3  # what times may take when the machine has other work too
 
 
 def bench(is_smoke: bool) -> Report:
     """Each number of people at a server of its own."""
-    rows = [("people", "cells", "first item s", "label p50 ms", "p95 ms", "labels a second")]
+    heads = ("first item s", "of CPU", "label p50 ms", "p95 ms", "labels a second")
+    rows = [("people", "cells", *heads)]
     bounds = []
     slack = LOADED if is_smoke else 1
     for n_people in PEOPLE:
         with tempfile.TemporaryDirectory() as name:
             home = Path(name)
             n_cells = _write(home / "judged.jsonl", ITEMS_SMOKE if is_smoke else ITEMS)
-            first_s, times, took = _labelled(home, n_people, N_SMOKE if is_smoke else N)
+            first, times, took = _labelled(home, n_people, N_SMOKE if is_smoke else N)
         ms = sorted(1000 * each for each in times)
         p50, p95 = ms[len(ms) // 2], ms[int(0.95 * len(ms))]
-        found = (f"{first_s:.2f}", f"{p50:.1f}", f"{p95:.1f}", f"{len(ms) / took:.0f}")
-        rows.append((str(n_people), f"{n_cells:,}", *found))
+        start = f"{first.s:.2f}", f"{first.cpu_s:.2f}"
+        found = f"{p50:.1f}", f"{p95:.1f}", f"{len(ms) / took:.0f}"
+        rows.append((str(n_people), f"{n_cells:,}", *start, *found))
         if n_people == 1:
             bounds = [
                 Bound("a label on the disk, p95", p95, MOST_MS * slack, "ms"),
-                Bound("first item after the start is said", first_s, MOST_START_S * slack, "s"),
+                Bound("first item from a cold start, CPU", first.cpu_s, MOST_START_S * slack, "s"),
             ]
     with tempfile.TemporaryDirectory() as name:
         bare = sorted(_synced(Path(name) / "lines", N_SMOKE if is_smoke else N))
@@ -85,20 +89,27 @@ def _write(path: Path, n_items: int) -> int:
     return TOPICS * n_items
 
 
-def _labelled(home: Path, n_people: int, n: int) -> tuple[float, list[float], float]:
+class First(NamedTuple):
+    """What it took from the start of the command until the first item was there."""
+
+    s: float
+    cpu_s: float
+
+
+def _labelled(home: Path, n_people: int, n: int) -> tuple[First, list[float], float]:
     """Until the first item was there, the seconds of each label, and of all."""
     names = [f"person{i}" for i in range(n_people)]
     command = [sys.executable, "-m", "nuggetjudge", "annotate", str(home / "judged.jsonl")]
     command += ["--kind", "support", "--dir", str(home / "labels"), "--no-open"]
+    began = time.monotonic()
     process = subprocess.Popen(
         [*command, "--annotator", ",".join(names)], stdout=subprocess.PIPE, text=True
     )
     try:
         links = _links(process)
-        began = time.monotonic()
         pages = [_Page(name, links[name]) for name in names]
         pages[0].get("item?n=0")
-        first_s = time.monotonic() - began
+        first = First(time.monotonic() - began, _cpu_s(process.pid))
         times: list[float] = []
         threads = [threading.Thread(target=page.label, args=(n, times)) for page in pages]
         began = time.monotonic()
@@ -112,7 +123,13 @@ def _labelled(home: Path, n_people: int, n: int) -> tuple[float, list[float], fl
         process.wait()
     if len(times) != n * n_people:
         raise AssertionError(f"{len(times)} labels, wanted {n * n_people}")
-    return first_s, times, took
+    return first, times, took
+
+
+def _cpu_s(pid: int) -> float:
+    """Seconds of CPU of a process of Linux until now, its threads included."""
+    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _links(process: Any) -> dict[str, str]:

@@ -37,11 +37,13 @@ FOLDERS = (
     "agents",
     "programs",
     "calibration",
+    "annotation",
     "cli",
 )
 LATE = (  # what the folders' functions import when they run
     *("dspy", "orjson", "diskcache", "numpy", "scipy.stats", "scipy.optimize", "scipy.sparse"),
     *("bm25s", "Stemmer", "yaml", "rich.progress", "asyncio", "sqlite3", "httpx", "aiohttp"),
+    *("uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.off"),
 )
 
 
@@ -59,7 +61,8 @@ def _import(name: str) -> None:
     try:
         importlib.import_module(name)
     except ImportError:
-        if name.startswith("nuggetjudge") and "ray" not in name and "vllm" not in name:
+        needs_an_extra = any(part in name for part in ("ray", "vllm", "annotation"))
+        if name.startswith("nuggetjudge") and not needs_an_extra:
             raise
 
 

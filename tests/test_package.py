@@ -71,6 +71,17 @@ def test_reading_and_writing_records_needs_no_model_library():
     assert not found & {"dspy", "litellm", "torch", "scipy", "sklearn", "aiohttp"}
 
 
+def test_people_label_without_waiting_for_what_asks_models():
+    """DSPy alone takes a second, of the two in which the first item is to be there."""
+    code = """
+from nuggetjudge.annotation.server import serving, watching, workplace
+from nuggetjudge.annotation.work import task
+from nuggetjudge.programs.protocols.table import programs
+programs()
+"""
+    assert loaded_after(code) <= {"numpy"}
+
+
 def test_importing_everything_configures_nothing(tmp_path):
     (tmp_path / ".env").write_text("TIDE_PLANTED=1\n", encoding="utf-8")
     code = """

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar, get_args
 
-import orjson
 from pydantic import ValidationError
 
 from ...records.labels.cells import Cell
@@ -71,10 +70,9 @@ def kept_queue(
             barred += (entry.cell for entry in one.entries)
     found = queue_of(task, annotator, plan, state=state, held=held, barred=barred, others=others)
     made = Made(annotator=annotator, kind=task.kind, fingerprint=task.fingerprint, plan=plan)
-    rows = [made.model_dump(mode="json"), *(e.model_dump(exclude_defaults=True) for e in found)]
-    text = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+    lines = [made.model_dump_json(), *(e.model_dump_json(exclude_defaults=True) for e in found)]
     part = path.with_name(f"{path.name}.part")
-    write_file(part, text)
+    write_file(part, "".join(f"{line}\n" for line in lines).encode())
     rename(part, path)
     return found
 

@@ -210,7 +210,7 @@ def kept_whole(folder: Path) -> list[tuple[str, str]]:
     return [(row["id"], row["label"]) for row in rows]
 
 
-@pytest.mark.parametrize("n", [4, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [4, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_kill_after_each_label_loses_and_doubles_nothing(n, tmp_path):
     """Every second label is killed after its answer, the others while it is awaited."""
     judged = write_labels(tmp_path / "support.jsonl", n_topics=10, n=21)
