@@ -19,9 +19,10 @@ from ...protocols.table import chosen
 
 TOPICS = "sample/topics.jsonl"  # in the folder of the audit
 # Files of a results folder that say what answers are held against, by the names of `data:`.
-_MADE = {"nuggets": "nuggets.jsonl", "questions": "questions.jsonl", "keypoints": "keypoints.jsonl"}
+_MADE = {"nuggets": "nuggets.jsonl", "questions": "questions.jsonl", "keypoints": "keypoints.jsonl",
+         "rubrics": "rubrics.jsonl"}  # fmt: skip
 # What is kept of a judge's section: how it asks, and nothing of who answers.
-_KEPT = ("window", "grades", "titles", "scale")
+_KEPT = ("window", "grades", "titles", "scale", "sub_narratives")
 
 
 def audit_sections(results: Path, out: Path, n_topics: int | None, seed: int) -> dict[str, Any]:
