@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,13 @@ def verify_folder(folder: Path) -> Verified:
         lost.append(f"{more:,} more judgements are not made: {n_missed:,} questions have no reply")
     used = sum(len(one.used) for one in held.values())
     unused = sum(len(one.lines) for one in held.values()) - used
-    return Verified(files + tables, (*wrong, *lost, *judges_changed(then, now)), used, unused)
+    wrong += [*lost, *judges_changed(then, now)]
+    found = Verified(files + tables, tuple(wrong), used, unused)
+    made, here = (one.get("versions", {}).get("nuggetjudge") for one in (then, now))
+    if made == here or found.is_same:
+        return found
+    said = f"exported by nuggetjudge {made}, replayed by {here}, which may ask other questions"
+    return replace(found, wrong=(*wrong, said))
 
 
 def _held(folder: Path, about: About, config: Config) -> tuple[dict[str, HeldReplies], list[str]]:

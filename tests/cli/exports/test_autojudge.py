@@ -103,11 +103,13 @@ def test_a_reply_that_was_changed_is_found_with_its_line_and_what_follows(export
 
 def test_a_row_that_was_changed_is_found_with_its_line(exported, judge):
     at = changed(exported / "results/support.jsonl", '"none"', '"full"')
+    of_table = changed(exported / "nuggets-support.eval.txt", "\t0.5\n", "\t0.9\n")
+    changed(exported / "results/manifest.json", '"nuggetjudge": "', '"nuggetjudge": "0.0.0+')
     ran = judge("verify", "aj")
     assert ran.code == 1
     assert f"support.jsonl, line {at}: " in ran.out
-    table = changed(exported / "nuggets-support.eval.txt", "\t0.5\n", "\t0.9\n")
-    assert f"nuggets-support.eval.txt, line {table}: " in judge("verify", "aj").out
+    assert f"nuggets-support.eval.txt, line {of_table}: " in ran.out
+    assert "exported by nuggetjudge 0.0.0+" in ran.out
 
 
 def test_a_reply_that_is_missing_is_said_and_is_no_score(exported, judge):
@@ -123,11 +125,12 @@ def test_a_reply_that_is_missing_is_said_and_is_no_score(exported, judge):
 
 def test_an_input_that_was_changed_or_taken_away_is_found(exported, judge):
     changed(exported / "inputs/topics.tsv", "tides", "waves")
+    (exported / "inputs/one.jsonl").unlink()
     ran = judge("verify", "aj")
     assert ran.code == 1
     assert "aj/inputs/topics.tsv: is not what was exported" in ran.out
-    (exported / "inputs/topics.tsv").unlink()
-    assert "aj/inputs/topics.tsv: is not there" in judge("verify", "aj").out
+    assert "aj/inputs/one.jsonl: is not there" in ran.out
+    assert "not replayed" in ran.out
 
 
 def test_names_of_runs_and_teams_are_nowhere_under_a_veil(
