@@ -45,12 +45,15 @@ class Matrix:
         self.codes = {label: code for code, label in enumerate((*labels, "unjudged", *more))}
         self.words: dict[str, str] = {}
         self._runs: dict[str, int] = {}
-        self._items: dict[str, dict[str, tuple[str, str]]] = {}
+        self._items: dict[str, dict[str, tuple[str, ...]]] = {}
         self._cells: dict[str, dict[str, bytearray]] = {}  # by topic and item, or topic and run
 
-    def item(self, topic: str, item: str, text: str, importance: str = "") -> None:
+    def item(
+        self, topic: str, item: str, text: str, importance: str = "", sub_narrative: str = ""
+    ) -> None:
         """A fact of a topic."""
-        self._items.setdefault(topic, {}).setdefault(item, (text, importance))
+        said = (text, importance, sub_narrative) if sub_narrative else (text, importance)
+        self._items.setdefault(topic, {}).setdefault(item, said)
 
     def put(self, topic: str, run: str, item: str, label: str | None) -> None:
         """A label of a run's answer; None: it was not judged."""
@@ -144,7 +147,8 @@ def _nuggets(folder: Folder) -> Iterator[Matrix]:
         found.words.setdefault(row.topic_id, row.query)
         for one in row.nuggets:
             importance = one.nugget.importance.value if one.nugget.importance else ""
-            found.item(row.topic_id, one.nugget.id, one.nugget.text, importance)
+            about = (one.nugget.text, importance, one.nugget.sub_narrative)
+            found.item(row.topic_id, one.nugget.id, *about)
             found.put(row.topic_id, row.run_id, one.nugget.id, one.label)
     yield found
 

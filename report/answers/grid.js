@@ -11,6 +11,7 @@ export function grid(id, matrix, topic, order, kind) {
   const facts = sorted(matrix.facts(topic), get(`${id}.sort`));
   const of = new Map(order.map((run) => [run, matrix.counted(facts.map(({ codes }) => codes[run]))]));
   const runs = columns(matrix, order, of, get(`${id}.runs`));
+  const hasParts = facts.some((one) => one.part);
   const isEmpty = (run) => !of.get(run).n && !of.get(run).unjudged;
   const table = roving(el("table", { class: "matrix" },
     el("caption", { class: "unseen" }, `${kind.title} of topic ${topic} by run`),
@@ -18,7 +19,7 @@ export function grid(id, matrix, topic, order, kind) {
       el("th", { scope: "col", class: "words" }, kind.item), el("th", { scope: "col" }, kind.hit),
       runs.map((run) => el("th", { scope: "col", class: "upright" }, el("span", { title: matrix.runs[run] }, short(matrix.runs[run])))))),
     el("tbody", {}, facts.map((one) => el("tr", {},
-      el("th", { scope: "row", class: "words fact-text" }, fact(one.text, one.importance)),
+      el("th", { scope: "row", class: "words fact-text" }, fact(one.text, one.importance, one.part)),
       el("td", { title: one.unjudged ? `${one.unjudged} not judged` : null }, `${one.hits} of ${one.n}`),
       runs.map((run) => cell(matrix, topic, one, run))))),
     el("tfoot", {}, el("tr", {}, el("th", { scope: "row", class: "words" }, `share that this run states`), el("td", {}),
@@ -26,8 +27,8 @@ export function grid(id, matrix, topic, order, kind) {
   return el("figure", { class: "table" },
     el("div", { class: "scroll", role: "region", "aria-label": `${kind.title} of topic ${topic} by run`, tabindex: "0" }, table),
     el("p", { class: "under" }, download(`${matrix.name}-${topic}.csv`, () => [
-      ["topic", "id", kind.item, "importance", ...runs.map((run) => matrix.runs[run])],
-      ...facts.map((one) => [topic, one.id, one.text, one.importance,
+      ["topic", "id", kind.item, "importance", ...(hasParts ? ["sub-narrative"] : []), ...runs.map((run) => matrix.runs[run])],
+      ...facts.map((one) => [topic, one.id, one.text, one.importance, ...(hasParts ? [one.part] : []),
         ...runs.map((run) => (one.codes[run] === null ? "" : matrix.codes[one.codes[run]]))]),
     ])));
 }

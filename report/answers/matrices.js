@@ -19,13 +19,13 @@ export class Matrix {
     }
   }
 
-  /** The facts of a topic: { id, text, importance, codes by run, null without an answer, and counts }. */
+  /** The facts of a topic: { id, text, importance, part of the narrative ("": none), codes by run, null without an answer, and counts }. */
   facts(id) {
     const topic = this.byTopic.get(id);
     const absent = new Set(topic.absent);
-    return topic.items.map(([item, text, importance], row) => {
+    return topic.items.map(([item, text, importance, part = ""], row) => {
       const codes = this.runs.map((_, r) => (absent.has(r) ? null : this.code(topic.start + row * this.runs.length + r)));
-      return { topic: id, question: topic.question, id: item, text, importance, codes, ...this.counted(codes) };
+      return { topic: id, question: topic.question, id: item, text, importance, part, codes, ...this.counted(codes) };
     });
   }
 

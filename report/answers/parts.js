@@ -49,7 +49,7 @@ function listed(id, options) {
   return lists.get(id).node;
 }
 
-/** Text without a place to break is broken anywhere; an importance as a tag before it. */
-export function fact(text, importance) {
-  return [importance === "vital" ? el("span", { class: "vital" }, "vital") : null, text];
+/** Text without a place to break is broken anywhere; an importance as a tag before it, its part of a narrative under it. */
+export function fact(text, importance, part = "") {
+  return [importance === "vital" ? el("span", { class: "vital" }, "vital") : null, text, part ? el("div", { class: "note" }, part) : null];
 }

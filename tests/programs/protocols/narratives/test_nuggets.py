@@ -11,6 +11,7 @@ from nuggetjudge.programs.scoring.judged_items import read_items
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records import read_nugget_banks
 from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.report.answers.cells import matrices
 
 BANKS = {
     "t1": [
@@ -135,3 +136,11 @@ def test_the_nuggets_of_2025_are_scored_by_sub_narrative(shared_data, tmp_path):
     assert found["one_each", "SN"].n_topics == 13
     for measure in ("SN", "SN_strict", "SN_vital"):
         assert found["one_each", measure].value > 2 * found["one", measure].value > 0
+
+
+def test_the_page_has_the_sub_narrative_of_each_nugget(results):
+    [matrix] = matrices(results, Problems())
+    found = matrix.as_json(str, {})
+    items = {topic["id"]: topic["items"] for topic in found["topics"]}
+    assert [[*row[1:]] for row in items["t1"]] == [list(nugget) for nugget in BANKS["t1"]]
+    assert [[*row[1:]] for row in items["t2"]] == [["trains stop in snow", "vital"]]
