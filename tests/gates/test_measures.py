@@ -18,6 +18,7 @@ DEMO, POINTS = EXAMPLES / "collection", EXAMPLES / "keypoints"
 ANSWERS = {"topics": DEMO / "topics.tsv", "passages": DEMO / "passages.jsonl",
            "runs": str(DEMO / "runs" / "thin.jsonl")}  # fmt: skip
 RANKED = {"candidates": DEMO / "candidates.jsonl", "limit": 1}
+REPORTS = DEMO.parent / "argue"
 KEY_POINTS = {"topics": POINTS / "topics.jsonl", "runs": str(POINTS / "answers" / "brief.jsonl"),
               "keypoints": POINTS / "keypoints.jsonl"}  # fmt: skip
 COVERAGE = {"topics": "topics.jsonl", "questions": "questions.jsonl", "retrieval": "run.txt",
@@ -30,6 +31,11 @@ GIVEN = {
     "relevance": {"topics": DEMO / "topics.tsv", "passages": DEMO / "passages.jsonl", **RANKED},
     "keypoints": KEY_POINTS,
     "keypoints, recall": {**KEY_POINTS, "keypoints.precision": False},
+    "argue": {
+        "topics": REPORTS / "topics.jsonl",
+        "runs": str(REPORTS / "runs"),
+        "question_lists": str(REPORTS / "lists.jsonl"),
+    },
     "coverage": {**COVERAGE, "coverage.k": 3},
     "items": {**ITEMS, "items.judge": str(DEMO / "grounded.yaml")},
     "support,evidence": {**ANSWERS, "run.config": "evidence.yaml"},
