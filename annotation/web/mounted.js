@@ -6,12 +6,16 @@ import { el } from "../../report/web/el.js";
  *
  * id: of its section, which keys are bound for. make(section, api, route): the screen, with `start()`, `stop()` and
  * `goes(n)`, for another place in the address. bindKeys(task, shown): once; `shown()` is the screen that keys are for,
- * null while there is none.
+ * null while there is none. `view.bindKeys(task)` binds them before the screen is drawn.
  */
 export function mounted(id, make, bindKeys) {
   let shown = null;
   let isBound = false;
-  return async (root, api, route) => {
+  const bindOnce = (task) => {
+    if (!isBound) bindKeys(task, () => shown);
+    isBound = true;
+  };
+  const view = async (root, api, route) => {
     const section = el("section", { id, class: "work", tabindex: "-1" }, el("p", { class: "nothing" }, "One moment."));
     root.replaceChildren(section);
     const page = make(section, api, route);
@@ -20,8 +24,7 @@ export function mounted(id, make, bindKeys) {
       if (shown === page) shown = null;
     };
     shown = page;
-    if (!isBound) bindKeys(api.task, () => shown);
-    isBound = true;
+    bindOnce(api.task);
     route.onchange(() => route.n !== null && page.goes(route.n));
     try {
       await page.start();
@@ -31,4 +34,5 @@ export function mounted(id, make, bindKeys) {
     }
     return stop;
   };
+  return Object.assign(view, { bindKeys: bindOnce });
 }
