@@ -29,14 +29,19 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     ends: list[Callable[[], None]] = []
 
     def start(
-        rows: Any, kind: str = "nuggets", names: Any = ("ann",), spans: str = "", **plan: Any
+        rows: Any,
+        kind: str = "nuggets",
+        names: Any = ("ann",),
+        spans: str = "",
+        guidelines: Any = None,
+        **plan: Any,
     ) -> Site:
         path = rows
         if isinstance(rows, list):
             path = tmp_path / f"judged-{len(ends)}.jsonl"
             path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
         folder = tmp_path / f"labels-{len(ends)}"
-        task = task_of([path], kind, Problems())
+        task = task_of([path], kind, Problems(), guidelines)
         task = with_spans(task, spans) if spans else task
         work = open_workplace(task, folder, list(names), Plan(**plan))
         listener = bound(folder)

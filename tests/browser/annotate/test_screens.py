@@ -193,3 +193,17 @@ def test_a_hostile_reason_comes_back_as_it_was_typed(serve, open_site):
     it.at("item?n=0")
     assert it.page.locator("textarea:visible").input_value() == text
     assert it.misdeeds() == []
+
+
+def test_hostile_guidelines_are_text_on_the_start_page(serve, open_site, tmp_path):
+    path = tmp_path / "guidelines.txt"
+    text = "\n".join(hostile.TEXTS.values())
+    path.write_text(text, "utf-8")
+    it = open_site(serve(nugget_rows(n=2), guidelines=path), "start")
+    found = it.page.locator(".guidelines").evaluate("(e) => e.textContent")
+    assert found == hostile.shown(text)
+    assert it.page.locator("main").locator(ELEMENTS).count() == 0
+    it.page.set_viewport_size({"width": 320, "height": 640})
+    assert it.page.evaluate(WIDE) == []
+    it.at(f"start?n={hostile.TEXTS['image']}")
+    assert it.misdeeds() == []
