@@ -14,6 +14,9 @@ from ..metrics import count_words
 from ..programs.analysis.answers.texts import AnswerTexts
 from ..programs.engine.folders.inputs import inputs_of
 from ..programs.inputs.collection import load_collection
+from ..programs.protocols.arena.standings import FILE as BATTLES
+from ..programs.protocols.arena.standings import STRENGTH
+from ..programs.protocols.judged_items import ALL
 from ..programs.protocols.nuggets import ASSIGNMENTS
 from ..programs.protocols.relevance import FILE as RELEVANCE
 from ..programs.protocols.support import FILE as SUPPORT
@@ -23,7 +26,9 @@ from ..records.relevance import read_relevance
 from ..records.support import read_support
 from ..records.tools import nuggetizer as nuggetizer_rows
 from ..records.tools import ragdoll as rows
+from ..records.tools.battles import read_battles
 from ..records.tools.metric_rows import NUGGET_COLUMNS, SUPPORT_COLUMNS
+from ..records.tools.ragdoll_battles import write_ragdoll_arena
 from ..records.writing.files import own_folder, write_file
 from .nuggetizer import Values, assignments_of, banks_of, n_failed, values_of, write_lines
 from .tables import check_elsewhere
@@ -37,9 +42,10 @@ def write(result: Source, out: str | Path) -> dict[str, int]:
 
     Nuggets: `nuggets.jsonl`, `assignments.jsonl`, `metrics/cell_metrics.csv` and
     `metrics/run_metrics.csv`; support: `support_assignments.jsonl`, `support_metrics.jsonl` and
-    `support_metric_rows.txt`; relevance: `umbrela.judgments.jsonl`. A judgement that did not come
-    is `failed`, -1, or failed with -1. Metrics are ours, over what was judged, and empty where
-    nothing was: its own commands give 0 there.
+    `support_metric_rows.txt`; relevance: `umbrela.judgments.jsonl`; battles, in `arena/`:
+    `judgments.jsonl`, `pairwise.csv`, `coverage.csv` and `leaderboard.csv`. A judgement that did
+    not come is `failed`, -1, or failed with -1. Metrics are ours, over what was judged, and empty
+    where nothing was: its own commands give 0 there.
 
     Args:
         result: a result or a results folder.
@@ -57,7 +63,7 @@ def write(result: Source, out: str | Path) -> dict[str, int]:
 def write_folder(folder: Path, out: Path, problems: Problems) -> dict[str, int]:
     """As `write`, of a finished folder; texts that are not there any more are in `problems`."""
     check_elsewhere(folder, out)
-    writers = {ASSIGNMENTS: _nuggets, SUPPORT: _support, RELEVANCE: _relevance}
+    writers = {ASSIGNMENTS: _nuggets, SUPPORT: _support, RELEVANCE: _relevance, BATTLES: _arena}
     present = [name for name in writers if (folder / name).is_file()]
     if not present:
         raise InputError(f"{folder}: has none of {', '.join(writers)}, so nothing for RAGDoll")
@@ -161,6 +167,21 @@ def _relevance(folder: Path, out: Path, values: Values, problems: Problems) -> d
         "umbrela.judgments": write_lines(out / "umbrela.judgments.jsonl", given),
         "failed": sum(row["status"] == "failed" for row in given),
     }
+
+
+def _arena(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
+    noted = Problems()
+    battles = list(read_battles(folder / BATTLES, noted))
+    noted.raise_errors()
+    means = {run: of_run for (run, topic), of_run in values.items() if topic == ALL}
+    known = {run: b for run, of in means.items() if (b := of.get(STRENGTH)) is not None}
+    write_ragdoll_arena(own_folder(out / "arena"), battles, known)
+    forfeits = sum(battle.is_forfeit for battle in battles)  # of which no question was asked
+    if forfeits:
+        what = f"{forfeits:,} battles that a run lost without an answer: RAGDoll has none such"
+        problems.skip(folder / BATTLES, 0, "forfeit", what)
+    failed = sum(battle.label is None for battle in battles)
+    return {"arena/judgments": len(battles) - forfeits, "failed": failed}
 
 
 def _columns(values: Mapping[str, float | None], names: Mapping[str, str]) -> dict[str, Any]:

@@ -48,6 +48,7 @@ SECTIONS = (
     Section("overall/summary", "Summary"),
     Section("runs/leaderboard", "Leaderboard"),
     Section("runs/pairs", "Pairs"),
+    Section("runs/arena", "Battles"),
     Section("runs/length", "Score and length"),
     Section("runs/topics", "Topics"),
     Section("answers/matrix", "Facts and runs"),

@@ -136,5 +136,6 @@ class TopicFiles:
         return self._indexes[name]
 
     def _is_wanted(self, line: Line) -> bool:
-        run = line.row.get("run_id") if self._run is not None else None
-        return run is None or run == self._run
+        if self._run is None or (run := line.row.get("run_id")) is None:
+            return True
+        return self._run in (run, line.row.get("opponent_id"))

@@ -19,6 +19,7 @@ from ...records.relevance import read_relevance, relevance_row
 from ...records.rows import NuggetBank
 from ...records.scores import read_scores, write_scores
 from ...records.support import SupportLabels, read_support, support_row
+from ...records.tools.battles import read_battles
 from ...records.tools.folders import ToolFolder
 from ...records.tools.metric_rows import MEASURES
 from ...records.tools.ragdoll import CitationKey, SupportJudgement, read_support_judgements
@@ -27,6 +28,7 @@ from ..config.sections import Config
 from ..engine.manifest import made_in
 from ..engine.results import Results, RowWriter
 from ..inputs.hashes import hash_of
+from ..protocols.arena.standings import FILE as BATTLES
 from ..protocols.nuggets import ASSIGNMENTS, BANKS, LEFT_OUT
 from ..protocols.program import Folder
 from ..protocols.relevance import FILE as RELEVANCE
@@ -35,7 +37,7 @@ from ..protocols.support import FILE as SUPPORT
 from ..protocols.table import chosen, empty_notes, program_files
 
 PROGRAMS: dict[FileKind, str] = {
-    "assignments": "nuggets", "support": "support", "relevance": "relevance",
+    "assignments": "nuggets", "support": "support", "relevance": "relevance", "battles": "arena",
 }  # fmt: skip
 _NOT_SAID = "its file says that there is no label, and not why"
 _ROUNDED = 5e-6  # tools write six digits
@@ -61,6 +63,7 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
             "assignments": (ASSIGNMENTS, reader.assignments),
             "support": (SUPPORT, reader.support),
             "relevance": (RELEVANCE, reader.relevance),
+            "battles": (BATTLES, reader.battles),
         }
         for kind, (name, write) in writers.items():
             if kind in tool.files:
@@ -159,6 +162,18 @@ class _Reader:
                 rows.write(relevance_row(row))
                 ids = {"topic_id": row.topic_id, "passage_id": row.passage_id}
                 self._count("relevance", ids, None if row.grade is not None else _unjudged())
+
+    def battles(self, rows: RowWriter) -> None:
+        """Battles of answers, each in the order, or orders, in which it was judged."""
+        for path in self.tool.files["battles"]:
+            for battle in read_battles(path, self.problems):
+                both = {"run_id": battle.run_id, "opponent_id": battle.opponent_id}
+                for run_id in both.values():
+                    self._cell(run_id, battle.topic_id)
+                rows.write(battle.as_row())
+                for said in filter(None, (battle.first, battle.second)):
+                    why = None if said.label is not None else _unjudged()
+                    self._count("battles", {"topic_id": battle.topic_id, **both}, why)
 
     def judged_topics(self) -> list[str]:
         """Those that a run must answer; of passages alone those that have some."""

@@ -15,6 +15,7 @@ from ....records.tools.battles import battles_with_lines, read_battles
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..item_scores import ItemScale
+from ..judged_items import JudgedItems
 from ..measure_values import OF_BATTLES
 from ..pieces import FileLines, Piece
 from ..program import CellTexts, Folder, Program, Run, need_answers
@@ -94,6 +95,14 @@ class Arena(Program):
             gains={str(label): gain for label, gain in BATTLE_GAINS.items()},
             measure=WIN_RATE,
         )
+
+    def items(self, folder: Folder) -> JudgedItems:
+        """See Program: there are none, for a battle belongs to both of its runs.
+
+        Raises: InputError.
+        """
+        what = "a battle belongs to two runs, so that labels of people correct no scores of battles"
+        raise InputError(f"{folder.path}: {what}; judge agree compares them")
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
         """Each battle of an answer, once for both sides; people label it once."""

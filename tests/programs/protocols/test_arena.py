@@ -8,10 +8,15 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
+from nuggetjudge.exports import ragdoll
+from nuggetjudge.programs.analysis.agree import agree
+from nuggetjudge.programs.analysis.answers.views import answers_of
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.partial import results_at
 from nuggetjudge.programs.protocols.arena.design import Field, Meeting, uncertain
 from nuggetjudge.programs.protocols.arena.standings import standings_in
 from nuggetjudge.programs.run import forecast
+from nuggetjudge.programs.scoring.corrected import corrected_scores
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -183,3 +188,29 @@ def test_the_active_design_ends_when_all_have_met():
     every = uncertain(field, {}, 99, 0)
     assert len(every) == len(set(every)) == 5  # a and b gave t2 no answer, and do not meet there
     assert uncertain(field, dict.fromkeys(every, None), 9, 0) == []
+
+
+def test_a_folder_for_ragdoll_comes_back_with_the_same_labels(run, tmp_path):
+    result, _ = run(brain=lambda body: {"verdict": "a"} if "t1" in str(body) else by_length(body))
+    ragdoll.write(result.folder, tmp_path / "theirs")
+    assert {path.name for path in (tmp_path / "theirs" / "arena").iterdir()} == {
+        *("judgments.jsonl", "pairwise.csv", "coverage.csv", "leaderboard.csv"),
+    }
+    with results_at(tmp_path / "theirs") as theirs:
+        found = agree(theirs.path, result.folder, Problems())
+    assert (found["kind"], found["n"], found["accuracy"]) == ("battles", 10, 1.0)
+    assert found["n_judged_only"] == 2  # forfeits, which RAGDoll has not
+
+
+def test_each_answer_shows_all_of_its_battles_whichever_run_stands_first(run):
+    result, _ = run()
+    (view,) = answers_of(result.folder, Problems(), run="cid", topic="t1")
+    assert [(each.item, each.label) for each in view.judged] == [("ann", "loss"), ("bob", "loss")]
+
+
+def test_scores_of_battles_are_not_corrected_by_labels(run, tmp_path):
+    result, _ = run()
+    labels = tmp_path / "people.jsonl"
+    labels.write_bytes((result.folder / "battles.jsonl").read_bytes())
+    with pytest.raises(InputError, match="a battle belongs to two runs"):
+        corrected_scores(result.folder, labels, Problems())
