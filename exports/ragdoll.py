@@ -19,6 +19,7 @@ from ..programs.protocols.arena.standings import STRENGTH
 from ..programs.protocols.judged_items import ALL
 from ..programs.protocols.nuggets import ASSIGNMENTS
 from ..programs.protocols.relevance import FILE as RELEVANCE
+from ..programs.protocols.rubric.program import VERDICTS
 from ..programs.protocols.support import FILE as SUPPORT
 from ..records.assignments import Assignment
 from ..records.reading.problems import InputError, Problems
@@ -31,6 +32,7 @@ from ..records.tools.metric_rows import NUGGET_COLUMNS, SUPPORT_COLUMNS
 from ..records.tools.ragdoll_battles import write_ragdoll_arena
 from ..records.writing.files import own_folder, write_file
 from .nuggetizer import Values, assignments_of, banks_of, n_failed, values_of, write_lines
+from .rubrics import ragdoll_files
 from .tables import check_elsewhere
 
 # What `ragdoll support metric-rows` takes by default.
@@ -42,10 +44,10 @@ def write(result: Source, out: str | Path) -> dict[str, int]:
 
     Nuggets: `nuggets.jsonl`, `assignments.jsonl`, `metrics/cell_metrics.csv` and
     `metrics/run_metrics.csv`; support: `support_assignments.jsonl`, `support_metrics.jsonl` and
-    `support_metric_rows.txt`; relevance: `umbrela.judgments.jsonl`; battles, in `arena/`:
-    `judgments.jsonl`, `pairwise.csv`, `coverage.csv` and `leaderboard.csv`. A judgement that did
-    not come is `failed`, -1, or failed with -1. Metrics are ours, over what was judged, and empty
-    where nothing was: its own commands give 0 there.
+    `support_metric_rows.txt`; relevance: `umbrela.judgments.jsonl`; rubrics: `rubric.jsonl` and
+    `graded.jsonl`; battles, in `arena/`: `judgments.jsonl`, `pairwise.csv`, `coverage.csv` and
+    `leaderboard.csv`. A judgement that did not come is `failed`, -1, or failed with -1. Metrics are
+    ours, over what was judged, and empty where nothing was: its own commands give 0 there.
 
     Args:
         result: a result or a results folder.
@@ -63,7 +65,13 @@ def write(result: Source, out: str | Path) -> dict[str, int]:
 def write_folder(folder: Path, out: Path, problems: Problems) -> dict[str, int]:
     """As `write`, of a finished folder; texts that are not there any more are in `problems`."""
     check_elsewhere(folder, out)
-    writers = {ASSIGNMENTS: _nuggets, SUPPORT: _support, RELEVANCE: _relevance, BATTLES: _arena}
+    writers = {
+        ASSIGNMENTS: _nuggets,
+        SUPPORT: _support,
+        RELEVANCE: _relevance,
+        VERDICTS: _rubrics,
+        BATTLES: _arena,
+    }
     present = [name for name in writers if (folder / name).is_file()]
     if not present:
         raise InputError(f"{folder}: has none of {', '.join(writers)}, so nothing for RAGDoll")
@@ -182,6 +190,10 @@ def _arena(folder: Path, out: Path, values: Values, problems: Problems) -> dict[
         problems.skip(folder / BATTLES, 0, "forfeit", what)
     failed = sum(battle.label is None for battle in battles)
     return {"arena/judgments": len(battles) - forfeits, "failed": failed}
+
+
+def _rubrics(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
+    return ragdoll_files(folder, out, problems)
 
 
 def _columns(values: Mapping[str, float | None], names: Mapping[str, str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from .folders import huggingface, parquet
 from .mlflow import mlflow
 from .qrels import qrels
 from .repaired import repaired
-from .tools import nuggetizer, ragdoll
+from .tools import nuggetizer, ragdoll, researchrubrics
 from .wandb import wandb
 
 export = typer.Typer(
@@ -27,6 +27,9 @@ def _export() -> None:
     """Write results for other tools, and answers with suggested citations."""
 
 
-_COMMANDS = (parquet, huggingface, mlflow, wandb, repaired, ragdoll, nuggetizer, autojudge, qrels)
+_COMMANDS = (
+    *(parquet, huggingface, mlflow, wandb, repaired),
+    *(ragdoll, nuggetizer, researchrubrics, autojudge, qrels),
+)
 for command in _COMMANDS:
     export.command(cls=Command)(command)

@@ -1,4 +1,4 @@
-"""`judge export ragdoll` and `judge export nuggetizer`: results as those tools write theirs."""
+"""`judge export ragdoll`, `nuggetizer`, `researchrubrics`: results as those tools write theirs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the file
 
 
 def ragdoll(context: typer.Context, results: Results, out: Folder) -> None:
-    """Write nuggets, support and relevance as RAGDoll does, for its metrics, rubric and arena.
+    """Write nuggets, support, relevance, rubrics as RAGDoll does, for its metrics and arena.
 
     Example: judge export ragdoll results/demo for-ragdoll
     """
@@ -36,6 +36,16 @@ def nuggetizer(context: typer.Context, results: Results, out: Folder) -> None:
     Example: judge export nuggetizer results/demo for-nuggetizer
     """
     from ...exports.nuggetizer import write_folder
+
+    _say(write_folder(opened(context, [results])[0], out), out)
+
+
+def researchrubrics(context: typer.Context, results: Results, out: Folder) -> None:
+    """Write rubrics, and the verdicts of each run, as ResearchRubrics does.
+
+    Example: judge export researchrubrics results/rubric for-researchrubrics
+    """
+    from ...exports.rubrics import write_folder
 
     _say(write_folder(opened(context, [results])[0], out), out)
 

@@ -11,9 +11,17 @@ from typing import Any
 import orjson
 
 from ...records.assignments import assignment_row, read_assignments
+from ...records.instruments.rubrics import (
+    Rubric,
+    read_rubrics,
+    rubric_row,
+    rubrics_of,
+    verdict_row,
+)
 from ...records.judgements import Judged, Reason, Unjudged
 from ...records.labels.kinds import FileKind
 from ...records.nuggets import bank_row, read_nugget_banks
+from ...records.reading.fields import Line, read_lines
 from ...records.reading.problems import InputError, Problems
 from ...records.relevance import read_relevance, relevance_row
 from ...records.rows import NuggetBank
@@ -23,6 +31,7 @@ from ...records.tools.battles import read_battles
 from ...records.tools.folders import ToolFolder
 from ...records.tools.metric_rows import MEASURES
 from ...records.tools.ragdoll import CitationKey, SupportJudgement, read_support_judgements
+from ...records.tools.rubric_verdicts import read_verdicts
 from ...records.writing.files import own_folder
 from ..config.sections import Config
 from ..engine.manifest import made_in
@@ -32,12 +41,14 @@ from ..protocols.arena.standings import FILE as BATTLES
 from ..protocols.nuggets import ASSIGNMENTS, BANKS, LEFT_OUT
 from ..protocols.program import Folder
 from ..protocols.relevance import FILE as RELEVANCE
+from ..protocols.rubric.program import RUBRICS, VERDICTS
 from ..protocols.scoreboard import Scoreboard
 from ..protocols.support import FILE as SUPPORT
 from ..protocols.table import chosen, empty_notes, program_files
 
 PROGRAMS: dict[FileKind, str] = {
     "assignments": "nuggets", "support": "support", "relevance": "relevance", "battles": "arena",
+    "verdicts": "rubric",
 }  # fmt: skip
 _NOT_SAID = "its file says that there is no label, and not why"
 _ROUNDED = 5e-6  # tools write six digits
@@ -64,6 +75,7 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
             "support": (SUPPORT, reader.support),
             "relevance": (RELEVANCE, reader.relevance),
             "battles": (BATTLES, reader.battles),
+            "verdicts": (VERDICTS, reader.verdicts),
         }
         for kind, (name, write) in writers.items():
             if kind in tool.files:
@@ -72,6 +84,8 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
         problems.raise_errors()
         if reader.banks:
             results.write(BANKS, map(bank_row, reader.banks.values()))
+        if reader.rubrics:
+            results.write(RUBRICS, map(rubric_row, reader.rubrics.values()))
         config = reader.inputs(made, programs)
         topics = reader.judged_topics()
         data = {"topic_ids": topics, "run_ids": list(reader.runs), "not_made": []}
@@ -104,6 +118,7 @@ class _Reader:
     answered: dict[str, None] = field(default_factory=dict)  # topics that some run answers
     runs: dict[str, None] = field(default_factory=dict)
     banks: dict[str, NuggetBank] = field(default_factory=dict)
+    rubrics: dict[str, Rubric] = field(default_factory=dict)
     answers: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
     passages: dict[str, str] = field(default_factory=dict)
 
@@ -174,6 +189,31 @@ class _Reader:
                 for said in filter(None, (battle.first, battle.second)):
                     why = None if said.label is not None else _unjudged()
                     self._count("battles", {"topic_id": battle.topic_id, **both}, why)
+
+    def verdicts(self, rows: RowWriter) -> None:
+        """Criteria of answers; those of each topic are its rubric, unless a file has them."""
+        for path in self.tool.files.get("rubrics", ()):
+            self.rubrics |= read_rubrics(path, self.problems)
+        for path in self.tool.files["verdicts"]:
+            for line in read_lines(path, Problems()):
+                self._keep_graded(line)
+        for row in self._once("verdicts", read_verdicts):
+            self._cell(row.run_id, row.topic_id)
+            rows.write(verdict_row(row))
+            ids = {"topic_id": row.topic_id, "run_id": row.run_id}
+            named = {**ids, "criteria": [row.criterion_id]}
+            self._count("criteria", named, None if row.label else _unjudged())
+
+    def _keep_graded(self, line: Line) -> None:
+        """The question, the answer and the criteria of a graded answer, where it has them."""
+        topic, run = line.optional_id("qid", "topic_id"), line.optional_id("run_id")
+        if topic is None or run is None or "criteria" not in line.row:
+            return
+        self._cell(run, topic, line.optional_text("query"))
+        if text := line.optional_text("answer_text"):
+            self.answers[run, topic] = [{"text": text, "citations": []}]
+        if topic not in self.rubrics:
+            self.rubrics |= rubrics_of([line], linted=False)
 
     def judged_topics(self) -> list[str]:
         """Those that a run must answer; of passages alone those that have some."""

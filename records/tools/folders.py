@@ -10,7 +10,7 @@ from ..labels.kinds import FileKind, file_kind
 from ..reading.lines import first_line
 from ..reading.problems import InputError
 
-JUDGED: tuple[FileKind, ...] = ("assignments", "support", "relevance", "battles")
+JUDGED: tuple[FileKind, ...] = (*("assignments", "support", "relevance", "battles", "verdicts"),)
 _ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".txt")
 _NOT_THEIRS = ("manifest.json", "journal")  # of results folders of ours, finished or not
 _EVENTS = "raw-events"  # what RAGDoll's agent printed, a file a call
@@ -21,8 +21,8 @@ class ToolFolder:
     """A folder of another tool's judgements.
 
     Attributes:
-        files: by what they hold, sorted by name; those of `JUDGED`, `nuggets`, `scores`, and
-            `support_judgments`, which have RAGDoll's reasons and the texts of passages.
+        files: by what they hold, sorted by name; those of `JUDGED`, `nuggets`, `rubrics`,
+            `scores`, and `support_judgments`, which have RAGDoll's reasons and passages.
         left: files that are not read, with what they seem to be.
     """
 
@@ -41,7 +41,7 @@ def tool_folder(path: Path) -> ToolFolder | None:
     files: dict[str, list[Path]] = {}
     left: dict[Path, str] = {}
     for file in _files(path):
-        if (kind := _kind(file)) in (*JUDGED, "nuggets", "scores", "support_judgments"):
+        if (kind := _kind(file)) in (*JUDGED, "nuggets", "rubrics", "scores", "support_judgments"):
             files.setdefault(kind, []).append(file)
         else:
             left[file] = kind

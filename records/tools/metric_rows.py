@@ -28,7 +28,10 @@ SUPPORT_COLUMNS: Mapping[str, str] = {
     "support_precision_hard": "hard_precision",
     "support_recall_hard": "hard_recall",
 }
-MEASURES = {column: ours for ours, column in (*NUGGET_COLUMNS.items(), *SUPPORT_COLUMNS.items())}
+# RAGDoll's rubric/metrics.py; its criteria have no weights below 0, so that it needs no clip.
+RUBRIC_COLUMNS: Mapping[str, str] = {"rubric": "ternary_score", "rubric_strict": "binary_score"}
+_ALL = (NUGGET_COLUMNS, SUPPORT_COLUMNS, RUBRIC_COLUMNS)
+MEASURES = {column: ours for columns in _ALL for ours, column in columns.items()}
 
 
 def is_metric_row(names: Mapping[str, Any]) -> bool:

@@ -8,7 +8,9 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
+from nuggetjudge.exports import ragdoll, rubrics
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.partial import results_at
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.scoring.judged_items import read_items
 from nuggetjudge.programs.scoring.score import score_path
@@ -215,3 +217,31 @@ def test_the_example_scores_as_its_readme_counts():
             rf"^\| both \| {run} \| ([-\d. |]+) \|$", readme.split("strictly")[1], re.M
         )
         assert [float(x) for x in written[1].split(" | ")] == pytest.approx(found, abs=5e-5)
+
+
+def test_what_is_written_for_ragdoll_is_read_as_the_same_results(folder, server):
+    server.faults = lambda index, body: (
+        Refusal() if input_of(body)["response"] == ANSWERS["poor"] else None
+    )
+    ours = nj.run(config_of(folder, server, "rubrics"))
+    problems = Problems()
+    counts = ragdoll.write_folder(ours.folder, folder / "theirs", problems)
+    assert counts == {"rubric": 1, "graded": 3, "failed": 5}
+    assert problems.counts()["weight_not_taken"] == 2  # the penalties
+    header, cell = "qid,run_id,ternary_score,binary_score", "mill,full,0.9,0.375"
+    (folder / "theirs" / "cell_scores.csv").write_text(f"{header}\n{cell}\n", encoding="utf-8")
+    with results_at(folder / "theirs") as opened:
+        found = score_path(opened.path, Problems())
+        kept = [row for row in ours.scores if row.topic_id == "mill"]
+        assert [row for row in found if row.topic_id == "mill"] == kept
+        assert opened.problems.counts()["other_metrics"] == 1  # 0.9 is not what they give
+
+
+def test_what_is_written_for_researchrubrics_scores_as_its_own_code_does(folder, server):
+    ours = nj.run(config_of(folder, server, "rubrics"))
+    rubrics.write_folder(ours.folder, folder / "theirs")
+    lines = (folder / "theirs" / "results" / "full.jsonl").read_text("utf-8").splitlines()
+    rows = list(map(json.loads, lines))
+    earned = sum(row["score"] * row["weight"] for row in rows)
+    worth = sum(row["weight"] for row in rows if row["weight"] > 0)
+    assert earned / worth == values(ours)["full", "rubric_unclipped"]
