@@ -62,11 +62,26 @@ def queue_of(
         draw.by_worth(task, plan, annotator, n, units.numbers(one.cell for one in theirs))
     new = draw.all - mine
     rng = generator(plan.seed, "order", task.kind, plan.condition, annotator, str(len(held)))
-    shared, drawn = set(draw.shared), draw.drawn
+    shared = set(draw.shared)
     order = in_blocks(new & shared, units.topics, BLOCK, rng)
     order += in_blocks(new - shared, units.topics, BLOCK, rng)
-    controls = _controls(order, plan, rng)
+    n_again = max(n_repeats - _n_repeated(units, held), 0)
+    return _placed(task, plan, draw, held, order, n_again, rng)
+
+
+def _placed(
+    task: Task,
+    plan: Plan,
+    draw: Draw,
+    held: Sequence[Entry],
+    order: Sequence[int],
+    n_again: int,
+    rng: np.random.Generator,
+) -> list[Entry]:
+    """What is held, then this order with some of it again, each with what is known of the draw."""
+    units, shared, drawn = draw.units, set(draw.shared), draw.drawn
     shares = draw.probabilities()
+    controls = _controls(order, plan, rng)
 
     def known(number: int) -> dict[str, object]:
         by = RANDOM if number in drawn else draw.chosen[number]
@@ -75,15 +90,14 @@ def queue_of(
 
     def entries(number: int, repeat: int) -> list[Entry]:
         is_control = number in controls and not repeat
-        cells = units.cells(number)
         return [
             Entry(cell=cell, repeat=repeat, is_control=is_control,
                   shown=_shown(task, cell, plan, is_control, rng), **known(number))
-            for cell in cells
+            for cell in units.cells(number)
         ]  # fmt: skip
 
-    again = _repeats(order, controls, max(n_repeats - _n_repeated(units, held), 0), rng)
     kept = [e.model_copy(update=known(units.at[units.name(e.cell)])) for e in held]
+    again = _repeats(order, controls, n_again, rng)
     return [*kept, *(e for number, repeat in again for e in entries(number, repeat))]
 
 
