@@ -138,7 +138,8 @@ class EditedBank:
             {**nugget_row(nugget), "from": list(self.nuggets[nugget.id].roots)}
             for nugget in self.as_bank().nuggets
         ]
-        return {"query": self.query, "qid": self.topic_id, "nuggets": rows}
+        known = {"query": self.query, "qid": self.topic_id, "condition": "edited"}
+        return {**known, "nuggets": rows}
 
 
 class BankTexts:

@@ -137,6 +137,7 @@ def test_judges_read_the_bank_that_people_made(folder, tmp_path):
     assert read[topic] == bank.as_bank()
     assert problems.rows == []
     assert bank.as_row()["nuggets"][0]["from"] == [first, second]
+    assert bank.as_row()["condition"] == "edited"
     result = nj.run(
         DEMO / "judge.yaml", program=["nuggets"], out=tmp_path / "out", **{"data.nuggets": path}
     )
