@@ -10,7 +10,7 @@ from ..labels.kinds import FileKind, file_kind
 from ..reading.lines import first_line
 from ..reading.problems import InputError
 
-JUDGED: tuple[FileKind, ...] = (*("assignments", "support", "relevance", "battles", "verdicts"),)
+JUDGED: tuple[FileKind, ...] = ("assignments", "support", "relevance", "battles", "verdicts")
 _ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".txt")
 _NOT_THEIRS = ("manifest.json", "journal")  # of results folders of ours, finished or not
 _EVENTS = "raw-events"  # what RAGDoll's agent printed, a file a call

@@ -165,13 +165,12 @@ def _agreements(paths: tuple[Path, Path], kind: str) -> dict[str, dict[str, Any]
     files: list[LabelFile] = [
         read_labels(judged_file(path, kind), Problems(), scale=scale) for path in paths
     ]
-    if "run_id" not in files[0].key_names:
-        return {}
-    at = files[0].key_names.index("run_id")
+    of_runs = [i for i, n in enumerate(files[0].key_names) if n in ("run_id", "opponent_id")]
     by_run: dict[str, list[tuple[str, str]]] = {}
     for cell, label in files[0].cells.items():
         if (other := files[1].cells.get(cell)) is not None:
-            by_run.setdefault(cell[at], []).append((label, other))
+            for at in of_runs:  # a battle is of two
+                by_run.setdefault(cell[at], []).append((label, other))
     labels = dict.fromkeys([*files[0].scale, *files[1].scale])
     return {
         run: {
