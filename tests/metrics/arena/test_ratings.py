@@ -72,9 +72,11 @@ def population_strengths():
     return as_ratings(bradley_terry(chances * (1 - np.eye(5))))
 
 
-@pytest.mark.slow  # 1,000 draws of 60 topics with 10 battles each, 500 samples of each
-def test_intervals_hold_the_strength_of_all_topics_in_93_to_97_of_100_draws():
-    rng, n_topics, n = np.random.default_rng(0), 60, 1000
+# 1,000 draws of topics with 10 battles each, 500 samples of each; of 20 topics they are too short.
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_topics", "least", "most"), [(60, 0.93, 0.97), (20, 0.90, 0.93)])
+def test_intervals_hold_the_strength_of_all_topics_as_often_as_the_page_says(n_topics, least, most):
+    rng, n = np.random.default_rng(0), 1000
     pairs = np.array([(i, j) for i in range(5) for j in range(i + 1, 5)])
     first, second = np.tile(pairs[:, 0], n_topics), np.tile(pairs[:, 1], n_topics)
     topic = np.repeat(np.arange(n_topics), len(pairs))
@@ -88,4 +90,4 @@ def test_intervals_hold_the_strength_of_all_topics_in_93_to_97_of_100_draws():
         sample = resampling([f"{t:02}" for t in topic], resamples=500, seed=seed)
         found, _, _ = strength_intervals(by_topic.sum(axis=0), by_topic, sample)
         held += sum(x.low <= b <= x.high for x, b in zip(found, truth, strict=True))
-    assert 0.93 <= held / (5 * n) <= 0.97
+    assert least <= held / (5 * n) <= most
