@@ -6,6 +6,8 @@ from contextlib import ExitStack
 import pytest
 from mock_server import MockServer, input_of
 
+from nuggetjudge.programs.analysis.audit.audit import _top
+
 # What each system's sentences are worth to the first judge: full once in so many sentences.
 RUNS = {"best": 4, "second": 3, "third": 2, "last": 1}
 MODELS = ("Qwen/Qwen3-8B", "meta-llama/Llama-3.1-8B")
@@ -69,6 +71,7 @@ def test_a_judge_with_a_favourite_is_found_by_the_pairs_that_change_order(judged
     (top,) = found["top"]
     assert (top["k"], top["n_pairs"], top["n_swapped"], top["most_places"]) == (4, 6, 2, 2)
     assert sorted(top["beyond_chance"]) == [["second", "last"], ["third", "last"]]
+    assert top["n_beyond_chance"] == 2
     alike = {row["run_id"]: (row["n"], row["accuracy"]) for row in found["runs"]}
     assert alike["last"] == (48, 0.25)  # its three bad sentences of four
     assert {alike[run] for run in ("best", "second", "third")} == {(48, 1.0)}
@@ -96,3 +99,14 @@ def test_the_table_names_who_moves_and_the_other_judge_must_be_named(judge, judg
     assert "2 (+2)" in ran.out
     assert "second before last by the first judge, after it by the other" in ran.out
     assert judge("audit", "first").code == 2
+
+
+def test_of_the_top_five_it_says_who_leaves_and_which_swaps_a_judge_was_sure_of():
+    first = {run: i for i, run in enumerate("abcdef", 1)}
+    other = {**first, "e": 6, "f": 5, "a": 2, "b": 1}
+    sure, unsure = {frozenset("ab"): True}, {frozenset("ef"): False}
+    found = _top(5, list("abcdef"), [first, other], [unsure, sure])
+    assert (found["leave"], found["enter"]) == (["e"], ["f"])
+    assert (found["n_pairs"], found["n_swapped"], found["most_places"]) == (15, 2, 1)
+    assert found["beyond_chance"] == [["a", "b"]]
+    assert found["n_beyond_chance"] == 1
