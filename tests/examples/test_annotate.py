@@ -21,11 +21,16 @@ PAGE = (ROOT / "docs" / "howto" / "annotate.md").read_text("utf-8")
 TRUTH = ROOT / "examples" / "collection" / "labels" / "support.jsonl"
 
 
-def commands():
+def commands(page=PAGE, title="## The loop"):
     """The words of each command of the page's loop."""
-    part = PAGE.split("## The loop")[1].split("\n## ")[0]
+    part = page.split(title)[1].split("\n## ")[0]
     block = re.search(r"```\n(.*?)```", part, re.DOTALL)[1].replace("\\\n", "")
     return [shlex.split(line, comments=True)[1:] for line in block.splitlines()]
+
+
+def test_the_readme_shows_the_same_loop():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert commands(readme, "## People in the loop") == commands()
 
 
 class Page:
