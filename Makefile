@@ -15,7 +15,6 @@ EXTRAS := lucene dense rerank ray instruments browser integrations docs
 
 # Tests start some hundred processes, each of which would compile what it imports.
 export PYTHONDONTWRITEBYTECODE :=
-export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/compiled
 
 .PHONY: demo docs pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study chromium constraints constraints-vllm constraints-extras clean
 

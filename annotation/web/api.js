@@ -6,7 +6,7 @@ const PATIENCE_MS = 10_000; // then the server counts as gone
 const WAITS_MS = [500, 1000, 2000, 5000]; // between tries; the last again and again
 const FOREVER = [400, 404, 405, 410, 413, 415]; // the event is wrong: no later try can help
 
-/** The API: get(name, params), send(event), onState(listener), task. */
+/** The API: get(name, params), wait(name, params), send(event), onState(listener), task. */
 export async function connect() {
   const api = new Api();
   api.task = await api.get("task");
@@ -32,7 +32,7 @@ class Api {
   #isSending = false;
   #trouble = ""; // why nothing is sent at present
   #refused = []; // what will never be taken, and why
-  #next = null; // ends the wait for the next try
+  #waits = new Set(); // what ends each wait for a next try
 
   /** What the server answers to this name, such as get("item", { n: 3 }). */
   async get(name, params = {}) {
@@ -41,6 +41,21 @@ class Api {
     this.#learn(name, answer);
     if (answer.progress && "done" in answer.progress) this.#heard(answer.progress);
     return answer;
+  }
+
+  /** As `get`, again and again for as long as no server answers, or it wants its new link. */
+  async wait(name, params) {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        const answer = await this.get(name, params);
+        if (tries && !this.#queue.length) this.#trouble = "";
+        this.#tell();
+        return answer;
+      } catch (error) {
+        if (error.status !== 0 && error.status !== 401) throw error;
+        await this.#later(error, tries);
+      }
+    }
   }
 
   /** Tell of a deed: { do, n, ... }. What is returned comes when the server has it on its disk.
@@ -78,7 +93,7 @@ class Api {
 
   /** Try again now. */
   retry() {
-    this.#next?.();
+    for (const end of this.#waits) end();
   }
 
   #place() {
@@ -113,9 +128,7 @@ class Api {
           this.#refused.push({ event: first.event, why: error.message });
           first.failed(error);
         } else {
-          this.#trouble = explained(error);
-          this.#tell();
-          await this.#waited(WAITS_MS[Math.min(tries, WAITS_MS.length - 1)]);
+          await this.#later(error, tries);
           tries += 1;
         }
       }
@@ -124,13 +137,18 @@ class Api {
     this.#isSending = false;
   }
 
-  #waited(ms) {
+  /** Say what is wrong, and wait for the next try. */
+  #later(error, tries) {
+    this.#trouble = explained(error);
+    this.#tell();
     return new Promise((done) => {
-      const timer = setTimeout(done, ms);
-      this.#next = () => {
+      const end = () => {
         clearTimeout(timer);
+        this.#waits.delete(end);
         done();
       };
+      const timer = setTimeout(end, WAITS_MS[Math.min(tries, WAITS_MS.length - 1)]);
+      this.#waits.add(end);
     });
   }
 

@@ -15,7 +15,8 @@ export function banner(api) {
     root.hidden = !trouble && !open.length;
     root.replaceChildren();
     if (trouble)
-      root.append(el("p", {}, el("b", {}, trouble), ` ${count(unsent, "deed waits", "deeds wait")} here and will be sent; none is lost. `,
+      root.append(el("p", {}, el("b", {}, trouble),
+        unsent ? ` ${count(unsent, "deed waits", "deeds wait")} here and will be sent; none is lost. ` : " Nothing waits to be sent. ",
         el("button", { type: "button", onclick: () => api.retry() }, "Try now")));
     if (open.length) {
       const read = () => {

@@ -58,12 +58,12 @@ function screen(root, api, route) {
   });
   const draft = () => ({ rationale: why.text(), spans: marks?.spans() ?? [] });
 
-  /** Show a place; false where it is none. */
-  async function show(n) {
+  /** Show a place; false where it is none. waits: for a server that is gone. */
+  async function show(n, waits = false) {
     const isWanted = work.turn();
     let found;
     try {
-      found = await at.at(n);
+      found = await at.at(n, waits);
     } catch (error) {
       if (!item) throw error;
       if (isWanted()) notice.append(trouble(error));
@@ -156,7 +156,7 @@ function screen(root, api, route) {
     isLeaving = false;
     if (!reply) return;
     if (reply.n === null || reply.n === undefined || reply.n === left.n) return finished();
-    await show(reply.n);
+    await show(reply.n, true);
   }
 
   function finished() {

@@ -6,11 +6,11 @@ const MOST = 60;
 export function places(api) {
   const held = new Map();
 
-  /** The item of a place; null: there is no such place. Rejects while the server does not answer. */
-  function at(n) {
+  /** The item of a place; null: there is no such place. Rejects while the server does not answer, or waits for it. */
+  function at(n, waits = false) {
     if (n < 0 || n >= api.task.n) return Promise.resolve(null);
     if (!held.has(n)) {
-      const asked = api.get("item", { n }).catch((error) => {
+      const asked = (waits ? api.wait("item", { n }) : api.get("item", { n })).catch((error) => {
         held.delete(n);
         throw error;
       });

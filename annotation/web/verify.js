@@ -157,8 +157,9 @@ function screen(root, api, n, goTo) {
     }));
     for (const one of frame.querySelectorAll(".flagged")) one.hidden = !isFlagged;
     if (hadFocus) {
-      const pressed = questions().querySelector("[aria-pressed=true]") ?? questions().querySelector("button");
-      pressed?.focus({ preventScroll: true });
+      const question = questions();
+      question.tabIndex = -1; // a ring around its first label would look like an answer
+      (question.querySelector("[aria-pressed=true]") ?? question).focus({ preventScroll: true });
     }
   }
 
