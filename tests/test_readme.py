@@ -118,6 +118,7 @@ def test_key_points_are_found_as_shown(tmp_path):
     assert judge(commands, tmp_path) == shown
 
 
+@pytest.mark.slow
 def test_the_lexical_judge_notices_as_many_planted_faults_as_it_says(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = "docs/trust/index.md"

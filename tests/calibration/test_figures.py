@@ -66,6 +66,7 @@ def test_the_difference_is_drawn_in_pairs():
     assert found.verdict == "better"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_topics", [3, 5, 12])
 def test_of_two_equally_good_judges_one_is_called_better_as_rarely_as_the_level_says(n_topics):
     rng = np.random.default_rng(n_topics)

@@ -30,6 +30,7 @@ def noisy(n, k, seed):
     return np.round(labels / k + rng.normal(0, 0.4, n), 1), labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", SKLEARN)
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_no_other_cuts_do_better_by_scikit_learn(objective, k):

@@ -29,6 +29,7 @@ def test_the_labels_of_33_judges_are_read(ballots):
     assert ballots.n_off_scale == 1  # a published label of 5
 
 
+@pytest.mark.slow
 def test_33_judges_are_worth_3_votes_and_7_teams_2(ballots):
     found = together(ballots, family)
     assert found.worth.value == pytest.approx(2.7, abs=0.05)

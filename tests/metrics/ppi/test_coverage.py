@@ -81,6 +81,7 @@ def test_intervals_of_one_run_cover_92_to_98_percent(skill):
     assert 0.92 <= these <= 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skill", [0.0, 1.0, 2.5])
 def test_intervals_of_ten_runs_with_two_dozen_labels_each_cover_92_to_98_percent(skill):
     means = list(np.linspace(-1, 1, 10))
@@ -115,6 +116,7 @@ SKILLS_AND_LABELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("skill", "n_labels"), SKILLS_AND_LABELS)
 def test_labels_of_half_of_the_topics_cover_92_to_98_percent_and_a_judge_helps(skill, n_labels):
     rng = np.random.default_rng(3)

@@ -228,6 +228,7 @@ def test_a_journal_of_more_than_four_gigabytes_is_read_where_it_was_written(path
     path.unlink()
 
 
+@pytest.mark.slow
 def test_many_judgements_take_a_few_bytes_each_in_memory(path):
     journal = Journal(path)
     hit = Judged({}, (CALL._replace(cache_hit=True),))
