@@ -31,7 +31,7 @@ storm: $(READY)
 
 # Simulations of more than a few seconds, and what draws its input, of which it draws more.
 test-slow: $(READY)
-	NUGGETJUDGE_EXAMPLES=200 $(PYTEST) -m "slow or hypothesis"
+	NUGGETJUDGE_EXAMPLES=100 $(PYTEST) -m "slow or hypothesis"
 
 # What reads and writes where the locale is not UTF-8, as a user without root, in a tree that cannot be
 # written, in another order.

@@ -83,8 +83,8 @@ class Click:
 
     Attributes:
         texts: as they stood there, by their headings. spans: places in code points, one text's.
-        came, pressed, left: by the clock: when its place was taken, the label's key went down, and
-            the next item was there.
+        came, pressed, heard, left: by the clock: when its place was taken, the label's key went
+            down, the page had it, and the next item was there.
     """
 
     n: int
@@ -94,6 +94,7 @@ class Click:
     rationale: str = ""
     came: float = 0.0
     pressed: float = 0.0
+    heard: float = 0.0
     left: float = 0.0
 
     @property
@@ -140,6 +141,7 @@ class Person:
         decide(click)
         click.pressed = time.time()
         self.page.keyboard.press(self.keys[click.label])
+        click.heard = time.time()
         done = self.page.locator(f".reading:not([data-n='{click.n}']), .done")
         done.first.wait_for()
         self._since, click.left = click.pressed, time.time()
