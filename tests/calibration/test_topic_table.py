@@ -21,6 +21,7 @@ def test_ten_labels_a_topic_raise_kappa_by_a_tenth(shared_data, name):
     assert mean(found.pooled[40]) >= 0.54
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -190,6 +190,7 @@ def test_micro_counts_key_points_and_macro_questions():
     assert micro_recall({}) == UNDEFINED
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(max_size=2), recall_labels, max_size=4))
 def test_bounds_of_micro_recall_are_those_of_all_gaps_filled_worst_or_best(labels):
     def filled(label):

@@ -93,6 +93,7 @@ def test_windows_of_nuggets_are_learnt_and_judged_as_windows(method, server):
     assert sizes == {3, 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_threads_change_neither_the_steps_nor_what_is_found(method, server, fresh_judge):
     found, asked = [], []
@@ -104,6 +105,7 @@ def test_threads_change_neither_the_steps_nor_what_is_found(method, server, fres
     assert asked[0] == asked[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 8])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_budget_is_kept_to_the_call_and_the_best_prompt_scored_in_full_is_kept(

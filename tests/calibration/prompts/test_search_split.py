@@ -42,6 +42,7 @@ def of_topics(examples, topics, **changed):
     return dataclasses.replace(examples, items=tuple(items))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["few-shot", "bootstrap"])
 def test_nothing_of_a_test_topic_reaches_the_search(method, server, examples):
     asked = Settings(method=method, resamples=0, options=SMALL[method], concurrency=1)

@@ -87,6 +87,7 @@ def test_acall(case, model, users_lm, expected):
     assert [found[case.field] for found in asyncio.run(both())] == [expected] * 2
 
 
+@pytest.mark.slow
 def test_parallel(case, model, users_lm, expected):
     example = dspy.Example(**case.asked).with_inputs(*case.asked)
     with dspy.context(lm=users_lm):
@@ -96,6 +97,7 @@ def test_parallel(case, model, users_lm, expected):
     assert case.make("lexical").batch([example] * 3, disable_progress_bar=True) is not None
 
 
+@pytest.mark.slow
 def test_threads(case, expected, users_lm):
     judge = case.make()
     judge.set_lm(users_lm)  # plain threads do not inherit dspy.context
@@ -104,6 +106,7 @@ def test_threads(case, expected, users_lm):
         assert [future.result()[case.field] for future in futures] == [expected] * 4
 
 
+@pytest.mark.slow
 def test_asyncify(case, model, expected):
     async def notebook():
         return await dspy.asyncify(case.make(model))(**case.asked)
@@ -111,6 +114,7 @@ def test_asyncify(case, model, expected):
     assert asyncio.run(notebook())[case.field] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 def test_streamify(case, model, users_lm, expected, own):
     async def notebook():
@@ -122,6 +126,7 @@ def test_streamify(case, model, users_lm, expected, own):
     assert [p[case.field] for p in parts if isinstance(p, dspy.Prediction)] == [expected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 def test_track_usage(case, model, users_lm, own, twin_server):
     judge = case.make(model) if own else case.make()
@@ -153,6 +158,7 @@ def test_callbacks(case, model):
     assert seen.calls[-1] == found[case.field]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 def test_history(case, model, users_lm, own, capsys, twin_server):
     judge = case.make(model) if own else case.make()

@@ -67,6 +67,7 @@ def test_a_scatter_has_the_three_taus_written_in_it(scores, tmp_path):
     assert f"all cells {taus['pooled']:.3f}" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["svg", "png"])
 def test_the_same_figures_give_the_same_bytes(labels, scores, form, tmp_path):
     for found in (labels, scores):

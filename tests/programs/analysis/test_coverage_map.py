@@ -74,6 +74,7 @@ def test_unreadable_ratings_are_zeros_where_the_settings_say_so(tmp_path):
     assert "2 answerable (rating >= 3); 0 ratings missing" in title
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
 )
