@@ -8,6 +8,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from processes import JUDGE, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +28,7 @@ def test_lines_left_out_are_those_marked():
     assert not is_shown("a\nb\nc\n", "...\nb\n")
 
 
+@pytest.mark.slow
 def test_the_page_prints_what_it_shows_and_its_gate_names_the_run(tmp_path, monkeypatch):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)

@@ -128,6 +128,7 @@ def test_a_wrong_key_is_no_judgement_that_failed_but_an_endpoint_that_cannot_be_
     assert len(model_server.requests) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [

@@ -31,6 +31,7 @@ class TwoJudges(dspy.Module):
         return dspy.Prediction(verdict=found.verdict, grade=grade)
 
 
+@pytest.mark.slow
 def test_set_lm(case, model, users_lm, expected, who_answered):
     judge = case.make(model)
     judge.set_lm(users_lm)
@@ -62,6 +63,7 @@ def test_get_lm(case, model, users_lm, expected, who_answered, twin_server):
     assert judge.backend.budget.usage.requests > 1
 
 
+@pytest.mark.slow
 def test_chain_of_thought(case, reasoning_server, reasoning_model, expected):
     lm = dspy.LM("openai/mock", api_base=reasoning_server.base_url, api_key="x", cache=False)
     for judge in (case.make(reasoning_model), case.make()):
@@ -156,6 +158,7 @@ def test_refine(model, users_lm, twin_server):
 ADAPTERS = {"chat": dspy.ChatAdapter, "json": dspy.JSONAdapter, "xml": dspy.XMLAdapter}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
 def test_adapters(case, steps, expected, adapter):
     lm = DummyLM([dict(told) for _, _, told in steps], adapter=adapter())
@@ -163,6 +166,7 @@ def test_adapters(case, steps, expected, adapter):
         assert case.make()(**case.asked)[case.field] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", [None, JudgeAdapter()], ids=["its own", "ours"])
 def test_dummy_lm(case, steps, expected, adapter):
     answers = [dict(told) for _, _, told in steps]

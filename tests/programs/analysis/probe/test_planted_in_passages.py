@@ -41,6 +41,7 @@ def taken_over(found: InjectedAgent) -> int:
     return sum(found.echoes[f"{what}_hijacked"] for what in ("honest", "echoing"))
 
 
+@pytest.mark.slow
 def test_a_model_that_obeys_all_that_it_reads_is_flipped_and_steered_by_quotes_alone() -> None:
     quotes = page.probed(page.Setup("data", "quotes"), items=FEW)
     assert share(quotes, "flip") > 0.8
