@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ....metrics.instruments.question_lists import (
@@ -28,6 +28,7 @@ from ....records.instruments.question_lists import (
     QuestionList,
     question_list_row,
 )
+from ....records.judgements import Outcome
 from ....records.reading.problems import Problems
 from ....records.rows import Answer, Sentence
 from ....records.support import read_support
@@ -62,14 +63,7 @@ async def answered(run: Run, lists: Mapping[str, QuestionList], support: Support
                 carried = _carried(answer, parts, support)
                 reports.write(report_row(_judged(answer, parts, carried)))
                 _count(parts, run)
-                said: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
-                for sentence, asked, item in work.windows(answer, parts):
-                    for (question, wanted), row in zip(
-                        asked, rows_of(outcome(item), item.n), strict=True
-                    ):
-                        if row["label"] != "no":
-                            key = (question.id, wanted.id)
-                            said.setdefault(key, []).append((sentence.id, row))
+                said = work.said(answer, parts, outcome)
                 if answer.topic_id in lists:
                     for question in lists[answer.topic_id].questions:
                         rows.write(answered_row(_question(answer, question, said, carried)))
@@ -110,6 +104,16 @@ class _Work:
         """What the judge is asked."""
         for answer, parts in self.reports():
             yield from (item for *_, item in self.windows(answer, parts))
+
+    def said(self, answer: Answer, parts: Parts, outcome: Callable[[Item], Outcome]) -> Said:
+        """What was not judged to be missing: the sentences that state an answer, or may do so."""
+        found: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
+        for sentence, asked, item in self.windows(answer, parts):
+            for each, row in zip(asked, rows_of(outcome(item), item.n), strict=True):
+                if row["label"] != "no":
+                    of_answer = found.setdefault((each.question.id, each.answer.id), [])
+                    of_answer.append((sentence.id, row))
+        return found
 
     def windows(
         self, answer: Answer, parts: Parts
