@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ...programs.inputs.hashes import hash_of
 from ...records.reading.json_files import read_json_file
+from ...records.reading.problems import InputError
 from ...records.writing.files import write_file
 
 NAME, FORMAT = "export.json", "nuggetjudge.autojudge/1"
@@ -56,6 +57,10 @@ def write_about(folder: Path, about: About) -> About:
 def read_about(folder: Path) -> About:
     """Read it. Raises: InputError if the folder is no export."""
     what = "an export of judge export autojudge"
+    if not (folder / NAME).is_file():
+        raise InputError(
+            f"{folder}: no export, {NAME} is missing; judge export autojudge writes one"
+        )
     return read_json_file(folder / NAME, About, FORMAT, what)
 
 

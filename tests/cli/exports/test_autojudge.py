@@ -205,7 +205,7 @@ def test_what_cannot_be_exported_is_refused_and_leaves_nothing(
     assert "out: 6 of its judgements have no kept reply" in refused("aj")
     assert not (tmp_path / "aj").exists()
     assert {path.name for path in tmp_path.iterdir()} == {"tiny", "home", "out"}
-    assert "cannot be read" in judge("verify", "tiny").err
+    assert "tiny: no export, export.json is missing" in judge("verify", "tiny").err
 
 
 def test_an_input_that_names_runs_in_a_way_of_its_own_is_not_veiled(tide_server, judge, tmp_path):
