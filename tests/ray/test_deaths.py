@@ -1,5 +1,7 @@
 """A worker that dies is replaced: nothing finished is asked again, nothing is lost."""
 
+import asyncio
+import gc
 import os
 import signal
 import threading
@@ -10,11 +12,15 @@ from pathlib import Path
 import pytest
 from mock_server import MockServer
 
+from nuggetjudge.backends.budget import Budget
 from nuggetjudge.backends.errors import EndpointUnusable
+from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.engine.ray import executor as ray_executor
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
 IN_FLIGHT_S = 0.4  # a reply written so long before a kill is in the cache, or with the driver
 CONCURRENCY = 6
 
@@ -121,3 +127,21 @@ def test_requests_that_a_dead_worker_did_not_report_count_towards_the_limit(most
         assert len(server.requests) <= most
     assert result.manifest["limit_reached"] == f"max_calls {most}"
     assert result.n_judged >= 5
+
+
+def test_workers_that_take_too_long_to_close_are_ended_without_a_word(ray, monkeypatch):
+    monkeypatch.setattr(ray_executor, "CLOSE_S", 0.0)
+    said = []
+
+    async def end_at_once():
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: said.append(what))
+        config, budget = load_config(DEMO, {"run.workers": 1}), Budget()
+        panel = Panel(config, cache=None, budget=budget)
+        executor = ray_executor.RayExecutor(config, panel, budget)
+        executor._start()
+        await executor.aclose()
+        await asyncio.sleep(2)  # until Ray says that the worker died
+
+    asyncio.run(end_at_once())
+    gc.collect()
+    assert said == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -80,12 +81,11 @@ class RayExecutor:
         """Let workers put their replies away; end them, and Ray if it was started here."""
         import ray
 
-        closing = [asyncio.wrap_future(s.handle.close.remote().future()) for s in self.slots]
-        if closing:
-            await asyncio.wait(closing, timeout=CLOSE_S)
-        for future in closing:
-            if future.done():
-                future.exception()  # it died, or is being started: there is nothing to put away
+        # Whoever died, is still being started or takes too long has nothing to put away.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                closing = (slot.handle.close.remote() for slot in self.slots)
+                await asyncio.gather(*map(_result, closing), return_exceptions=True)
         for slot in self.slots:
             ray.kill(slot.handle)
         self.slots = []
