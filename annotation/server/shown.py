@@ -9,10 +9,15 @@ from ...records.reading.problems import InputError
 from ...records.rows import Passage
 from ..store.events import BankEdit, Deed, Flag, Label, Skip, Verdict
 from ..work.bank import EditedBank
-from ..work.practice import practice_of
 from ..work.task import Task
 from ..work.verify import verify_cells
-from ..work.wording import cannot_tell_key, judge_input, question_of, shown_labels
+from ..work.wording import (
+    cannot_tell_key,
+    judge_input,
+    practice_of,
+    question_of,
+    shown_labels,
+)
 from .desk import Desk
 
 MOST_RECENT = 10

@@ -6,18 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...records.labels.cells import Cell
-from ..store.events import Kind
 from .plan import Entry
 from .task import Task
-
-# By kind, the text that several items share and the last of the ids that name it.
-_SHARED: dict[Kind, tuple[str, str]] = {
-    "nuggets": ("answer_text", "run_id"),
-    "keypoints": ("response", "run_id"),
-    "rubric": ("response", "run_id"),
-    "ratings": ("context", "passage_id"),
-    "support": ("sentence", "sentence_id"),
-}
+from .wording import words_of
 
 
 @dataclass(frozen=True)
@@ -38,9 +29,9 @@ def groups_of(task: Task, queue: Sequence[Entry]) -> list[Group]:
 
     [] for a kind whose items share nothing.
     """
-    if task.kind not in _SHARED:
+    if not (shared := words_of(task.kind).shared):
         return []
-    of, last = _SHARED[task.kind]
+    of, last = shared
     end = task.key_names.index(last) + 1
     found: dict[Cell, list[int]] = {}
     for place, entry in enumerate(queue):

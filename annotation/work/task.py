@@ -23,10 +23,17 @@ from ...records.reading.problems import InputError, Problems
 from ..store.events import Kind
 from .bank import BankTexts
 from .documents import PointDocuments
-from .guidelines import NARRATIVES, guidelines_of, guidelines_sha256
+from .guidelines import guidelines_of, guidelines_sha256
 from .texts import TextReader, Texts
 from .verify import INPUTS, KEY_NAMES, Point, read_points, verify_cells
-from .wording import ShownText, is_of_narratives, judge_input, shown_name
+from .wording import (
+    NARRATIVES,
+    ShownText,
+    is_of_narratives,
+    judge_input,
+    shown_name,
+    words_of,
+)
 
 REQUIRED = "required"
 _WHERE_KNOWN = ("title", "sub_narratives")  # shown where a text has some
@@ -202,8 +209,8 @@ def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[Labe
 
 def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:
     """What people are told instead of the guidelines of their kind; "" for those."""
-    if kind == "relevance" and is_of_narratives(scale):
-        return NARRATIVES
+    if is_of_narratives(kind, scale):
+        return words_of(NARRATIVES).guidelines
     return _asked(folder) if kind == "items" else ""
 
 

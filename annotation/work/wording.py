@@ -1,13 +1,22 @@
-"""The words in which people meet a kind of label: what is asked, and what each label means."""
+"""The words in which people meet a kind of label: what is asked, and what each label means.
+
+Each kind has a file in `words/`, with all that is said of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from ...records.evidence import text_hash
 from ..store.events import Kind
 
-CANNOT_TELL = "cannot tell"
+TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as your judgement."
+ALONE = "Go by the words in front of you, not by what you know or could look up."
 _GRADED = 6  # from so many whole grades on, the digits are the grades
 _MOST_KEYS = 9
 
@@ -35,73 +44,61 @@ class ShownText(NamedTuple):
     sha256: str
 
 
-QUESTIONS: dict[Kind, str] = {
-    "nuggets": "How much of the fact does the answer state?",
-    "support": "How much of the sentence does the passage carry?",
-    "relevance": "How well does the passage answer the question?",
-    "ratings": "How well does the text answer the question?",
-    "keypoints": "Does the answer state the key point?",
-    "rubric": "How far does the answer meet the criterion?",
-    "items": "Which label fits?",
-    "bank": "Which facts should a good answer state?",
-    "verify": "Is this key point right, and does it help?",
-}
-VERIFY_QUESTIONS = {
-    "grounded": "Do the quoted words carry this key point?",
-    "key_point": "Does this key point help to answer the question?",
-}
-_WORDS: dict[Kind, dict[str, str]] = {
-    "nuggets": {
-        "not_support": "none of it",
-        "partial_support": "part of it",
-        "support": "all of it",
-    },
-    "support": {"none": "none of it", "partial": "part of it", "full": "all of it"},
-    "relevance": {
-        "0": "nothing to do with it",
-        "1": "on the topic, no answer",
-        "2": "an answer, in part or unclear",
-        "3": "the whole answer",
-    },
-    "ratings": {
-        "0": "not at all",
-        "1": "hardly",
-        "2": "a little",
-        "3": "in part",
-        "4": "nearly all",
-        "5": "all of it",
-    },
-    "keypoints": {"no": "it says otherwise", "neutral": "it does not say", "yes": "it states it"},
-    "rubric": {"not_met": "none of it", "partly": "part of it", "met": "all of it"},
-}
-_OF_NARRATIVES = {
-    "0": "nothing to do with it",
-    "1": "on the subject, no part",
-    "2": "one part",
-    "3": "two or three parts",
-    "4": "four parts or more",
-}
-_NAMES: dict[Kind, dict[str, str]] = {
-    "nuggets": {"answer_text": "Answer", "nugget": "Fact"},
-    "support": {"sentence": "Sentence of an answer", "passage": "The passage it cites"},
-    "ratings": {"context": "Text"},
-    "keypoints": {"response": "Answer"},
-    "rubric": {"response": "Answer", "criterion": "Criterion"},
-    "verify": {"text": "Key point", "spans": "Words of the documents"},
-}
+class Practice(NamedTuple):
+    """An item to try the app on, with its label. `why`: in words, shown when it has been tried."""
+
+    texts: list[ShownText]
+    label: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is said to people of one kind: a file of `words/`.
+
+    Attributes:
+        question: asked about each item. parts: asked instead about some parts of it.
+        guidelines: with {alone} and {tell} for what all kinds are told.
+        labels: what each means. names: of texts. inputs: of the judge, where it has other names.
+        shared: the text that several items share, and the last of the ids that name it.
+        practice_texts: the names of the texts of `practice`, items that we made up.
+    """
+
+    guidelines: str
+    question: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    shared: Sequence[str] = ()
+    practice_texts: Sequence[str] = ()
+    practice: Sequence[Mapping[str, Any]] = ()
+
+
+NARRATIVES = "narratives"  # relevance 0 to 4, which counts the parts of a narrative
 _ANY_NAMES = {
     "key_point": "Key point",
     "answer_text": "Answer",
     "title": "Title of the page",
     "sub_narratives": "Parts of the question",
 }
-# Where a judge has another name for an input than files of texts have.
-_INPUTS: dict[Kind, dict[str, str]] = {"nuggets": {"answer_text": "answer"}}
+
+
+@cache
+def words_of(kind: str) -> Words:
+    """The words of a kind, or of NARRATIVES."""
+    return Words(**_read(kind))
+
+
+def _read(name: str) -> dict[str, Any]:
+    text = (Path(__file__).parent / "words" / f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
 
 
 def question_of(kind: Kind, part: str = "") -> str:
     """What people are asked about each item; of `verify`, about one of its parts."""
-    return VERIFY_QUESTIONS.get(part, QUESTIONS[kind]) if kind == "verify" else QUESTIONS[kind]
+    words = words_of(kind)
+    return words.parts.get(part, words.question)
 
 
 def shown_labels(kind: Kind, scale: Sequence[str]) -> list[ShownLabel]:
@@ -110,9 +107,7 @@ def shown_labels(kind: Kind, scale: Sequence[str]) -> list[ShownLabel]:
     >>> [tuple(one[1:]) for one in shown_labels("support", ["none", "partial", "full"])]
     [('none of it', '1', '✗'), ('part of it', '2', '◐'), ('all of it', '3', '✓')]
     """
-    words = _WORDS.get(kind, {})
-    if kind == "relevance" and is_of_narratives(scale):
-        words = _OF_NARRATIVES
+    words = words_of(NARRATIVES if is_of_narratives(kind, scale) else kind).labels
     is_graded = _is_graded(scale)
     found = []
     for at, label in enumerate(scale):
@@ -122,9 +117,9 @@ def shown_labels(kind: Kind, scale: Sequence[str]) -> list[ShownLabel]:
     return found
 
 
-def is_of_narratives(scale: Sequence[str]) -> bool:
-    """Whether grades of relevance count the parts of a narrative: they go from 0 to 4."""
-    return list(scale) == list(_OF_NARRATIVES)
+def is_of_narratives(kind: Kind, scale: Sequence[str]) -> bool:
+    """Whether these are grades of relevance that count parts of a narrative, from 0 to 4."""
+    return kind == "relevance" and list(scale) == list(words_of(NARRATIVES).labels)
 
 
 def cannot_tell_key(scale: Sequence[str]) -> str:
@@ -135,12 +130,33 @@ def cannot_tell_key(scale: Sequence[str]) -> str:
 def shown_name(kind: Kind, name: str) -> str:
     """What people read over a text that files call so."""
     plain = name.replace("_", " ").capitalize()
-    return _NAMES.get(kind, {}).get(name) or _ANY_NAMES.get(name, plain)
+    return words_of(kind).names.get(name) or _ANY_NAMES.get(name, plain)
 
 
 def judge_input(kind: Kind, name: str) -> str:
     """The input of the judge that files of texts call so."""
-    return _INPUTS.get(kind, {}).get(name, name)
+    return words_of(kind).inputs.get(name, name)
+
+
+def practice_of(kind: Kind, scale: Sequence[str]) -> list[Practice]:
+    """Items to practise on; [] where ours have labels that this scale has not.
+
+    Those of `bank` have what to do with a nugget as their label.
+    """
+    words, known = words_of(kind), _read("texts")
+    fits = kind == "bank" or {one["label"] for one in words.practice} <= set(scale)
+    if not fits or is_of_narratives(kind, scale):  # 3 is another grade there
+        return []
+    found = []
+    for one in words.practice:
+        texts = [
+            ShownText(judge_input(kind, name), shown_name(kind, name), text, text_hash(text))
+            for name, text in zip(
+                words.practice_texts, (text.format(**known) for text in one["texts"]), strict=True
+            )
+        ]
+        found.append(Practice(texts, one["label"], one["why"]))
+    return found
 
 
 def _is_graded(scale: Sequence[str]) -> bool:

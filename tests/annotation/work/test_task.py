@@ -5,12 +5,11 @@ import json
 import pytest
 
 from nuggetjudge.annotation.work.answers import groups_of
-from nuggetjudge.annotation.work.guidelines import DEFAULTS, guidelines_of, guidelines_sha256
+from nuggetjudge.annotation.work.guidelines import guidelines_of, guidelines_sha256
 from nuggetjudge.annotation.work.plan import Plan
-from nuggetjudge.annotation.work.practice import practice_of
 from nuggetjudge.annotation.work.queue import queue_of
 from nuggetjudge.annotation.work.task import task_of
-from nuggetjudge.annotation.work.wording import cannot_tell_key, shown_labels
+from nuggetjudge.annotation.work.wording import cannot_tell_key, practice_of, shown_labels
 from nuggetjudge.records.evidence import text_hash
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -32,7 +31,8 @@ def test_a_kind_has_its_items_texts_guidelines_and_practice(folder, kind):
     shown = task.shown(task.cells[0])
     assert [text.of for text in shown] == names
     assert all(text.text and text.sha256 == text_hash(text.text) for text in shown)
-    assert task.guidelines == DEFAULTS[kind]
+    assert task.guidelines == guidelines_of(kind)
+    assert "{" not in task.guidelines
     practice = practice_of(kind, task.scale)
     assert len(practice) == 5
     assert {text.of for one in practice for text in one.texts} <= set(names) | {"question"}
