@@ -9,6 +9,7 @@ UV     := .venv-uv/bin/uv
 VLLM   := .venv-vllm
 # No other plugin, or pytest rewrites the asserts of all of this package, which is itself one.
 PYTEST := $(BIN)/python -m pytest --disable-plugin-autoload -p xdist -p hypothesispytest -n 3 --dist worksteal
+READING := backends calibration judges records
 LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba llvmlite
 
 EXTRAS := lucene dense rerank ray instruments browser integrations docs
@@ -29,9 +30,12 @@ test: $(READY)
 storm: $(READY)
 	PYTHONPATH=tests:tests/mocks $(BIN)/python -m storm --size $(or $(SIZE),full) $(SEED:%=--seed %) $(ONLY:%=--only %)
 
-# Simulations of more than a few seconds, and what draws its input, of which it draws more.
+# What takes more than a few seconds, and what reads files, replies and texts from anywhere, of which
+# it draws more than `make test`. Given by name, so that no other file of tests is imported.
 test-slow: $(READY)
-	NUGGETJUDGE_EXAMPLES=100 $(PYTEST) -m "slow or hypothesis"
+	NUGGETJUDGE_EXAMPLES=100 $(PYTEST) -m "slow or hypothesis" $$( \
+	  { grep -rl --include='test_*.py' 'mark\.slow' tests; \
+	    grep -rl --include='test_*.py' hypothesis $(READING:%=tests/%); } | sort -u)
 
 # What reads and writes where the locale is not UTF-8, as a user without root, in a tree that cannot be
 # written, in another order.

@@ -107,6 +107,7 @@ class _Model:
         n_topics = 0 if topics is None else int(topics.max()) + 1
         belongs = ([], ([], [])) if topics is None else (np.ones(n), (np.arange(n), topics))
         self.topics = csr_matrix(belongs, shape=(n, n_topics), dtype=np.float64)
+        self.by_topic = self.topics.T
         self.prior = np.concatenate([[RIDGE], np.zeros(k - 1), np.full(n_topics, spread**-2.0)])
 
     def start(self) -> Floats:
@@ -135,17 +136,18 @@ class _Model:
         fixed, moved = at[: 1 + self.n_cuts], self.topics @ shifts
         reached = np.where(self.labels > 0, self.reach @ fixed + moved, np.inf)
         missed = np.where(self.labels < self.n_cuts, self.miss @ fixed + moved, -np.inf)
-        gap = np.diff(ends)[self.labels]
-        logs = np.logaddexp(0, -reached) + np.logaddexp(0, missed) - np.log(-np.expm1(-gap))
+        gaps = np.diff(ends)
+        of_gap = np.log(-np.expm1(-gaps))[self.labels]
+        logs = np.logaddexp(0, -reached) + np.logaddexp(0, missed) - of_gap
         # First and second derivatives by the two logits; `rest` and `both` are those of the gap.
         w, up, down = self.weights, expit(-reached), expit(missed)
         with np.errstate(over="ignore"):
-            rest = 1 / np.expm1(gap)
+            rest = (1 / np.expm1(gaps))[self.labels]
         up2, down2, both = w * up * (1 - up), w * down * (1 - down), w * rest * (1 + rest)
         gradient = np.concatenate(
             [
                 self.reach.T @ (w * (up + rest)) - self.miss.T @ (w * (down + rest)),
-                self.topics.T @ (w * (up - down)),
+                self.by_topic @ (w * (up - down)),
             ]
         )
         cross = self.reach.T @ (self.miss * both[:, None])
@@ -154,7 +156,7 @@ class _Model:
             + self.miss.T @ (self.miss * (down2 + both)[:, None])
             - (cross + cross.T)
         )
-        mixed = self.topics.T @ (self.reach * up2[:, None] + self.miss * down2[:, None])
-        of_shifts = np.diag(self.topics.T @ (up2 + down2))
+        mixed = self.by_topic @ (self.reach * up2[:, None] + self.miss * down2[:, None])
+        of_shifts = np.diag(self.by_topic @ (up2 + down2))
         curvature = np.block([[of_fixed, mixed.T], [mixed, of_shifts]]) + np.diag(self.prior)
         return -float(w @ logs) - self.penalty(at), gradient - self.prior * at, curvature

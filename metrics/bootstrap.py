@@ -169,8 +169,9 @@ def jackknife_interval(
     n = len(without)
     if value is None or n < 2 or np.isnan(without).any():
         return Interval(value, None, None, n, level)
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     variance = (n - 1) / n * float(((without - without.mean()) ** 2).sum())
-    half = float(t.ppf((1 + level) / 2, n - 1 if df is None else df)) * math.sqrt(variance)
+    quantile = float(stdtrit(n - 1 if df is None else df, (1 + level) / 2))
+    half = quantile * math.sqrt(variance)
     return Interval(value, value - half, value + half, n, level)

@@ -15,6 +15,9 @@ from processes import end_all
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Threads that multiply small matrices spin, waiting for each other, where workers share the CPUs.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when numpy is imported: not yet
+
 MEMORY_BYTES = 8 * 2**30  # of address space for a process of the suite; most take under 2
 LARGE = ("torch", "pyserini", "ray", "vllm", "playwright")  # these reserve more than they use
 

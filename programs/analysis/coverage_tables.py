@@ -194,8 +194,7 @@ def _report_means(data: CoverageData, settings: CoverageConfig) -> dict[str, Sco
         topic_board(board, view)
         for run_id, reports in data.reports.items():
             if topic_id in reports:
-                values = view.report_values(reports[topic_id])
-                board.add(run_id, topic_id, {REPORT: values[REPORT]})
+                board.add(run_id, topic_id, {REPORT: view.report_coverage(reports[topic_id])})
     return _mean_rows(board.rows())
 
 

@@ -353,11 +353,27 @@ CASES = (
 )
 
 
-@pytest.fixture(params=CASES, ids=lambda case: case.name)
-def case(request: pytest.FixtureRequest) -> Case:
-    """Each judge in turn."""
-    found: Case = request.param
-    return found
+# One of each way to ask and to answer: a label; windows of labels, one after the other or all at
+# once; samples; rounds; parts side by side; windows that overlap; two sides; an order; objects with
+# citations; a predictor by the input; an action; a signature from a user's file.
+KINDS = {
+    *("support_judge", "nugget_assigner", "nugget_importance", "keypoint_filter", "nuggetizer"),
+    *("decontextualizer", "keypoint_extractor", "battle_judge_criteria", "listwise_ranker"),
+    *("answer_writer", "question_evolver", "evidence_planner", "own_planner"),
+}
+
+
+@pytest.fixture
+def each_kind() -> None:
+    """Asked for by tests of what does not depend on a judge's signature: `case` is one of KINDS."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`case` is each judge in turn, or one of each kind."""
+    if "case" in metafunc.fixturenames:
+        few = "each_kind" in metafunc.fixturenames
+        cases = [case for case in CASES if not few or case.name in KINDS]
+        metafunc.parametrize("case", cases, ids=lambda case: case.name)
 
 
 @pytest.fixture

@@ -128,25 +128,28 @@ def test_a_wrong_key_is_no_judgement_that_failed_but_an_endpoint_that_cannot_be_
     assert len(model_server.requests) == 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("fault", "reason"),
-    [
-        (Prose(), "unparseable"),
-        (EmptyContent(None), "unparseable"),
-        (Says("{}"), "incomplete"),
-        (Status(500), "error"),
-    ],
-    ids=["prose", "null", "no field", "server error"],
-)
-def test_failures_of_dspys_own_lm_have_the_same_reasons(case, twin_server, fault, reason):
-    twin_server.faults = lambda index, body: fault
-    lm = dspy.LM(
-        "openai/mock", api_base=twin_server.base_url, api_key="x", cache=False, num_retries=0
-    )
+def failure_of_dspys_own_lm(case, server, fault):
+    server.faults = lambda index, body: fault
+    lm = dspy.LM("openai/mock", api_base=server.base_url, api_key="x", cache=False, num_retries=0)
     with dspy.context(lm=lm), pytest.raises(JudgeError) as caught:
         case.make()(**case.asked)
-    assert caught.value.reason == reason
+    return caught.value.reason
+
+
+@pytest.mark.slow
+def test_a_reply_to_dspys_own_lm_without_the_fields_is_incomplete(case, twin_server):
+    assert failure_of_dspys_own_lm(case, twin_server, Says("{}")) == "incomplete"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("each_kind")
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [(Prose(), "unparseable"), (EmptyContent(None), "unparseable"), (Status(500), "error")],
+    ids=["prose", "null", "server error"],
+)
+def test_failures_of_dspys_own_lm_have_the_same_reasons(case, twin_server, fault, reason):
+    assert failure_of_dspys_own_lm(case, twin_server, fault) == reason
 
 
 def test_nuggets_beyond_the_longest_list_are_cut_and_counted():

@@ -14,20 +14,27 @@ from nuggetjudge.programs.protocols.program import Folder
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import Problems
 
-FEW, MANY = 2, 20  # losses of each kind of run: always, and by `make test-slow`
+FEW = 2  # losses of each kind of run, always
+WORLDS, LOSSES = 7, 3  # by `make test-slow`: collections of each kind of run, and losses in each
 
 
 @pytest.mark.parametrize("seed", range(FEW))
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
 def test_a_loss_leaves_every_score_within_its_bounds(settings, seed, tmp_path):
-    lose(tmp_path, settings, seed)
+    list(lose(tmp_path, settings, seed))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS.keys())
-def test_two_hundred_losses_leave_every_score_within_its_bounds(settings, tmp_path):
-    n_lost = sum(lose(tmp_path / str(seed), settings, seed) > 0 for seed in range(FEW, FEW + MANY))
-    assert n_lost > MANY / 3
+def test_three_hundred_losses_leave_every_score_within_its_bounds(settings, tmp_path):
+    first = FEW + WORLDS * list(SETTINGS.values()).index(settings)  # no collection is drawn twice
+    lost = [
+        n
+        for seed in range(first, first + WORLDS)
+        for n in lose(tmp_path / str(seed), settings, seed, LOSSES)
+    ]
+    assert len(lost) == WORLDS * LOSSES
+    assert sum(n > 0 for n in lost) > len(lost) / 3
 
 
 def losses(seed):
@@ -58,22 +65,30 @@ def check(rows, whole, names):
             assert row["low"] - 1e-9 <= value <= row["high"] + 1e-9, (row, wanted)
 
 
-def lose(folder, settings, seed):
-    """Judge a collection with losses and without, and compare all rows; how much was lost."""
+def lose(folder, settings, seed, n=1):
+    """Judge a collection without losses and n times with some; how much was lost each time."""
     folder.mkdir(exist_ok=True)
     world = World(folder, seed)
-    whole = world.judged("whole", settings)
-    part = world.judged("part", settings, losses(seed))
-    assert score_path(part.folder, Problems()) == part.scores
-    assert part.is_complete == (part.n_unjudged == 0)
-    results = (part, whole)
-    rows = [[row.model_dump() for row in result.scores] for result in results]
-    check(*rows, ("run_id", "topic_id", "measure"))
-    if (whole.folder / "groups.jsonl").exists():
-        check(*map(group_means, results), ("run_id", "by", "group", "measure"))
-    if "coverage" in settings["program"]:
-        check(*map(coverage_tables, results), ("table", "run_id", "measure"))
-    return part.n_unjudged
+    whole = Tables(world.judged("whole", settings), settings)
+    for number in range(n):
+        part = world.judged(f"part{number}", settings, losses(f"{seed}.{number}"))
+        assert score_path(part.folder, Problems()) == part.scores
+        assert part.is_complete == (part.n_unjudged == 0)
+        found = Tables(part, settings)
+        check(found.scores, whole.scores, ("run_id", "topic_id", "measure"))
+        check(found.groups, whole.groups, ("run_id", "by", "group", "measure"))
+        check(found.coverage, whole.coverage, ("table", "run_id", "measure"))
+        yield part.n_unjudged
+
+
+class Tables:
+    """All rows of a run: its scores, means of groups, and the tables of `judge coverage`."""
+
+    def __init__(self, result, settings):
+        self.scores = [row.model_dump() for row in result.scores]
+        has_groups = (result.folder / "groups.jsonl").exists()
+        self.groups = group_means(result) if has_groups else []
+        self.coverage = list(coverage_tables(result)) if "coverage" in settings["program"] else []
 
 
 def group_means(result):

@@ -28,6 +28,8 @@ from ....records.rows import QuestionSet
 from ...config.sections import CoverageConfig
 from ..measure_values import range_of
 
+_REPORT = "report_coverage"
+
 
 @dataclass
 class CoverageData:
@@ -185,13 +187,23 @@ class TopicView:
 
         Without the density where a length is not known.
         """
+        covered = self._report_covered(report_id)
         ids = () if report_id is None else (report_id,)
-        covered = coverage(self.matrix(ids), self.answerable, self.settings.eta)
         density = self._density(covered, ids)
-        found = {"report_coverage": covered}
+        found = {_REPORT: covered}
         if density is not None:
             found["report_density"] = density
         return self._widened(found, 0)
+
+    def report_coverage(self, report_id: str | None) -> Value:
+        """The coverage alone, which needs neither P** nor lengths; as in `report_values`."""
+        return self._widened({"report_coverage": self._report_covered(report_id)}, 0)[
+            "report_coverage"
+        ]
+
+    def _report_covered(self, report_id: str | None) -> Value:
+        ids = () if report_id is None else (report_id,)
+        return coverage(self.matrix(ids), self.answerable, self.settings.eta)
 
     def steps(self, ranked: Sequence[str]) -> Iterator[dict[str, Any]]:
         """What each passage of a context adds, rank by rank."""

@@ -44,9 +44,9 @@ def test_it_reads_what_is_on_the_disk_and_not_half_a_line(world):
 def test_6_000_labels_of_18_900_cells_take_less_than_two_seconds(large):
     state, judged = large.labelled(6_000), large.judged()
     spent = []
-    for _ in range(3):
+    while not spent or (min(spent) >= 4 and len(spent) < 3):  # twice the budget: a loaded machine
         start = time.process_time()
         found = figures(judged, {"ann": state}, Asked("nuggets"))
         spent.append(time.process_time() - start)
     assert len(found["measures"]) == 46 * 6
-    assert min(spent) < 4  # twice the budget, for a loaded machine
+    assert min(spent) < 4

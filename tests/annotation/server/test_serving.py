@@ -210,29 +210,31 @@ def kept_whole(folder: Path) -> list[tuple[str, str]]:
     return [(row["id"], row["label"]) for row in rows]
 
 
-@pytest.mark.parametrize("n", [4, pytest.param(200, marks=pytest.mark.slow)])
+# A label that is awaited may be lost at one moment of many: 60 of the 80 are.
+@pytest.mark.parametrize("n", [4, pytest.param(80, marks=pytest.mark.slow)])
 def test_a_kill_after_each_label_loses_and_doubles_nothing(n, tmp_path):
-    """Every second label is killed after its answer, the others while it is awaited."""
+    """Every fourth label is killed after its answer, the others while it is awaited."""
     judged = write_labels(tmp_path / "support.jsonl", n_topics=10, n=21)
     task = task_of([judged], "support", Problems())
     folder = tmp_path / "labels"
     made: list[tuple[str, str]] = []
-    last = b""
+    last, is_awaited = b"", False
     for i in range(n):
         server = Lean(task, folder, n)
-        if i and i % 2 == 0:
+        if is_awaited:
             assert server.page.post(last)["seq"] == len(made)
             assert kept(folder) == made
         label = LABELS[i % 3]
         last = server.page.event(i, label, f"label-{i:06d}")
         made.append((f"label-{i:06d}", label))
-        if i % 2:
+        is_awaited = i % 4 > 0
+        if is_awaited:
             server.page.asks(last)
         else:
             assert server.page.post(last)["seq"] == len(made)
         server.kill()
         found = kept_whole(folder)
-        assert found == made or (i % 2 and found == made[:-1])
+        assert found == made or (is_awaited and found == made[:-1])
     server = Lean(task, folder, n)
     assert server.page.post(last)["seq"] == n
     server.kill()

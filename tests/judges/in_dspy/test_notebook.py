@@ -88,6 +88,7 @@ def test_acall(case, model, users_lm, expected):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("each_kind")
 def test_parallel(case, model, users_lm, expected):
     example = dspy.Example(**case.asked).with_inputs(*case.asked)
     with dspy.context(lm=users_lm):
@@ -98,6 +99,7 @@ def test_parallel(case, model, users_lm, expected):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("each_kind")
 def test_threads(case, expected, users_lm):
     judge = case.make()
     judge.set_lm(users_lm)  # plain threads do not inherit dspy.context
@@ -107,6 +109,7 @@ def test_threads(case, expected, users_lm):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("each_kind")
 def test_asyncify(case, model, expected):
     async def notebook():
         return await dspy.asyncify(case.make(model))(**case.asked)
@@ -115,6 +118,7 @@ def test_asyncify(case, model, expected):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("each_kind")
 @pytest.mark.parametrize("own", [True, False])
 def test_streamify(case, model, users_lm, expected, own):
     async def notebook():
@@ -127,6 +131,7 @@ def test_streamify(case, model, users_lm, expected, own):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("each_kind")
 @pytest.mark.parametrize("own", [True, False])
 def test_track_usage(case, model, users_lm, own, twin_server):
     judge = case.make(model) if own else case.make()
@@ -159,6 +164,7 @@ def test_callbacks(case, model):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("each_kind")
 @pytest.mark.parametrize("own", [True, False])
 def test_history(case, model, users_lm, own, capsys, twin_server):
     judge = case.make(model) if own else case.make()
