@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import dspy
 from annotated_types import Ge, Le
 
-from ..backends.prompt import Scorer, Twin
+from ..backends.prompt import Twin
 from ..backends.reply import KeyedBy
 from ..records.labels.cells import ANSWERABILITY_KEY, RATING_SCALE
 from .items import ItemJudge
@@ -67,13 +67,12 @@ class AnswerabilityGrader(ItemJudge):
     answer_type = int
     scale = RATING_SCALE
     gains: Mapping[str, float] = {grade: int(grade) / 5 for grade in RATING_SCALE}
+    overlap = staticmethod(answer_overlap)
     twins: Mapping[str, Twin] = {"grade_one": grade_answer, "grade_each": grade_answers}
 
     def __init__(self, *args: Any, window: int = 1, **options: Any) -> None:
         super().__init__(*args, **options)
-        if window < 1:
-            raise ValueError(f"window must be 1 or more, got {window}")
-        self.window = window
+        self._take_window(window)
         if window == 1:
             self.predictor, self.output = "grade_one", "grade"
             self.grade_one = dspy.Predict(GradeAnswer)
@@ -81,18 +80,6 @@ class AnswerabilityGrader(ItemJudge):
             self.listed, self.predictor, self.output = "question", "grade_each", "grades"
             self.grade_each = dspy.Predict(GradeAnswers)
         self.scorers = {self.predictor: self.weighted_scorer({})}
-
-    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
-        """See ItemJudge: the weighted overlap of what is asked and the text."""
-
-        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
-            context = inputs["context"]
-            if self.listed is None:
-                return {"grade": answer_overlap(inputs["question"], context, words)}
-            asked = inputs["questions"].items()
-            return {"grades": {i: answer_overlap(text, context, words) for i, text in asked}}
-
-        return score
 
     def looked_for(self, name: str, item: Mapping[str, str]) -> str:
         """See ExplainingJudge: the words that say what the question is about."""

@@ -68,14 +68,13 @@ class NuggetAssigner(ItemJudge):
     quotable: Mapping[str, str] = {"answer": "nugget"}
     listed = "nugget"
     predictor, output = "assign", "verdicts"
+    overlap = staticmethod(weighted_overlap)
     twins: Mapping[str, Twin] = {"assign": lexical.assign_nuggets}
     scorers: Mapping[str, Scorer] = {"assign": lexical.score_nuggets}
 
     def __init__(self, *args: Any, window: int = WINDOW, grades: Literal[2, 3] = 3, **options: Any):
         super().__init__(*args, **options)
-        if window < 1:
-            raise ValueError(f"window must be 1 or more, got {window}")
-        self.window = window
+        self._take_window(window)
         self.labels: type[NuggetSupport] | type[NuggetMatch] = NuggetSupport
         self.assign = dspy.Predict(AssignNuggets)
         if grades == 2:
@@ -85,15 +84,6 @@ class NuggetAssigner(ItemJudge):
         self.scale = tuple(label.value for label in self.labels)
         self.answer_type = self.labels
         self.gains = {name: NUGGET_GAINS[name] for name in self.scale}
-
-    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
-        """See ItemJudge: the weighted overlap of each nugget and the answer."""
-
-        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
-            answer, nuggets = inputs["answer"], inputs["nuggets"].items()
-            return {"verdicts": {i: weighted_overlap(text, answer, words) for i, text in nuggets}}
-
-        return score
 
     async def decide(  # type: ignore[override]
         self, *, question: str, answer: str, nuggets: Sequence[str]

@@ -63,9 +63,7 @@ class ClaimJudge(ItemJudge):
 
     def __init__(self, *args: Any, window: int = WINDOW, **options: Any) -> None:
         super().__init__(*args, **options)
-        if window < 1:
-            raise ValueError(f"window must be 1 or more, got {window}")
-        self.window = window
+        self._take_window(window)
         self.judge = dspy.Predict(JudgeClaims)
 
     def looked_for(self, name: str, item: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import dspy
 
-from ..backends.prompt import Scorer, Twin
+from ..backends.prompt import Twin
 from ..backends.reply import KeyedBy
 from ..records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY
 from .items import ItemJudge
@@ -76,13 +76,12 @@ class EntailmentJudge(ItemJudge):
     groundless = frozenset(("neutral",))
     scale = ENTAILMENT_SCALE
     gains: Mapping[str, float] = {"no": 0.0, "neutral": 0.0, "yes": 1.0}
+    overlap = staticmethod(stated)
     twins: Mapping[str, Twin] = {"judge_one": judge_point, "judge_each": judge_points}
 
     def __init__(self, *args: Any, window: int = 1, **options: Any) -> None:
         super().__init__(*args, **options)
-        if window < 1:
-            raise ValueError(f"window must be 1 or more, got {window}")
-        self.window = window
+        self._take_window(window)
         if window == 1:
             self.predictor, self.output = "judge_one", "verdict"
             self.judge_one = dspy.Predict(JudgePoint)
@@ -90,18 +89,6 @@ class EntailmentJudge(ItemJudge):
             self.listed, self.predictor, self.output = "key_point", "judge_each", "verdicts"
             self.judge_each = dspy.Predict(JudgePoints)
         self.scorers = {self.predictor: self.weighted_scorer({})}
-
-    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
-        """See ItemJudge: the weighted overlap of each key point and the response."""
-
-        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
-            response = inputs["response"]
-            if self.listed is None:
-                return {"verdict": stated(inputs["key_point"], response, words)}
-            points = inputs["key_points"].items()
-            return {"verdicts": {i: stated(text, response, words) for i, text in points}}
-
-        return score
 
     async def decide(  # type: ignore[override]
         self,

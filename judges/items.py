@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
@@ -21,6 +21,8 @@ from .in_dspy.fit import Fit
 from .in_dspy.metric import Field, JudgeMetric
 from .verdicts import Verdict, label_alone
 
+Overlap = Callable[[str, str, Mapping[str, float]], float]  # of a text, by weights of words
+
 
 class ItemJudge(ExplainingJudge):
     """What running, measuring and fitting need to know of a judge that labels items.
@@ -31,6 +33,7 @@ class ItemJudge(ExplainingJudge):
         answer_type: what a prediction holds a label as: a str, an enum, an int.
         scale: the labels, worst to best.
         is_ordered: whether the labels have an order; if not, only unweighted figures apply.
+        overlap: the lexical score of `source` for the text that it is looked through for.
         is_derived: whether code makes its labels of several replies; no prompt is fitted to those.
         correction: how scores become labels, from fitting; None: the model's labels stand.
     """
@@ -42,6 +45,7 @@ class ItemJudge(ExplainingJudge):
     scale: tuple[str, ...]
     is_ordered: bool = True
     is_derived: ClassVar[bool] = False
+    overlap: Overlap | None = None
     window: int = 1
     correction: Correction | None = None
     fitted_words: Mapping[str, float] | None = None  # of the judge file it was made with
@@ -237,7 +241,23 @@ class ItemJudge(ExplainingJudge):
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """The lexical score under fitted word weights. Raises: ValueError if it has none."""
-        raise ValueError(f"the {self.name} judge has no lexical score to weight")
+        overlap, output, source = self.overlap, self.output, self.source
+        if overlap is None or source is None or self.quotable is None:
+            raise ValueError(f"the {self.name} judge has no lexical score to weight")
+        wanted = self.quotable[source]
+
+        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
+            text = inputs[source]
+            if self.listed is None:
+                return {output: overlap(inputs[wanted], text, words)}
+            return {output: {i: overlap(t, text, words) for i, t in inputs[self.several].items()}}
+
+        return score
+
+    def _take_window(self, window: int) -> None:
+        if window < 1:
+            raise ValueError(f"window must be 1 or more, got {window}")
+        self.window = window
 
     def _said(self) -> dict[str, Any]:
         return {**super()._said(), "fitted": self.fit() is not None}

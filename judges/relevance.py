@@ -55,6 +55,7 @@ class RelevanceJudge(ItemJudge):
     scale: tuple[str, ...] = ("0", "1", "2", "3")
     gains: Mapping[str, float] = {"0": 0.0, "1": 1 / 3, "2": 2 / 3, "3": 1.0}
     best_reply: Any = 3
+    overlap = staticmethod(weighted_overlap)
     twins: Mapping[str, Twin] = {"judge": lexical.judge_relevance}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_relevance}
 
@@ -62,14 +63,6 @@ class RelevanceJudge(ItemJudge):
         super().__init__(*args, **options)
         self.optional = ("title",) if titles else ()
         self.judge = dspy.Predict(JudgeRelevance if titles else without(JudgeRelevance, ("title",)))
-
-    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
-        """See ItemJudge: the weighted overlap of question and passage."""
-
-        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
-            return {"grade": weighted_overlap(inputs["question"], inputs["passage"], words)}
-
-        return score
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: the best grade, so that the passage is used."""

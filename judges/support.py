@@ -52,6 +52,7 @@ class SupportJudge(ItemJudge):
     predictor, output = "judge", "verdict"
     scale = SUPPORT_SCALE
     gains: Mapping[str, float] = {str(label): gain for label, gain in SUPPORT_WEIGHTS.items()}
+    overlap = staticmethod(weighted_overlap)
     twins: Mapping[str, Twin] = {"judge": lexical.judge_support}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_support}
 
@@ -59,11 +60,3 @@ class SupportJudge(ItemJudge):
         super().__init__(*args, **options)
         self.optional = ("title",) if titles else ()
         self.judge = dspy.Predict(JudgeSupport if titles else without(JudgeSupport, ("title",)))
-
-    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
-        """See ItemJudge: the weighted overlap of sentence and passage."""
-
-        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
-            return {"verdict": weighted_overlap(inputs["sentence"], inputs["passage"], words)}
-
-        return score

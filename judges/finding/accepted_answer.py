@@ -63,9 +63,7 @@ class AcceptedAnswerJudge(ItemJudge):
 
     def __init__(self, *args: Any, window: int = WINDOW, **options: Any) -> None:
         super().__init__(*args, **options)
-        if window < 1:
-            raise ValueError(f"window must be 1 or more, got {window}")
-        self.window = window
+        self._take_window(window)
         self.judge = dspy.Predict(FindAnswers)
 
     async def decide(  # type: ignore[override]

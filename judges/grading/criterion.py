@@ -75,6 +75,7 @@ class CriterionJudge(ItemJudge):
     quotable: Mapping[str, str] = {"response": "criterion"}
     listed, listing = "criterion", "criteria"
     predictor, output = "grade", "verdicts"
+    overlap = staticmethod(weighted_overlap)
     twins: Mapping[str, Twin] = {"grade": lexical.grade_criteria}
     scorers: Mapping[str, Scorer] = {"grade": lexical.score_criteria}
     answer_type: Any = CriterionMatch
@@ -82,23 +83,10 @@ class CriterionJudge(ItemJudge):
 
     def __init__(self, *args: Any, window: int = WINDOW, **options: Any) -> None:
         super().__init__(*args, **options)
-        if window < 1:
-            raise ValueError(f"window must be 1 or more, got {window}")
-        self.window = window
+        self._take_window(window)
         self.grade = dspy.Predict(self.signature)
         self.scale = tuple(label.value for label in self.answer_type)
         self.gains = {name: CRITERION_GAINS[name] for name in self.scale}
-
-    def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
-        """See ItemJudge: the weighted overlap of each criterion and the response."""
-
-        def score(inputs: Mapping[str, Any]) -> dict[str, Any]:
-            response, criteria = inputs["response"], inputs["criteria"].items()
-            return {
-                "verdicts": {i: weighted_overlap(text, response, words) for i, text in criteria}
-            }
-
-        return score
 
     async def decide(  # type: ignore[override]
         self, *, question: str, response: str, criteria: Sequence[str]
