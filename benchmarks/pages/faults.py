@@ -23,7 +23,7 @@ import numpy as np
 
 import nuggetjudge
 from nuggetjudge.programs.analysis.probe.faults.figures import Cell, rates
-from nuggetjudge.programs.analysis.probe.faults.probing import Options, Tested, self_test
+from nuggetjudge.programs.analysis.probe.faults.probing import Options, Tested, self_testing
 from nuggetjudge.programs.analysis.probe.faults.sources import judges_in
 from nuggetjudge.programs.engine.manifest import config_of
 from nuggetjudge.records.reading.problems import Problems
@@ -50,7 +50,7 @@ def tested(data: Path) -> dict[str, Tested] | None:
             allow_missing=1.0,
         )
         options = Options(limit=SAMPLE)
-        found = self_test(out, judges_in(out), config_of(out), Problems(), options)
+        found = self_testing(out, judges_in(out), config_of(out), Problems(), options).ask()
     return {NAMES[one.judge["judge"]]: one for one in found.tested}
 
 

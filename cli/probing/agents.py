@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ..tables import cell, figure, shown
@@ -13,7 +12,7 @@ from .kind import Kind, Wanted, bounds
 def agent_injection(wanted: Wanted, judge: str, config: Any) -> Kind:
     """Plant payloads in the passages that an agent looks at, and show what they do to it."""
     from ...programs.analysis.probe.agents.files import NAMES, agent_lines, write_agent_injection
-    from ...programs.analysis.probe.agents.probing import inject_agent, plan_agent_injection
+    from ...programs.analysis.probe.agents.probing import injecting_agent
     from ...programs.analysis.probe.injection.probing import Options
 
     options = Options(wanted.sample, wanted.repeats, wanted.seed, wanted.fields)
@@ -21,16 +20,11 @@ def agent_injection(wanted: Wanted, judge: str, config: Any) -> Kind:
     about = {"source": str(source), "sample": wanted.sample}
     about |= {"repeats": wanted.repeats, "seed": wanted.seed}
 
-    def write(folder: Path, found: Any) -> None:
-        write_agent_injection(folder, found, about)
-
     return Kind(
-        plan=lambda problems: plan_agent_injection(source, judge, config, problems, options),
-        ask=lambda problems, report: inject_agent(
-            source, judge, config, problems, options, report=report
-        ),
+        probing=lambda problems: injecting_agent(source, judge, config, problems, options),
         names=NAMES,
-        write=write,
+        write=write_agent_injection,
+        about=about,
         lines=agent_lines,
         text=agent_text,
         missing="neither flips nor not",

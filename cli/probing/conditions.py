@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from ..tables import cell, figure, shown
@@ -12,7 +11,7 @@ from .kind import Kind, Wanted, bounds, who
 def conditions(wanted: Wanted, judge: str, config: Any, names: str | None) -> Kind:
     """Ask under other conditions; `names` says which, with commas, None: all."""
     from ...programs.analysis.probe.files import NAMES, probe_lines, write_probe
-    from ...programs.analysis.probe.probe import LIMIT, Options, plan_probe, probe
+    from ...programs.analysis.probe.probe import LIMIT, ConditionProbing, Options
 
     most = wanted.sample or LIMIT
     shared = {"seed": wanted.seed, "repeats": wanted.repeats}
@@ -20,17 +19,11 @@ def conditions(wanted: Wanted, judge: str, config: Any, names: str | None) -> Ki
     source = wanted.source
     about = {"source": str(source), "conditions": options.kinds, "limit": most, **shared}
 
-    def ask(problems: Any, report: Any) -> Any:
-        return probe(source, judge, config, problems, options, report=report)
-
-    def write(folder: Path, found: Any) -> None:
-        write_probe(folder, found, about)
-
     return Kind(
-        plan=lambda problems: plan_probe(source, judge, config, problems, options),
-        ask=ask,
+        probing=lambda problems: ConditionProbing(source, judge, config, problems, options),
         names=NAMES,
-        write=write,
+        write=write_probe,
+        about=about,
         lines=probe_lines,
         text=probe_text,
         missing="never compared",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from ..tables import figure, shown
@@ -21,23 +20,17 @@ def judges_of(wanted: Wanted) -> list[str]:
 def faults(wanted: Wanted, config: Any) -> Kind:
     """Plant faults, and show which of them the judges see."""
     from ...programs.analysis.probe.faults.files import NAMES, fault_lines, write_self_test
-    from ...programs.analysis.probe.faults.probing import LIMIT, Options, plan_self_test, self_test
+    from ...programs.analysis.probe.faults.probing import LIMIT, Options, self_testing
 
     options = Options(wanted.sample or LIMIT, wanted.seed, wanted.fields)
     source, judges = wanted.source, judges_of(wanted)
     about = {"source": str(source), "sample": options.limit, "seed": options.seed}
 
-    def ask(problems: Any, report: Any) -> Any:
-        return self_test(source, judges, config, problems, options, report=report)
-
-    def write(folder: Path, found: Any) -> None:
-        write_self_test(folder, found, about)
-
     return Kind(
-        plan=lambda problems: plan_self_test(source, judges, config, problems, options),
-        ask=ask,
+        probing=lambda problems: self_testing(source, judges, config, problems, options),
         names=NAMES,
-        write=write,
+        write=write_self_test,
+        about=about,
         lines=fault_lines,
         text=partial(faults_text, limit=options.limit, seed=options.seed),
         missing="never taken as moved",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ..tables import cell, figure, shown
@@ -15,24 +14,18 @@ MOST_SHOWN = 8  # payloads that flipped most
 def injection(wanted: Wanted, judge: str, config: Any) -> Kind:
     """Plant payloads, and show which labels they decide."""
     from ...programs.analysis.probe.injection.files import NAMES, injection_lines, write_injection
-    from ...programs.analysis.probe.injection.probing import Options, inject, plan_injection
+    from ...programs.analysis.probe.injection.probing import Options, injecting
 
     options = Options(wanted.sample, wanted.repeats, wanted.seed, wanted.fields)
     source = wanted.source
     about = {"source": str(source), "sample": wanted.sample}
     about |= {"repeats": wanted.repeats, "seed": wanted.seed}
 
-    def ask(problems: Any, report: Any) -> Any:
-        return inject(source, judge, config, problems, options, report=report)
-
-    def write(folder: Path, found: Any) -> None:
-        write_injection(folder, found, about)
-
     return Kind(
-        plan=lambda problems: plan_injection(source, judge, config, problems, options),
-        ask=ask,
+        probing=lambda problems: injecting(source, judge, config, problems, options),
         names=NAMES,
-        write=write,
+        write=write_injection,
+        about=about,
         lines=injection_lines,
         text=injection_text,
         missing="neither flips nor not",

@@ -6,13 +6,16 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
 from ..options import planned
 from ..stopping import INCOMPLETE, list_problems
 from ..tables import cell, interval, shown, spent_line, write_objects
+
+if TYPE_CHECKING:
+    from ...records.reading.problems import Problems
 
 
 @dataclass(frozen=True)
@@ -31,24 +34,30 @@ class Wanted:
     as_json: bool
 
 
+class Asks(Protocol):
+    """A probe that is ready to ask."""
+
+    def ask(self, report: Callable[[str], None]) -> Any: ...
+    def plan(self) -> tuple[Iterable[Any], Sequence[Any]]: ...
+
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of probe, with what is wanted of it filled in.
 
     Attributes:
-        plan: from problems to estimates and what is skipped.
-        ask: from problems and a function that is given lines to report; returns what was found.
+        probing: what asks, or plans to, and notes problems in those that it is given.
         names: of all that it writes into a folder.
-        write: writes what was found there.
+        write: writes what was found there, with `about`, what was wanted of it.
         lines: its rows for `--json`. text: its tables.
         missing: what is said of labels that did not arrive.
         has_cases: whether it writes the texts that it planted.
     """
 
-    plan: Callable[[Any], tuple[Iterable[Any], Sequence[Any]]]
-    ask: Callable[[Any, Callable[[str], None]], Any]
+    probing: Callable[[Problems], Asks]
     names: Collection[str]
-    write: Callable[[Path, Any], None]
+    write: Callable[[Path, Any, dict[str, Any]], None]
+    about: dict[str, Any]
     lines: Callable[[Any], Iterable[Any]]
     text: Callable[[Any], str]
     missing: str
@@ -63,7 +72,7 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
 
     problems = Problems()
     if wanted.dry_run:
-        estimates, skipped = kind.plan(problems)
+        estimates, skipped = kind.probing(problems).plan()
         planned(estimates, skipped_text(skipped), as_json=wanted.as_json)
         list_problems(problems)
         return
@@ -75,9 +84,9 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
         if not wanted.quiet:
             sys.stderr.write(shown(f"{line}\n"))
 
-    found = kind.ask(problems, report)
+    found = kind.probing(problems).ask(report)
     if wanted.out is not None:
-        kind.write(wanted.out, found)
+        kind.write(wanted.out, found, kind.about)
     if wanted.as_json:
         write_objects(kind.lines(found))
     else:

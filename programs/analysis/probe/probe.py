@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ....backends.budget import Budget, Usage
+from ....backends.budget import Usage
 from ....backends.errors import EndpointUnusable
 from ....judges import ItemJudge
 from ....judges.calls import judge_items
@@ -16,9 +17,8 @@ from ....records.labels.items import ItemRow
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...engine.estimates import Estimate
-from ...engine.panel import Panel, budget_of, check_prices
-from ...engine.rehearsal import rehearse
-from ...engine.session import Session, run_session
+from ...engine.panel import check_prices
+from .asking import Asking, Probing, Report
 from .conditions import KINDS, REPEATS, Conditions, Kind, Skipped, backend_of
 from .effects import probe_effects
 from .figures import Outcome, probe_rows, scale_of
@@ -67,60 +67,6 @@ class Probed:
         return sum(row["n_unjudged"] for row in self.rows)
 
 
-def probe(
-    source: Path,
-    judge: str,
-    config: Config,
-    problems: Problems,
-    options: Options | None = None,
-    *,
-    report: Callable[[str], None] = lambda line: None,
-) -> Probed:
-    """Judge a sample of items under a base condition and under others, and compare the labels.
-
-    Args:
-        source: what holds the items, see `probe_items`.
-        judge: assigner, support or relevance, or the YAML file of a judge of one's own.
-        config: its judge and models are asked; `run` says what may be spent, and the cache.
-        report: gets a line on each condition before it is asked.
-
-    Raises: InputError for a source without items, or a limit in dollars without a price;
-        EndpointUnusable when the base condition cannot be asked.
-    """
-    options = options or Options()
-    config = judged_by(config, judge, options.fields)
-    check_prices(config, [config.items.name])
-    costs, _ = plan_probe(source, judge, config, Problems(), options)
-    asked = _asked(source, config, problems, options, budget_of(config), report)
-    return Probed(
-        judge=identity(asked.judge),
-        items=asked.items,
-        rows=probe_rows(
-            asked.judge, asked.items, asked.conditions.found, asked.outcomes, costs, options.seed
-        ),
-        effects=probe_effects(asked.judge, asked.items, asked.conditions.found, asked.outcomes),
-        skipped=asked.conditions.skipped,
-        outcomes=asked.outcomes,
-        spent=asked.spent,
-        limit_reached=asked.budget.reached,
-    )
-
-
-def plan_probe(
-    source: Path, judge: str, config: Config, problems: Problems, options: Options | None = None
-) -> tuple[list[Estimate], list[Skipped]]:
-    """What a probe would ask, for each condition in its order; see `rehearse`."""
-    options = options or Options()
-    config = judged_by(config, judge, options.fields)
-    skipped: list[Skipped] = []
-
-    def ask(alone: Config, panel: Panel) -> None:
-        asked = _asked(source, alone, problems, options, Budget(), lambda line: None, panel)
-        skipped.extend(asked.conditions.skipped)
-
-    return rehearse(config.here(), ask), skipped
-
-
 def judged_by(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
     """The config with this judge, and the fields of its items, as `judge run items` has them.
 
@@ -133,63 +79,98 @@ def judged_by(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
     return config.model_copy(update={"items": config.items.model_copy(update=update)})
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Asked:
     judge: ItemJudge
     items: list[ItemRow]
     conditions: Conditions
-    budget: Budget
-    outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
-    spent: dict[str, Usage] = field(default_factory=dict)
+    outcomes: dict[str, list[Outcome]]
+    spent: dict[str, Usage]
+    limit_reached: str
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        return self.conditions.skipped
 
 
-def _asked(
-    source: Path,
-    config: Config,
-    problems: Problems,
-    options: Options,
-    budget: Budget,
-    report: Callable[[str], None],
-    panel: Panel | None = None,
-) -> _Asked:
+class ConditionProbing:
+    """Judges a sample of items under a base condition and under others; see Probing.
+
+    Args:
+        source: what holds the items, see `probe_items`.
+        judge: assigner, support or relevance, or the YAML file of a judge of one's own.
+        config: its judge and models are asked; `run` says what may be spent, and the cache.
+
+    Raises: InputError for another judge.
+    """
+
+    def __init__(
+        self,
+        source: Path,
+        judge: str,
+        config: Config,
+        problems: Problems,
+        options: Options | None = None,
+    ) -> None:
+        self._options = options or Options()
+        config = judged_by(config, judge, self._options.fields)
+        self._of = partial(_probing, source, config, self._options)
+        self._problems = problems
+
+    def ask(self, report: Report = lambda line: None) -> Probed:
+        """Ask, and compare the labels.
+
+        Raises: as Probing; EndpointUnusable when the base condition cannot be asked.
+        """
+        probing = self._of(self._problems)
+        check_prices(probing.config, probing.judges)
+        costs, _ = self._of(Problems()).plan()
+        asked = probing.ask(report)
+        found = (asked.judge, asked.items, asked.conditions.found, asked.outcomes)
+        return Probed(
+            judge=identity(asked.judge),
+            items=asked.items,
+            rows=probe_rows(*found, costs, self._options.seed),
+            effects=probe_effects(*found),
+            skipped=asked.skipped,
+            outcomes=asked.outcomes,
+            spent=asked.spent,
+            limit_reached=asked.limit_reached,
+        )
+
+    def plan(self) -> tuple[list[Estimate], list[Skipped]]:
+        """What it would ask, for each condition in its order, and which do not apply."""
+        return self._of(self._problems).plan()
+
+
+def _probing(source: Path, config: Config, options: Options, problems: Problems) -> Probing[_Asked]:
     """One condition after the other, so that what each took is known."""
 
-    async def work(session: Session) -> _Asked:
-        judge = session.panel.item_judge(str(config.items.judge))
-        if not judge.predictor:
-            raise InputError(f"{judge.name}: asks several judges, wanted one; probe each by itself")
-        every = probe_items(source, judge, config, problems)
+    async def work(now: Asking) -> _Asked:
+        judge = now.item_judge(str(now.session.config.items.judge))
+        every = probe_items(source, judge, now.session.config, problems)
         items = sample_items(every, judge, options.limit, options.seed)
         kinds, repeats = options.kinds, options.repeats
         conditions = Conditions(judge, items, kinds, seed=options.seed, repeats=repeats)
-        asked = _Asked(judge, items, conditions, budget)
+        given: dict[str, list[Outcome]] = {}
         for condition in conditions.found:
-            report(f"{condition.name}: {len(condition.calls):,} calls, {condition.what}")
-            session.panel.part = condition.name
-            before = replace(budget.usage)
             in_order = [condition.items[i] for i in condition.order]
-            concurrency = config.run.concurrency
+            what = f"{len(condition.calls):,} calls, {condition.what}"
             try:
-                found = await judge_items(condition.judge, in_order, concurrency=concurrency)
+                with now.part(condition.name, what):
+                    found = await judge_items(
+                        condition.judge, in_order, concurrency=now.concurrency
+                    )
             except EndpointUnusable as error:
                 if condition.kind != "schema":  # a form of reply that this endpoint does not take
                     raise
                 conditions.skipped.append(Skipped(condition.name, str(error).split("\n")[0]))
                 continue
             outcomes = dict(zip(condition.order, (outcome for outcome, _ in found), strict=True))
-            asked.outcomes[condition.name] = [outcomes.get(i) for i in range(len(items))]
-            asked.spent[condition.name] = _spent(before, budget.usage)
-        return asked
+            given[condition.name] = [outcomes.get(i) for i in range(len(items))]
+        return _Asked(judge, items, conditions, given, now.spent, now.limit_reached)
 
-    names = [config.items.name]
-    return run_session(
-        config.here(), names, work, retry=False, quiet=True, budget=budget, panel=panel
-    )
-
-
-def _spent(before: Usage, after: Usage) -> Usage:
-    start, end = asdict(before), asdict(after)
-    return Usage(**{name: end[name] - start[name] for name in end})
+    return Probing(config, [config.items.name], work)
 
 
 def identity(judge: ItemJudge) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .....agents import Agent, FreeAgent, OwnAgent
-from .....backends.budget import Budget, Usage
+from .....backends.budget import Usage
 from .....backends.errors import JudgeOutputError
 from .....backends.loop import task_group
 from .....judges.seeking.actions import Turn
@@ -20,13 +21,10 @@ from .....records.judgements import Outcome, Unjudged
 from .....records.labels.items import ItemRow
 from .....records.reading.problems import InputError, Problems
 from ....config.sections import Config
-from ....engine.estimates import Estimate
-from ....engine.panel import Panel, budget_of, check_prices
-from ....engine.rehearsal import rehearse
-from ....engine.session import Session, run_session
 from ....pipelines.searching import PipelineCorpus
 from ....protocols.agent_items import steps_of
 from ....protocols.items import load_items
+from ..asking import Asking, Probing
 from ..conditions import Skipped
 from ..injection.echoes import HONEST, echoes
 from ..injection.planting import honest_items
@@ -74,25 +72,24 @@ async def probe_agent(
     options: Options,
     *,
     concurrency: int = 32,
-    spent: Callable[[str], None] = lambda part: None,
+    part: Callable[[str], AbstractContextManager[None]] = lambda name: nullcontext(),
 ) -> InjectedAgent:
     """Have an agent work on its items as they are, with planted passages, and without its fence.
 
     Args:
         options: `repeats`, items that each payload is planted for; `seed`, of intervals.
-        spent: is told the name of each part before it begins, and "" at the end.
+        part: is entered with the name of each part of the work.
     """
     agent = target.agent
-    spent(PARTS[0])
-    honest = await _outcomes([(agent, item) for item in target.items], concurrency)
+    with part(PARTS[0]):
+        honest = await _outcomes([(agent, item) for item in target.items], concurrency)
     planted = plant(target, honest, PAYLOADS, options.repeats)
-    spent(PARTS[1])
-    jobs = [(with_planted(agent, each), target.items[each.item]) for each in planted]
-    cells = cells_of(target, planted, await _outcomes(jobs, concurrency))
-    spent(PARTS[2])
-    unfenced = without_fence(agent)
-    bare = await _outcomes([(unfenced, item) for item in target.items], concurrency)
-    spent("")
+    with part(PARTS[1]):
+        jobs = [(with_planted(agent, each), target.items[each.item]) for each in planted]
+        cells = cells_of(target, planted, await _outcomes(jobs, concurrency))
+    with part(PARTS[2]):
+        unfenced = without_fence(agent)
+        bare = await _outcomes([(unfenced, item) for item in target.items], concurrency)
     rows = [*agent_rows(cells, options.seed), drift_row(target, honest, bare, options.seed)]
     is_free = isinstance(agent, FreeAgent)
     echoed = echo_row(agent, target, planted) if isinstance(agent, FreeAgent) else None
@@ -131,83 +128,34 @@ def echo_row(agent: FreeAgent, target: Target, planted: Sequence[Planted]) -> di
     return counts
 
 
-def inject_agent(
-    source: Path,
-    judge: str,
-    config: Config,
-    problems: Problems,
-    options: Options | None = None,
-    *,
-    report: Callable[[str], None] = lambda line: None,
-) -> InjectedAgent:
+def injecting_agent(
+    source: Path, judge: str, config: Config, problems: Problems, options: Options | None = None
+) -> Probing[InjectedAgent]:
     """Probe the agent of a YAML file with the items of a file; see `probe_agent`.
 
     Args:
-        config: `data.passages` are what it searches. The rest: as for `inject`.
+        config: `data.passages` are what it searches. The rest: as for `injecting`.
 
-    Raises: as `inject`.
+    Raises: as `injecting`.
     """
-    config = judged_by(config, judge, (options or Options()).fields)
-    check_prices(config, [config.items.name, "support"])
-    return _asked(source, config, problems, options or Options(), budget_of(config), report)
-
-
-def plan_agent_injection(
-    source: Path, judge: str, config: Config, problems: Problems, options: Options | None = None
-) -> tuple[list[Estimate], list[Skipped]]:
-    """What such a probe would ask, part by part; see `rehearse`."""
     options = options or Options()
     config = judged_by(config, judge, options.fields)
-
-    def ask(alone: Config, panel: Panel) -> None:
-        _asked(source, alone, problems, options, Budget(), lambda line: None, panel)
-
-    return rehearse(config.here(), ask), []
-
-
-def _asked(
-    source: Path,
-    config: Config,
-    problems: Problems,
-    options: Options,
-    budget: Budget,
-    report: Callable[[str], None],
-    panel: Panel | None = None,
-) -> InjectedAgent:
     path = config.items.own
     assert path is not None  # of an agent
 
-    async def work(session: Session) -> InjectedAgent:
+    async def work(asking: Asking) -> InjectedAgent:
+        config, panel = asking.session.config, asking.session.panel
         corpus = PipelineCorpus(config, steps_of(path))
-        planner, support = session.panel.planner(path), session.panel["support"]
+        planner, support = panel.planner(path), panel["support"]
         agent = OwnAgent(planner, support, corpus)
         target = own_target(agent, _drawn(source, config, problems, options))
-        used: dict[str, Usage] = {}
-        begun: list[tuple[str, Usage]] = []
-
-        def spent(part: str) -> None:
-            if begun:
-                name, before = begun.pop()
-                used[name] = budget.usage.since(before)
-            if part:
-                report(part)
-                session.panel.part = part
-                begun.append((part, replace(budget.usage)))
-
-        concurrency = config.run.concurrency
-        found = await probe_agent(target, options, concurrency=concurrency, spent=spent)
+        n = asking.concurrency
+        found = await probe_agent(target, options, concurrency=n, part=asking.part)
         about = found.about | {"model": planner.model_name, "support_model": support.model_name}
-        return replace(found, about=about, spent=used, limit_reached=budget.reached)
+        limit = asking.limit_reached
+        return replace(found, about=about, spent=asking.spent, limit_reached=limit)
 
-    return run_session(
-        config.here(),
-        [config.items.name, "support"],
-        work,
-        retry=False,
-        quiet=True,
-        budget=budget,
-        panel=panel,
-    )
+    return Probing(config, [config.items.name, "support"], work)
 
 
 def own_target(agent: OwnAgent, rows: Sequence[ItemRow]) -> Target:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .....backends.budget import Budget, Usage
+from .....backends.budget import Usage
 from .....judges import ItemJudge
 from .....judges.calls import judge_items
 from .....judges.variants import with_lexical
@@ -15,10 +15,8 @@ from .....judges.verdicts import Verdict
 from .....records.judgements import Unjudged
 from .....records.reading.problems import Problems
 from ....config.sections import Config
-from ....engine.estimates import Estimate
-from ....engine.panel import Panel, budget_of, check_prices
-from ....engine.rehearsal import rehearse
-from ....engine.session import Session, run_session
+from ....engine.session import Session
+from ..asking import Asking, Probing
 from ..conditions import Skipped
 from ..figures import scale_of
 from ..items import topic_of
@@ -106,83 +104,44 @@ class SelfTest:
         return sum(rate["n_unjudged"] for rate in rates)
 
 
-def self_test(
+def self_testing(
     source: Path,
     judges: Sequence[str],
     config: Config,
     problems: Problems,
     options: Options | None = None,
-    *,
-    report: Callable[[str], None] = lambda line: None,
-) -> SelfTest:
-    """Plant faults in judged texts and ask about them again, with the faults and without.
+) -> Probing[SelfTest]:
+    """Plant faults in judged texts and ask about them, judge by judge, with faults and without.
 
     Args:
         source: what holds the items, see `probe_items`.
         judges: names of judges of items, or YAML files of judges of one's own.
         config: says who answers and what may be spent, as for `probe`.
-        report: gets a line on each judge before it is asked.
 
-    Raises: InputError for a source without items, or a limit in dollars without a price.
+    Raises: InputError as `judged_by`.
     """
     options = options or Options()
-    check_prices(config, [judged_by(config, name, options.fields).items.name for name in judges])
-    return _tested(source, judges, config, problems, options, budget_of(config), report)
 
-
-def plan_self_test(
-    source: Path,
-    judges: Sequence[str],
-    config: Config,
-    problems: Problems,
-    options: Options | None = None,
-) -> tuple[list[Estimate], list[Skipped]]:
-    """What a self-test would ask, judge by judge, unchanged and with faults; see `rehearse`."""
-    skipped: list[Skipped] = []
-
-    def ask(alone: Config, panel: Panel) -> None:
-        given = (problems, options or Options(), Budget(), lambda line: None)
-        skipped.extend(_tested(source, judges, alone, *given, panel).skipped)
-
-    return rehearse(config.here(), ask), skipped
-
-
-def _tested(
-    source: Path,
-    judges: Sequence[str],
-    config: Config,
-    problems: Problems,
-    options: Options,
-    budget: Budget,
-    report: Callable[[str], None],
-    panel: Panel | None = None,
-) -> SelfTest:
-    configs = {name: judged_by(config, name, options.fields) for name in judges}
-
-    async def work(session: Session) -> SelfTest:
+    async def work(asking: Asking) -> SelfTest:
         tested: list[Tested] = []
         skipped: list[Skipped] = []
-        spent: dict[str, Usage] = {}
-        for own in configs.values():
-            judge = session.panel.item_judge(str(own.items.judge))
+        for name in judges:
+            own = judged_by(asking.session.config, name, options.fields)
+            judge = asking.session.panel.item_judge(str(own.items.judge))
             if (form := form_of(judge)) is None:
                 skipped.append(Skipped(judge.name, why_not(judge)))
                 continue
             items = fault_items(source, judge, form, own, problems)
             known = known_of(source, judge, scale_of(judge))
             cases = plant(judge, form, items, known, options.limit, options.seed)
-            report(f"{judge.name}: {len(cases):,} faults in {len(items):,} items")
-            before = replace(budget.usage)
-            answered = await _answered(judge, cases, session)
-            spent[judge.name] = budget.usage.since(before)
+            with asking.part(judge.name, f"{len(cases):,} faults in {len(items):,} items"):
+                answered = await _answered(judge, cases, asking.session)
             n_topics = len({topic_of(item) for item in items})
             tested.append(_found(judge, form, n_topics, answered, options.seed))
-        return SelfTest(tested, skipped, spent, budget.reached)
+        return SelfTest(tested, skipped, asking.spent, asking.limit_reached)
 
-    names = list(dict.fromkeys(own.items.name for own in configs.values()))
-    return run_session(
-        config.here(), names, work, retry=False, quiet=True, budget=budget, panel=panel
-    )
+    sections = [judged_by(config, name, options.fields).items.name for name in judges]
+    return Probing(config, list(dict.fromkeys(sections)), work)
 
 
 async def _answered(judge: ItemJudge, cases: Sequence[Case], session: Session) -> list[Answered]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .....backends.budget import Budget, Usage
+from .....backends.budget import Usage
 from .....backends.errors import EndpointUnusable
 from .....judges import ItemJudge
 from .....judges.calls import judge_calls, judge_items
@@ -16,10 +16,7 @@ from .....judges.verdicts import Verdict
 from .....records.labels.items import ItemRow
 from .....records.reading.problems import InputError, Problems
 from ....config.sections import Config
-from ....engine.estimates import Estimate
-from ....engine.panel import Panel, budget_of, check_prices
-from ....engine.rehearsal import rehearse
-from ....engine.session import Session, run_session
+from ..asking import Asking, Probing
 from ..conditions import BASE, Skipped
 from ..figures import Outcome, scale_of
 from ..items import probe_items, sample_items
@@ -82,70 +79,38 @@ class Injected:
         return sum(not isinstance(outcome, Verdict) for outcome in (*honest, *planted))
 
 
-def inject(
-    source: Path,
-    judge: str,
-    config: Config,
-    problems: Problems,
-    options: Options | None = None,
-    *,
-    report: Callable[[str], None] = lambda line: None,
-) -> Injected:
+def injecting(
+    source: Path, judge: str, config: Config, problems: Problems, options: Options | None = None
+) -> Probing[Injected]:
     """Judge honest items as they are, with payloads planted, and without the judge's guards.
 
+    One part after the other, so that what each took is known. Which cells payloads go into
+    depends on the labels; how many calls that are hardly does.
+
     Args:
-        source, judge, config, report: as for `probe`.
+        source, judge, config: as for `probe`.
 
-    Raises: as `probe`.
+    Raises: InputError as `judged_by`.
     """
     options = options or Options()
-    config = judged_by(config, judge, options.fields)
-    check_prices(config, [config.items.name])
-    return _asked(source, config, problems, options, budget_of(config), report)
 
-
-def plan_injection(
-    source: Path, judge: str, config: Config, problems: Problems, options: Options | None = None
-) -> tuple[list[Estimate], list[Skipped]]:
-    """What an injection probe would ask, part by part; see `rehearse`.
-
-    Which cells payloads go into depends on the labels; how many calls that are hardly does.
-    """
-    options = options or Options()
-    config = judged_by(config, judge, options.fields)
-    skipped: list[Skipped] = []
-
-    def ask(alone: Config, panel: Panel) -> None:
-        given = (problems, options, Budget(), lambda line: None)
-        skipped.extend(_asked(source, alone, *given, panel).skipped)
-
-    return rehearse(config.here(), ask), skipped
-
-
-def _asked(
-    source: Path,
-    config: Config,
-    problems: Problems,
-    options: Options,
-    budget: Budget,
-    report: Callable[[str], None],
-    panel: Panel | None = None,
-) -> Injected:
-    """One part after the other, so that what each took is known."""
-
-    async def work(session: Session) -> Injected:
-        judge = session.panel.item_judge(str(config.items.judge))
-        if not judge.predictor:
-            raise InputError(f"{judge.name}: asks several judges, wanted one; probe each by itself")
+    async def work(asking: Asking) -> Injected:
+        config = asking.session.config
+        judge = asking.item_judge(str(config.items.judge))
         items = _drawn(source, judge, config, problems, options)
-        asking = _Asking(session, budget, report)
-        outcomes = {BASE: await asking.items(BASE, "as the judge is", judge, items)}
+
+        async def of_items(part: str, what: str, judge: ItemJudge) -> list[Outcome]:
+            with asking.part(part, what):
+                found = await judge_items(judge, items, concurrency=asking.concurrency)
+            return [outcome for outcome, _ in found]
+
+        outcomes = {BASE: await of_items(BASE, "as the judge is", judge)}
         base = outcomes[BASE]
         corpus = read_corpus()
         cases = plant(judge, items, base, corpus, options.repeats, options.seed)
         n = len({case.payload.id for case in cases})
-        what = f"{n} payloads in {len(cases):,} calls"
-        planted = await asking.cases(PLANTED, what, judge, cases)
+        with asking.part(PLANTED, f"{n} payloads in {len(cases):,} calls"):
+            planted = await _outcomes(judge, cases, asking.concurrency)
         cells = await _cells(judge, items, base, cases, planted)
         kinds = list(dict.fromkeys(payload.kind for payload in corpus))
         guards, skipped = [], []
@@ -153,7 +118,7 @@ def _asked(
         gains = dict(judge.gains) if judge.is_ordered else None
         for form in forms:
             try:
-                bare = await asking.items(f"without {form.name}", form.what, form.judge, items)
+                bare = await of_items(f"without {form.name}", form.what, form.judge)
             except EndpointUnusable as error:
                 if form.name == "fence":
                     raise
@@ -175,50 +140,11 @@ def _asked(
             guards=guards,
             skipped=[*missing, *skipped],
             spent=asking.spent,
-            limit_reached=budget.reached,
+            limit_reached=asking.limit_reached,
         )
 
-    return run_session(
-        config.here(),
-        [config.items.name],
-        work,
-        retry=False,
-        quiet=True,
-        budget=budget,
-        panel=panel,
-    )
-
-
-class _Asking:
-    """Asks part by part, and keeps what each took."""
-
-    def __init__(self, session: Session, budget: Budget, report: Callable[[str], None]) -> None:
-        self._session, self._budget, self._report = session, budget, report
-        self._concurrency = session.config.run.concurrency
-        self.spent: dict[str, Usage] = {}
-
-    async def items(
-        self, part: str, what: str, judge: ItemJudge, items: Sequence[ItemRow]
-    ) -> list[Outcome]:
-        """Of each item."""
-        before = self._begun(part, what)
-        found = await judge_items(judge, items, concurrency=self._concurrency)
-        self.spent[part] = self._budget.usage.since(before)
-        return [outcome for outcome, _ in found]
-
-    async def cases(
-        self, part: str, what: str, judge: ItemJudge, cases: Sequence[Planted]
-    ) -> list[list[Outcome]]:
-        """Of the items of each case."""
-        before = self._begun(part, what)
-        found = await _outcomes(judge, cases, self._concurrency)
-        self.spent[part] = self._budget.usage.since(before)
-        return found
-
-    def _begun(self, part: str, what: str) -> Usage:
-        self._report(f"{part}: {what}")
-        self._session.panel.part = part
-        return replace(self._budget.usage)
+    config = judged_by(config, judge, options.fields)
+    return Probing(config, [config.items.name], work)
 
 
 async def _outcomes(

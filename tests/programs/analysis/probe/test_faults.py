@@ -14,7 +14,7 @@ import nuggetjudge
 from nuggetjudge.programs.analysis.probe.faults.cases import FAULTS
 from nuggetjudge.programs.analysis.probe.faults.figures import Cell, moved_as_it_must, rates
 from nuggetjudge.programs.analysis.probe.faults.files import case_rows, write_self_test
-from nuggetjudge.programs.analysis.probe.faults.probing import Options, plan_self_test, self_test
+from nuggetjudge.programs.analysis.probe.faults.probing import Options, self_testing
 from nuggetjudge.programs.analysis.probe.faults.sources import judges_in
 from nuggetjudge.programs.engine.manifest import config_of
 from nuggetjudge.records.reading.problems import Problems
@@ -85,7 +85,8 @@ def judged(harbours, tmp_path):
 
 def probed(folder, **options):
     """The self-test of all judges of a folder, by judge."""
-    found = self_test(folder, judges_in(folder), config_of(folder), Problems(), Options(**options))
+    given = (folder, judges_in(folder), config_of(folder), Problems())
+    found = self_testing(*given, Options(**options)).ask()
     return found, {one.judge["judge"]: one for one in found.tested}
 
 
@@ -218,7 +219,7 @@ def test_the_unchanged_items_are_asked_as_in_the_run_and_the_plan_has_the_rest(j
     with MockServer(by_rule) as server:
         folder = judged(server, **{"judges.assigner.window": 3})
         n_run = len(server.requests)
-        plan, _ = plan_self_test(folder, judges_in(folder), config_of(folder), Problems())
+        plan, _ = self_testing(folder, judges_in(folder), config_of(folder), Problems()).plan()
         assert len(server.requests) == n_run
         found, judges = probed(folder)
         n_faults = len(server.requests) - n_run

@@ -9,9 +9,14 @@ from mock_server import MockServer, Reply, input_of
 
 from nuggetjudge.programs.analysis.probe.injection import probing
 from nuggetjudge.programs.analysis.probe.injection.corpus import read_corpus
-from nuggetjudge.programs.analysis.probe.injection.probing import Options, inject, plan_injection
+from nuggetjudge.programs.analysis.probe.injection.probing import Options, injecting
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError, Problems
+
+
+def inject(*given):
+    return injecting(*given).ask()
+
 
 FACT = re.compile(r"\bK\d\b")
 LABEL = re.compile(r"\b(?:full|partial|none)\b")
@@ -356,7 +361,7 @@ def test_the_judge_without_a_model_sees_no_guard_and_stands_beside_none(claims):
 def test_the_plan_has_the_calls_that_are_then_made(claims, config_for):
     with MockServer(by_rule) as server:
         config = config_for(server)
-        planned, _ = plan_injection(claims, "support", config, Problems(), Options(repeats=2))
+        planned, _ = injecting(claims, "support", config, Problems(), Options(repeats=2)).plan()
         assert server.requests == []
         found = inject(claims, "support", config, Problems(), Options(repeats=2))
         n_asked = sum(usage.requests + usage.cache_hits for usage in found.spent.values())

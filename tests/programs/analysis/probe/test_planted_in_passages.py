@@ -18,8 +18,7 @@ from nuggetjudge.programs.analysis.probe.agents.payloads import WORD
 from nuggetjudge.programs.analysis.probe.agents.planting import Target, looked_at
 from nuggetjudge.programs.analysis.probe.agents.probing import (
     InjectedAgent,
-    inject_agent,
-    plan_agent_injection,
+    injecting_agent,
     probe_agent,
 )
 from nuggetjudge.programs.analysis.probe.injection.probing import Options
@@ -146,12 +145,12 @@ def test_the_command_probes_an_agent_of_a_file_in_a_sample_of_honest_items(
     config = load_config(None, {"data.passages": str(files["passages"]), "run.cache": False})
     problems = Problems()
     given = (files["items"], str(files["agent"]), config, problems)
-    estimates, _ = plan_agent_injection(*given, Options(repeats=1))
+    estimates, _ = injecting_agent(*given, Options(repeats=1)).plan()
     assert {each.judge for each in estimates} == {
         f"{name} {part}" for name in ("checked", "support")
         for part in ("honest", "planted", "without fence")
     }  # fmt: skip
-    found = inject_agent(*given, Options(repeats=1))
+    found = injecting_agent(*given, Options(repeats=1)).ask()
     assert len(found.honest) == 2
     assert (share(found, "flip"), share(found, "steered")) == (0, 0)
     write_agent_injection(tmp_path / "out", found, {})
@@ -159,4 +158,4 @@ def test_the_command_probes_an_agent_of_a_file_in_a_sample_of_honest_items(
     assert len(cases) == len(found.cells)
     assert all(json.loads(case)["text"].count("\n") for case in cases)
     with pytest.raises(InputError, match="passages"):
-        inject_agent(files["items"], str(files["agent"]), load_config(None, {}), problems)
+        injecting_agent(files["items"], str(files["agent"]), load_config(None, {}), problems).ask()

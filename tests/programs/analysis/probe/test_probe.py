@@ -7,9 +7,14 @@ import re
 import pytest
 from mock_server import MockServer, Supports, input_of
 
-from nuggetjudge.programs.analysis.probe.probe import Options, plan_probe, probe
+from nuggetjudge.programs.analysis.probe.probe import ConditionProbing, Options
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError, Problems
+
+
+def probe(*given):
+    return ConditionProbing(*given).ask()
+
 
 YES, PART, NO = "support", "partial_support", "not_support"
 N_NUGGETS = 10
@@ -191,7 +196,7 @@ def test_a_form_of_reply_that_the_endpoint_refuses_is_skipped(claims, config_for
 def test_the_plan_has_the_calls_that_are_then_made(nuggets, config_for):
     with MockServer(lenient_with_the_first) as server:
         config = config_for(server)
-        planned, skipped = plan_probe(nuggets, "assigner", config, Problems())
+        planned, skipped = ConditionProbing(nuggets, "assigner", config, Problems()).plan()
         assert server.requests == []
         found = probe(nuggets, "assigner", config, Problems())
     assert skipped == found.skipped
