@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ def calibrate(
     """Fit a judge to human labels on some topics, and measure on others whether it helped.
 
     Args:
-        labels, judge, out, prompt_model, fields, where, scale, limit: see `calibrate_file`.
+        labels, judge, fields, where, scale, limit: see `Fitting`.
+        out, prompt_model: see `Fitting.fit`.
         method: threshold, topic, platt, ordinal, isotonic; few-shot, bootstrap, mipro, simba, gepa.
         config, model: as in `nuggetjudge.run`.
         settings: those of `Settings` (objective, folds, seed, ...), and the names of `data:` and
@@ -68,111 +70,137 @@ def calibrate(
         settings["models.default"], model = model, None
     resolved = load_config(Path(config) if config else None, dotted(settings), model=model)
     own.setdefault("concurrency", resolved.run.concurrency)
-    return calibrate_file(
-        Path(labels),
-        judge,
-        resolved,
-        Settings(method=method, **own),
-        out=Path(out) if out is not None else None,
-        prompt_model=prompt_model,
-        fields=fields,
-        where=where,
-        scale=scale,
-        limit=limit,
-    )
+    how = Settings(method=method, **own)
+    fitting = Fitting(Path(labels), judge, resolved, how, fields, where, scale, limit)
+    return fitting.fit(Path(out) if out is not None else None, prompt_model)
 
 
-def calibrate_file(
-    labels: Path,
-    judge: str,
-    config: Config,
-    settings: Settings,
-    *,
-    out: Path | None = None,
-    prompt_model: str | None = None,
-    fields: Mapping[str, str] | None = None,
-    where: Mapping[str, Sequence[str]] | None = None,
-    scale: Mapping[str, str] | None = None,
-    limit: int | None = None,
-    problems: Problems | None = None,
-) -> Calibration:
-    """Fit a judge to the labels of a file.
+@dataclass(frozen=True)
+class Fitting:
+    """Labels of a file, and the judge that is to be fitted to them.
 
-    Args:
+    Attributes:
         labels: see `examples.read_examples`, as are fields, where and scale.
         judge: assigner, support, relevance, answerability, entailment, importance, or the YAML
             file of a judge of your own; nuggetizer, subquestions, keypoint_extractor,
             claim_extractor, whose labels are lists that people made (`read_list_examples`).
         config: models, the judge's section (a `state` is where the fit goes on from), what the
             run may spend, and where topics, runs, passages and nuggets are.
-        out: the judge file to write; None: none is written. What a prompt method tried goes to
-            the same name with .log.jsonl, and .part behind it until the judge file is written.
-        prompt_model: the entry of `models:` that writes instructions.
         limit: take so many labels, drawn evenly over the topics.
-
-    Raises: InputError for bad labels, before anything is fitted or asked; JudgeError (budget)
-        where a prompt method could try no new prompt, and nothing is written then.
     """
-    problems = problems if problems is not None else Problems()
-    check_out(out)
-    log = log_of(out) if settings.method in PROMPT_METHODS else None
-    part = part_of(log) if log is not None else None
-    with opened(config) as panel:
-        writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
-        if judge in list_makers():
-            _check_lists(fields, where, scale)
-            maker, lists, matcher = _lists(panel, labels, judge, config, settings, limit, problems)
-            found = lists_fitted_and_tested(
-                maker, lists, settings, matcher, prompt_model=writer, log=part
-            )
-        else:
-            fitted, examples = _items(
-                panel, labels, judge, config, settings, fields, where, scale, limit, problems
-            )
-            found = fitted_and_tested(fitted, examples, settings, prompt_model=writer, log=part)
-    source = {"file": labels.name, "sha256": hashlib.sha256(labels.read_bytes()).hexdigest()}
-    report = {**found.report, "labels": source}
-    file = found.file.model_copy(update={"fitted": {**found.file.fitted, "labels": source}})
-    if out is not None:
-        write_judge_file(out, file)
-    if log is not None:
-        rename(part_of(log), log)
-    return Calibration(file, report, found.diff)
 
+    labels: Path
+    judge: str
+    config: Config
+    settings: Settings
+    fields: Mapping[str, str] | None = None
+    where: Mapping[str, Sequence[str]] | None = None
+    scale: Mapping[str, str] | None = None
+    limit: int | None = None
+    problems: Problems = field(default_factory=Problems)
 
-def plan_file(
-    labels: Path,
-    judge: str,
-    config: Config,
-    settings: Settings,
-    *,
-    out: Path | None = None,
-    fields: Mapping[str, str] | None = None,
-    where: Mapping[str, Sequence[str]] | None = None,
-    scale: Mapping[str, str] | None = None,
-    limit: int | None = None,
-    problems: Problems | None = None,
-) -> list[Estimate]:
-    """What `calibrate_file` would ask, for `--dry-run`; asks nothing and writes nothing."""
-    problems = problems if problems is not None else Problems()
-    check_out(out)
-    often = 1.0  # how often what was asked for a search is asked
+    def fit(self, out: Path | None = None, prompt_model: str | None = None) -> Calibration:
+        """Fit the judge, and measure it.
 
-    def ask(alone: Config, panel: Panel) -> None:
-        nonlocal often
-        with opened(alone, panel):
-            if judge in list_makers():
-                _check_lists(fields, where, scale)
-                lists = _lists(panel, labels, judge, alone, settings, limit, problems)
-                often = make_what_it_makes(panel, *lists, settings)
+        Args:
+            out: the judge file to write; None: none is written. What a prompt method tried goes to
+                the same name with .log.jsonl, and .part behind it until the judge file is written.
+            prompt_model: the entry of `models:` that writes instructions.
+
+        Raises: InputError for bad labels, before anything is fitted or asked; JudgeError (budget)
+            where a prompt method could try no new prompt, and nothing is written then.
+        """
+        check_out(out)
+        log = log_of(out) if self.settings.method in PROMPT_METHODS else None
+        part = part_of(log) if log is not None else None
+        with opened(self.config) as panel:
+            writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
+            how: dict[str, Any] = {"prompt_model": writer, "log": part}
+            if self.judge in list_makers():
+                maker, lists, matcher = self._lists(panel)
+                found = lists_fitted_and_tested(maker, lists, self.settings, matcher, **how)
             else:
-                items = _items(
-                    panel, labels, judge, alone, settings, fields, where, scale, limit, problems
-                )
-                often = ask_what_it_asks(panel, *items, settings)
+                found = fitted_and_tested(*self._items(panel), self.settings, **how)
+        source = source_of(self.labels)
+        report = {**found.report, "labels": source}
+        file = found.file.model_copy(update={"fitted": {**found.file.fitted, "labels": source}})
+        if out is not None:
+            write_judge_file(out, file)
+        if log is not None:
+            rename(part_of(log), log)
+        return Calibration(file, report, found.diff)
 
-    found = rehearse(config.here(), ask)
-    return [scaled(row, often) if row.judge.endswith(SEARCH) else row for row in found]
+    def plan(self, out: Path | None = None) -> list[Estimate]:
+        """What `fit` would ask, for `--dry-run`; asks nothing and writes nothing."""
+        check_out(out)
+        often = 1.0  # how often what was asked for a search is asked
+
+        def ask(alone: Config, panel: Panel) -> None:
+            nonlocal often
+            with opened(alone, panel):
+                of = replace(self, config=alone)
+                if self.judge in list_makers():
+                    often = make_what_it_makes(panel, *of._lists(panel), self.settings)
+                else:
+                    often = ask_what_it_asks(panel, *of._items(panel), self.settings)
+
+        found = rehearse(self.config.here(), ask)
+        return [scaled(row, often) if row.judge.endswith(SEARCH) else row for row in found]
+
+    def _lists(self, panel: Panel) -> tuple[ListMaker, ListExamples, Matcher]:
+        """The judge that makes lists, people's lists, and who matches them, all checked."""
+        if self.fields or self.where or self.scale:
+            raise InputError("--field, --where and --scale are about labels, and these are lists")
+        maker, match = panel[self.judge], self.settings.match
+        assert isinstance(maker, ListMaker)
+        is_lexical = match == LEXICAL
+        if not (is_lexical or _is_item_judge(match)):
+            raise InputError(f"--match {match}: wanted lexical, or a judge such as entailment")
+        matcher = Matcher(None if is_lexical else panel.item_judge(match))
+        others = [] if is_lexical else [ItemsConfig(judge=match).name]
+        check_prices(self.config, [self.judge, *others])
+        given = (self.labels, maker, self.config, self.problems)
+        lists = read_list_examples(*given, limit=self.limit, seed=self.settings.seed)
+        matcher.check(lists.items[0])
+        return maker, lists, matcher
+
+    def _items(self, panel: Panel) -> tuple[ItemJudge, Examples]:
+        """The judge with its backend, and the labelled items, all checked."""
+        if not _is_item_judge(self.judge):
+            known, makers = ", ".join(item_judges()), ", ".join(list_makers())
+            what = (
+                f"wanted {known}, or the YAML file of your own; of those that make lists {makers}"
+            )
+            raise InputError(f"judge {self.judge!r}: {what}")
+        fitted = panel.item_judge(self.judge)
+        if isinstance(fitted, Verified):
+            what = "a fit is of the first labels: leave verify out, fit, and verify what is fitted"
+            raise InputError(f"judges.{fitted.name}.verify: {what}")
+        if fitted.model_name == "lexical" and not fitted.twins:
+            what = "without a `lexical:` section it needs a model (--model)"
+            raise InputError(f"{self.judge}: {what}")
+        check_prices(self.config, [ItemsConfig(judge=self.judge).name])
+        examples = read_examples(
+            self.labels,
+            fitted,
+            self.problems,
+            data=self.config.data,
+            fields=self.fields,
+            where=self.where,
+            scale=self.scale,
+            limit=self.limit,
+            seed=self.settings.seed,
+        )
+        return fitted, examples
+
+
+def _is_item_judge(judge: str) -> bool:
+    return judge in item_judges() or Path(judge).is_file()
+
+
+def source_of(labels: Path) -> dict[str, str]:
+    """What a judge file says of the labels that it was fitted to."""
+    return {"file": labels.name, "sha256": hashlib.sha256(labels.read_bytes()).hexdigest()}
 
 
 @contextmanager
@@ -188,82 +216,6 @@ def opened(config: Config, panel: Panel | None = None) -> Iterator[Panel]:
         run_sync(panel.aclose())
         if cache is not None:
             cache.close()
-
-
-def _lists(
-    panel: Panel,
-    labels: Path,
-    judge: str,
-    config: Config,
-    settings: Settings,
-    limit: int | None,
-    problems: Problems,
-) -> tuple[ListMaker, ListExamples, Matcher]:
-    """The judge that makes lists, people's lists, and who matches them, all checked."""
-    maker = panel[judge]
-    assert isinstance(maker, ListMaker)
-    is_lexical = settings.match == LEXICAL
-    if not is_lexical:
-        _check_match(settings.match)
-    matcher = Matcher(None if is_lexical else panel.item_judge(settings.match))
-    others = [] if is_lexical else [ItemsConfig(judge=settings.match).name]
-    check_prices(config, [judge, *others])
-    lists = read_list_examples(labels, maker, config, problems, limit=limit, seed=settings.seed)
-    matcher.check(lists.items[0])
-    return maker, lists, matcher
-
-
-def _check_lists(*of_labels: Any) -> None:
-    """Refuse what is said of labels, where there are lists."""
-    if any(of_labels):
-        raise InputError("--field, --where and --scale are about labels, and these are lists")
-
-
-def _check_judge(judge: str) -> None:
-    if judge not in item_judges() and not Path(judge).is_file():
-        known, makers = ", ".join(item_judges()), ", ".join(list_makers())
-        what = f"wanted {known}, or the YAML file of your own; of those that make lists {makers}"
-        raise InputError(f"judge {judge!r}: {what}")
-
-
-def _check_match(judge: str) -> None:
-    if judge not in item_judges() and not Path(judge).is_file():
-        raise InputError(f"--match {judge}: wanted lexical, or a judge such as entailment")
-
-
-def _items(
-    panel: Panel,
-    labels: Path,
-    judge: str,
-    config: Config,
-    settings: Settings,
-    fields: Mapping[str, str] | None,
-    where: Mapping[str, Sequence[str]] | None,
-    scale: Mapping[str, str] | None,
-    limit: int | None,
-    problems: Problems,
-) -> tuple[ItemJudge, Examples]:
-    """The judge with its backend, and the labelled items, all checked."""
-    _check_judge(judge)
-    fitted = panel.item_judge(judge)
-    if isinstance(fitted, Verified):
-        what = "a fit is of the first labels: leave verify out, fit, and verify what is fitted"
-        raise InputError(f"judges.{fitted.name}.verify: {what}")
-    if fitted.model_name == "lexical" and not fitted.twins:
-        raise InputError(f"{judge}: without a `lexical:` section it needs a model (--model)")
-    check_prices(config, [ItemsConfig(judge=judge).name])
-    examples = read_examples(
-        labels,
-        fitted,
-        problems,
-        data=config.data,
-        fields=fields,
-        where=where,
-        scale=scale,
-        limit=limit,
-        seed=settings.seed,
-    )
-    return fitted, examples
 
 
 def write_judge_file(path: Path, file: JudgeFile) -> None:

@@ -146,12 +146,11 @@ def calibrate(
     Exit: 0 fitted, 2 usage or input, 3 some items were not judged or the budget allowed no new
     prompt, 130 interrupted.
     """
-    from ..calibration.session import calibrate_file, options_of, plan_file, scale_of
+    from ..calibration.session import Fitting, options_of, scale_of
     from ..calibration.settings import Settings
-    from ..records.reading.problems import InputError, Problems
+    from ..records.reading.problems import InputError
 
     config = given.config()
-    problems = Problems()
     if judge is None and agent is None:
         raise InputError("Missing option '--judge', or --agent to fit those of an agent")
     if method is None and agent is None:
@@ -170,13 +169,6 @@ def calibrate(
         concurrency=config.run.concurrency,
         options=options_of(option or ()),
     )
-    source: dict[str, Any] = {
-        "fields": fields_of(field or ()),
-        "where": where_of(where or ()),
-        "scale": scale_of(scale.split(",") if scale is not None else ()),
-        "limit": sample or limit,
-        "problems": problems,
-    }
     if agent is not None:
         if field or where or scale:
             raise InputError("--field, --where and --scale are about labels of a judge")
@@ -195,19 +187,24 @@ def calibrate(
         )
         return
     assert judge is not None
+    fitting = Fitting(
+        *(labels, judge, config, how),
+        fields=fields_of(field or ()),
+        where=where_of(where or ()),
+        scale=scale_of(scale.split(",") if scale is not None else ()),
+        limit=sample or limit,
+    )
     if dry_run:
-        planned(plan_file(labels, judge, config, how, out=out, **source), "", as_json=as_json)
+        planned(fitting.plan(out), "", as_json=as_json)
         return
     found = made_and_printed(
-        lambda: calibrate_file(
-            labels, judge, config, how, out=out, prompt_model=prompt_model, **source
-        ),
+        lambda: fitting.fit(out, prompt_model),
         lambda found: _report_text(found.report, out),
         as_json=as_json,
         diff=diff,
         unchanged="The prompt is as it was.\n",
     )
-    list_problems(problems)
+    list_problems(fitting.problems)
     if found.report["n_unjudged"] or found.report.get("n_unmatched"):
         raise typer.Exit(INCOMPLETE)
 

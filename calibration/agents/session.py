@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from ...programs.protocols.table import program
 from ...records.reading.problems import InputError, Problems
 from ...records.writing.files import own_folder
 from ..plan import SEARCH, TEST, scaled, search_checked
-from ..session import check_out, opened, write_judge_file
+from ..session import check_out, opened, source_of, write_judge_file
 from ..settings import Settings
 from .examples import AgentExamples, read_agent_examples
 from .fitting import AgentCalibration, agent_fitted_and_tested, agent_split
@@ -75,7 +74,7 @@ def calibrate_agent(
         found = agent_fitted_and_tested(
             agent, names, examples, settings, wanted=judges, prompt_model=writer, logs=out
         )
-    source = {"file": labels.name, "sha256": hashlib.sha256(labels.read_bytes()).hexdigest()}
+    source = source_of(labels)
     files = {
         each: file.model_copy(update={"fitted": {**file.fitted, "labels": source}})
         for each, file in found.files.items()

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from mock_server import MockServer, input_of, schema_of
 
-from nuggetjudge.calibration.session import calibrate_file, plan_file
+from nuggetjudge.calibration.session import Fitting
 from nuggetjudge.calibration.settings import Settings
 from nuggetjudge.calibration.split import split_topics
 from nuggetjudge.judges import NuggetAssigner
@@ -292,16 +292,17 @@ def test_a_calibration_asks_as_forecast(server, config_of, tmp_path):
     ]  # fmt: skip
     labels = write(tmp_path / "labels.jsonl", *rows)
     settings = Settings(method="threshold", folds=3)
-    [forecast] = plan_file(labels, "support", config_of(), settings)
+    [forecast] = Fitting(labels, "support", config_of(), settings).plan()
     assert (forecast.judge, forecast.calls) == ("support every item", 36)
     with pytest.raises(InputError):  # it says the same of every item: nothing can be fitted
-        calibrate_file(labels, "support", config_of(), settings)
+        Fitting(labels, "support", config_of(), settings).fit()
     assert len(server.requests) == 36
     for wrong in (Settings(method="platt", folds=1), Settings(method="few-shot", options={"z": 1})):
         told = []
-        for ask in (plan_file, calibrate_file):
+        fitting = Fitting(labels, "support", config_of(), wrong)
+        for ask in (fitting.plan, fitting.fit):
             with pytest.raises(InputError) as refused:
-                ask(labels, "support", config_of(), wrong)
+                ask()
             told.append(str(refused.value))
         assert told[0] == told[1]
     assert len(server.requests) == 36
@@ -318,10 +319,10 @@ def test_a_search_counts_as_the_most_it_may_take_and_its_test_twice(server, conf
     settings = Settings(method="few-shot", options={"k": 2})
     split = split_topics([f"t{i}" for i in range(9)], shares=settings.shares, seed=settings.seed)
     n_dev, n_test = 4 * len(split.dev), 4 * len(split.test)
-    forecast = calls(plan_file(labels, "support", config_of(), settings))
+    forecast = calls(Fitting(labels, "support", config_of(), settings).plan())
     assert forecast == {"support test, twice": 2 * n_test, "support search, at most": 2 * n_dev}
-    calibrate_file(labels, "support", config_of(), settings)
+    Fitting(labels, "support", config_of(), settings).fit()
     assert len(server.requests) <= sum(forecast.values())
     assert len(server.requests) >= n_test + n_dev
     with pytest.raises(InputError, match="only a language model has"):
-        plan_file(labels, "support", load_config(None, {}, model="lexical"), settings)
+        Fitting(labels, "support", load_config(None, {}, model="lexical"), settings).plan()
