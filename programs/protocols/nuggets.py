@@ -21,7 +21,7 @@ from ...records.assignments import (
 )
 from ...records.judgements import Judged, Provenance
 from ...records.labels.cells import Cell
-from ...records.nuggets import bank_row
+from ...records.nuggets import bank_row, read_nugget_banks
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
 from ..config.names import JudgeName
@@ -43,6 +43,7 @@ from .pieces import NUGGET, FileLines, Piece, said
 from .program import CellTexts, Folder, Program, Run, need_answers
 from .relevance import candidate_grades, check_candidates, makes_bank
 from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
+from .theirs import Theirs
 
 BANKS, ASSIGNMENTS = "nuggets.jsonl", "assignments.jsonl"
 # Keys of the manifest: topics without nuggets; those whose nuggets could not be made, and (run,
@@ -68,6 +69,7 @@ class Nuggets(Program):
     }  # fmt: skip
     shown = ("V_strict", "V", "A_strict", "A", "W_strict", "W", *NARRATIVE_MEASURES, LENGTH)
     file_kind, is_scored_alone = "assignments", True
+    takes = "assignments"
     reads = ("question", "answer_text", "nugget")
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
@@ -143,6 +145,30 @@ class Nuggets(Program):
         board.leave_open((LENGTH,), dict.fromkeys(unmade, 1))  # it may have no nuggets, and be out
         board.leave_unmade((), (*measures, LENGTH))
         board.leave_out(MEASURES, folder.notes.get(LEFT_OUT, ()))
+
+    def take(self, theirs: Theirs) -> None:
+        """See Program: nuggets of answers, the bank of a topic that has none in a file."""
+        banks: dict[str, NuggetBank] = {}
+        for path in theirs.files("nuggets"):
+            banks |= read_nugget_banks(path, theirs.problems)
+        with theirs.results.open(ASSIGNMENTS) as rows:
+            for row in theirs.once("assignments", read_assignments):
+                ids = {"topic_id": row.topic_id, "run_id": row.run_id}
+                theirs.cell(row.run_id, row.topic_id, row.query)
+                theirs.answer(row.run_id, row.topic_id, row.answer_text)
+                nuggets = tuple(each.nugget for each in row.nuggets)
+                bank = NuggetBank(topic_id=row.topic_id, query=row.query, nuggets=nuggets)
+                banks.setdefault(row.topic_id, bank)
+                rows.write(assignment_row(row))
+                for each in row.nuggets:
+                    theirs.count("assignments", {**ids, "nuggets": [each.nugget.id]}, each.label)
+        if banks:
+            theirs.results.write(BANKS, map(bank_row, banks.values()))
+        theirs.queries |= {topic: bank.query for topic, bank in banks.items()}
+
+    def missing(self, theirs: Theirs) -> Mapping[str, Any]:
+        """See Program."""
+        return {LEFT_OUT: [t for t in theirs.judged_topics() if t not in theirs.queries]}
 
     def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """See Program."""

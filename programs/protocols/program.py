@@ -8,9 +8,10 @@ from collections.abc import Collection as Names
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from ...records.labels.cells import Cell
+from ...records.labels.kinds import FileKind
 from ...records.reading.choosing import Where
 from ...records.reading.problems import InputError, Problems
 from ..config.names import JudgeName
@@ -22,6 +23,7 @@ from .item_scores import ItemScale
 from .judged_items import JudgedItems
 from .pieces import FileLines, Piece, plain_pieces
 from .scoreboard import Scoreboard
+from .theirs import Theirs
 
 if TYPE_CHECKING:
     from ...agents import Agent, Corpus
@@ -159,6 +161,7 @@ class Program(ABC):
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
         reads: the texts by which a person judges one of its cells, in order; see `texts`.
         file_kind: of `judged` where it comes alone, see `file_kind`; "": none of its own.
+        takes: the kind of another tool's files that it can write as its own; "": none.
         is_scored_alone: whether `score` can read that file without its folder.
     """
 
@@ -173,6 +176,7 @@ class Program(ABC):
     shown: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[tuple[str, ...]] = ()
     file_kind: ClassVar[str] = ""
+    takes: ClassVar[FileKind | Literal[""]] = ""
     is_scored_alone: ClassVar[bool] = False
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
@@ -213,6 +217,17 @@ class Program(ABC):
     @abstractmethod
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """Put the values of all answers on the board, from files and notes alone."""
+
+    def take(self, theirs: Theirs) -> None:
+        """Write its files from another tool's that it `takes`, and keep what was judged.
+
+        A label that their file has not is unjudged, whatever their tool counts it as.
+        """
+        raise NotImplementedError(self.name)
+
+    def missing(self, theirs: Theirs) -> Mapping[str, Any]:
+        """Notes on what such files have not, whether it takes any or not."""
+        return {}
 
     def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """Put on the board what its file would score under other labels; False: it cannot.

@@ -13,7 +13,12 @@ from ...records.instruments.sub_narratives import numbered
 from ...records.labels.cells import RELEVANCE_KEY, Cell
 from ...records.reading.fields import read_lines
 from ...records.reading.problems import InputError
-from ...records.relevance import RelevanceLabel, relevance_row, relevance_with_lines
+from ...records.relevance import (
+    RelevanceLabel,
+    read_relevance,
+    relevance_row,
+    relevance_with_lines,
+)
 from ...records.rows import Passage, Topic
 from ..config.sections import Config
 from ..engine.manifest import read_manifest
@@ -23,6 +28,7 @@ from .item_scores import MEAN_GAIN, ItemScale
 from .program import CellTexts, Folder, Program, Run, Texts
 from .ranking import RANKING_MEASURES, ranking_rows
 from .scoreboard import Scoreboard
+from .theirs import Theirs
 
 if TYPE_CHECKING:
     from ...judges import ItemJudge
@@ -42,6 +48,7 @@ class Relevance(Program):
     judges = ("relevance",)
     kind, judged, files = "relevance", FILE, (FILE,)
     reads = ("question", "title", "passage")
+    takes = "relevance"
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
@@ -98,6 +105,18 @@ class Relevance(Program):
             gains=NARRATIVE_GAINS,
             measure=MEAN_GAIN,
         )
+
+    def take(self, theirs: Theirs) -> None:
+        """See Program: grades, without the ranking that these stood in, as the files have none."""
+        with theirs.results.open(FILE) as rows:
+            for path in theirs.files("relevance"):
+                what = "grades without the order of the passages: no ranking measures"
+                theirs.problems.keep(path, 0, "no_ranking", what)
+                for row in read_relevance(path, theirs.problems):
+                    theirs.topics.setdefault(row.topic_id, "")
+                    rows.write(relevance_row(row))
+                    ids = {"topic_id": row.topic_id, "passage_id": row.passage_id}
+                    theirs.count("relevance", ids, row.grade)
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""

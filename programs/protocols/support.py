@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...metrics import Value, support_scores
 from ...metrics.expected import SUFFIX
 from ...metrics.gains import SUPPORT_GAINS
+from ...records.judgements import Reason, Unjudged
 from ...records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE, Cell
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Passage, Sentence
-from ...records.support import SupportSentence, read_support, support_row, support_with_lines
+from ...records.support import (
+    SupportLabels,
+    SupportSentence,
+    read_support,
+    support_row,
+    support_with_lines,
+)
+from ...records.tools.ragdoll import CitationKey, SupportJudgement, read_support_judgements
 from ..config.sections import Config
 from ..engine.results import Results
 from ..engine.stage import Item, labels, rows_of
@@ -23,6 +31,7 @@ from .judged_items import Collected, JudgedItems
 from .pieces import FileLines, Piece, said
 from .program import CellTexts, Folder, Program, Run, need_answers
 from .scoreboard import Scoreboard
+from .theirs import NOT_SAID, Theirs
 
 if TYPE_CHECKING:
     from ...judges import ItemJudge
@@ -46,6 +55,7 @@ class Support(Program):
         *("support_precision_hard", "support_recall_hard"),
     )
     file_kind, is_scored_alone = "support", True
+    takes = "support"
     reads = ("question", "sentence", "title", "passage")
 
     def measures(self, config: Config) -> Names[str]:
@@ -118,6 +128,31 @@ class Support(Program):
                 ]
                 board.add(row.run_id, row.topic_id, support_scores(given))
         return True
+
+    def take(self, theirs: Theirs) -> None:
+        """See Program: citations of sentences, with RAGDoll's reasons where its calls are there."""
+        calls: dict[CitationKey, SupportJudgement] = {}
+        for path in theirs.files("support_judgments"):
+            calls |= read_support_judgements(path, theirs.problems)
+        for call in calls.values():
+            if call.docid is not None and call.passage:
+                theirs.passages.setdefault(call.docid, call.passage)
+        with theirs.results.open(FILE) as rows:
+            for row in theirs.once("support", read_support):
+                at = (row.run_id, row.topic_id)
+                theirs.cell(*at)
+                _keep_sentences(row, theirs)
+                for sentence in row.sentences:
+                    ids = {"topic_id": row.topic_id, "run_id": row.run_id, "sentence": sentence.id}
+                    place = (*at, sentence.id)
+                    if not sentence.citations:
+                        rows.write(support_row(*place, citation=None, rank=None, label="none"))
+                    for each in sentence.citations:
+                        name, rank = each.passage_id, each.rank
+                        named = {"citation": name, "rank": rank, "label": each.label}
+                        rows.write(support_row(*place, **named, leaning=each.known()))
+                        why = _why(calls.get((*place, rank)), asked=bool(calls))
+                        theirs.count("support", {**ids, "citation": name}, each.label, why)
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each judged citation of a sentence."""
@@ -244,3 +279,26 @@ def _citation_weights(
     if at == 0:
         weights |= {"support_precision": 1 / n_citing, "support_recall": 1 / n_sentences}
     return weights
+
+
+def _keep_sentences(row: SupportLabels, theirs: Theirs) -> None:
+    last = max((sentence.id for sentence in row.sentences), default=-1)
+    sentences: list[dict[str, Any]] = [{"text": "", "citations": []} for _ in range(last + 1)]
+    for each in row.sentences:
+        cited = [citation.passage_id for citation in each.citations]
+        sentences[each.id] = {"text": each.text, "citations": cited}
+    if any(sentence["text"] for sentence in sentences):
+        theirs.answers[row.run_id, row.topic_id] = sentences
+
+
+def _why(call: SupportJudgement | None, *, asked: bool) -> Unjudged:
+    """Why a citation has no label, by the tool's file of calls.
+
+    Args:
+        asked: whether there is such a file: a citation that it lacks had no text to be judged by.
+    """
+    if call is not None and call.reason is not None:
+        return Unjudged(call.reason, call.detail, call.raw)
+    if asked and call is None:
+        return Unjudged(Reason.NO_PASSAGE, "the tool did not ask: it had no text of this passage")
+    return NOT_SAID

@@ -20,6 +20,7 @@ from ..measure_values import OF_BATTLES
 from ..pieces import FileLines, Piece
 from ..program import CellTexts, Folder, Program, Run, need_answers
 from ..scoreboard import Scoreboard, value_row
+from ..theirs import Theirs
 from .judging import JUDGE, judged_battles
 from .standings import ELO, FILE, MEASURES, STRENGTH, WIN_RATE, fitted, sides, topic_values
 
@@ -38,6 +39,7 @@ class Arena(Program):
     stages = ("battles",)
     shown = MEASURES
     file_kind, is_scored_alone = "battles", True
+    takes = "battles"
     reads = INPUTS
 
     def measures(self, config: Config) -> Names[str]:
@@ -83,6 +85,19 @@ class Arena(Program):
             for run_id, rating in zip(names, ratings, strict=True):
                 n = sum(of_cells[cell][WIN_RATE].n for cell in of_cells if cell[0] == run_id)
                 board.extend([value_row(run_id, "all", measure, _rating(rating, n, n_lost))])
+
+    def take(self, theirs: Theirs) -> None:
+        """See Program: battles, each in the order, or orders, in which it was judged."""
+        with theirs.results.open(FILE) as rows:
+            for path in theirs.files("battles"):
+                for battle in read_battles(path, theirs.problems):
+                    both = {"run_id": battle.run_id, "opponent_id": battle.opponent_id}
+                    for run_id in both.values():
+                        theirs.cell(run_id, battle.topic_id)
+                    rows.write(battle.as_row())
+                    for said in filter(None, (battle.first, battle.second)):
+                        ids = {"topic_id": battle.topic_id, **both}
+                        theirs.count("battles", ids, said.label)
 
     def scale(self, folder: Path) -> ItemScale:
         """See Program."""

@@ -8,8 +8,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ....metrics.instruments.rubrics import RUBRIC_MEASURES
-from ....records.instruments.rubrics import Rubric, read_rubrics, rubric_row, rubrics_of
+from ....records.instruments.rubrics import (
+    Rubric,
+    read_rubrics,
+    rubric_row,
+    rubrics_of,
+    verdict_row,
+)
 from ....records.labels.cells import CRITERION_KEY, CRITERION_SCALE, Cell
+from ....records.reading.fields import read_lines
 from ....records.reading.problems import InputError, Problems
 from ....records.tools.rubric_verdicts import read_verdicts, verdicts_with_lines
 from ...config.sections import Config
@@ -19,6 +26,7 @@ from ..judged_items import Collected, JudgedItems
 from ..pieces import CRITERION, FAULT, FileLines, Piece, said
 from ..program import CellTexts, Folder, Program, Run, need_answers
 from ..scoreboard import Scoreboard
+from ..theirs import Theirs
 from .judging import GRADERS, STAGES, graded, make_rubrics
 from .scores import (
     EARNED,
@@ -51,6 +59,7 @@ class RubricGrading(Program):
     shown = RUBRIC_MEASURES
     reads = ("question", "response", "criterion")
     file_kind, is_scored_alone = "verdicts", True
+    takes = "verdicts"
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
@@ -129,6 +138,29 @@ class RubricGrading(Program):
         """See Program."""
         found: Names[str] = folder.notes.get(LEFT_OUT, ()) if measure in MEASURES else ()
         return found
+
+    def take(self, theirs: Theirs) -> None:
+        """See Program: criteria of answers, the rubric of a topic that has none in a file."""
+        rubrics: dict[str, Rubric] = {}
+        for path in theirs.files("rubrics"):
+            rubrics |= read_rubrics(path, theirs.problems)
+        for path in theirs.files("verdicts"):
+            for line in read_lines(path, Problems()):
+                topic, run = line.optional_id("qid", "topic_id"), line.optional_id("run_id")
+                if topic is None or run is None or "criteria" not in line.row:
+                    continue
+                theirs.cell(run, topic, line.optional_text("query"))
+                theirs.answer(run, topic, line.optional_text("answer_text"))
+                if topic not in rubrics:
+                    rubrics |= rubrics_of([line], linted=False)
+        with theirs.results.open(VERDICTS) as rows:
+            for row in theirs.once("verdicts", read_verdicts):
+                theirs.cell(row.run_id, row.topic_id)
+                rows.write(verdict_row(row))
+                ids = {"topic_id": row.topic_id, "run_id": row.run_id}
+                theirs.count("criteria", {**ids, "criteria": [row.criterion_id]}, row.label)
+        if rubrics:
+            theirs.results.write(RUBRICS, map(rubric_row, rubrics.values()))
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each criterion of an answer, by its share of the weights above 0.

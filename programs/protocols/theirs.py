@@ -1,0 +1,100 @@
+"""What a program takes of another tool's folder: its rows read once, and what was judged kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ...records.judgements import Judged, Reason, Unjudged
+from ...records.labels.kinds import FileKind
+from ...records.reading.problems import InputError, Problems
+from ...records.tools.folders import ToolFolder
+from ...records.writing.files import own_folder
+from ..engine.results import Results
+
+NOT_SAID = Unjudged(Reason.ERROR, "its file says that there is no label, and not why")
+INPUTS = "inputs"  # folder for what was judged: topics, answers, passages
+
+
+@dataclass
+class Theirs:
+    """Files of another tool, and the results folder that programs write them to.
+
+    Attributes:
+        topics: their texts, "" where not known. queries: texts that stand with nuggets, by topic.
+        answered: topics that some run answers. runs: all, in order.
+        answers: by run and topic, sentences as `text` and `citations`. passages: texts by id.
+    """
+
+    tool: ToolFolder
+    results: Results
+    problems: Problems
+    topics: dict[str, str] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)
+    answered: dict[str, None] = field(default_factory=dict)
+    runs: dict[str, None] = field(default_factory=dict)
+    answers: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
+    passages: dict[str, str] = field(default_factory=dict)
+
+    def files(self, kind: FileKind) -> Sequence[Path]:
+        """Those that hold this."""
+        return self.tool.files.get(kind, ())
+
+    def once(self, kind: FileKind, read: Callable[..., Iterator[Any]]) -> Iterator[Any]:
+        """The rows of all files of a kind. Raises: InputError for an answer that two files have."""
+        seen: dict[tuple[str, str], Path] = {}
+        for path in self.files(kind):
+            for row in read(path, self.problems):
+                first = seen.setdefault((row.run_id, row.topic_id), path)
+                if first != path:
+                    what = f"run {row.run_id!r}, topic {row.topic_id!r} is in {first} too"
+                    raise InputError(f"{path}: {what}; name the folder, or file, of one judge")
+                yield row
+
+    def cell(self, run_id: str, topic_id: str, query: str = "") -> None:
+        """Note that a run answers a topic."""
+        self.runs[run_id] = self.answered[topic_id] = None
+        self.topics[topic_id] = self.topics.get(topic_id) or query
+
+    def answer(self, run_id: str, topic_id: str, text: str) -> None:
+        """Note what a run answers, if its text is known."""
+        if text:
+            self.answers[run_id, topic_id] = [{"text": text, "citations": []}]
+
+    def count(self, stage: str, ids: dict[str, Any], label: Any, why: Unjudged = NOT_SAID) -> None:
+        """Count an item, judged unless its label is None."""
+        self.results.judged(stage, ids, why if label is None else Judged({}))
+
+    def judged_topics(self) -> list[str]:
+        """Those that a run must answer; of passages alone those that have some."""
+        return list(self.answered or self.topics)
+
+    def write_inputs(self, made: Path) -> dict[str, Path]:
+        """Write what was judged, as far as it is known; the files by their names in a config."""
+        self.topics |= {t: query for t, query in self.queries.items() if not self.topics.get(t)}
+        named = {
+            "topics": [{"id": t, "title": text or t} for t, text in self.topics.items()],
+            "runs": [_answer_row(*cell, sentences) for cell, sentences in self.answers.items()],
+            "passages": [{"docid": d, "text": text} for d, text in self.passages.items()],
+        }
+        folder, data = own_folder(made / INPUTS), {}
+        for name, rows in named.items():
+            if rows:
+                path = data[name] = folder / f"{name}.jsonl"
+                path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+        return data
+
+
+def _answer_row(
+    run_id: str, topic_id: str, sentences: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    references = list(dict.fromkeys(name for each in sentences for name in each["citations"]))
+    answer = [
+        {**each, "citations": [references.index(name) for name in each["citations"]]}
+        for each in sentences
+    ]
+    return {"run_id": run_id, "topic_id": topic_id, "references": references, "answer": answer}
