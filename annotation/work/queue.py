@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from itertools import chain
 
 import numpy as np
 
 from ...programs.scoring.human_labels import RANDOM
 from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError
-from ..store.events import Kind, Label
 from ..store.state import State
 from .drawing import Draw, Units, generator, in_blocks
 from .plan import BLOCK, CONTROLS, GAP, REPEATS, Entry, Plan
@@ -99,38 +96,6 @@ def _placed(
     kept = [e.model_copy(update=known(units.at[units.name(e.cell)])) for e in held]
     again = _repeats(order, controls, n_again, rng)
     return [*kept, *(e for number, repeat in again for e in entries(number, repeat))]
-
-
-def pooled_shares(task: Task, queues: Iterable[Sequence[Entry]]) -> dict[Cell, float]:
-    """By item that anybody was given at random, the share of its topic's items that were.
-
-    Of labels of several people taken together it is each one's chance of being among them.
-    """
-    units = Units(task)
-    drawn = units.numbers(e.cell for queue in queues for e in queue if e.chosen_by == RANDOM)
-    there, given = Counter(units.topics.tolist()), Counter(units.topics[sorted(drawn)].tolist())
-    shares = {topic: n / there[topic] for topic, n in given.items()}
-    return {cell: shares[int(units.topics[i])] for i in sorted(drawn) for cell in units.cells(i)}
-
-
-def next_place(queue: Sequence[Entry], state: State, kind: Kind, after: int = -1) -> int | None:
-    """The next place without a label, beginning behind `after`; None: all have one.
-
-    What was skipped comes when nothing else is open.
-    """
-    n = len(queue)
-    skipped: int | None = None
-    for at in chain(range(after + 1, n), range(min(after + 1, n))):
-        if is_open(queue[at], state, kind):
-            if state.last(("skip", kind, *queue[at].cell)) is None:
-                return at
-            skipped = at if skipped is None else skipped
-    return skipped
-
-
-def is_open(entry: Entry, state: State, kind: Kind) -> bool:
-    """Whether a place has no label; *cannot tell* is one here."""
-    return not isinstance(state.last(("label", kind, *entry.cell, str(entry.repeat))), Label)
 
 
 def _sizes(n: int | None, n_there: int, *, repeats: bool) -> tuple[int, int]:

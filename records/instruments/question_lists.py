@@ -102,18 +102,6 @@ def question_list_row(found: QuestionList) -> dict[str, Any]:
     }
 
 
-def collaborator_file(found: QuestionList) -> tuple[str, dict[str, Any]]:
-    """The name and the object of a collaborator's file; it holds no ids and no importances."""
-    questions = {
-        question.text: [
-            question.aggregator,
-            {answer.text or OPEN_ENDED: list(answer.sources) for answer in question.answers},
-        ]
-        for question in found.questions
-    }
-    return f"{_COLLABORATOR}{found.topic_id}.json", questions
-
-
 def _question_list(line: Line) -> QuestionList | None:
     holder = line.child("metadata") or line
     if "nugget_bank" not in line.row and "claim_bank" not in line.row:

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
-from nuggetjudge.annotation.store.events import Clear, Label, Skip
+from nuggetjudge.annotation.store.events import Label
 from nuggetjudge.annotation.store.state import State
 from nuggetjudge.annotation.work.plan import GAP, Plan
-from nuggetjudge.annotation.work.queue import next_place, pooled_shares, queue_of
+from nuggetjudge.annotation.work.queue import queue_of
 from nuggetjudge.annotation.work.task import task_of
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -36,30 +36,24 @@ def state_of(*events):
     return state
 
 
-def test_each_item_is_given_as_often_as_its_probability_says_to_one_person_and_to_both(task):
+def test_each_item_is_given_as_often_as_its_probability_says(task):
     # ann draws 9 of 32 (10 places, too few for a repeat), bob 9 others but for the shared 3.
     plan = {"n": 10, "overlap": 0.3}
-    given, expected, either, share = Counter(), Counter(), Counter(), Counter()
+    given, expected = Counter(), Counter()
     for seed in range(DRAWS):
         ann = queue_of(task, "ann", Plan(seed=seed, **plan))
         bob = queue_of(task, "bob", Plan(seed=seed, **plan), others=[ann])
         by_topic = {entry.cell[0]: entry.probability for entry in bob}
-        pooled = pooled_shares(task, [ann, bob])
-        assert set(pooled) == cells(ann) | cells(bob)
-        both = {cell[0]: p for cell, p in pooled.items()}
         assert all(
             p == Counter(cell[0] for cell in cells(bob))[t] / SIZES[t] for t, p in by_topic.items()
         )
         given.update(cells(bob))
-        either.update(cells(ann) | cells(bob))
         for cell in task.cells:
             expected[cell] += by_topic.get(cell[0], 0.0)
-            share[cell] += both.get(cell[0], 0.0)
-    for found, wanted in ((given, expected), (either, share)):
-        for cell in task.cells:
-            p = wanted[cell] / DRAWS
-            assert abs(found[cell] / DRAWS - p) < 4.5 * (p * (1 - p) / DRAWS) ** 0.5 + 1e-9
-        assert found.total() == pytest.approx(sum(wanted.values()))
+    for cell in task.cells:
+        p = expected[cell] / DRAWS
+        assert abs(given[cell] / DRAWS - p) < 4.5 * (p * (1 - p) / DRAWS) ** 0.5 + 1e-9
+    assert given.total() == pytest.approx(sum(expected.values()))
 
 
 def test_a_queue_that_grows_is_as_fair_as_one_that_was_long_from_the_start(task):
@@ -203,23 +197,6 @@ def test_what_was_chosen_is_drawn_as_often_as_anything_else(judged):
         drawn.update(e.cell[2] for e in firsts(long) if e.chosen_by == "random")
     rate = drawn["n0"] / drawn.total()
     assert abs(rate - 0.25) < 4.5 * (0.25 * 0.75 / drawn.total()) ** 0.5
-
-
-def test_the_next_place_is_the_first_open_one_and_skipped_ones_come_last(task):
-    queue = queue_of(task, "ann", Plan(n=4))
-    state = State()
-    assert next_place(queue, state, "support") == 0
-    state.add(label(queue[0].cell, None))  # cannot tell: it was answered
-    state.add(Skip(id="skip-0001", kind="support", cell=queue[1].cell))
-    assert next_place(queue, state, "support") == 2
-    assert next_place(queue, state, "support", after=3) == 2
-    state.add(label(queue[2].cell, n=2))
-    state.add(label(queue[3].cell, n=3))
-    assert next_place(queue, state, "support") == 1
-    state.add(label(queue[1].cell, n=4))
-    assert next_place(queue, state, "support") is None
-    state.add(Clear(id="clear-0001", kind="support", cell=queue[3].cell))
-    assert next_place(queue, state, "support") == 3
 
 
 @pytest.mark.parametrize(
