@@ -58,6 +58,7 @@ def compare(
     / judge compare results/lexical results/gpt --flips flips.jsonl
     """
     from ..programs.analysis.compare import compare as compare_files
+    from ..programs.engine.folders.independence import dependence_of
     from ..records.reading.problems import InputError, Problems
     from .views.partial import opened
 
@@ -65,7 +66,8 @@ def compare(
         raise InputError(f"{flips}: is there already; name another file")
     problems = Problems()
     other, chosen = _others(others or [], runs)
-    one, *second = opened(context, [one] if other is None else [one, other])
+    named = [one] if other is None else [one, other]
+    one, *second = opened(context, named)
     found = compare_files(
         one,
         second[0] if second else None,
@@ -89,6 +91,22 @@ def compare(
     else:
         sys.stdout.write(shown(_runs_text(found)))
     list_problems(problems)
+    notes = dependence_of([one, *second], named)
+    if found["compared"] == "judges" and kind is None:
+        notes += _other_kinds(found["kind"], [one, *second])
+    for note in notes:
+        sys.stderr.write(shown(f"{note}\n"))
+
+
+def _other_kinds(taken: str, paths: list[Path]) -> list[str]:
+    """What else both judged, where nobody said what to compare."""
+    from ..programs.protocols.judged_files import kinds_in
+
+    if not all(path.is_dir() for path in paths):
+        return []
+    there = [kinds_in(path) for path in paths]
+    rest = [kind for kind in there[0] if kind != taken and all(kind in each for each in there)]
+    return [f"Compared: {taken}. Both also judged {', '.join(rest)} (--kind)."] if rest else []
 
 
 def _others(given: list[str], runs: str | None) -> tuple[Path | None, list[str]]:

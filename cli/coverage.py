@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 def coverage(
+    context: typer.Context,
     results: Annotated[
         Path, typer.Argument(exists=True, file_okay=False, help="A folder of `judge run coverage`.")
     ],
@@ -54,11 +55,12 @@ def coverage(
     from ..programs.protocols.coverage.files import read_coverage
     from ..programs.protocols.program import Folder
     from ..records.reading.problems import InputError, Problems
+    from .views.partial import opened
 
     if (topic is None) != (map_file is None):
         raise InputError("--topic and --map are used together: which topic, drawn where")
     etas, problems = numbers_of("eta", eta, most=5), Problems()
-    data, settings = read_coverage(Folder(results, problems))
+    data, settings = read_coverage(Folder(opened(context, [results])[0], problems))
     ks = _sizes(k, settings.k)
     if map_file is not None and topic is not None:
         _draw(data, settings, topic, map_file)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..programs.engine.folders.inputs import inputs_of
+from ..programs.protocols.table import programs
 from ..programs.scoring.result import Result as StoredResult
 from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
@@ -27,7 +29,8 @@ class QuestionScore:
         value: None: not judged, or 0/0; never a 0 in the place of a judgement that failed.
         n, n_unjudged: judgements that carry it, and that are missing.
         low, high: the value with those that are missing counted as worst and as best.
-        reasons: of what is missing for this run and topic, in any program: how often each.
+        reasons: of what is missing for this run and topic in the programs that the measure is of:
+            how often each. Of a measure that no program lists as its own: in any program.
     """
 
     topic_id: str
@@ -80,9 +83,7 @@ def question_scores(
     Args:
         measures, runs: which; empty: all.
     """
-    lost: dict[tuple[str | None, str | None], Counter[str]] = {}
-    for row in result.unjudged:
-        lost.setdefault((row.get("run_id"), row.get("topic_id")), Counter())[row["reason"]] += 1
+    lost, others = _lost(result), cache(_of_others)
     return [
         QuestionScore(
             topic_id=row.topic_id,
@@ -93,16 +94,46 @@ def question_scores(
             n_unjudged=row.n_unjudged or 0,
             low=row.low,
             high=row.high,
-            reasons=dict(
-                lost.get((row.run_id, row.topic_id), Counter())
-                + lost.get((None, row.topic_id), Counter())
-            ),
+            reasons=_reasons(lost, row.run_id, row.topic_id, others(row.measure))
+            or _reasons(lost, row.run_id, row.topic_id if row.n_unjudged else ""),
         )
         for row in result.scores
         if row.topic_id != "all"
         and (not measures or row.measure in measures)
         and (not runs or row.run_id in runs)
     ]
+
+
+_Lost: TypeAlias = Mapping[tuple[str | None, str | None], Counter[tuple[str, str]]]
+
+
+def _lost(result: StoredResult) -> _Lost:
+    """What is missing, by run and topic: how often for a reason in a stage."""
+    found: dict[tuple[str | None, str | None], Counter[tuple[str, str]]] = {}
+    for row in result.unjudged:
+        counts = found.setdefault((row.get("run_id"), row.get("topic_id")), Counter())
+        counts[row.get("stage", ""), row["reason"]] += 1
+    return found
+
+
+def _reasons(lost: _Lost, run_id: str, topic_id: str, but: Collection[str] = ()) -> dict[str, int]:
+    """How often each reason stands for a run and a topic, or for the topic, stages `but` aside."""
+    found = Counter[str]()
+    for key in ((run_id, topic_id), (None, topic_id)):
+        for (stage, reason), n in lost.get(key, {}).items():
+            if stage not in but:
+                found[reason] += n
+    return dict(found)
+
+
+def _of_others(measure: str) -> frozenset[str]:
+    """The stages of programs that do not make a measure; none where no program lists it."""
+    sides: tuple[set[str], set[str]] = set(), set()
+    for program in programs():
+        is_of = measure.partition("@")[0] in program.shown
+        sides[is_of].update(program.stages or (program.name,))
+    others, own = sides
+    return frozenset(others - own) if own else frozenset()
 
 
 def question_frame(
@@ -116,14 +147,15 @@ def question_frame(
     asked = _questions(result)
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     found = question_scores(result, measures, runs)
-    names = dict.fromkeys(score.measure for score in found)
+    names, lost = dict.fromkeys(score.measure for score in found), _lost(result)
     for score in found:
         key = (score.run_id, score.topic_id)
         if key not in rows:
             ids = {"run_id": key[0], "topic_id": key[1], "question": asked.get(key[1], "")}
             rows[key] = ids | dict.fromkeys(names, math.nan)
-            rows[key]["n_unjudged"] = sum(score.reasons.values())
-            rows[key]["reasons"] = ", ".join(f"{why} {n}" for why, n in score.reasons.items())
+            reasons = _reasons(lost, *key)
+            rows[key]["n_unjudged"] = sum(reasons.values())
+            rows[key]["reasons"] = ", ".join(f"{why} {n}" for why, n in reasons.items())
         rows[key][score.measure] = math.nan if score.value is None else score.value
     columns = ["run_id", "topic_id", "question", *names, "n_unjudged", "reasons"]
     return pandas.DataFrame(list(rows.values()), columns=columns)

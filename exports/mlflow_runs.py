@@ -21,6 +21,8 @@ from ..records.reading.problems import InputError
 if TYPE_CHECKING:
     from mlflow.entities import Run
 
+_SQLITE = "sqlite:///"
+_MAGIC = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html
 _FILES = ("manifest.json", "scores.jsonl")
 _NOT_IN_NAMES = re.compile(r"[^\w./ :-]")
 _IDENTITY = "nuggetjudge.identity"  # which results, on what, by which judges and versions
@@ -65,10 +67,36 @@ def log(result: Result | str | Path, *, experiment: str | None = None) -> Logged
     """
     mlflow = need("mlflow", "mlflow")
     held = result if isinstance(result, Result) else Result(result)
+    _check_store(mlflow.get_tracking_uri())
     try:
         return _logged(held, experiment)
     except mlflow.exceptions.MlflowException as error:
         raise InputError(f"MLflow at {mlflow.get_tracking_uri()}: {error}") from error
+
+
+def _check_store(uri: str) -> None:
+    """Raise InputError for a file of SQLite that cannot be one; else MLflow makes its tables there.
+
+    A file that is not there yet is made, as MLflow does, in a folder that is there.
+    """
+    if not uri.startswith(_SQLITE):
+        return
+    path = Path(uri.removeprefix(_SQLITE).partition("?")[0])
+    if path.name == ":memory:":
+        return
+    if not path.name:
+        raise InputError(f"MLflow at {uri}: names no file, wanted sqlite:///mlflow.db or alike")
+    if not path.parent.is_dir():
+        raise InputError(f"MLflow at {uri}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise InputError(f"MLflow at {uri}: {path} is a folder, wanted a file")
+    if path.exists() and path.stat().st_size and not _is_sqlite(path):
+        raise InputError(f"MLflow at {uri}: {path} is no SQLite file")
+
+
+def _is_sqlite(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
 
 
 def _logged(held: Result, experiment: str | None) -> Logged:

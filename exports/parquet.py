@@ -8,12 +8,14 @@ from pathlib import Path
 from ..evaluation.sources import Source, opened
 from ..programs.engine.results import MANIFEST
 from ..records.reading.extras import need
+from ..records.reading.problems import InputError
 from ..records.writing.files import own_folder, remove, rename, write_file, writing
 from .columns import COLUMNS
 from .tables import ResultsTable, check_elsewhere, tables_in
 
 _GROUP_BYTES = 32 * 2**20  # of rows in memory that make a row group
 _GROUP_ROWS = 100_000
+_ENDS = ("", ".part")  # what a kill leaves
 
 
 def write(result: Source, out: str | Path) -> dict[str, int]:
@@ -39,6 +41,7 @@ def write_folder(folder: Path, out: Path) -> dict[str, int]:
     """As `write`, of a finished folder."""
     need("pyarrow.parquet", "parquet")
     check_elsewhere(folder, out)
+    _check_ours(out)
     tables = tables_in(folder)
     own_folder(out)
     counts = {table.name: _write(table, out) for table in tables}
@@ -46,6 +49,16 @@ def write_folder(folder: Path, out: Path) -> dict[str, int]:
         remove(out / f"{name}.parquet")
     write_file(out / MANIFEST, (folder / MANIFEST).read_bytes())
     return counts
+
+
+def _check_ours(out: Path) -> None:
+    """Raise InputError for a folder with files that no export writes."""
+    if not out.is_dir():
+        return
+    ours = {MANIFEST, *(f"{Path(name).stem}.parquet{end}" for name in COLUMNS for end in _ENDS)}
+    if others := sorted(path.name for path in out.iterdir() if path.name not in ours):
+        what = f"holds {others[0]}, which no export wrote"
+        raise InputError(f"{out}: {what}; name another --out, or a folder of its own")
 
 
 def _write(table: ResultsTable, out: Path) -> int:

@@ -21,6 +21,8 @@ from .summary import QUESTION_COLUMNS, numbers_of, question_rows
 if TYPE_CHECKING:
     import wandb
 
+# https://docs.wandb.ai/ref/python/init: what a project's name cannot have, and how long it may be.
+_NOT_IN_PROJECTS, _MOST_NAME = "/\\#?%:", 128
 Mode = Literal["offline", "online"]
 
 
@@ -63,6 +65,8 @@ def write_folder(
     folder: Path, project: str, name: str, mode: Mode, out: Path, run: wandb.Run | None = None
 ) -> Path:
     """As `write`, of a finished folder."""
+    if run is None:
+        check_names(project, name)
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # it would send what fails in it
     module = need("wandb", "wandb")
     result = Result(folder)
@@ -80,6 +84,17 @@ def write_folder(
         return _logged(module, opened_run, result)
     finally:
         opened_run.finish()
+
+
+def check_names(project: str, name: str) -> None:
+    """Raise InputError for a project or a run that W&B would refuse, before a file is there."""
+    for option, text, barred in (("--project", project, _NOT_IN_PROJECTS), ("--name", name, "")):
+        if not text.strip():
+            raise InputError(f"{option} {text!r}: wanted a name")
+        if len(text) > _MOST_NAME:
+            raise InputError(f"{option}: {len(text)} characters, wanted {_MOST_NAME} at most")
+        if wrong := [one for one in text if one in barred or not one.isprintable()]:
+            raise InputError(f"{option} {text!r}: W&B takes no {wrong[0]!r} in a name")
 
 
 def _settings(module: Any, mode: Mode) -> Any:

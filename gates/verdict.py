@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..metrics.bootstrap import LEVEL
+from ..programs.engine.folders.independence import dependence_of
 from ..programs.scoring.result import Result
 from .bounds import Bound, check_bound
 from .checks import Check, with_texts
@@ -24,7 +25,8 @@ class Verdict:
         folder: the results, as they were named.
         is_judged: whether enough was judged for the other checks to count.
         checks: all, those of what is not judged first.
-        notes: what no check says, as questions that the baseline lacks.
+        notes: what no check says, as questions that the baseline lacks, or systems that saw the
+            judge.
     """
 
     folder: Path
@@ -91,6 +93,7 @@ def verdict_on(
         found = check_bound(rows, bound)
         checks += [c for c in found if bound.run_id is not None or run in (None, c.run_id)]
     if baseline is None:
-        return Verdict(named, is_judged, with_texts(checks, results))
+        return Verdict(named, is_judged, with_texts(checks, results), dependence_of([results]))
     against = not_worse(results, baseline, by=by, level=level, measures=measures, run=run)
-    return Verdict(named, is_judged, with_texts([*checks, *against.checks], results), against.notes)
+    notes = [*against.notes, *dependence_of([results, baseline], [named, baseline])]
+    return Verdict(named, is_judged, with_texts([*checks, *against.checks], results), notes)

@@ -18,6 +18,7 @@ from ..programs.config.steps import AnyStep
 from ..programs.engine.folders.inputs import inputs_of
 from ..programs.engine.manifest import input_files
 from ..programs.engine.results import MANIFEST
+from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError
 
 RESULTS = "results"
@@ -91,8 +92,9 @@ class Folder:
         found = self.inside(name, "results")
         if not (found / MANIFEST).is_file():
             known = sorted(p.parent.name for p in (self.root / RESULTS).glob(f"*/{MANIFEST}"))
-            what = f"there is {', '.join(f'{RESULTS}/{one}' for one in known[:10])}"
-            what = what if known else "evaluate makes one"
+            there = [f"{RESULTS}/{one}" for one in known]
+            meant = did_you_mean(str(name), [*there, *known])
+            what = f"there is {', '.join(there[:10])}{meant}" if there else "evaluate makes one"
             raise InputError(f"results {name}: no finished results there; {what}")
         self._check_all(found, f"results {name}")
         self.check(inputs_of(found).config, str(name))

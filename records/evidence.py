@@ -24,7 +24,7 @@ class Evidence(BaseModel):
         is_quoted: whether they stand there, white space aside; None: nobody looked.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     of: str = ""
     quote: str

@@ -17,7 +17,7 @@ from .judgements import Reason
 class Row(BaseModel):
     """A frozen record; an unknown field is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Explained(Row):

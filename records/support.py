@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -136,8 +137,13 @@ def support_label(written: object) -> tuple[SupportLabel | None, bool]:
     """The label that a file means, and whether its spelling is one we know."""
     if written is None:
         return None, True
+    return _meant(written if isinstance(written, str) else str(as_int(written) or written))
+
+
+@lru_cache(maxsize=256)  # a file has a few labels, each in many lines
+def _meant(written: str) -> tuple[SupportLabel | None, bool]:
     number = as_int(written)
-    name = str(number) if number is not None else str(written).strip().lower().replace(" ", "_")
+    name = str(number) if number is not None else written.strip().lower().replace(" ", "_")
     return _SPELLINGS.get(name), name in _SPELLINGS
 
 

@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
 
 from ...metrics.agreement.annotators import pairwise_kappa
 from ...metrics.agreement.intervals import pairwise_intervals
-from ...metrics.bootstrap import LEVEL
 from ...records.labels.cells import Cell
-from ..store.events import Condition, Kind
+from ..store.events import Kind
 from ..store.state import State
+from .asked import Asked
 from .given import Given, given_labels
 from .judged import Judged
 from .quality import anchoring, self_agreement, speed
 from .scores import live_scores
 
-HALF_WIDTH = 0.05
 _RESAMPLES = 400  # of topics: the page shows two digits
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is looked at.
-
-    Attributes:
-        half_width: of the fixed-sample interval, which labels still needed are counted for.
-        level: of all intervals.
-    """
-
-    kind: Kind
-    condition: Condition = "from_scratch"
-    half_width: float = HALF_WIDTH
-    level: float = LEVEL
 
 
 def figures(judged: Judged | None, states: Mapping[str, State], asked: Asked) -> dict[str, Any]:

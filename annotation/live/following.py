@@ -7,7 +7,8 @@ from typing import Any
 
 from ...records.reading.problems import Problems
 from ..store.journal import SUFFIX, read_state
-from .figures import Asked, figures
+from .asked import Asked
+from .figures import figures
 from .judged import Judged, read_judged
 from .worker import QUIET_S, Worker
 

@@ -86,7 +86,9 @@ class Api:
 
         def shown(request: Request) -> Answer:
             desk = self._desk(request)
-            return show(desk, _place(request, desk))
+            found = show(desk, _place(request, desk))
+            self.work.is_looked_at.set()
+            return found
 
         return shown
 

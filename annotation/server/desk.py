@@ -49,7 +49,7 @@ class Desk:
         self._turned: dict[str, int | None] = {}  # where undo and redo were, by the event's id
         self._n_undone = 0  # deeds that can be redone, of this queue
         self._active_ms = 0
-        for n in range(len(entries)):
+        for n in range(len(entries)) if journal.state.n else ():
             self._look(n)
 
     def name(self, n: int) -> str:

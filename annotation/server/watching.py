@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...records.reading.problems import Problems
-from ..live.figures import Asked, figures
-from ..live.judged import Judged, read_judged
+from ..live.asked import Asked
 from ..live.worker import Worker
 from ..store.people import people_of
 from .workplace import Workplace
+
+if TYPE_CHECKING:
+    from ..live.judged import Judged
 
 _PATIENCE_S = 60
 
@@ -21,15 +23,20 @@ _PATIENCE_S = 60
 def watched(work: Workplace, asked: Asked) -> Iterator[None]:
     """Have the coordinator told, from now until the end, what labels say so far.
 
-    It is worked out in a thread, of what is on the disk: no label waits for it.
+    It is worked out in a thread, of what is on the disk: no label waits for it, nor does the first
+    item, which is there before anything is loaded for it.
     """
 
     @cache
     def judged() -> Judged | None:
+        from ..live.judged import read_judged
+
         return read_judged(work.task.results[0], asked.kind, Problems())
 
     def compute() -> Mapping[str, Any]:
-        work.is_read.wait(_PATIENCE_S)
+        work.is_looked_at.wait(_PATIENCE_S)
+        from ..live.figures import figures
+
         states = {person.name: person.state() for person in people_of(work.folder.path)}
         return figures(judged(), states, asked)
 

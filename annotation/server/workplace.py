@@ -54,7 +54,7 @@ class Workplace:
         self.task, self.folder, self.desks = task, folder, desks
         self.others = others
         self.dockets: dict[str, Docket] = {}
-        self.is_read = Event()  # the first items: what can wait, waits for it
+        self.is_looked_at = Event()  # an item, or how far all are: what can wait, waits for it
         self.views = _VIEWS.get(task.kind, _ITEMS)
 
     @property
@@ -75,16 +75,14 @@ class Workplace:
 
     def read_ahead(self) -> None:
         """Have the texts of the first items read by the time that somebody opens a link."""
-        try:
-            for desk in self.desks.values():
-                for entry in desk.entries[:1]:
-                    with suppress(InputError):  # said where the item is asked for
-                        self.task.texts(entry.cell)
-        finally:
-            self.is_read.set()
+        for desk in self.desks.values():
+            for entry in desk.entries[:1]:
+                with suppress(InputError):  # said where the item is asked for
+                    self.task.texts(entry.cell)
 
     def progress(self) -> dict[str, Any]:
         """What the coordinator sees."""
+        self.is_looked_at.set()
         found = dict(self.figures()) if self.figures is not None else {"measures": []}
         far = {name: desk.progress for name, desk in self.desks.items()}
         far |= {name: docket.progress for name, docket in self.dockets.items()}

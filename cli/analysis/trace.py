@@ -25,6 +25,7 @@ _MOST = 5  # passages of a search that are named
 
 
 def trace(
+    context: typer.Context,
     results: Annotated[Path, typer.Argument(exists=True, help="A results folder of agents.")],
     item: Annotated[
         str | None,
@@ -56,14 +57,17 @@ def trace(
     """
     from ...programs.analysis.traces.reading import Prices, Wanted, traces_of
     from ...records.reading.problems import InputError
+    from ..views.partial import opened
 
     wanted = Wanted(item, outcome, reason, stage)
     if check:
         if diff is not None or any(wanted):
             raise InputError("--check: replays the whole run, wanted no ITEM, filter or --diff")
         _check(results, as_json=as_json)
-    elif diff is not None:
-        _diff(results, diff, wanted, as_json=as_json)
+        return
+    results, *others = opened(context, [results] if diff is None else [results, diff])
+    if others:
+        _diff(results, others[0], wanted, as_json=as_json)
     elif as_json:
         write_objects(_rows(traces_of(results, wanted)))
     else:

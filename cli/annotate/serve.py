@@ -86,7 +86,7 @@ def serve(
 
     if any(find_spec(name) is None for name in _NEEDS):
         raise InputError("judge annotate needs: pip install 'nuggetjudge[annotate]'")
-    from ...annotation.live.figures import Asked
+    from ...annotation.live.asked import Asked
     from ...annotation.server.serving import bound, serve
     from ...annotation.server.watching import watched
     from ...annotation.server.workplace import open_workplace

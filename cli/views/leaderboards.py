@@ -120,10 +120,9 @@ def board_text(board: Leaderboard, width: int = WIDTH) -> str:
 
 def _dependences(path: Path, *, is_table: bool) -> str:
     """What is known of systems that were made with the judge, below their leaderboards."""
-    from ...programs.engine.folders.independence import dependence_notes
-    from ...programs.engine.manifest import read_manifest
+    from ...programs.engine.folders.independence import dependence_of
 
-    notes = [shown(note) for note in dependence_notes(read_manifest(path) if path.is_dir() else {})]
+    notes = [shown(note) for note in dependence_of([path])]
     lines = (textwrap.fill(note, WIDTH) if is_table else f"\n{_escaped(note)}" for note in notes)
     return "".join(f"{line}\n" for line in ("", *lines)) if notes else ""
 

@@ -19,6 +19,7 @@ from ...metrics.significance import (
     paired_tests,
     randomised_hsd,
 )
+from ...records.reading.nearest import did_you_mean
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
 from ..protocols.scoreboard import OF_ANSWERED
@@ -78,12 +79,14 @@ def compare_runs(
     chosen = list(dict.fromkeys(runs)) or known
     names = " and ".join(map(str, sources))
     if unknown := [run for run in chosen if run not in known]:
-        raise InputError(f"{names}: no run {unknown[0]!r}; there is {', '.join(known)}")
+        raise InputError(f"{names}: no run {unknown[0]!r}; there is {_there(unknown[0], known)}")
     if len(chosen) < 2:
         raise InputError(f"{names}: {len(chosen)} run, wanted two or more to compare")
     wanted = list(measures) or _default_measures(scores, chosen)
     if missing := [m for m in wanted if m not in scores.values]:
-        raise InputError(f"{names}: no measure {missing[0]!r}; there is {', '.join(scores.values)}")
+        raise InputError(
+            f"{names}: no measure {missing[0]!r}; there is {_there(missing[0], scores.values)}"
+        )
     if not wanted:
         raise InputError(f"{names}: {' and '.join(chosen)} have no measure in common")
     options: Draws = {"resamples": resamples, "seed": seed, "level": level}
@@ -107,6 +110,10 @@ def compare_runs(
                 sources[0], chosen[0], chosen[1], problems
             )
     return compared
+
+
+def _there(name: str, known: Collection[str]) -> str:
+    return f"{', '.join(known)}{did_you_mean(name, known)}"
 
 
 def compare_scores(

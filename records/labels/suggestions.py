@@ -68,7 +68,7 @@ class SentenceEvidence(Row):
         queries: that were written. calls: that its search made.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     run_id: str
     topic_id: str

@@ -23,6 +23,8 @@ ENVELOPE = "castorini.cli."  # `schema_version` of the tools that wrap their row
 HIGHEST_GRADE = 100  # tools make an array as long as the highest grade
 A_GRADE = f"a whole number from -{HIGHEST_GRADE} to {HIGHEST_GRADE}"
 _LABELS = {str, int, NoneType}  # what labels by member, or by part, may be written as
+_SURE = ("score", "probabilities", "votes", "parts", "confidence", "superseded")
+_LEANING = frozenset((*_SURE, "rationale", "evidence"))
 _INTEGER = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?")
 
 
@@ -61,18 +63,19 @@ class Line:
 
     def id(self, *fields: str) -> str | None:
         """The id under the first of these fields; missing or no id: an error, and None."""
-        if self.first(*fields) is None:
+        name = self.optional_id(*fields)
+        if name is None and self.first(*fields) is None:
             self.missing(*fields)
-            return None
-        return self.optional_id(*fields)
+        return name
 
     def optional_id(self, *fields: str) -> str | None:
         """The id under the first of these fields, None if there is none; no id: an error."""
-        if (found := self.first(*fields)) is None:
-            return None
-        if (name := as_id(found[1])) is None:
-            self.bad(found[0], found[1], "an id (text or whole number)")
-        return name
+        for field in fields:
+            if (value := self.row.get(field)) is not None:
+                if (name := as_id(value)) is None:
+                    self.bad(field, value, "an id (text or whole number)")
+                return name
+        return None
 
     def text(self, *fields: str) -> str | None:
         """The text under the first of these fields; missing or not text: an error, and None."""
@@ -143,6 +146,8 @@ class Line:
         `why` finds.
         """
         found: dict[str, Any] = {}
+        if _LEANING.isdisjoint(self.row):
+            return found
         score, chances = self.row.get("score"), self.row.get("probabilities")
         if score is not None and (number := as_share(score)) is not None:
             found["score"] = number
@@ -271,7 +276,7 @@ def as_int(value: object) -> int | None:
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
-    if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
+    if isinstance(value, str) and not value.isalpha() and _INTEGER.fullmatch(value.strip()):
         return int(float(value))
     return None
 

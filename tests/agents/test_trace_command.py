@@ -169,3 +169,12 @@ def test_results_without_agents_and_a_filter_of_a_check_are_refused(trace, tmp_p
         trace(tmp_path)
     with pytest.raises(InputError, match="replays the whole run"):
         trace(tmp_path, "--check", "--outcome", "found")
+
+
+def test_what_agents_did_until_a_run_was_killed_is_shown(results, trace, tmp_path):
+    whole, stopped = results / "one", tmp_path / "one"
+    shutil.copytree(whole, stopped)
+    for path in stopped.iterdir():
+        if path.is_file():
+            path.unlink()
+    assert trace(stopped) == trace(whole)

@@ -115,3 +115,10 @@ def test_nothing_is_written_through_a_link_in_an_earlier_results_folder(root):
     (out / "journal").symlink_to(root.parent / "elsewhere", target_is_directory=True)
     with pytest.raises(InputError, match=OUTSIDE):
         Folder(root).out("one")
+
+
+def test_results_that_are_mistyped_are_told_which_were_meant(root):
+    (root / "results" / "bees").mkdir(parents=True)
+    (root / "results" / "bees" / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match=r"did you mean results/bees\?"):
+        Folder(root).results("results/bess")

@@ -8,8 +8,9 @@ none.
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 from ....backends.config import ModelConfig
@@ -17,6 +18,7 @@ from ....records.reading.problems import InputError
 from ...config.sections import DataConfig
 from ...inputs.collection import Collection
 from ..manifest import read_manifest
+from ..results import MANIFEST
 
 KEY = "independence"  # of the manifest: what each run saw, by run; of others it is not known
 _GENERATE = "generate"  # the program whose manifest stands above answers that we wrote
@@ -69,6 +71,21 @@ def dependence_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
     if known and unknown:
         n = f"{len(unknown):,} of {len(runs):,} runs"
         yield f"Not known of {n}: whether their systems saw this judge, its nuggets or prompts."
+
+
+def dependence_of(folders: Sequence[Path], named: Sequence[Path] | None = None) -> list[str]:
+    """The notes of several results folders, by folder where there are two or more.
+
+    Args:
+        folders: what is no folder says nothing.
+        named: what to call them, in the same order.
+    """
+    found = []
+    for folder, name in zip(folders, named or folders, strict=True):
+        prefix = f"{name}: " if len(folders) > 1 else ""
+        notes = dependence_notes(read_manifest(folder) if (folder / MANIFEST).is_file() else {})
+        found += [f"{prefix}{note}" for note in notes]
+    return found
 
 
 def _written_here(collection: Collection) -> dict[str, set[str]]:

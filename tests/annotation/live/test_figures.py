@@ -4,7 +4,8 @@ import csv
 
 import pytest
 
-from nuggetjudge.annotation.live.figures import Asked, figures
+from nuggetjudge.annotation.live.asked import Asked
+from nuggetjudge.annotation.live.figures import figures
 from nuggetjudge.annotation.live.given import given_labels
 from nuggetjudge.annotation.store.state import State
 from nuggetjudge.metrics.agreement.pairs import cohen_kappas

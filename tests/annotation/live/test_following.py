@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from nuggetjudge.annotation.live.figures import Asked, figures
+from nuggetjudge.annotation.live.asked import Asked
+from nuggetjudge.annotation.live.figures import figures
 from nuggetjudge.annotation.live.following import follow
 from nuggetjudge.annotation.store.events import Label
 from nuggetjudge.annotation.store.journal import Journal

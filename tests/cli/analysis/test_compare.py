@@ -119,6 +119,7 @@ def test_hsd_that_cannot_be_computed_is_said_in_words(judge, tmp_path):
 def test_what_cannot_be_compared_ends_with_2_and_the_reason(judge, judged):
     for more, reason in (
         (["--runs", "complete,thinn"], "no run 'thinn'; there is complete, factdump"),
+        (["--runs", "complete,thinn"], "; did you mean thin?"),
         (["--flips", "f.jsonl"], "runs are compared, wanted two judges"),
         (["--level", "2"], "wanted 0 < level < 1"),
         (["complete"], "no such file or folder; to compare two runs name both"),

@@ -45,6 +45,17 @@ def run_coverage(tmp_path, judge):
     return run
 
 
+def test_a_run_that_was_killed_has_its_tables_by_then(judge, run_coverage, tmp_path):
+    run_coverage()
+    whole = judge("coverage", "out", "--resamples", 0).out
+    for path in (tmp_path / "out").iterdir():
+        if path.is_file():
+            path.unlink()
+    ran = judge("coverage", "out", "--resamples", 0)
+    assert (ran.code, ran.out) == (0, whole)
+    assert "out: stopped run" in ran.err
+
+
 def test_the_three_tables_are_printed(judge, run_coverage):
     run_coverage()
     ran = judge("coverage", "out", "--eta", "3,5", "--k", "1-4", "--resamples", 0)

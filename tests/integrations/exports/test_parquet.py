@@ -166,6 +166,15 @@ def test_columns_that_nobody_described_are_typed_by_their_values(folders, tmp_pa
     }  # fmt: skip
 
 
+def test_a_folder_with_files_of_others_is_left_as_it_is(folders, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match=r"out: holds notes.txt, which no export wrote"):
+        parquet.write(folders["coverage"], out)
+    assert [path.name for path in out.iterdir()] == ["notes.txt"]
+
+
 MEASURED = """
 import resource, sys
 from nuggetjudge.exports import parquet

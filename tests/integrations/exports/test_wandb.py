@@ -103,3 +103,21 @@ def test_online_without_a_login_is_refused_before_anything_is_sent(folders, tmp_
     with pytest.raises(InputError, match="nobody is logged in: wandb login, or --mode offline"):
         wandb_runs.write(folders["coverage"], "rag", mode="online", out=tmp_path)
     assert not (tmp_path / "wandb").exists()
+
+
+@pytest.mark.parametrize(
+    ("project", "name", "said"),
+    [
+        ("", None, "--project '': wanted a name"),
+        ("a/b", None, "--project 'a/b': W&B takes no '/' in a name"),
+        ("rag", " ", "--name ' ': wanted a name"),
+        ("rag", "n" * 129, "--name: 129 characters, wanted 128 at most"),
+    ],
+)
+def test_names_that_wandb_refuses_are_one_line_before_a_file_is_there(
+    project, name, said, folders, tmp_path
+):
+    with pytest.raises(InputError) as told:
+        wandb_runs.write(folders["coverage"], project, name=name, out=tmp_path / "out")
+    assert str(told.value) == said
+    assert not (tmp_path / "out").exists()

@@ -152,6 +152,26 @@ def test_a_store_that_cannot_be_used_is_one_line_and_exit_2(store, demo):
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("there", "wanted"), [(None, "there is no folder"), ("notes.txt", "is no SQLite file")]
+)
+def test_a_mistyped_file_of_sqlite_is_one_line_and_nothing_is_made(
+    there, wanted, store, demo, tmp_path
+):
+    path = tmp_path / (there or "nowhere/mlflow.db")
+    if there:
+        path.write_text("mine", encoding="utf-8")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(nj.records.reading.problems.InputError, match=wanted):
+        CliRunner().invoke(
+            app,
+            ["export", "mlflow", str(demo.folder), "--tracking-uri", f"sqlite:///{path}"],
+            catch_exceptions=False,
+        )
+    assert sorted(tmp_path.rglob("*")) == before
+    assert not there or path.read_text(encoding="utf-8") == "mine"
+
+
 def test_the_example_of_the_page_logs_a_folder(store, demo, tmp_path):
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "demo").symlink_to(demo.folder)
