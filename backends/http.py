@@ -55,8 +55,11 @@ class HttpTransport:
         task, is_late = self._deadline.begin(), False
         try:
             try:
-                async with self._session.request("POST", PATH, data=body) as response:
+                response = await self._session.request("POST", PATH, data=body)
+                try:
                     raw, is_whole = await start_of(response, self._config.max_reply_bytes)
+                finally:
+                    response.release()
             finally:
                 is_late = self._deadline.end(task)
         except asyncio.CancelledError:

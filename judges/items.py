@@ -19,6 +19,7 @@ from .fitted.correction import Correction
 from .fitted.files import JudgeFile
 from .in_dspy.fit import Fit
 from .in_dspy.metric import Field, JudgeMetric
+from .listed import Listed
 from .verdicts import Verdict, label_alone
 
 Overlap = Callable[[str, str, Mapping[str, float]], float]  # of a text, by weights of words
@@ -103,12 +104,15 @@ class ItemJudge(ExplainingJudge):
 
     def asked(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         """The inputs of the call for these items: what they share, the listed ones numbered."""
-        asked: dict[str, Any] = dict(items[0])
-        if self.listed is not None:
-            del asked[self.listed]
-            texts = [item[self.listed] for item in items]
-            numbered = dict(zip(keys_of(items), texts, strict=True))
-            asked[self.several] = numbered
+        name = self.listed
+        if name is None:
+            return dict(items[0])
+        if isinstance(items, Listed) and items.name == name:  # as a run has them
+            asked, texts = items.shared.copy(), items.texts
+        else:
+            asked, texts = dict(items[0]), [item[name] for item in items]
+        del asked[name]
+        asked[self.several] = dict(zip(keys_of(items), texts, strict=True))
         return asked
 
     def known(self, texts: Mapping[str, str]) -> dict[str, str]:

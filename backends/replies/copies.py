@@ -6,7 +6,7 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from .objects import Written
@@ -30,8 +30,8 @@ def is_copy(written: Written, values: Iterable[Any], deciding: Set[str] | None =
         deciding: the fields of the reply that decide, such as its labels: an object of its fields
             that says the same in these is a copy, whatever it says in the others. None: all.
     """
-    texts = [text for text in _texts(values) if _may_hold(text, written.is_alone)]
-    if not texts:  # as good as always
+    texts = _texts(values)
+    if not _may_hold("\n".join(texts), written.is_alone):  # as good as always
         return False
     plain, said = _plain(written.body), _kept(written.row)
     asked = said.keys() if deciding is None else {*map(_plain, deciding)}
@@ -94,9 +94,13 @@ def _unescaped(text: str) -> str:
     return text
 
 
-def _texts(values: Iterable[Any]) -> Iterator[str]:
+def _texts(values: Iterable[Any]) -> list[str]:
+    found: list[str] = []
     for value in values:
         if isinstance(value, str):
-            yield value
+            found.append(value)
+        elif isinstance(value, dict):
+            found += _texts(value.values())
         elif isinstance(value, list | tuple | Mapping):
-            yield from _texts(value.values() if isinstance(value, Mapping) else value)
+            found += _texts(value.values() if isinstance(value, Mapping) else value)
+    return found

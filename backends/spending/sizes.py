@@ -48,8 +48,10 @@ class Seen:
     def add(self, n_bytes: int, prompt: int, reply: int) -> None:
         """One more reply, to a request of so many bytes."""
         self.n += 1
-        self.longest = max(self.longest, reply)
-        self.densest = max(self.densest, prompt / n_bytes)
+        if reply > self.longest:
+            self.longest = reply
+        if (density := prompt / n_bytes) > self.densest:
+            self.densest = density
 
     def join(self, other: Seen) -> None:
         """What another process saw of the same."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import orjson
 
 from ...backends.errors import JudgeError
+from ...judges.listed import Listed
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ..config.names import JudgeName
 from .journal import Journal
@@ -109,10 +110,10 @@ def labels(
 
     async def ask(item: Item) -> Outcome:
         found, calls = await judge.judged(asked_of(judge, item), topic_of(item))
-        lost = [each for each in found if isinstance(each, Unjudged)]
-        if len(lost) == len(found):
-            return lost[0]._replace(provenance=calls)
-        return Judged({"verdicts": [_verdict_row(each) for each in found]}, calls)
+        rows = [_verdict_row(each) for each in found]
+        if isinstance(found[0], Unjudged) and all("unjudged" in row for row in rows):
+            return found[0]._replace(provenance=calls)
+        return Judged({"verdicts": rows}, calls)
 
     fitted = judge.correction.labels if judge.correction is not None else None
     return Stage(
@@ -172,15 +173,16 @@ def _other_number(item: Item, values: Any) -> str:
     return "" if n == wanted else f"verdicts: {n} of them, wanted {wanted}"
 
 
-def asked_of(judge: ItemJudge, item: Item) -> list[dict[str, Any]]:
+def asked_of(judge: ItemJudge, item: Item) -> Sequence[dict[str, Any]]:
     """The inputs of each of the items that one payload of `labels` holds."""
-    payload = item.payload or ()
-    names = judge.inputs + judge.optional[: max(0, len(payload) - len(judge.inputs))]
+    payload, names = item.payload or (), judge.inputs
+    if len(payload) > len(names):
+        names += judge.optional[: len(payload) - len(names)]
     given = dict(zip(names, payload, strict=True))
     for name, texts in given.items():
         if isinstance(texts, list):
-            return [{**given, name: text} for text in texts]
-    return [given]
+            return Listed(given, name, texts)
+    return (given,)
 
 
 def topic_of(item: Item) -> str | None:

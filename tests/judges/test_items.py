@@ -8,6 +8,7 @@ import dspy
 import pytest
 
 from nuggetjudge.judges import ItemJudge, NuggetAssigner, SupportJudge
+from nuggetjudge.judges.listed import Listed
 
 FACTS = ["Tides turn turbines.", "Silt wears them down.", "Kelp bends."]
 ANSWER = "Tides turn turbines."
@@ -25,6 +26,17 @@ def test_a_call_takes_as_many_items_as_the_window_has_and_no_more():
         asyncio.run(judge.verdicts(items(*FACTS)))
     with pytest.raises(ValueError, match="wanted 1 to 2 items in a call, got 0"):
         asyncio.run(judge.verdicts([]))
+
+
+def test_items_of_one_answer_are_asked_as_those_that_a_list_holds_and_can_be_taken_apart():
+    judge, each = NuggetAssigner(model="lexical"), items(*FACTS)
+    of_one = Listed({"question": "why", "answer": ANSWER, "nugget": FACTS}, "nugget", FACTS)
+    assert list(of_one) == each
+    assert list(of_one[1:]) == each[1:]
+    for given, wanted in ((of_one, each), (of_one[1:], each[1:])):
+        assert list(judge.asked(given).items()) == list(judge.asked(wanted).items())
+        assert asyncio.run(judge.verdicts(given)) == asyncio.run(judge.verdicts(wanted))
+    assert of_one.shared["nugget"] == FACTS  # no call takes the inputs of the next away
 
 
 def test_a_judge_of_one_item_a_call_refuses_two():

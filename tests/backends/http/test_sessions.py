@@ -122,6 +122,24 @@ def test_a_reply_over_the_bound_is_cut_off_while_it_arrives_and_does_not_fill_me
         assert caught.value.billed == 2**20
 
 
+def test_the_connection_of_a_reply_that_was_cut_off_is_closed_and_holds_up_no_other():
+    piece = b"10000\r\n" + LONG + b"\r\n"
+    server = RawServer((HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[piece] * 400))
+
+    async def go():
+        async with listening(server) as port, transport_to(f"http://127.0.0.1:{port}") as client:
+            with pytest.raises(EndpointError, match="was cut off"):
+                await client.send(b"x")
+            assert (await client.send(b"x")).text == "yes"
+            for _ in range(200):
+                if server.n_open == 1:
+                    break
+                await asyncio.sleep(0.01)
+            assert (server.n_connections, server.n_open) == (2, 1)
+
+    asyncio.run(go())
+
+
 @pytest.mark.parametrize(
     "again",
     [
