@@ -26,13 +26,17 @@ _NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
 class BytesDisk(diskcache.Disk):  # type: ignore[misc]
-    """How diskcache stores a value: bytes alone, in the row itself; refuses to unpickle any."""
+    """How diskcache stores a value: bytes alone, in the row itself; refuses to unpickle any.
+
+    SQLite is handed `bytearray` and int, which fill the same row as bytes and bool: of those
+    Python's sqlite3 looks for an adapter, in vain, each time.
+    """
 
     def store(self, value: Any, read: bool, key: Any = None) -> tuple[int, int, None, Any]:
         """Keep bytes in the row, however many they are."""
         if not isinstance(value, bytes) or read:
             raise TypeError(f"the reply cache holds bytes, got {type(value).__name__}")
-        return 0, diskcache.core.MODE_RAW, None, value
+        return 0, diskcache.core.MODE_RAW, None, bytearray(value)
 
     def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> bytes:
         """Return the bytes; a row of any other kind counts as not there."""
@@ -40,11 +44,11 @@ class BytesDisk(diskcache.Disk):  # type: ignore[misc]
             raise OSError("not a reply: refused")  # diskcache answers with the default
         return value
 
-    def put(self, key: Any) -> tuple[Any, bool]:
+    def put(self, key: Any) -> tuple[Any, int]:
         """Keys are bytes."""
         if not isinstance(key, bytes):
             raise TypeError(f"reply keys are bytes, got {type(key).__name__}")
-        return key, True
+        return bytearray(key), 1
 
     def get(self, key: Any, raw: bool) -> bytes:
         """The key as it stands in its row, one of another kind too: it is not found then."""

@@ -81,6 +81,9 @@ def test_the_database_holds_the_bytes_as_they_were_given(tmp_path):
     with_cache.put(KEY, LINE, "m")
     with_cache.close()
     assert rows_of(tmp_path) == [(KEY, LINE)]
+    kinds = "typeof(key), typeof(raw), raw, typeof(value)"
+    with sqlite3.connect(tmp_path / "cache.db") as db:  # else caches of before would be asked anew
+        assert [*db.execute(f"SELECT {kinds} FROM Cache")] == [("blob", "integer", 1, "blob")]
     assert not list(tmp_path.rglob("*.val"))
 
 
