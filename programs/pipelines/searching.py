@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,11 @@ from .indexing import Indexed, Indexes
 from .ranking_steps import RankingSteps
 
 _QUERY = "query"  # the one topic of a search
+_HELD = 1024  # passages; items of one topic look at the same few
 
 
 class IndexedPassages:
-    """Passages of files, each read again from its place when it is wanted; none is held.
+    """Passages of files, each read again from its place when it is wanted; the latest are held.
 
     Args:
         paths: passage files. Raises: InputError with all that is wrong in them.
@@ -46,11 +47,11 @@ class IndexedPassages:
                 if (name := line.id(*ID_FIELDS)) is not None and passage_of(line, name):
                     self._lines.note(line, name)
         problems.raise_errors()
+        self._held = lru_cache(maxsize=_HELD)(partial(_passage, self._lines))
 
     def get(self, passage_id: str) -> Passage | None:
         """A passage; None: there is none, or it has no text."""
-        line = next(self._lines.lines(passage_id), None)
-        return None if line is None else passage_of(line, passage_id)
+        return self._held(passage_id)
 
     def of(self, ids: set[str]) -> Mapping[str, Passage]:
         """See PassageTexts. Raises: InputError if one is not there."""
@@ -58,6 +59,11 @@ class IndexedPassages:
         if lost := sorted(ids - found.keys()):
             raise InputError(f"no text of {lost[0]!r} ({len(lost):,} of {len(ids):,} passages)")
         return found
+
+
+def _passage(lines: LineIndex, passage_id: str) -> Passage | None:
+    line = next(lines.lines(passage_id), None)
+    return None if line is None else passage_of(line, passage_id)
 
 
 class PipelineCorpus:

@@ -44,7 +44,8 @@ def storm_job(folder: Path, job: Job, seed: int, n_topics: int) -> Row:
 def kind_by_kind(folder: Path, seed: int, n_topics: int, most: int | None = None) -> list[Row]:
     """Support and nuggets with one kind of fault alone, which a third of the questions meet.
 
-    Half of these meet it once, the others each time they are asked again.
+    Half of these meet it once, the others each time they are asked again. One run without faults
+    stands beside all of them, and of kinds that end alike the first is scored again.
 
     Args:
         most: so many kinds, drawn; None: all.
@@ -52,13 +53,18 @@ def kind_by_kind(folder: Path, seed: int, n_topics: int, most: int | None = None
     job = jobs()[0]
     every = range(len(KINDS))
     chosen = every if most is None else sorted(random.Random(seed).sample(every, most))
+    sound, failed = folder / "sound" / "whole", Row("no fault", seed)
+    if not _run_soundly(failed, sound.parent, job, n_topics):
+        return [failed]
+    scored = {KINDS[number].ends: number for number in reversed(chosen)}
 
     def one(number: int) -> Row:
         kind = KINDS[number]
         row = Row(f"fault: {kind.name}", seed)
         plan = Plan(seed, [kind], SHARE, stubborn=True)
+        given = {"sound": sound, "is_scored_again": scored[kind.ends] == number}
         with row.timed():
-            _storm_job(row, folder / f"kind-{number}", job, plan, n_topics)
+            _storm_job(row, folder / f"kind-{number}", job, plan, n_topics, **given)
         _check_ends(row, kind, plan)
         return row
 
@@ -73,35 +79,59 @@ def _check_ends(row: Row, kind: Kind, plan: Plan) -> None:
         row.other.append(f"{kind.name}: nothing met it")
 
 
-def _storm_job(row: Row, folder: Path, job: Job, plan: Plan, n_topics: int) -> None:
-    """The run without faults, the run with them, the same again, and the same without."""
+def _run_soundly(row: Row, folder: Path, job: Job, n_topics: int) -> bool:
+    """The run without faults, in `whole` below the folder."""
     folder.mkdir(parents=True)
     write_world(folder, n_topics)
-    whole, other = Home(folder), Home(folder)
-    other.environment = whole.environment | {"XDG_CACHE_HOME": str(folder / "other")}
     with MockServer(storm_brain, api_key=KEY) as server:
         write_config(folder / "judge.yaml", job, server.base_url, TIMEOUT_S)
-        ended = _judge(row, whole, "whole")
-        if ended.code != 0:
-            row.other.append(f"{job.name}: exit {ended.code} without faults: {ended.err[-400:]}")
+        ended = _judge(row, Home(folder), "whole")
+    if ended.code != 0:
+        row.other.append(f"{job.name}: exit {ended.code} without faults: {ended.err[-400:]}")
+    return ended.code == 0
+
+
+def _storm_job(
+    row: Row,
+    folder: Path,
+    job: Job,
+    plan: Plan,
+    n_topics: int,
+    *,
+    sound: Path | None = None,
+    is_scored_again: bool = True,
+) -> None:
+    """The run without faults, the run with them, the same again, and the same without.
+
+    Args:
+        sound: the results of the run without faults; None: it is run first.
+    """
+    if sound is None:
+        if not _run_soundly(row, folder / "sound", job, n_topics):
             return
+        sound = folder / "sound" / "whole"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_world(folder, n_topics)
+    home, stormy = Home(folder), folder / "stormy"
+    with MockServer(storm_brain, api_key=KEY) as server:
+        write_config(folder / "judge.yaml", job, server.base_url, TIMEOUT_S)
         server.faults = plan
-        stormy, sound = folder / "stormy", folder / "whole"
         for time in range(1 if plan.stubborn else 2):  # the second asks for what is left
-            ended = _until_results(row, other, plan)
+            ended = _until_results(row, home, plan)
             if not check_run(row, stormy, sound, ended, is_fixed=job.is_fixed):
                 return
             if not time:
                 count(row, stormy)
-            check_scored_again(row, other, "stormy", WITHIN_S)
+            if is_scored_again:
+                check_scored_again(row, home, "stormy", WITHIN_S)
         row.cases = plan.n_faults
         plan.is_over = True
-        ended = _until_results(row, other, plan)
+        ended = _until_results(row, home, plan)
         if ended.code != 0 or files_of(stormy) != files_of(sound):
             row.other.append(f"{job.name}: exit {ended.code} after the faults, or other files")
         if n := plan.asked_again():
             row.other.append(f"{job.name}: {n} requests sent again though they were judged")
-    whole.check_no_key(row)
+    home.check_no_key(row)
 
 
 def _judge(row: Row, home: Home, out: str) -> Ended:
