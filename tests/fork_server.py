@@ -55,6 +55,7 @@ def import_all() -> None:
             _import(module.name)
     for name in LATE:
         _import(name)
+    _build_models()
 
 
 def _import(name: str) -> None:
@@ -64,6 +65,15 @@ def _import(name: str) -> None:
         needs_an_extra = any(part in name for part in ("ray", "vllm", "annotation"))
         if name.startswith("nuggetjudge") and not needs_an_extra:
             raise
+
+
+def _build_models() -> None:
+    """What checks a config: built when first used, and alike in every command that reads one."""
+    models = list(importlib.import_module("pydantic").BaseModel.__subclasses__())
+    for model in models:  # grows
+        models += model.__subclasses__()
+        if model.__module__.startswith("nuggetjudge.") and not model.__pydantic_complete__:
+            model.model_rebuild()
 
 
 def serve(control: socket.socket) -> None:
