@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from refusals import fitted_or_refused
 from sklearn.calibration import _sigmoid_calibration
 from sklearn.isotonic import IsotonicRegression
-from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from nuggetjudge.calibration.scale import fit_scale
 from nuggetjudge.judges.verdicts import Verdict
@@ -23,6 +22,8 @@ def simulated(n=400, thresholds=(1.0, 2.5), seed=0):
 
 
 def test_ordinal_equals_statsmodels():
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
     scores, labels = simulated()
     found = fit_scale(scores, labels, 3, "ordinal")
     places = [found.position(score) for score in scores]

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
-from statsmodels.stats.multitest import multipletests
 
 from nuggetjudge.metrics.significance import holm, paired_tests, randomised_hsd
 
@@ -116,6 +115,8 @@ def test_holm_multiplies_by_how_many_are_left():
 @settings(max_examples=15)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_that_of_statsmodels(p_values):
+    from statsmodels.stats.multitest import multipletests
+
     expected = multipletests(p_values, method="holm")[1].tolist()
     assert holm(p_values) == pytest.approx(expected, abs=1e-12)
 

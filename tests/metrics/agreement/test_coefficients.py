@@ -12,7 +12,6 @@ import krippendorff
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score, precision_recall_fscore_support
-from statsmodels.stats.inter_rater import fleiss_kappa
 
 from nuggetjudge.metrics import agreement, pairwise_kappa, reliability
 from nuggetjudge.metrics.agreement import coefficients as of
@@ -59,6 +58,8 @@ def krippendorff_alpha(ratings, scale, level):
 
 def statsmodels_kappa(ratings, scale, method):
     """Of the items with the commonest number of labels; None where it divides by 0."""
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
     items = [[x for x in item if x is not None] for item in zip(*ratings, strict=True)]
     numbers = [len(labels) for labels in items if len(labels) > 1]
     if not numbers:

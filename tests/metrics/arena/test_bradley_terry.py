@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from nuggetjudge.metrics.arena.bradley_terry import (
     as_ratings,
@@ -29,6 +28,8 @@ PUBLISHED = [1.5814, 1.4364, 1.2945, 1.2476, 1.1077, 0.6839, 0.0]
 
 def by_logistic_regression(wins):
     """The same model as a binomial GLM of statsmodels, the last run at 0."""
+    import statsmodels.api as sm
+
     k = len(wins)
     pairs = [(i, j) for i in range(k) for j in range(i + 1, k) if wins[i, j] + wins[j, i]]
     design = np.zeros((len(pairs), k))

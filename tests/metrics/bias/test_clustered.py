@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -45,6 +44,8 @@ def test_independent_rows_give_the_values_of_truescore():
 
 
 def test_topics_of_several_rows_are_left_out_one_at_a_time_as_by_refitting():
+    import statsmodels.api as sm
+
     judged, human, length, place = errors(3)
     x, y = with_constant(length, place), judged - human
     topics = [f"t{i % 7}" for i in range(200)]
