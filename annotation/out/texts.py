@@ -6,29 +6,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...records.labels.cells import (
-    ANSWERABILITY_KEY,
-    CRITERION_KEY,
-    KEY_POINT_KEY,
-    NUGGET_KEY,
-    RELEVANCE_KEY,
-    SUPPORT_KEY,
-    Cell,
-)
+from ...records.labels.cells import KEYS, Cell
 from ...records.reading.problems import InputError, Problems
 from ..store.events import Kind
 from ..store.sources import sources
 from ..work.task import Task, task_of
 from ..work.wording import judge_input
-
-_KEYS: dict[Kind, tuple[str, ...]] = {
-    "nuggets": NUGGET_KEY,
-    "support": SUPPORT_KEY,
-    "relevance": RELEVANCE_KEY,
-    "ratings": ANSWERABILITY_KEY,
-    "keypoints": KEY_POINT_KEY,
-    "rubric": CRITERION_KEY,
-}
 
 
 @dataclass(frozen=True)
@@ -83,10 +66,10 @@ def beside(kind: Kind, cells: Collection[Cell], task: Task | None, problems: Pro
     Raises: InputError for labels of items, whose ids only their results can name.
     """
     if task is None:
-        if kind not in _KEYS:
+        if kind not in KEYS:
             what = "their ids are named by the results, give --results"
             raise InputError(f"labels of {kind}: {what}")
-        return Beside(_KEYS[kind], {})
+        return Beside(KEYS[kind], {})
     known = set(task.cells)
     task.expect([cell for cell in cells if cell in known])
     texts: dict[Cell, dict[str, str]] = {}

@@ -208,11 +208,11 @@ def _answer_objects(item: Line) -> list[Line]:
         return []
     if isinstance(written, list):
         return item.objects("answers", text_as="answer") or []
-    held = item.child("answers")
+    child = item.child("answers")
     found = []
-    for key, answer in held.row.items() if held else ():
-        if held and not isinstance(answer, Mapping):
-            held.bad(key, answer, "an object")
+    for key, answer in child.row.items() if child else ():
+        if child and not isinstance(answer, Mapping):
+            child.bad(key, answer, "an object")
         else:
             row = {"answer": key, **answer}
             found.append(replace(item, row=row, prefix=f"{item.name('answers')}[{show(key)}]."))

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ..assignments import ASSIGNMENT_LABELS
 from ..instruments.answered import STANDING_LABELS
-from ..instruments.battles import BATTLE_SCALE
+from ..instruments.battles import BATTLE_KEY, BATTLE_SCALE
 from ..instruments.rubrics import CRITERION_LABELS
 from ..key_points import ENTAILMENT_LABELS
 from ..reading.fields import show
@@ -41,7 +41,18 @@ ANSWERABILITY_KEY = ("topic_id", "passage_id", "question_id")
 KEY_POINT_KEY = ("topic_id", "run_id", "key_point_id")
 CRITERION_KEY = ("topic_id", "run_id", "criterion_id")
 
-_SCALES: dict[LabelKind, tuple[str, ...]] = {
+# By kind the ids that name an item, and the scale; relevance has as many grades as there are.
+KEYS: dict[LabelKind, tuple[str, ...]] = {
+    "nuggets": NUGGET_KEY,
+    "support": SUPPORT_KEY,
+    "relevance": RELEVANCE_KEY,
+    "ratings": ANSWERABILITY_KEY,
+    "keypoints": KEY_POINT_KEY,
+    "rubric": CRITERION_KEY,
+    "battles": BATTLE_KEY,
+}
+SCALES: dict[LabelKind, tuple[str, ...]] = {
+    "nuggets": NUGGET_SCALE,
     "support": SUPPORT_SCALE,
     "ratings": RATING_SCALE,
     "keypoints": ENTAILMENT_SCALE,
@@ -136,6 +147,11 @@ class Cells:
             what = f"cell {' '.join(cell)} has {show(label)} here and {show(self.labels[cell])}"
             self.problems.error(path, number, "duplicate_cell", f"{what} before, wanted one label")
 
+    def of(self, kind: LabelKind) -> LabelFile:
+        """As `file`, with the scale and the ids of a kind."""
+        scale = grade_scale(self.labels.values()) if kind == "relevance" else SCALES[kind]
+        return self.file(kind, scale, KEYS[kind])
+
     def file(self, kind: LabelKind, scale: tuple[str, ...], key: tuple[str, ...]) -> LabelFile:
         """What was added, with the cells without a label counted."""
         cells = {cell: label for cell, label in self.labels.items() if label is not None}
@@ -165,7 +181,7 @@ def known_scale(kind: LabelKind, labels: set[str]) -> tuple[str, ...] | None:
 
     None where there is none, or it would have more than MOST_LABELS.
     """
-    first = _SCALES.get(kind, NUGGET_SCALE)
+    first = SCALES.get(kind, NUGGET_SCALE)
     for scale in (first, NUGGET_SCALE, SUPPORT_SCALE, *OTHER_SCALES):
         if labels and labels <= set(scale):
             return scale

@@ -10,20 +10,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ..instruments.battles import BATTLE_KEY, battle_label, in_order
+from ..instruments.battles import battle_label, in_order
 from ..reading.choosing import Choice, Where
 from ..reading.fields import Line, as_id, as_int
 from ..reading.lines import first_line, raw_lines
 from ..reading.problems import InputError, Problems
 from ..support import support_label
 from .cells import (
-    ANSWERABILITY_KEY,
-    CRITERION_KEY,
-    KEY_POINT_KEY,
+    KEYS,
     MOST_LABELS,
-    NUGGET_KEY,
-    RELEVANCE_KEY,
-    SUPPORT_KEY,
     Cell,
     Cells,
     LabelFile,
@@ -49,15 +44,7 @@ KEY_FIELDS: dict[str, tuple[str, ...]] = {
     "criterion_id": ("criterion_id",),
 }
 _IDS = frozenset(name for names in KEY_FIELDS.values() for name in names)
-_KINDS: dict[tuple[str, ...], LabelKind] = {
-    NUGGET_KEY: "nuggets",
-    SUPPORT_KEY: "support",
-    RELEVANCE_KEY: "relevance",
-    ANSWERABILITY_KEY: "ratings",
-    KEY_POINT_KEY: "keypoints",
-    CRITERION_KEY: "rubric",
-    BATTLE_KEY: "battles",
-}
+_KINDS = {key: kind for kind, key in KEYS.items()}
 MOST_COLUMNS = 1000  # of a CSV file
 POST_EDIT = ("post_edit", "post_edited")  # a judge's label stood beside: people agree more often
 ANSWERED_OR_NOT = ("0", "1")  # from people who say whether a text answers, and not how well

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..assignments import assignments_with_lines
-from ..instruments.battles import BATTLE_KEY, BATTLE_SCALE
 from ..key_points import entailments_with_lines
 from ..qrels import read_qrels
 from ..ratings import ratings_with_lines
@@ -20,28 +20,13 @@ from ..relevance import relevance_with_lines
 from ..support import support_with_lines
 from ..tools.battles import battles_with_lines
 from ..tools.rubric_verdicts import verdicts_with_lines
-from .cells import (
-    ANSWERABILITY_KEY,
-    CRITERION_KEY,
-    CRITERION_SCALE,
-    ENTAILMENT_SCALE,
-    KEY_POINT_KEY,
-    NUGGET_KEY,
-    NUGGET_SCALE,
-    RATING_SCALE,
-    RELEVANCE_KEY,
-    SUPPORT_KEY,
-    SUPPORT_SCALE,
-    Cell,
-    Cells,
-    LabelFile,
-    grade_scale,
-)
+from .cells import RATING_SCALE, RELEVANCE_KEY, Cell, Cells, LabelFile, LabelKind, grade_scale
 from .cuts import cut_file
 from .kinds import file_kind
 from .label_rows import csv_lines, labels_of_rows
 
 VOTES = "votes"
+_Labelled = tuple[Line, Cell, str | None, Mapping[str, Any]]  # the last: how sure the judge was
 
 
 def read_labels(
@@ -87,7 +72,9 @@ def read_labels(
         rows = _voted(lines(path, problems, where), votes)
         found = labels_of_rows(path, rows, problems, scale, cut)
     elif kind in _READERS:
-        found = _READERS[kind](_voted(read_lines(path, problems, where), votes), problems)
+        found = _labelled(kind, _voted(read_lines(path, problems, where), votes), problems)
+    elif kind == "ratings":
+        found = _ratings(_voted(read_lines(path, problems, where), votes), problems)
     else:
         wanted = "labels, assignments, support, ratings, entailments, verdicts or qrels"
         raise InputError(f"{path}: it holds {kind}, wanted {wanted}")
@@ -116,32 +103,58 @@ def _qrels(path: Path, problems: Problems) -> LabelFile:
     return LabelFile("relevance", grade_scale(cells.values()), cells, RELEVANCE_KEY)
 
 
-def _nuggets(lines: Iterable[Line], problems: Problems) -> LabelFile:
-    cells = Cells(problems)
+def _nuggets(lines: Iterable[Line]) -> Iterator[_Labelled]:
     for line, found in assignments_with_lines(lines):
         for assigned in found.nuggets:
             cell = (found.topic_id, found.run_id, assigned.nugget.id)
-            cells.add(line.path, line.number, cell, assigned.label, **assigned.sure())
-    return cells.file("nuggets", NUGGET_SCALE, NUGGET_KEY)
+            yield line, cell, assigned.label, assigned.sure()
 
 
-def _support(lines: Iterable[Line], problems: Problems) -> LabelFile:
-    cells = Cells(problems)
+def _support(lines: Iterable[Line]) -> Iterator[_Labelled]:
     for line, found in support_with_lines(lines):
         for sentence in found.sentences:
             for citation in sentence.citations:
                 cell = (found.topic_id, found.run_id, str(sentence.id), citation.passage_id)
-                cells.add(line.path, line.number, cell, citation.label, **citation.sure())
-    return cells.file("support", SUPPORT_SCALE, SUPPORT_KEY)
+                yield line, cell, citation.label, citation.sure()
 
 
-def _relevance(lines: Iterable[Line], problems: Problems) -> LabelFile:
-    cells = Cells(problems)
+def _relevance(lines: Iterable[Line]) -> Iterator[_Labelled]:
     for line, found in relevance_with_lines(lines):
         grade = None if found.grade is None else str(found.grade)
-        cell = (found.topic_id, found.passage_id)
-        cells.add(line.path, line.number, cell, grade, **found.sure())
-    return cells.file("relevance", grade_scale(cells.labels.values()), RELEVANCE_KEY)
+        yield line, (found.topic_id, found.passage_id), grade, found.sure()
+
+
+def _entailments(lines: Iterable[Line]) -> Iterator[_Labelled]:
+    for line, found in entailments_with_lines(lines):
+        yield line, (found.topic_id, found.run_id, found.key_point_id), found.label, found.sure()
+
+
+def _verdicts(lines: Iterable[Line]) -> Iterator[_Labelled]:
+    for line, found in verdicts_with_lines(lines):
+        yield line, (found.topic_id, found.run_id, found.criterion_id), found.label, found.sure()
+
+
+def _battles(lines: Iterable[Line]) -> Iterator[_Labelled]:
+    for line, found in battles_with_lines(lines):
+        yield line, (found.topic_id, found.run_id, found.opponent_id), found.label, {}
+
+
+_READERS: dict[str, tuple[LabelKind, Callable[[Iterable[Line]], Iterator[_Labelled]]]] = {
+    "assignments": ("nuggets", _nuggets),
+    "support": ("support", _support),
+    "relevance": ("relevance", _relevance),
+    "entailments": ("keypoints", _entailments),
+    "verdicts": ("rubric", _verdicts),
+    "battles": ("battles", _battles),
+}
+
+
+def _labelled(kind: str, lines: Iterable[Line], problems: Problems) -> LabelFile:
+    of, read = _READERS[kind]
+    cells = Cells(problems)
+    for line, cell, label, sure in read(lines):
+        cells.add(line.path, line.number, cell, label, **sure)
+    return cells.of(of)
 
 
 def _ratings(lines: Iterable[Line], problems: Problems) -> LabelFile:
@@ -152,39 +165,4 @@ def _ratings(lines: Iterable[Line], problems: Problems) -> LabelFile:
                 cell = (topic_id, name, str(column))
                 cells.labels[cell] = RATING_SCALE[rating] if rating >= 0 else None
                 cells.lines[cell] = found.line
-    return cells.file("ratings", RATING_SCALE, ANSWERABILITY_KEY)
-
-
-def _entailments(lines: Iterable[Line], problems: Problems) -> LabelFile:
-    cells = Cells(problems)
-    for line, found in entailments_with_lines(lines):
-        cell = (found.topic_id, found.run_id, found.key_point_id)
-        cells.add(line.path, line.number, cell, found.label, **found.sure())
-    return cells.file("keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY)
-
-
-def _verdicts(lines: Iterable[Line], problems: Problems) -> LabelFile:
-    cells = Cells(problems)
-    for line, found in verdicts_with_lines(lines):
-        cell = (found.topic_id, found.run_id, found.criterion_id)
-        cells.add(line.path, line.number, cell, found.label, **found.sure())
-    return cells.file("rubric", CRITERION_SCALE, CRITERION_KEY)
-
-
-def _battles(lines: Iterable[Line], problems: Problems) -> LabelFile:
-    cells = Cells(problems)
-    for line, found in battles_with_lines(lines):
-        cell = (found.topic_id, found.run_id, found.opponent_id)
-        cells.add(line.path, line.number, cell, found.label)
-    return cells.file("battles", BATTLE_SCALE, BATTLE_KEY)
-
-
-_READERS: dict[str, Callable[[Iterable[Line], Problems], LabelFile]] = {
-    "assignments": _nuggets,
-    "support": _support,
-    "relevance": _relevance,
-    "ratings": _ratings,
-    "entailments": _entailments,
-    "verdicts": _verdicts,
-    "battles": _battles,
-}
+    return cells.of("ratings")
