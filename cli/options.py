@@ -78,6 +78,8 @@ Kind = Annotated[
 PANELS = ("Arguments", "Data", "Options", "", "Models", "Spending", "Workers", "Output", "Help")
 
 _KIND = re.compile(r"<(?:list\[(\w+)\]|(\w+) range)>")  # typer's names of types
+_NO_CHOICE = re.compile(r"(?:Value error, )?'(.*)' is not one of ('.*')\.?", re.DOTALL)
+_QUOTED = re.compile(r"'([^']*)'")
 
 
 class Command(TyperCommand):
@@ -103,6 +105,13 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
         except Exception as error:
             text = str(getattr(error, "message", ""))
+            if found := _NO_CHOICE.fullmatch(text):
+                from ..records.reading.nearest import did_you_mean
+
+                choices = _QUOTED.findall(found[2])
+                text = f"{shown(found[1])!r} is not one of {', '.join(choices)}"
+                text += did_you_mean(found[1], choices)
+                error.message = text  # type: ignore[attr-defined]
             takes_runs = any("--runs" in parameter.opts for parameter in self.params)
             if "unexpected extra argument" in text and takes_runs:
                 hint = "Quote patterns (--runs 'runs/*') or repeat --runs for each file."

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
 import yaml
 
+from .nearest import did_you_mean
 from .secret_names import HIDDEN, has_secret
 
 Keys = tuple[str, ...]  # of a value, from the root; positions in a list as text
@@ -25,6 +27,7 @@ _PLAINLY = {  # what pydantic says in the terms of its own types
     "int_parsing": "wanted a whole number",
     "int_type": "wanted a whole number",
 }
+_QUOTED = re.compile(r"'([^']*)'")  # the values that a message of pydantic lists
 _INNER = ("literal[", "constrained-", "[key]")  # steps that pydantic adds to a location
 
 
@@ -149,6 +152,9 @@ def plain_error(error: Any) -> tuple[Keys, str]:
     ):
         is_hidden = has_secret(loc, error["input"])
         what = f"{what}, got {HIDDEN if is_hidden else repr(error['input'])}"
+        if error["type"] == "literal_error" and not is_hidden:
+            wanted = _QUOTED.findall(error["ctx"]["expected"])
+            what += did_you_mean(str(error["input"]), wanted)
     return loc, what
 
 

@@ -1,0 +1,26 @@
+"""A value that is none is told which there are, and which was meant."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("export", "wandb", ".", "--project", "p", "--mode", "offlin"),
+            "'offlin' is not one of offline, online; did you mean offline?",
+        ),
+        (("annotate", ".", "--kind", "nugget"), "bank, verify; did you mean nuggets?"),
+        (
+            ("run", "demo/judge.yaml", "--set", "models.default.engine=litelm"),
+            "or 'recorded', got 'litelm'; did you mean litellm?",
+        ),
+    ],
+)
+def test_a_mistyped_value_is_told_which_was_meant(arguments, said, judge):
+    if "run" in arguments:
+        assert judge("init", "demo").code == 0
+    ran = judge(*arguments)
+    assert ran.code == 2
+    assert said in " ".join(ran.err.split())
+    assert "Value error" not in ran.err
