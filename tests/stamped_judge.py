@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mock_rules import Stamped, stamped, stamped_nuggets
+from stamped import Stamped, stamped, stamped_nuggets
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.budget import Budget

@@ -5,8 +5,8 @@ import json
 import pytest
 from finding import registered
 from mock_replies import input_of, schema_of, text_of
-from mock_rules import RULE, stamp_brain
 from mock_server import MockServer
+from stamp_brain import RULE, stamp_brain
 from typer.testing import CliRunner
 
 from nuggetjudge.agents import EvidenceAgent, PassageCorpus

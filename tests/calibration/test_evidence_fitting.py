@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from mock_replies import input_of, schema_of
-from mock_rules import stamp_brain
 from mock_server import MockServer
+from stamp_brain import stamp_brain
 from typer.testing import CliRunner
 
 from nuggetjudge.cli.app import app

@@ -5,224 +5,130 @@ from __future__ import annotations
 import email.utils
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
+from mock_api import Denied
 from mock_replies import Body, Reply, as_json, label_sets
 
+NO_CHAT = {"status": "ok"}
 
+
+@dataclass(frozen=True, repr=False)
 class Fault:
-    """One thing that goes wrong with one request. `Spoilt` ones change the message."""
+    """What of a response is another than it would be.
 
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        return reply
-
-
-@dataclass(frozen=True)
-class Status(Fault):
-    """An error status before anything else is looked at. `retry_after`: seconds or an HTTP date."""
-
-    code: int
-    retry_after: str | None = None
-    body: Any = None  # a str is sent as it is, else JSON; None: an error in OpenAI's shape
-
-
-@dataclass(frozen=True)
-class HtmlBody(Fault):
-    """A proxy's page instead of the reply."""
-
-    html: str = "<!doctype html><html><body><h1>Please sign in</h1></body></html>"
-    code: int = 200
-
-
-@dataclass(frozen=True)
-class NotChatShape(Fault):
-    """Status 200 and JSON that is no chat completion."""
-
-    body: Any = field(default_factory=lambda: {"status": "ok"})
-
-
-@dataclass(frozen=True)
-class Cut(Fault):
-    """The connection is closed before the reply, or in the middle of its body."""
-
-    in_body: bool = False
-
-
-@dataclass(frozen=True)
-class Hang(Fault):
-    """Nothing for so many seconds, then the normal reply."""
-
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Envelope(Fault):
-    """The completion around the message is another; where `change` gives bytes, these are sent."""
-
-    name: str
-    change: Callable[[Body], Any] = field(repr=False)
-
-
-@dataclass(frozen=True)
-class OnWire(Fault):
-    """The response is written otherwise than HTTP wants it, and the connection ends.
-
-    `parts` gets the body and gives what is written after each other: bytes, or seconds of silence.
-    `is_reset`: the end is a reset.
+    Attributes:
+        spoil: makes another message of the brain's. change: another completion around it.
+        body: sent instead of a completion, before anything is looked at. None: there is one.
+        parts: gets the body and gives what is written after each other in place of a response,
+            bytes or seconds of silence, before the connection ends. is_reset: by a reset.
+        wait_s: before the reply.
     """
 
     name: str
-    parts: Callable[[bytes], Iterable[bytes | float]] = field(repr=False)
+    spoil: Callable[[Reply, Body], Reply] = lambda reply, body: reply
+    change: Callable[[Body], Any] = lambda made: made
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    parts: Callable[[bytes], Iterable[bytes | float]] | None = None
     is_reset: bool = False
+    wait_s: float = 0.0
 
-
-@dataclass(frozen=True)
-class Spoilt(Fault):
-    """The message is another than the brain's; the functions below make them."""
-
-    name: str
-    how: Callable[[Reply, Body], Reply] = field(repr=False)
-
-    def spoil(self, reply: Reply, body: Body) -> Reply:
-        return self.how(reply, body)
-
-
-def Says(content: str | None, finish_reason: str = "stop") -> Fault:
-    """Whatever the brain would have said, this is the content."""
-    return Spoilt(f"says {content!r}", lambda reply, body: Reply(content, finish_reason))
-
-
-def EmptyContent(content: str | None = "") -> Fault:
-    """Nothing said: "", white space, or null."""
-    return Says(content)
-
-
-def ContentFilter(content: str | None = "") -> Fault:
-    """The provider's filter stopped the reply."""
-    return Says(content, "content_filter")
-
-
-def Refusal(text: str = "I cannot help with that.") -> Fault:
-    """The model declines: content null, `refusal` set, finish_reason stop."""
-    return Spoilt("refusal", lambda reply, body: Reply(None, refusal=text))
-
-
-def Truncated(share: float = 0.5) -> Fault:
-    """The first `share` of the content, finish_reason length."""
-    return _rewritten("truncated", lambda text: text[: int(len(text) * share)], "length")
-
-
-def BadJson() -> Fault:
-    """The content without its last bracket, though finish_reason is stop."""
-    return _rewritten("bad JSON", lambda text: text.rstrip()[:-1])
-
-
-def Prose(
-    text: str = "It is hard to say. The sentence seems to follow from the passage, more or less.",
-) -> Fault:
-    """Sentences, no JSON at all."""
-    return _rewritten("prose", lambda _: text)
-
-
-def Fenced() -> Fault:
-    """The right JSON, inside a fenced block of chatty prose."""
-    return _rewritten("fenced", lambda text: f"Sure, here you go:\n```json\n{text}\n```\nDone!")
-
-
-def OneShort() -> Fault:
-    """The last key of the first inner map, or the last item of the first inner list, is missing."""
-    return _reshaped("one short", lambda p: dict([*p.items()][:-1]) if type(p) is dict else p[:-1])
-
-
-def ExtraKey(key: str = "unasked") -> Fault:
-    """One key (or list item) more than asked for, with the value of the last one."""
-    return _reshaped(
-        "extra key", lambda p: p | {key: [*p.values()][-1]} if type(p) is dict else [*p, p[-1]]
-    )
-
-
-def QuotedString() -> Fault:
-    """The first inner map or list written as a string of JSON; without one, the whole content."""
-    return _reshaped("quoted", as_json)
-
-
-def Written(template: str) -> Fault:
-    """The right JSON as some models write it: it stands in the place of `@`."""
-    return _rewritten(f"written {template!r}", lambda text: template.replace("@", text))
-
-
-def Reasoned(name: str = "reasoning_content", *, replies: bool = True) -> Fault:
-    """What the model thought in a field of its own, beside the reply, or instead of one."""
-
-    def how(reply: Reply, body: Body) -> Reply:
-        beside = {name: f"It says so. Perhaps {other_verdict(reply.content or '')}? No."}
-        return replace(reply, content=reply.content if replies else None, beside=beside)
-
-    return Spoilt(f"{name}, replies: {replies}", how)
-
-
-def TwoObjects(*, differ: bool) -> Fault:
-    """The right JSON twice, or with another label the second time."""
-    return _rewritten(
-        f"two objects, differ: {differ}",
-        lambda text: f"First:\n{text}\nThen:\n{other_verdict(text) if differ else text}",
-    )
-
-
-def Respelt(name: str, change: Callable[[str], str]) -> Fault:
-    """The content with its letters changed: single quotes, a trailing comma, numbers as strings."""
-    return _rewritten(name, change)
-
-
-def other_verdict(text: str) -> str:
-    """The same reply to a support question with another label."""
-    return '{"verdict": "none"}' if "full" in text else '{"verdict": "full"}'
-
-
-def OtherSpelling(style: Literal["title", "upper"] = "title") -> Fault:
-    """Labels as people write them: `Partial Support` (title) or `PARTIAL_SUPPORT` (upper)."""
-    return _relabelled(
-        style, lambda label: label.upper() if style == "upper" else label.replace("_", " ").title()
-    )
-
-
-def OtherLabel(label: str = "undecided") -> Fault:
-    """Every label is one that was not offered."""
-    return _relabelled("other label", lambda _: label)
+    def __repr__(self) -> str:
+        return self.name
 
 
 Faults = Iterable[Fault | None] | Callable[[int, Body], Fault | None] | None
 
 
-def http_date(seconds_from_now: float) -> str:
-    """A Retry-After value of the second kind, such as `Wed, 21 Oct 2026 07:28:00 GMT`."""
-    return email.utils.formatdate(time.time() + seconds_from_now, usegmt=True)
+# --- instead of a completion
 
 
-def _rewritten(name: str, change: Callable[[str], str], finish: str = "stop") -> Fault:
-    return Spoilt(
+def Status(code: int, retry_after: str | None = None, body: Any = None, **headers: str) -> Fault:
+    """An error. `retry_after`: seconds or an HTTP date. `body`: a text, or JSON; None: OpenAI's."""
+    known = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
+    if body is None:
+        body = Denied(code, f"The request failed with {code}.", code=known.get(code)).body
+    if retry_after is not None:
+        headers["Retry-After"] = retry_after
+    sent = body if isinstance(body, str) else json.dumps(body)
+    return Fault(f"{code}", status=code, headers=headers, body=sent.encode())
+
+
+def HtmlBody(html: str = "<!doctype html><h1>Please sign in</h1>", code: int = 200) -> Fault:
+    """A proxy's page."""
+    return Status(code, body=html, **{"Content-Type": "text/html"})
+
+
+def NotChatShape(body: Any = NO_CHAT) -> Fault:
+    """Status 200 and JSON that is no chat completion."""
+    return Fault(f"shape {body!r:.60}", body=json.dumps(body).encode())
+
+
+# --- on the wire
+
+
+def Cut(in_body: bool = False) -> Fault:
+    """The connection is closed before the reply, or in the middle of its body."""
+
+    def half(body: bytes) -> Iterable[bytes]:
+        yield b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+        yield b"Content-Length: %d\r\n\r\n" % len(body) + body[: len(body) // 2]
+
+    return Fault(f"cut, in body: {in_body}", parts=half if in_body else lambda body: [])
+
+
+def Hang(seconds: float) -> Fault:
+    """Nothing for so many seconds, then the normal reply."""
+    return Fault("hang", wait_s=seconds)
+
+
+# --- in the message
+
+
+def Says(content: str | None = "", finish_reason: str = "stop") -> Fault:
+    """Whatever the brain would have said, this is the content: nothing, white space, null."""
+    return Fault(f"says {content!r:.60}", lambda reply, body: Reply(content, finish_reason))
+
+
+def Refusal(text: str = "I cannot help with that.") -> Fault:
+    """The model declines: content null, `refusal` set, finish_reason stop."""
+    return Fault("refusal", lambda reply, body: Reply(None, refusal=text))
+
+
+def Respelt(name: str, change: Callable[[str], str], finish: str = "stop") -> Fault:
+    """The content changed as a text: single quotes, a trailing comma, numbers as strings."""
+    return Fault(
         name,
         lambda reply, _: replace(reply, content=change(reply.content or ""), finish_reason=finish),
     )
 
 
-def _reshaped(name: str, change: Callable[[Any], Any]) -> Fault:
-    def how(reply: Reply, body: Body) -> Reply:
-        outer = json.loads(reply.content or "null")
-        for key, part in list(outer.items() if isinstance(outer, dict) else enumerate(outer)):
+def Written(template: str) -> Fault:
+    """The right JSON as some models write it: it stands in the place of `@`."""
+    return Respelt(f"written {template!r}", lambda text: template.replace("@", text))
+
+
+def Reshaped(name: str, change: Callable[[Any], Any]) -> Fault:
+    """The first inner map or list of the content changed, or the whole where there is none."""
+
+    def changed(text: str) -> str:
+        outer = json.loads(text)
+        for key, part in outer.items():
             if isinstance(part, dict | list) and part:
-                outer[key] = change(part)
-                break
-        else:
-            outer = change(outer)
-        return replace(reply, content=as_json(outer))
+                return as_json(outer | {key: change(part)})
+        return as_json(change(outer))
 
-    return Spoilt(name, how)
+    return Respelt(name, changed)
 
 
-def _relabelled(name: str, spell: Callable[[str], str]) -> Fault:
+def Relabelled(name: str, spell: Callable[[str], str]) -> Fault:
+    """Each label spelt otherwise."""
+
     def how(reply: Reply, body: Body) -> Reply:
         offered = {label for labels in label_sets(body) for label in labels}
 
@@ -236,4 +142,40 @@ def _relabelled(name: str, spell: Callable[[str], str]) -> Fault:
 
         return replace(reply, content=as_json(walk(json.loads(reply.content or "null"))))
 
-    return Spoilt(name, how)
+    return Fault(name, how)
+
+
+def OtherSpelling(style: Literal["title", "upper"] = "title") -> Fault:
+    """Labels as people write them: `Partial Support` (title) or `PARTIAL_SUPPORT` (upper)."""
+    return Relabelled(
+        style, lambda label: label.upper() if style == "upper" else label.replace("_", " ").title()
+    )
+
+
+def OtherLabel(label: str = "undecided") -> Fault:
+    """Every label is one that was not offered."""
+    return Relabelled("other label", lambda _: label)
+
+
+def ExtraKey(key: str = "unasked") -> Fault:
+    """One key (or list item) more than asked for, with the value of the last one."""
+    return Reshaped(
+        "extra key", lambda p: p | {key: [*p.values()][-1]} if isinstance(p, dict) else [*p, p[-1]]
+    )
+
+
+EmptyContent = Says
+ContentFilter = partial(Says, finish_reason="content_filter")
+Truncated = partial(Respelt, "truncated", lambda text: text[: len(text) // 2], "length")
+BadJson = partial(Respelt, "bad JSON", lambda text: text.rstrip()[:-1])
+Prose = partial(Written, "It is hard to say. The sentence follows from the passage, more or less.")
+Fenced = partial(Written, "Sure, here you go:\n```json\n@\n```\nDone!")
+QuotedString = partial(Reshaped, "quoted", as_json)  # a map written as a string of JSON
+OneShort = partial(  # the last key or item is missing
+    Reshaped, "one short", lambda p: dict([*p.items()][:-1]) if isinstance(p, dict) else p[:-1]
+)
+
+
+def http_date(seconds_from_now: float) -> str:
+    """A Retry-After value of the second kind, such as `Wed, 21 Oct 2026 07:28:00 GMT`."""
+    return email.utils.formatdate(time.time() + seconds_from_now, usegmt=True)

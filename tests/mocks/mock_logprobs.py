@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mock_replies import WORDS, Body, Reply, Shares, label_sets, rng_of, schema_of
@@ -23,51 +23,47 @@ def logprobs_of(reply: Reply, content: str, body: Body) -> Body:
     Where a label starts, each offered label's first token shares the probability; a tenth of it
     sits on the label's first letter, as tokenisers allow, so readers must sum by prefix.
     """
-    n_top = body.get("top_logprobs") or 0
-    sets = label_sets(body)
-    is_masked = schema_of(body) is not None
-    given: Mapping[str, Any] = reply.probabilities or {}
-    is_by_key = any(isinstance(part, Mapping) for part in given.values())
-    asked: Shares = {} if is_by_key else given
-    if asked:
-        sets.insert(0, list(asked))
-    starts: dict[int, tuple[str, list[str], Shares]] = {}
-    for match in VALUE.finditer(content):
-        told = match["text"] or match["number"] or match["plain"]
-        if match["colon"] and is_by_key:
-            asked = given.get(told, {})
-        labels = next((labels for labels in sets if told in labels), None)
-        if labels and not match["colon"]:
-            starts[match.start(match.lastgroup or 0)] = (told, labels, asked)
-    rng = rng_of(body)
+    n_top, is_masked = body.get("top_logprobs") or 0, schema_of(body) is not None
+    words = enumerate(f" {word}" for word in WORDS * 2)
+    others = [_token(word, MASKED if is_masked else -8.0 - i) for i, word in words]
+    starts = dict(_labels(reply.probabilities or {}, content, body))
     tokens = []
     for match in TOKEN.finditer(content):
         told = match.group()
-        shares = {told: 0.999}
-        if match.start() in starts:
-            label, labels, asked = starts[match.start()]
-            shares = _first_tokens(asked or _spread(label, labels, rng))
+        shares = starts.get(match.start(), {told: 0.999})
         best = sorted(shares.items(), key=lambda pair: -pair[1])
-        top = [(token, math.log(share)) for token, share in best if share > 0]
-        others = [f" {word}" for word in WORDS * 2]
-        if is_masked:
-            top += [(token, MASKED) for token in others]
-        else:
-            top += [(token, -8.0 - i) for i, token in enumerate(others)]
-        own = next((lp for token, lp in top if token == told), MASKED)
-        shown = [_token(token, lp) for token, lp in top[:n_top]]
-        tokens.append({**_token(told, own), "top_logprobs": shown})
+        top = [_token(token, math.log(share)) for token, share in best if share > 0] + others
+        own = next((row for row in top if row["token"] == told), _token(told, MASKED))
+        tokens.append(own | {"top_logprobs": top[:n_top]})
     return {"content": tokens, "refusal": None}
 
 
-def _spread(label: str, labels: list[str], rng: random.Random) -> dict[str, float]:
+def _labels(given: Mapping[str, Any], content: str, body: Body) -> Iterator[tuple[int, Shares]]:
+    """Where a label starts, and the shares of its tokens: those given, or drawn."""
+    rng, sets = rng_of(body), label_sets(body)
+    is_by_key = any(isinstance(part, Mapping) for part in given.values())
+    asked = {} if is_by_key else given
+    if asked:
+        sets.insert(0, list(asked))
+    for match in VALUE.finditer(content):
+        told = match["text"] or match["number"] or match["plain"]
+        if match["colon"]:
+            asked = given.get(told, {}) if is_by_key else asked
+        elif labels := next((labels for labels in sets if told in labels), None):
+            yield (
+                match.start(match.lastgroup or 0),
+                _first_tokens(asked or _spread(told, labels, rng)),
+            )
+
+
+def _spread(label: str, labels: list[str], rng: random.Random) -> Shares:
     others = {other: rng.random() + 0.1 for other in labels if other != label}
     own = rng.uniform(0.5, 0.9) if others else 1.0
     total = sum(others.values())
     return {label: own} | {other: (1 - own) * w / total for other, w in others.items()}
 
 
-def _first_tokens(probabilities: Mapping[str, float]) -> dict[str, float]:
+def _first_tokens(probabilities: Shares) -> Shares:
     shares: dict[str, float] = {}
     for label, share in probabilities.items():
         first = TOKEN.match(label)

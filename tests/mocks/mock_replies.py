@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +15,6 @@ Shares = Mapping[str, float]
 WORDS = ("tide", "bridge", "naïve", "wind", '"quoted"', "harbour", "leaf", "42", "strike", "λ")
 SHORT, PARAGRAPH = (1, 6), (20, 60)  # words of a text, and of one that is the whole reply
 _BLOCK = re.compile(r"^<data>[ \t]*\n(.*?)\n</data>[ \t]*$", re.DOTALL | re.MULTILINE)
-OPEN_DEPTH = 6  # a recursive schema is closed as soon as it can be below this depth
 
 
 @dataclass(frozen=True)
@@ -43,15 +41,13 @@ def input_of(body: Body) -> dict[str, Any]:
     """The JSON object between a line `<data>` and a line `</data>`, the last if there are several.
 
     In a conversation it is that of the last question, before what was said of a reply to it.
-    Raises: ValueError if no user message has such a block, or it is no JSON object.
+    Raises: ValueError if no user message has such a block.
     """
     users = [text_of(m) for m in body["messages"] if m.get("role") == "user"]
     blocks = [block for text in users for block in _BLOCK.findall(text)]
     if not blocks:
         raise ValueError(f"no <data> block in any user message: {users[-1:]!r:.200}")
-    found = json.loads(blocks[-1])
-    if not isinstance(found, dict):
-        raise ValueError(f"<data> holds a JSON {type(found).__name__}, wanted an object")
+    found: dict[str, Any] = json.loads(blocks[-1])
     return found
 
 
@@ -66,122 +62,45 @@ def default_brain(body: Body) -> Reply:
     return Reply(f"Happy to help! This is my answer:\n\n```json\n{found}\n```\n\nAnything else?")
 
 
+def always(label: str) -> Brain:
+    """A brain that gives one label wherever the schema lets it: scores can be had by hand."""
+
+    class Chooses(random.Random):
+        def choice(self, seq: Sequence[Any]) -> Any:
+            return label if label in seq else seq[0]
+
+    return lambda body: instance(schema_of(body), Chooses(0))
+
+
 def schema_of(body: Body) -> Any:
     """The JSON schema that constrains the reply, or None."""
     form = body.get("response_format") or {}
-    if form.get("type") == "json_schema":
-        return form["json_schema"]["schema"]
-    return None
+    return form["json_schema"]["schema"] if form.get("type") == "json_schema" else None
 
 
-def instance(schema: Any, rng: random.Random, *, root: Any = None, depth: int = 0) -> Any:
-    """A value valid for the schema: the same `rng` state, the same value.
+def instance(schema: Any, rng: random.Random, depth: int = 0) -> Any:
+    """A value valid for a schema as judges have them: the same `rng` state, the same value.
 
-    Raises: NotImplementedError for a string `pattern`.
+    Raises: KeyError for a part without enum or type, NotImplementedError for another type.
     """
-    root = schema if root is None else root
-    deep = depth > OPEN_DEPTH
-
-    def inner(part: Any) -> Any:
-        return instance(part, rng, root=root, depth=depth + 1)
-
-    if not isinstance(schema, dict) or not schema:
-        return {}
-    if "$ref" in schema:
-        target = root
-        for step in schema["$ref"].removeprefix("#").strip("/").split("/"):
-            target = target[step] if step else target
-        return inner(target | {k: v for k, v in schema.items() if k != "$ref"})
-    if "const" in schema:
-        return schema["const"]
     if "enum" in schema:
         return rng.choice(schema["enum"])
-    if parts := schema.get("allOf"):
-        rest = {k: v for k, v in schema.items() if k != "allOf"}
-        return inner(_merged([rest, *parts], root))
-    if options := schema.get("anyOf") or schema.get("oneOf"):
-        null = {"type": "null"}
-        return None if deep and null in options else inner(rng.choice(options))
-    kind = schema.get("type", "object" if "properties" in schema else None)
-    if isinstance(kind, list):
-        kind = "null" if deep and "null" in kind else rng.choice(kind)
-    match kind:
+    match schema["type"]:
         case "object":
-            return _object(schema, rng, inner, deep)
+            parts = schema["properties"]
+            below = depth + 1 + (len(parts) > 1)  # 1: what this is of is the whole reply
+            return {name: instance(part, rng, below) for name, part in parts.items()}
         case "array":
-            return _array(schema, rng, inner, deep)
+            low = schema.get("minItems", min(1, schema.get("maxItems", 1)))
+            n = rng.randint(low, min(schema.get("maxItems", max(low, 3)), low + 10))
+            return [instance(schema["items"], rng, depth + 1) for _ in range(n)]
         case "string":
-            is_whole = depth == 1 and len(root.get("properties", ())) == 1
-            return _string(schema, rng, PARAGRAPH if is_whole else SHORT)
+            return some_words(rng, rng.randint(*(PARAGRAPH if depth == 1 else SHORT)))
         case "integer":
-            low, high = _range(schema, 1)
-            step = schema.get("multipleOf", 1)
-            return rng.randint(math.ceil(low / step), math.floor(high / step)) * step
-        case "number":
-            low, high = _range(schema, 1e-3)
-            return min(high, max(low, round(rng.uniform(low, high), 3)))
-        case "boolean":
-            return rng.random() < 0.5
-        case _:
-            return None
-
-
-def _object(schema: Any, rng: random.Random, inner: Callable[[Any], Any], deep: bool) -> Any:
-    names = schema.get("required", []) if deep else schema.get("properties", {})
-    made = {name: inner(schema["properties"][name]) for name in names}
-    extra = schema.get("additionalProperties", False)
-    if isinstance(extra, dict):
-        keys = schema.get("propertyNames", {}).get("enum")
-        if keys is None:
-            few = schema.get("minProperties", 0 if deep else 2)
-            keys = [f"key{i + 1}" for i in range(min(few, schema.get("maxProperties", few)))]
-        made |= {key: inner(extra) for key in keys if key not in made}
-    return made
-
-
-def _array(schema: Any, rng: random.Random, inner: Callable[[Any], Any], deep: bool) -> Any:
-    made = [inner(part) for part in schema.get("prefixItems", [])]
-    low = schema.get("minItems", 0 if deep else min(1, schema.get("maxItems", 1)))
-    high = low if deep else schema.get("maxItems", max(low, 3))
-    n = rng.randint(low, min(high, low + 10))
-    for _ in range(20 * n):
-        if len(made) >= n or "items" not in schema:
-            break
-        item = inner(schema["items"])
-        if not schema.get("uniqueItems") or item not in made:
-            made.append(item)
-    return made
-
-
-def _string(schema: Any, rng: random.Random, n_words: tuple[int, int]) -> str:
-    if "pattern" in schema:
-        raise NotImplementedError("the default brain makes no strings for a pattern; pass a brain")
-    low, high = schema.get("minLength", 0), schema.get("maxLength", 10 * n_words[1])
-    text = some_words(rng, rng.randint(*n_words))
-    return text.ljust(low, "x")[: max(low, high)]
-
-
-def _range(schema: Any, step: float) -> tuple[Any, Any]:
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if "exclusiveMinimum" in schema:
-        low = schema["exclusiveMinimum"] + step
-    if "exclusiveMaximum" in schema:
-        high = schema["exclusiveMaximum"] - step
-    if low is None:
-        low = 0 if high is None or high >= 0 else high - 10
-    return low, low + 10 if high is None else high
-
-
-def _merged(parts: Iterable[Any], root: Any) -> Body:
-    whole: Body = {}
-    for part in parts:
-        if "$ref" in part:
-            name = part["$ref"].rpartition("/")[2]
-            part = root["$defs"][name]
-        whole["properties"] = whole.get("properties", {}) | part.get("properties", {})
-        whole["required"] = [*whole.get("required", []), *part.get("required", [])]
-        whole |= {k: v for k, v in part.items() if k not in ("properties", "required")}
-    return {k: v for k, v in whole.items() if v or k not in ("properties", "required")}
+            low = schema.get("minimum", 0)
+            return rng.randint(low, schema.get("maximum", low + 10))
+        case other:
+            raise NotImplementedError(f"a value of type {other!r}; pass a brain")
 
 
 def as_json(value: Any) -> str:
@@ -205,20 +124,16 @@ def text_of(message: Body) -> str:
 def label_sets(body: Body) -> list[list[str]]:
     """The labels a schema offers, a list per place: enums, and integer ranges up to 21 wide."""
     found: list[list[str]] = []
-
-    def walk(part: Any) -> None:
-        if isinstance(part, list):
-            for item in part:
-                walk(item)
-        elif isinstance(part, dict):
-            if isinstance(part.get("enum"), list):
-                found.append([str(label) for label in part["enum"] if label is not None])
-            elif part.get("type") == "integer" and {"minimum", "maximum"} <= part.keys():
-                low, high = part["minimum"], part["maximum"]
-                if high - low <= 20:
-                    found.append([str(i) for i in range(low, high + 1)])
-            for value in part.values():
-                walk(value)
-
-    walk(schema_of(body))
+    parts = [schema_of(body)]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            low, high = part.get("minimum"), part.get("maximum")
+            if "enum" in part:
+                found.append([str(label) for label in part["enum"]])
+            elif None not in (low, high) and high - low <= 20:
+                found.append([str(i) for i in range(low, high + 1)])
+            parts += reversed(part.values())
+        elif isinstance(part, list):
+            parts += reversed(part)
     return found

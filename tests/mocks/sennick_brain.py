@@ -1,4 +1,4 @@
-"""Two models that judge examples/keypoints: one knows our labels, one goes by length alone."""
+"""A model that judges examples/keypoints and knows our labels."""
 
 from __future__ import annotations
 
@@ -9,24 +9,17 @@ from typing import Any
 from mock_replies import Body, input_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "keypoints"
-LONG = 60  # words of an answer that `wordy` believes
 
 
 def rows(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (FOLDER / name).read_text("utf-8").splitlines()]
 
 
-def answer_texts() -> dict[tuple[str, str], str]:
-    """(run, topic) -> the answer."""
-    found = {}
-    for path in sorted((FOLDER / "answers").iterdir()):
-        for row in rows(f"answers/{path.name}"):
-            text = " ".join(sentence["text"] for sentence in row["answer"])
-            found[row["run_id"], row["topic_id"]] = text
-    return found
-
-
-ANSWERS = answer_texts()
+ANSWERS = {
+    (row["run_id"], row["topic_id"]): " ".join(sentence["text"] for sentence in row["answer"])
+    for path in sorted((FOLDER / "answers").iterdir())
+    for row in rows(f"answers/{path.name}")
+}
 POINTS = {
     (row["qid"], point["id"]): point["text"]
     for row in rows("keypoints.jsonl")
@@ -54,15 +47,3 @@ def careful(body: Body) -> dict[str, Any]:
     if "answer" in asked:
         return {"claims": list(CLAIMS[asked["answer"]])}
     return {"verdicts": {i: STATES[text] for i, text in asked["claims"].items()}}
-
-
-def wordy(body: Body) -> dict[str, Any]:
-    """A long answer states every key point, a short one none; every sentence is a good claim."""
-    asked = input_of(body)
-    if "response" in asked:
-        is_long = len(asked["response"].split()) > LONG
-        quote = asked["response"].split(". ")[0] if is_long else ""
-        return {"evidence": quote, "verdict": "yes" if is_long else "neutral"}
-    if "answer" in asked:
-        return {"claims": asked["answer"].split(". ")}
-    return {"verdicts": dict.fromkeys(asked["claims"], "yes")}

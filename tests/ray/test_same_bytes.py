@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from crux_brain import crux_brain, write_summaries
-from long2rag_brain import long2rag_brain, write_documents, write_seeds
+from collections_to_build import write_documents, write_seeds, write_summaries
+from fact_brain import fact_brain
 from mock_server import MockServer
 
 import nuggetjudge as nj
@@ -107,7 +107,7 @@ def test_key_points(in_both_ways):
     folder = EXAMPLES / "keypoints"
     data = {"data.topics": folder / "topics.jsonl", "data.documents": folder / "documents.jsonl"}
     data |= {"data.runs": [str(folder / "answers")]}
-    in_both_ways(nj.run, {"program": ["keypoints"], **data}, long2rag_brain)
+    in_both_ways(nj.run, {"program": ["keypoints"], **data}, fact_brain)
 
 
 def test_a_judge_of_ones_own(in_both_ways, tmp_path):
@@ -125,14 +125,14 @@ def test_a_judge_of_ones_own(in_both_ways, tmp_path):
 def test_a_crux_collection(in_both_ways, tmp_path):
     texts = {"tide": ("A1 and B2 and C3", ["A1 with B2", "C3 here"]), "kelp": ("E5", ["E5 | F6"])}
     path = write_summaries(tmp_path / "summaries.jsonl", texts)
-    in_both_ways(lambda config: build_crux(path, config), {}, crux_brain)
+    in_both_ways(lambda config: build_crux(path, config), {}, fact_brain)
 
 
 def test_a_long2rag_collection(in_both_ways, tmp_path):
     seeds = write_seeds(tmp_path / "seeds.jsonl", {"tide": "A tide", "kelp": "E kelp"})
     path = write_documents(tmp_path / "docs.jsonl", {"tide": ["A1 is so. B2 is so", "B2 too."]})
     settings = {"long2rag.evolve": 1, "keypoints.rounds": 1, "keypoints.samples": 1}
-    in_both_ways(lambda config: build_long2rag(seeds, path, config), settings, long2rag_brain)
+    in_both_ways(lambda config: build_long2rag(seeds, path, config), settings, fact_brain)
 
 
 def test_equal_questions_are_asked_once_though_two_workers_have_them(demo, tmp_path):

@@ -12,7 +12,6 @@ from mock_faults import (
     ContentFilter,
     Cut,
     EmptyContent,
-    Envelope,
     Fault,
     Fenced,
     Hang,
@@ -30,6 +29,7 @@ from mock_replies import Body, as_json, label_sets
 from .spoiling import (
     OK_HEAD,
     Make,
+    around,
     bomb,
     choice,
     cut,
@@ -43,7 +43,6 @@ from .spoiling import (
     sized,
     usage,
     wire,
-    without_choices,
 )
 
 KEY = "sk-storm-2f6e0d41c97b58aa"  # of the endpoint; may stand in no file
@@ -117,7 +116,7 @@ BODY: Mapping[str, Make | Fault] = {
     "HTML": HtmlBody(),
     "malformed JSON": Status(200, body='{"choices": [{"message": '),
     "JSON of another shape": one_of(*map(NotChatShape, ({}, [], 1, None, "x"))),
-    "choices empty": Envelope("none", without_choices),
+    "choices empty": around(lambda made: made | {"choices": []}),
     "no message": one_of(choice(message=None), choice(message=[])),
     "content no text": one_of(
         choice(message={"content": 1}), choice(message={"content": [{"text": "full"}]})

@@ -7,10 +7,9 @@ import gzip
 import json
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from mock_faults import Envelope, Fault, OnWire, Spoilt
+from mock_faults import Fault, Respelt
 from mock_replies import Body, as_json
 
 OK_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -25,10 +24,7 @@ def one_of(*faults: Fault) -> Make:
 
 def message(change: Callable[[str], str], finish: str = "stop") -> Fault:
     """The content changed as text."""
-    return Spoilt(
-        "message",
-        lambda reply, _: replace(reply, content=change(reply.content or ""), finish_reason=finish),
-    )
+    return Respelt("message", change, finish)
 
 
 def values(change: Callable[[dict[str, Any]], Any]) -> Fault:
@@ -66,24 +62,24 @@ def inner(change: Callable[[dict[str, Any]], Any]) -> Fault:
 
 def choice(**fields: Any) -> Fault:
     """The completion's one choice with other fields."""
-    return Envelope("choice", lambda made: made | {"choices": [made["choices"][0] | fields]})
+    return around(lambda made: made | {"choices": [made["choices"][0] | fields]})
 
 
 def usage(prompt: Any, completion: Any) -> Fault:
     """Counts of tokens that are none."""
     told = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt}
     told["prompt_tokens_details"] = {"cached_tokens": completion}
-    return Envelope("usage", lambda made: made | {"usage": told})
+    return around(lambda made: made | {"usage": told})
 
 
-def without_choices(made: Body) -> Body:
-    """A completion that holds none."""
-    return made | {"choices": []}
+def around(change: Callable[[Body], Body]) -> Fault:
+    """The completion around the message is another."""
+    return Fault("around", change=change)
 
 
 def wire(parts: Callable[[bytes], list[bytes | float]], *, is_reset: bool = False) -> Fault:
-    """The response written in another way; see OnWire."""
-    return OnWire("wire", parts, is_reset)
+    """The response written in another way; see Fault."""
+    return Fault("wire", parts=parts, is_reset=is_reset)
 
 
 def sized(n_more: int) -> Callable[[bytes], list[bytes | float]]:

@@ -593,8 +593,8 @@ def test_log_probabilities_that_are_no_json_keep_their_reply(
         row["response"]["body"]["choices"][0]["logprobs"] = {"content": content}
         return row
 
-    def store(prefix, name, purpose, content):
-        return keep(prefix, name, purpose, content.replace(b"half a pair", rb"\ud800"))
+    def store(prefix, purpose, content):
+        return keep(prefix, purpose, content.replace(b"half a pair", rb"\ud800"))
 
     known, keep = server._answer, server._store
     monkeypatch.setattr(server, "_answer", answer)

@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 import random
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -143,29 +141,11 @@ def test_what_no_request_can_pass_ends_everything(fault, model_server, open_gate
     assert "models.*." in str(caught.value)  # what to change
 
 
-class Redirect(BaseHTTPRequestHandler):
-    """Sends every request to another server."""
-
-    elsewhere = ""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(308)
-        self.send_header("Location", f"{self.elsewhere}/chat/completions")
-        self.end_headers()
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
-def test_a_redirect_is_not_followed(model_server, open_gateway, ask, monkeypatch):
-    monkeypatch.setattr(Redirect, "elsewhere", model_server.base_url)
-    with HTTPServer(("127.0.0.1", 0), Redirect) as crooked:
-        threading.Thread(target=crooked.serve_forever, args=(0.01,), daemon=True).start()
-        gateway = open_gateway(api_base=f"http://127.0.0.1:{crooked.server_port}/v1")
-        with pytest.raises(EndpointUnusable, match="308"):
-            ask(gateway)
-        crooked.shutdown()
+def test_a_redirect_is_not_followed(model_server, open_gateway, ask):
+    elsewhere = f"{model_server.base_url}/chat/completions"
+    redirect = Status(308, body="", Location=elsewhere)
+    with MockServer(faults=[redirect]) as crooked, pytest.raises(EndpointUnusable, match="308"):
+        ask(open_gateway(crooked))
     assert model_server.requests == []
 
 

@@ -1,6 +1,7 @@
 """Replies as real models write them, over HTTP: which are read, how others are asked again."""
 
 import json
+from dataclasses import replace
 
 import dspy
 import pytest
@@ -8,6 +9,7 @@ from mock_server import (
     BadJson,
     EmptyContent,
     ExtraKey,
+    Fault,
     Fenced,
     MockServer,
     OneShort,
@@ -15,15 +17,12 @@ from mock_server import (
     OtherSpelling,
     Prose,
     QuotedString,
-    Reasoned,
     Refusal,
     Reply,
     Respelt,
     Says,
-    Spoilt,
     Status,
     Truncated,
-    TwoObjects,
     Written,
 )
 
@@ -34,6 +33,31 @@ from nuggetjudge.judges import SupportJudge
 from nuggetjudge.records.judgements import Reason
 
 UNPARSEABLE, INCOMPLETE = Reason.UNPARSEABLE, Reason.INCOMPLETE
+
+
+def other_verdict(text):
+    """The same reply with another label."""
+    return '{"verdict": "none"}' if "full" in text else '{"verdict": "full"}'
+
+
+def Reasoned(name="reasoning_content", *, replies=True):
+    """What the model thought in a field of its own, beside the reply, or instead of one."""
+
+    def how(reply, body):
+        beside = {name: f"It says so. Perhaps {other_verdict(reply.content or '')}? No."}
+        return replace(reply, content=reply.content if replies else None, beside=beside)
+
+    return Fault(f"{name}, replies: {replies}", how)
+
+
+def TwoObjects(*, differ):
+    """The right JSON twice, or with another label the second time."""
+    return Respelt(
+        f"two objects, differ: {differ}",
+        lambda text: f"First:\n{text}\nThen:\n{other_verdict(text) if differ else text}",
+    )
+
+
 STYLES = [
     (Written("@"), None),
     (Written("<think>\nIt rained; {so} it says.\n</think>\n\n@"), None),
@@ -204,7 +228,7 @@ def test_a_conversation_beyond_the_context_is_not_begun(model_server, open_gatew
 
 def test_the_budget_counts_the_longer_request(open_gateway, ask):
     def kept_count(index, body):
-        return Spoilt("long", lambda reply, _: Reply("word " * 400))
+        return Fault("long", lambda reply, _: Reply("word " * 400))
 
     with MockServer(faults=kept_count) as server:
         gateway = open_gateway(server, reasks=1, max_tokens=600, budget=Budget(max_tokens=1_600))

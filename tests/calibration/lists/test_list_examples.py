@@ -1,7 +1,8 @@
 """Lists of people with what they are made from, or one clear error."""
 
 import pytest
-from mock_lists import text_about, wanted_of, write_jsonl, write_nugget_data, write_question_data
+from graded_labels import write_jsonl
+from stamped import text_about, wanted_of, write_nugget_data, write_question_data
 
 from nuggetjudge.calibration.lists.examples import read_list_examples
 from nuggetjudge.judges import (

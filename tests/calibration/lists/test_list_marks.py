@@ -2,7 +2,7 @@
 
 import dspy
 import pytest
-from mock_lists import fact
+from stamped import fact
 
 from nuggetjudge.calibration.lists.examples import ListExample
 from nuggetjudge.calibration.lists.marking import ListMarks, list_tasks

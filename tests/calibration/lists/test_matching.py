@@ -1,8 +1,9 @@
 """Which items two lists share; what a judge did not say is not counted against a list."""
 
 import pytest
-from mock_lists import fact, list_brain
 from mock_server import MockServer, Status, input_of
+from stamp_brain import stamp_brain
+from stamped import fact
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.budget import Budget
@@ -21,7 +22,7 @@ EXAMPLE = ListExample({"topic_id": "t"}, {"question": "Why?", "passages": ["x"]}
 
 @pytest.fixture
 def server():
-    with MockServer(list_brain) as running:
+    with MockServer(stamp_brain) as running:
         yield running
 
 

@@ -5,8 +5,8 @@ import contextlib
 import dspy
 import pytest
 from mock_faults import Status, Truncated
-from mock_rules import RULE, stamp_brain
 from mock_server import MockServer
+from stamp_brain import RULE, stamp_brain
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.budget import Budget

@@ -9,8 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from mock_rules import stamp_brain
 from mock_server import MockServer
+from stamp_brain import stamp_brain
 from stamped_judge import judge_file, labels_of, search, support_judge
 
 from nuggetjudge.backends.cache import ReplyCache
@@ -49,7 +49,7 @@ def server():
 def environment(seed):
     """The modules of the tests, and an order of sets that differs from process to process."""
     return os.environ | {
-        "PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS / 'mocks'}",
+        "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS / "mocks"), str(TESTS / "inputs")]),
         "PYTHONHASHSEED": str(seed),
     }
 

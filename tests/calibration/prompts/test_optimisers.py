@@ -6,8 +6,9 @@ from itertools import pairwise
 import dspy
 import pytest
 from mock_faults import Status
-from mock_rules import RULE, stamp_brain, stamped
 from mock_server import MockServer
+from stamp_brain import RULE, stamp_brain
+from stamped import stamped
 from stamped_judge import DEV, SMALL, TEST, TRAIN, judge_file, labels_of, search, support_judge
 
 from nuggetjudge.backends.budget import Budget

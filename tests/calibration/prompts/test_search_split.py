@@ -3,8 +3,9 @@
 import dataclasses
 
 import pytest
-from mock_rules import stamp_brain, stamped
 from mock_server import MockServer
+from stamp_brain import stamp_brain
+from stamped import stamped
 from stamped_judge import SMALL, support_judge
 
 from nuggetjudge.calibration.examples import Example, Examples

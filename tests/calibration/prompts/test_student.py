@@ -4,7 +4,7 @@ import json
 
 import dspy
 import pytest
-from mock_rules import REASON, Stamped, stamped, stamped_nuggets
+from stamped import REASON, Stamped, stamped, stamped_nuggets
 
 from nuggetjudge.backends.adapter import JudgeAdapter
 from nuggetjudge.calibration.prompts.student import RATIONALE, by_number, prompt_of, tasks

@@ -9,7 +9,8 @@ from pathlib import Path
 from subprocess import DEVNULL
 
 import pytest
-from crux_brain import crux_brain, write_summaries
+from collections_to_build import write_summaries
+from fact_brain import fact_brain
 from mock_server import MockServer, Refusal
 from processes import JUDGE, start
 
@@ -85,7 +86,7 @@ def test_the_example_is_built_and_evaluates_two_runs_without_a_model(judge, tmp_
 def test_a_collection_made_by_a_model_needs_no_model_to_evaluate_own_passages(
     judge, coded, tmp_path
 ):
-    with MockServer(brain=crux_brain) as server:
+    with MockServer(brain=fact_brain) as server:
         model = ["--model", "hosted_vllm/mock", "--set"]
         model += [f"models.default.api_base={server.base_url}"]
         built = judge("build", "crux", coded, *model, "--out", "c", "--json")
@@ -104,7 +105,7 @@ def test_a_collection_made_by_a_model_needs_no_model_to_evaluate_own_passages(
 
 
 def test_a_dry_run_tells_the_cost_and_leaves_nothing(judge, coded, tmp_path):
-    with MockServer(brain=crux_brain) as server:
+    with MockServer(brain=fact_brain) as server:
         model = ["--model", "hosted_vllm/mock", "--set"]
         model += [f"models.default.api_base={server.base_url}"]
         priced = ["--set", "models.default.price={input: 2.0, output: 8.0}"]
@@ -127,7 +128,7 @@ def test_a_topic_that_is_left_out_is_told_and_ends_with_3(judge, coded, tmp_path
     def no_kelp(index, body):
         return Refusal() if "E5 and F6" in json.dumps(body["messages"][-1]) else None
 
-    with MockServer(brain=crux_brain, faults=no_kelp) as server:
+    with MockServer(brain=fact_brain, faults=no_kelp) as server:
         model = ["--model", "hosted_vllm/mock", "--set"]
         model += [f"models.default.api_base={server.base_url}"]
         ran = judge("build", "crux", coded, *model, "--out", "c")
@@ -139,7 +140,7 @@ def test_a_topic_that_is_left_out_is_told_and_ends_with_3(judge, coded, tmp_path
 
 
 def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, coded):
-    with MockServer(brain=crux_brain) as server:
+    with MockServer(brain=fact_brain) as server:
         model = ["--model", "hosted_vllm/mock", "--set"]
         model += [f"models.default.api_base={server.base_url}", "--set", "run.allow_missing=1"]
         # 3 requests, 2 calls for the questions of each, a passage call for each of 6 documents
@@ -201,7 +202,7 @@ def test_kills_repeat_no_finished_request_and_change_no_byte(
     coded, environment, tmp_path, files_of
 ):
     concurrency = 4
-    with MockServer(brain=crux_brain, latency_s=0.06) as server:
+    with MockServer(brain=fact_brain, latency_s=0.06) as server:
         command = [*JUDGE, "build", "crux", str(coded), "--quiet"]
         command += ["--model", "hosted_vllm/mock"]
         command += ["--set", f"models.default.api_base={server.base_url}", "--set"]

@@ -8,7 +8,8 @@ from pathlib import Path
 from subprocess import DEVNULL
 
 import pytest
-from long2rag_brain import long2rag_brain, write_documents, write_seeds
+from collections_to_build import write_documents, write_seeds
+from fact_brain import fact_brain
 from mock_server import MockServer, Refusal
 from processes import JUDGE, start
 
@@ -66,7 +67,7 @@ def test_the_example_is_built_and_verified_without_a_model(judge, tmp_path, rows
 
 
 def test_without_documents_it_tells_how_to_go_on_and_does(judge, seeds, documents):
-    with MockServer(brain=long2rag_brain) as server:
+    with MockServer(brain=fact_brain) as server:
         ran = build(judge, server, seeds, "--evolve", 1, "--out", "c", "--json")
         assert ran.code == 0, ran.err
         assert "the same command with --documents goes on" in ran.err
@@ -80,7 +81,7 @@ def test_without_documents_it_tells_how_to_go_on_and_does(judge, seeds, document
 
 
 def test_a_dry_run_tells_the_cost_and_leaves_nothing(judge, seeds, documents, tmp_path):
-    with MockServer(brain=long2rag_brain) as server:
+    with MockServer(brain=fact_brain) as server:
         priced = ("--set", "models.default.price={input: 2.0, output: 8.0}", "--dry-run")
         what = (seeds, "--documents", documents, "--evolve", 1, *priced)
         ran = build(judge, server, *what, "--out", "c")
@@ -102,7 +103,7 @@ def test_a_question_that_is_left_out_is_told_and_ends_with_3(judge, seeds, docum
     def no_kelp(index, body):
         return Refusal() if "F6 and E5" in json.dumps(body["messages"][-1]) else None
 
-    with MockServer(brain=long2rag_brain, faults=no_kelp) as server:
+    with MockServer(brain=fact_brain, faults=no_kelp) as server:
         ran = build(judge, server, seeds, "--documents", documents, "--out", "c")
         assert ran.code == 3
         assert "kelp: extract not made (refused)" in ran.err
@@ -144,7 +145,7 @@ def test_a_folder_and_a_file_are_told_apart(arguments, told, judge):
 def test_a_kill_repeats_no_finished_request_and_changes_no_byte(
     judge, seeds, documents, environment, tmp_path, files_of
 ):
-    with MockServer(brain=long2rag_brain, latency_s=0.05) as server:
+    with MockServer(brain=fact_brain, latency_s=0.05) as server:
         command = ["build", "long2rag", seeds, "--documents", documents, "--evolve", 1, *MODEL]
         command += ["--set", f"models.default.api_base={server.base_url}", "--quiet"]
         command += ["--set", "run.concurrency=2"]

@@ -4,15 +4,10 @@ import json
 from collections import Counter
 
 import pytest
-from mock_lists import (
-    list_brain,
-    wanted_of,
-    write_jsonl,
-    write_nugget_data,
-    write_question_data,
-)
-from mock_rules import RULE
+from graded_labels import write_jsonl
 from mock_server import MockServer, Status, input_of, schema_of
+from stamp_brain import RULE, stamp_brain
+from stamped import wanted_of, write_nugget_data, write_question_data
 
 SMALL = {
     "few-shot": (),
@@ -26,7 +21,7 @@ N_TOPICS = 10
 
 @pytest.fixture
 def server():
-    with MockServer(list_brain) as running:
+    with MockServer(stamp_brain) as running:
         yield running
 
 

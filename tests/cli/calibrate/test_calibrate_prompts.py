@@ -4,8 +4,9 @@ import json
 from collections import Counter
 
 import pytest
-from mock_rules import RULE, stamp_brain, stamped
 from mock_server import MockServer, input_of
+from stamp_brain import RULE, stamp_brain
+from stamped import stamped
 
 SMALL = {
     "few-shot": (),

@@ -10,7 +10,8 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
 import pytest
-from mock_server import mock_process
+from mock_replies import rng_of
+from mock_server import MockServer
 from processes import JUDGE, run, start
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection" / "judge.yaml"
@@ -20,11 +21,14 @@ CONCURRENCY = 4
 
 
 @pytest.fixture
-def slow_server(tmp_path):
-    """A model in a process of its own that takes 80-200 ms a reply, and its log."""
-    log = tmp_path / "server.jsonl"
-    with mock_process("--latency-ms", "80", "--jitter-ms", "120", "--log", str(log)) as url:
-        yield url, log
+def server():
+    """A model that takes 80-200 ms a reply."""
+    with MockServer(latency_s=lambda i, body: 0.08 + 0.12 * rng_of(body).random()) as up:
+        yield up
+
+
+def key_of(request):
+    return json.dumps(request.body, sort_keys=True)
 
 
 def command(url, out, concurrency):
@@ -36,17 +40,15 @@ def command(url, out, concurrency):
 
 @pytest.mark.slow
 def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
-    slow_server, environment, tmp_path, files_of
+    server, environment, tmp_path, files_of
 ):
-    url, log = slow_server
+    url = server.base_url
     other_home = environment | {"XDG_CACHE_HOME": str(tmp_path / "other")}
     whole = command(url, tmp_path / "whole", 32)
     assert run(*JUDGE, *whole, env=other_home, cwd=tmp_path).returncode == 0
 
-    def n_replies():
-        return log.read_bytes().count(b"\n")
-
-    n_calls = n_replies()
+    n_calls = server.n_finished
+    server.clear()
     chance = random.Random(411)
     killed_s = []
     again = command(url, tmp_path / "killed", CONCURRENCY)
@@ -54,8 +56,8 @@ def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
         process = start(
             *JUDGE, *again, env=environment, cwd=tmp_path, stdout=DEVNULL, stderr=DEVNULL
         )
-        until = n_replies() + chance.randint(1, n_calls // KILLS)
-        while n_replies() < until and process.poll() is None:
+        until = server.n_finished + chance.randint(1, n_calls // KILLS)
+        while server.n_finished < until and process.poll() is None:
             time.sleep(0.005)
         time.sleep(chance.uniform(0, 0.1))
         process.kill()
@@ -64,9 +66,9 @@ def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
     assert run(*JUDGE, *again, env=environment, cwd=tmp_path).returncode == 0
 
     times = defaultdict(list)
-    for line in log.read_text(encoding="utf-8").splitlines()[n_calls:]:
-        row = json.loads(line)
-        times[row["key"]].append((row["started_s"], row["finished_s"]))
+    for request in server.requests:
+        if request.finished:
+            times[key_of(request)].append((request.started_s, request.finished_s))
     assert len(times) == n_calls
     n_repeated = 0
     for key, asked in times.items():
@@ -85,13 +87,13 @@ def test_twenty_kills_repeat_no_finished_call_and_change_no_byte(
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_run_tidily_and_the_same_command_goes_on(
-    number, code, slow_server, environment, tmp_path, judge
+    number, code, server, environment, tmp_path, judge
 ):
-    url, log = slow_server
+    url = server.base_url
     given = command(url, "out", CONCURRENCY)
     process = start(*JUDGE, *given, env=environment, cwd=tmp_path, stderr=PIPE, real=True)
     deadline = time.monotonic() + 30
-    while not log.is_file() or len(log.read_bytes().splitlines()) < 10:
+    while server.n_finished < 10:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(number)
@@ -105,8 +107,8 @@ def test_a_signal_ends_a_run_tidily_and_the_same_command_goes_on(
     assert not (tmp_path / "out" / "scores.jsonl").exists()
     assert not list((tmp_path / "out").glob("*.part"))
 
-    n_before = len(log.read_text(encoding="utf-8").splitlines())
+    before = {key_of(request) for request in server.requests if request.finished}
+    server.clear()
     ran = judge(*command(url, "out", 32))
     assert ran.code == 0, ran.err
-    keys = [json.loads(line)["key"] for line in log.read_text(encoding="utf-8").splitlines()]
-    assert len(set(keys[:n_before]) & set(keys[n_before:])) <= CONCURRENCY
+    assert len(before & {key_of(request) for request in server.requests}) <= CONCURRENCY

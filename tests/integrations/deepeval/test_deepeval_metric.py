@@ -4,8 +4,7 @@ import asyncio
 import os
 
 import pytest
-from mock_server import Says
-from one_label import always
+from mock_server import Says, always
 from page_code import python_of
 
 os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "DEEPEVAL_DISABLE_DOTENV": "1"}

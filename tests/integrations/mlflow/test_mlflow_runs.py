@@ -4,8 +4,7 @@ import math
 import shutil
 
 import pytest
-from mock_server import Says
-from one_label import always
+from mock_server import Says, always
 from page_code import python_of
 from typer.testing import CliRunner
 

@@ -1,8 +1,7 @@
 """Our measures as an MLflow scorer, in MLflow's own `evaluate`, and its traces as samples."""
 
 import pytest
-from mock_server import Says
-from one_label import always
+from mock_server import Says, always
 from page_code import python_of
 
 mlflow = pytest.importorskip("mlflow")

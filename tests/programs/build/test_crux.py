@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from crux_brain import crux_brain, write_summaries
+from collections_to_build import write_summaries
+from fact_brain import fact_brain
 from mock_server import MockServer, Prose, Refusal, input_of
 
 from nuggetjudge.programs.build.crux import BUILT_FILES, build_crux, plan_build
@@ -25,7 +26,7 @@ KELP = ("E5 and F6", ["E5 stands here", "F6 stands there with E5"])
 
 @pytest.fixture
 def server():
-    with MockServer(brain=crux_brain) as up:
+    with MockServer(brain=fact_brain) as up:
         yield up
 
 

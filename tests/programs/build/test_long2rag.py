@@ -4,7 +4,9 @@ import csv
 import json
 
 import pytest
-from long2rag_brain import long2rag_brain, write_documents, write_rows, write_seeds
+from collections_to_build import write_documents, write_seeds
+from fact_brain import fact_brain
+from graded_labels import write_jsonl
 from mock_server import MockServer, Prose, Refusal, input_of, schema_of
 
 from nuggetjudge.judges.makers.question_scorer import CRITERIA
@@ -31,7 +33,7 @@ PLAIN = {"keypoints.rounds": 1, "keypoints.samples": 1}
 
 @pytest.fixture
 def server():
-    with MockServer(brain=long2rag_brain) as up:
+    with MockServer(brain=fact_brain) as up:
         yield up
 
 
@@ -271,7 +273,7 @@ def test_a_seed_is_kept_by_the_sum_of_its_points_whichever_they_are(built, serve
 
     def points(body):
         if "unambiguous" not in schema_of(body)["properties"]:
-            return long2rag_brain(body)
+            return fact_brain(body)
         of = met[input_of(body)["question"].rstrip("?")]
         return {name: "yes" if name in of else "no" for name in CRITERIA}
 
@@ -336,7 +338,7 @@ def test_text_that_gives_orders_is_mentioned_and_stays_data(built, tmp_path):
 
 
 def test_a_folder_of_something_else_is_left_alone(built, seeds, tmp_path):
-    write_rows(tmp_path / "verification.csv", [])
+    write_jsonl(tmp_path / "verification.csv", [])
     with pytest.raises(InputError, match=r"has a verification\.csv that no build wrote"):
         built(seeds, out=".")
 

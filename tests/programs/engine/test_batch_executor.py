@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from long2rag_brain import long2rag_brain, write_documents, write_seeds
+from collections_to_build import write_documents, write_seeds
+from fact_brain import fact_brain
 from mock_batches import MockBatches
 from mock_server import Status
 
@@ -94,7 +95,7 @@ def test_rounds_of_a_judge_are_batches_one_after_another(server, config):
 
 @pytest.mark.slow
 def test_judges_with_rounds_and_filters_work_unchanged(server, config, tmp_path):
-    server.brain = long2rag_brain
+    server.brain = fact_brain
     folder = EXAMPLES / "keypoints"
     data = {"data.topics": folder / "topics.jsonl", "data.documents": folder / "documents.jsonl"}
     data |= {"data.runs": [str(folder / "answers")]}
@@ -105,7 +106,7 @@ def test_judges_with_rounds_and_filters_work_unchanged(server, config, tmp_path)
 
 @pytest.mark.slow
 def test_collections_are_built_in_batches_too(server, config, tmp_path):
-    server.brain = long2rag_brain
+    server.brain = fact_brain
     seeds = write_seeds(tmp_path / "seeds.jsonl", {"tide": "A tide", "kelp": "E kelp"})
     path = write_documents(tmp_path / "docs.jsonl", {"tide": ["A1 is so. B2 is so", "B2 too."]})
     settings = {"long2rag.evolve": 1, "keypoints.rounds": 1, "keypoints.samples": 2}

@@ -5,8 +5,8 @@ asked of an answer of more than 60 words, which are three of the five, and neutr
 """
 
 import pytest
-from mock_server import MockServer
-from sennick_brain import ANSWERS, FOLDER, POINTS, careful, wordy
+from mock_server import MockServer, input_of
+from sennick_brain import ANSWERS, FOLDER, POINTS, careful
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.agree import agree
@@ -14,6 +14,21 @@ from nuggetjudge.programs.analysis.compare import compare
 from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError, Problems
+
+LONG = 60  # words of an answer that `wordy` believes
+
+
+def wordy(body):
+    """A long answer states every key point, a short one none; every sentence is a good claim."""
+    asked = input_of(body)
+    if "response" in asked:
+        is_long = len(asked["response"].split()) > LONG
+        quote = asked["response"].split(". ")[0] if is_long else ""
+        return {"evidence": quote, "verdict": "yes" if is_long else "neutral"}
+    if "answer" in asked:
+        return {"claims": asked["answer"].split(". ")}
+    return {"verdicts": dict.fromkeys(asked["claims"], "yes")}
+
 
 # Counted by hand: yes of 12 and of 4 key points, mean of both; `wander` answers one question.
 KPR = {

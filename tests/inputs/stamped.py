@@ -1,18 +1,61 @@
-"""A model that lists what is stamped green once it is told to, or shown how; and such texts."""
+"""Items and lists whose labels their stamps tell, for judges that are fitted to them."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from mock_replies import Body, Reply, as_json, input_of, schema_of, text_of
-from mock_rules import RULE, stamp_brain
+from graded_labels import write_jsonl
+from stamp_brain import SENTENCE, STAMPS
 
-_SENTENCE = re.compile(r"(\w+ \w+ \w+) stamped (green|red)\.")
-LIST_FIELDS = ("updated", "questions", "claims")
+REASON = "the stamp says so"
+
+
+@dataclass(frozen=True)
+class Stamped:
+    """A labelled item of the support judge (or the assigner) whose label its stamp tells."""
+
+    topic_id: str
+    inputs: dict[str, str]
+    label: str
+    rationale: str = REASON
+
+    @property
+    def ids(self) -> dict[str, str]:
+        return {"topic_id": self.topic_id}
+
+
+def stamped(
+    n: int, *, first: int = 0, scale: Sequence[str] = ("none", "partial", "full"), topics: int = 4
+) -> list[Stamped]:
+    """n items with the numbers from `first` on; red is the commonest stamp."""
+    found = []
+    for i in range(first, first + n):
+        place = (0, 0, 1, 0, 2)[i % 5]
+        inputs = {
+            "sentence": f"Claim {i} holds.",
+            "passage": f"Page {i * 7919 % 1000}, stamped {STAMPS[place]}.",
+        }
+        found.append(Stamped(f"t{first}-{i % topics}", inputs, scale[place]))
+    return found
+
+
+def stamped_nuggets(n_answers: int, n_nuggets: int, *, first: int = 0) -> list[Stamped]:
+    """Answers with some nuggets each, for the assigner."""
+    scale = ("not_support", "partial_support", "support")
+    found = []
+    for i in range(first, first + n_answers):
+        for j in range(n_nuggets):
+            place = (i + 2 * j) % 3
+            inputs = {
+                "question": f"Question {i}?",
+                "answer": f"Answer {i}.",
+                "nugget": f"fact {i}.{j} stamped {STAMPS[place]}",
+            }
+            found.append(Stamped(f"t{i}", inputs, scale[place]))
+    return found
 
 
 def fact(i: int, j: int) -> str:
@@ -32,33 +75,6 @@ def wanted_of(i: int, n: int = 8) -> list[str]:
     return [fact(i, j) for j in range(0, n, 2)]
 
 
-def list_brain(body: Body) -> Reply | str:
-    """With RULE in the system message it lists all greens; with worked examples 3 of 4 facts right;
-    else 1 of 4, and reds for the others. Free text proposes RULE. Claims state what they hold."""
-    if schema_of(body) is None:
-        return stamp_brain(body)
-    data, messages = input_of(body), body["messages"]
-    if "key_point" in data:
-        return _stated(data)
-    skill = 1 + 2 * any(message["role"] == "assistant" for message in messages)
-    if RULE in text_of(messages[0]):
-        skill = 4
-    texts = data["passages"].values() if "passages" in data else [data.get("report", "")]
-    found = [
-        words
-        for words, colour in _SENTENCE.findall(" ".join(texts))
-        if (colour == "green") == (hashlib.sha256(words.encode()).digest()[0] % 4 < skill)
-    ]
-    name = next(name for name in schema_of(body)["properties"] if name in LIST_FIELDS)
-    return as_json({name: [*data.get("nuggets", []), *found]})
-
-
-def _stated(data: dict[str, Any]) -> str:
-    held = data["key_point"] in data["response"]
-    evidence = data["key_point"] if held else ""
-    return as_json({"evidence": evidence, "verdict": "yes" if held else "neutral"})
-
-
 def write_nugget_data(folder: Path, n_topics: int, *, n_passages: int = 2) -> dict[str, Path]:
     """Nuggets of people, and the candidates with texts that they are made from."""
     half = 8 // n_passages
@@ -67,7 +83,7 @@ def write_nugget_data(folder: Path, n_topics: int, *, n_passages: int = 2) -> di
         query = f"What of number {i}?"
         listed = [{"text": text, "importance": "vital"} for text in wanted_of(i)]
         nuggets.append({"qid": f"t{i}", "query": query, "nuggets": listed})
-        sentences = _SENTENCE.findall(text_about(i))
+        sentences = SENTENCE.findall(text_about(i))
         passages = [
             {
                 "docid": f"d{i}.{p}",
@@ -95,8 +111,3 @@ def write_question_data(folder: Path, n_topics: int) -> dict[str, Path]:
         "questions": write_jsonl(folder / "questions.jsonl", questions),
         "reference": write_jsonl(folder / "reports.jsonl", reports),
     }
-
-
-def write_jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path

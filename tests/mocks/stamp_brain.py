@@ -1,0 +1,70 @@
+"""A model that goes by stamps once it is told to, or shown how, and proposes so when asked."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from mock_replies import Body, Reply, as_json, input_of, schema_of, text_of
+
+STAMPS = ("red", "amber", "green")  # worst to best
+RULE = "Go by the colour of the stamp: red is the lowest label, green the highest, amber between."
+SENTENCE = re.compile(r"(\w+ \w+ \w+) stamped (green|red)\.")
+LIST_FIELDS = ("updated", "questions", "claims")
+ORDER = ("none", "not_support", "partial", "partial_support", "full", "support")
+
+
+def stamp_brain(body: Body) -> Reply | str:
+    """Gives labels, or lists what is stamped green. With RULE in the system message always right;
+    with worked examples in 3 of 4; else in 1 of 4, at random. Texts state the key points that they
+    hold. Free text, asked in either of DSPy's two layouts, proposes RULE."""
+    if schema_of(body) is None:
+        return _proposal(body)
+    data, messages = input_of(body), body["messages"]
+    name, shape = next(iter(schema_of(body)["properties"].items()))
+    skill = 1 + 2 * any(message["role"] == "assistant" for message in messages)
+    if RULE in text_of(messages[0]):
+        skill = 4
+    if "key_point" in data:
+        held = data["key_point"] in data["response"]
+        said = {"evidence": data["key_point"] * held, "verdict": "yes" if held else "neutral"}
+        return as_json(said)
+    if name in LIST_FIELDS:
+        texts = data["passages"].values() if "passages" in data else [data.get("report", "")]
+        found = [
+            words
+            for words, colour in SENTENCE.findall(" ".join(texts))
+            if (colour == "green") == (_draw(words)[0] % 4 < skill)
+        ]
+        return as_json({name: [*data.get("nuggets", []), *found]})
+    if "enum" in shape:
+        return as_json({name: _label(shape["enum"], data["passage"], skill)})
+    labels = next(iter(shape["properties"].values()))["enum"]
+    texts = data["nuggets"].items()
+    return as_json({name: {key: _label(labels, text, skill) for key, text in texts}})
+
+
+def _draw(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _label(labels: Sequence[str], text: str, skill: int) -> str:
+    chance = _draw(text)
+    if chance[0] % 4 < skill:
+        place = next(i for i, stamp in enumerate(STAMPS) if f"stamped {stamp}" in text)
+        return sorted(labels, key=ORDER.index)[place]
+    return labels[chance[1] % len(labels)]
+
+
+def _proposal(body: Body) -> str:
+    told = "\n".join(map(text_of, body["messages"]))
+    wanted = told.split("Your output fields are:")[1].split("All interactions")[0]
+    fields = re.findall(r"^\d+\. `(\w+)` \((.*?)\):?", wanted, re.MULTILINE)
+    values: dict[str, Any] = {n: RULE if kind == "str" else {"judge": RULE} for n, kind in fields}
+    if "[[ ## completed ## ]]" not in told:
+        return as_json(values)
+    said = {n: value if isinstance(value, str) else as_json(value) for n, value in values.items()}
+    texts = [f"[[ ## {name} ## ]]\n{text}" for name, text in said.items()]
+    return "\n\n".join([*texts, "[[ ## completed ## ]]"])
