@@ -75,7 +75,7 @@ def main(kind: Kind, url: str, n: int, body_bytes: float | None = None) -> dict[
     return asyncio.run(_bare(kind, url, n, body_bytes))
 
 
-def measured(server: Server, kind: Kind, n: int, **arguments: float) -> dict[str, float]:
+def measured(server: Server, kind: Kind, n: int, **arguments: Any) -> dict[str, float]:
     """What one path takes in a fresh process; every judgement must be one request."""
     before = server.stats()
     found: dict[str, float] = measure("client", kind=kind, url=server.url, n=n, **arguments)

@@ -29,8 +29,7 @@ def bench(is_smoke: bool) -> Report:
     found: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as name, light_server() as server:
         for n in sizes:
-            given = {"url": server.url, "n": n, "out": f"{name}/{n}"}
-            found.append(measure("evaluate", **given))
+            found.append(measure("evaluate", url=server.url, n=n, out=f"{name}/{n}"))
         n = sizes[-1]
         before = server.stats()["requests"]
         n_killed = _killed(server, n, before, f"{name}/killed")

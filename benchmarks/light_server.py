@@ -51,7 +51,7 @@ class Service:
         if self.fault_every:
             place = self.n_requests % self.fault_every * 4 / self.fault_every
             if place in FAULTS:
-                return FAULTS[place]
+                return FAULTS[int(place)]
         return next((reply for text, reply in self.special if text in body), self.reply)
 
     def stats(self) -> bytes:

@@ -23,7 +23,7 @@ FILES = ("support.jsonl", "assignments.jsonl")
 def bench(is_smoke: bool) -> Report:
     """Each file, a tenth of it and all, in a process of its own."""
     n = JUDGEMENTS_SMOKE if is_smoke else JUDGEMENTS
-    rows = [("file", "judgements", "MB", "CPU s", "seconds", "peak MB")]
+    rows: list[tuple[str, ...]] = [("file", "judgements", "MB", "CPU s", "seconds", "peak MB")]
     notes = []
     with tempfile.TemporaryDirectory() as folder:
         for name in FILES:

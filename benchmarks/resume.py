@@ -75,10 +75,10 @@ def bench(is_smoke: bool) -> Report:
 def main(folder: str, url: str) -> dict[str, float]:
     """Run the support program on the collection in this process."""
     from nuggetjudge.evaluation.run import run
-    from nuggetjudge.programs.engine import session
+    from nuggetjudge.programs.engine import journal, session, stage
 
     judging_s = 0.0
-    run_here = session.run_here
+    run_here = stage.run_here
 
     async def clocked(*arguments: Any) -> None:
         nonlocal judging_s
@@ -86,15 +86,14 @@ def main(folder: str, url: str) -> dict[str, float]:
         await run_here(*arguments)
         judging_s += cpu_s() - began
 
-    class Journal(session.Journal):
+    class Journal(journal.Journal):
         def __init__(self, *arguments: Any, **options: Any) -> None:
             nonlocal judging_s
             began = cpu_s()
             super().__init__(*arguments, **options)
             judging_s += cpu_s() - began
 
-    session.run_here = clocked  # type: ignore[assignment]
-    session.Journal = Journal  # type: ignore[attr-defined, misc]
+    vars(session).update(run_here=clocked, Journal=Journal)
     imported = cpu_s()
     base = Path(folder)
     result = run(

@@ -17,6 +17,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import nuggetjudge
 from nuggetjudge.metrics.bootstrap import Interval
@@ -29,6 +30,7 @@ from nuggetjudge.records.reading.problems import Problems
 
 from .suggested import CUTS, DRAWS, PARTLY, precision, scored, sheet_labels
 
+Row = dict[str, Any]
 RESAMPLES = 1000
 NEAR = "any other"  # a planted passage of the topic
 FAR = "one with at most a quarter of the words"
@@ -37,7 +39,8 @@ FAR = "one with at most a quarter of the words"
 def results_in(data: Path, folder: Path) -> Path:
     """Results of the evidence program on the judged answers, in a folder that is filled."""
     people = data / "rag24_support" / "answers.jsonl"
-    passages, queries = {}, {}
+    passages: dict[str, str] = {}
+    queries: dict[str, str] = {}
     for name in ("rag24_support", "rag24_e2e"):
         for row in _rows(data / name / "passages.jsonl"):
             passages.setdefault(row["docid"], row["text"])
@@ -50,6 +53,7 @@ def results_in(data: Path, folder: Path) -> Path:
     _write(folder / "runs.jsonl", answers)
     texts = [{"docid": name, "text": passages[name]} for name in sorted(passages)]
     _write(folder / "passages.jsonl", texts)
+    settings: dict[str, Any] = {"evidence.labels": people}
     nuggetjudge.run(
         program="evidence",
         model="lexical",
@@ -58,7 +62,7 @@ def results_in(data: Path, folder: Path) -> Path:
         passages=[folder / "passages.jsonl"],
         out=folder / "results",
         cache=False,
-        **{"evidence.labels": people},
+        **settings,
     )
     return folder / "results"
 
@@ -104,7 +108,7 @@ def topic_passages(data: Path) -> dict[str, list[str]]:
 
 def texts_in(folder: Path) -> tuple[dict[Cell, str], dict[str, str]]:
     """Sentences, by topic, run and number, and passages of a folder that `results_in` filled."""
-    sentences = {
+    sentences: dict[Cell, str] = {
         (row["topic_id"], row["run_id"], str(number)): sentence["text"]
         for row in _rows(folder / "runs.jsonl")
         for number, sentence in enumerate(row["answer"])
@@ -161,7 +165,7 @@ def _interval(of: Interval) -> str:
     return f"{of.value:.3f} [{of.low:.3f}, {of.high:.3f}]"
 
 
-def _answer(row: dict) -> dict:
+def _answer(row: Row) -> Row:
     cited = [c["docid"] for sentence in row["sentences"] for c in sentence["citations"]]
     references = list(dict.fromkeys(cited))
     sentences = [
@@ -175,15 +179,15 @@ def _answer(row: dict) -> dict:
     return {**ids, "references": references, "answer": sentences}
 
 
-def _rows(path: Path) -> list[dict]:
+def _rows(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def _write(path: Path, rows: Sequence[dict]) -> None:
+def _write(path: Path, rows: Sequence[Row]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def _share(row: dict) -> str:
+def _share(row: Row) -> str:
     return f"{row['value']:.3f} | [{row['low']:.3f}, {row['high']:.3f}]"
 
 

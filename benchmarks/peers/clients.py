@@ -59,11 +59,12 @@ def _nuggetizer(url: str) -> tuple[int, Judge]:
     class Bytes:
         encode = staticmethod(str.encode)
 
-    tiktoken.get_encoding = lambda name: Bytes()  # its vocabulary is a download
+    tool: Any = tiktoken
+    tool.get_encoding = lambda name: Bytes()  # its vocabulary is a download
     from nuggetizer.core.types import ScoredNugget
     from nuggetizer.models.async_nuggetizer import AsyncNuggetizer
 
-    tool: Any = AsyncNuggetizer(model="light", api_keys=KEY)
+    tool = AsyncNuggetizer(model="light", api_keys=KEY)
 
     async def judge(number: int) -> None:
         question, answer, nuggets = window(number)

@@ -85,6 +85,8 @@ def instance(schema: Any, rng: random.Random, depth: int = 0) -> Any:
     """
     if "enum" in schema:
         return rng.choice(schema["enum"])
+    if "anyOf" in schema:
+        return instance(rng.choice(schema["anyOf"]), rng, depth + 1)
     match schema["type"]:
         case "object":
             parts = schema["properties"]
