@@ -50,12 +50,14 @@ test-vllm: $(VLLM)/ready
 # of nuggetizer and umbrela, and the report page in Debian's Chromium. SLOW=1: the long ones of
 # test-integrations, too.
 $(EXTRAS:%=test-%): test-%: .venv-%/ready
-	.venv-$*/bin/python -m pytest -rs tests/$* $(if $(filter integrations,$*),-n 2 --dist loadfile $(if $(SLOW),,-m "not slow"))
+	.venv-$*/bin/python -m pytest -rs tests/$* $(if $(filter browser integrations,$*),-n 2 --dist $(if $(filter browser,$*),worksteal,loadfile)) $(if $(filter integrations,$*),$(if $(SLOW),,-m "not slow"))
 
-# The browser of test-browser, by apt where there is none, which takes root. Without it those tests
-# are skipped.
+# The browser of test-browser, by apt where it is missing, which takes root: Chromium without windows, where a
+# page takes a third of the time. Without it they use a whole Chromium, and without that they are skipped.
 chromium:
-	command -v chromium || { apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium; }
+	command -v chromium-headless-shell \
+	  || { apt-get -qq update && apt-get -qq install --yes --no-install-recommends chromium-headless-shell; } \
+	  || command -v chromium
 
 check: $(READY)
 	$(BIN)/ruff check .

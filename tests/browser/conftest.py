@@ -3,9 +3,11 @@
 Nothing here goes round the page's content security policy but the fixture `axe_page`.
 """
 
+import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,14 +17,16 @@ from processes import JUDGE, run
 from watching import REFUSED, STILL
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+# The shell is the same engine without windows: a page takes a third of the time.
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 FLAGS = [
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
 ]
-FOLDERS = ("demo", "evidence", "coverage", "keypoints", "rag24_e2e")
+FOLDERS = ("demo", "evidence", "coverage", "keypoints", "rubric", "rag24_e2e")
 LARGEST = ("demo", "rag24_e2e")  # every kind of section but those of agents and retrieval
 
 
@@ -80,39 +84,53 @@ Judged = Callable[..., None]
 
 
 @pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers share."""
+    base = tmp_path_factory.getbasetemp()
+    found = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    found.mkdir(exist_ok=True)
+    return found
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[bool]:
+    """Whether `path` is still to be made; nobody else makes it meanwhile."""
+    with open(f"{path}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = Path(f"{path}.made")
+        yield not made.exists()
+        made.touch()  # where it was not made whole, the next one tries
+
+
+@pytest.fixture(scope="session")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     """`judge ...` at the root of the project, with a cache of its own; it must not fail."""
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
 
     def go(*arguments: object) -> None:
-        ran = run(*JUDGE, *arguments, cwd=ROOT, env=environment)
+        ran = run(*JUDGE, *arguments, cwd=ROOT, env=environment, timeout=300)
         assert ran.returncode in (0, 3), ran.stderr
 
     return go
 
 
 @pytest.fixture(scope="session")
-def folders(
-    tmp_path_factory: pytest.TempPathFactory, request: Any, judged: Judged
-) -> Callable[[str], Path]:
+def folders(home: Path, request: Any, judged: Judged) -> Callable[[str], Path]:
     """The results folder of a name, made without a model when it is first asked for."""
-    home = tmp_path_factory.mktemp("results")
 
-    def make(name: str) -> Path:
-        out = home / name
-        if out.exists():
-            return out
+    def make(name: str, out: Path) -> None:
         examples = ROOT / "examples"
+        keypoints = examples / "keypoints"
         if name == "demo":  # on the nuggets that its labels are about
             bank = ("--nuggets", examples / "collection/nuggets.jsonl")
             judged("run", examples / "collection/judge.yaml", *bank, "--out", out)
         elif name == "evidence":
             judged("run", examples / "collection/evidence.yaml", "--out", out)
-        elif name == "keypoints":
-            given = ("--topics", examples / "keypoints/topics.jsonl")
-            given += ("--keypoints", examples / "keypoints/keypoints.jsonl")
-            given += ("--runs", examples / "keypoints/answers")
-            judged("run", "keypoints", *given, "--model", "lexical", "--out", out)
+        elif name in ("keypoints", "rubric"):
+            given = ("--topics", keypoints / "topics.jsonl", "--runs", keypoints / "answers")
+            file = "rubrics" if name == "rubric" else name
+            given += (f"--{file}", keypoints / f"{file}.jsonl")
+            judged("run", name, *given, "--model", "lexical", "--out", out)
         elif name == "coverage":
             news = home / "news"
             summaries = examples / "summaries"
@@ -129,25 +147,24 @@ def folders(
             given = ("--topics", data / "topics.tsv", "--nuggets", data / "nuggets_nist.jsonl")
             given += ("--passages", data / "passages.jsonl", "--runs", data / "runs")
             judged("run", "nuggets,support", *given, "--model", "lexical", "--out", out)
+
+    def of(name: str) -> Path:
+        out = home / name
+        with one_at_a_time(out) as is_to_be_made:
+            if is_to_be_made:
+                make(name, out)
         return out
 
-    return make
+    return of
 
 
 @pytest.fixture(scope="session")
 def reports(
-    folders: Callable[[str], Path],
-    request: Any,
-    tmp_path_factory: pytest.TempPathFactory,
-    judged: Judged,
+    folders: Callable[[str], Path], request: Any, home: Path, judged: Judged
 ) -> Callable[[str], Path]:
     """The report of such a folder, with people's labels where there are some."""
-    home = tmp_path_factory.mktemp("reports")
 
-    def make(name: str) -> Path:
-        out = home / f"{name}.html"
-        if out.exists():
-            return out
+    def make(name: str, out: Path) -> None:
         folder, labels = folders(name), ()
         if name == "demo":
             labels = ("--labels", ROOT / "examples/collection/labels/nuggets.jsonl")
@@ -157,9 +174,15 @@ def reports(
             data = request.getfixturevalue("shared_data")
             labels = ("--labels", data / "rag24_nuggets" / "nugget_assignments.jsonl")
         judged("report", folder, *labels, "--out", out)
+
+    def of(name: str) -> Path:
+        out = home / f"{name}.html"
+        with one_at_a_time(out) as is_to_be_made:
+            if is_to_be_made:
+                make(name, out)
         return out
 
-    return make
+    return of
 
 
 @pytest.fixture(params=FOLDERS)
@@ -179,7 +202,7 @@ def chromium() -> Iterator[Any]:
     """The browser; skips where Debian's is not installed: no test downloads one."""
     api = pytest.importorskip("playwright.sync_api", reason="`make test-browser` installs it")
     if CHROMIUM is None:
-        pytest.skip("there is no chromium on this machine (Debian: apt-get install chromium)")
+        pytest.skip("there is no chromium on this machine (`make chromium` installs it)")
     flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)

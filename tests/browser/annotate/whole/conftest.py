@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from browser.conftest import one_at_a_time
 from labelling import Person, Server
 from processes import JUDGE, run
 
@@ -39,26 +40,34 @@ class ToLabel(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def trec(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> ToLabel:
+def trec(shared_data: Path, home: Path) -> ToLabel:
     """TREC 2024's answers of three runs, judged without a model, and NIST's labels of citations."""
-    home, data = tmp_path_factory.mktemp("trec"), shared_data / "rag24_support"
-    topics = shared_data / "rag24_e2e" / "topics.tsv"
+    data = shared_data / "rag24_support"
+    out = home / "trec"
+    with one_at_a_time(out) as is_to_be_made:
+        if is_to_be_made:
+            out.mkdir(exist_ok=True)
+            _judged(data, shared_data / "rag24_e2e" / "topics.tsv", out)
+    passages = {row["docid"]: row["text"] for row in rows_of(data / "passages.jsonl")}
+    names = ("none", "partial", "full")
+    pairs = [row for row in rows_of(data / "pairs.jsonl") if row["run_id"] in RUNS]
+    truth = {(row["sentence"], passages[row["docid"]]): names[row["label"]] for row in pairs}
+    return ToLabel(out / "results", truth)
+
+
+def _judged(data: Path, topics: Path, out: Path) -> None:
+    """Judge the answers of those runs."""
     queries = dict(line.split("\t") for line in topics.read_text("utf-8").splitlines())
     lines: dict[str, list[str]] = {name: [] for name in RUNS}
     for answer in rows_of(data / "answers.jsonl"):
         if answer["run_id"] in RUNS and answer["topic_id"] in queries:
             query = queries[answer["topic_id"]]
             lines[answer["run_id"]].append(json.dumps(_as_written(answer, query)) + "\n")
-    (home / "runs").mkdir()
+    (out / "runs").mkdir(exist_ok=True)
     for name, found in lines.items():
-        (home / "runs" / f"{name}.jsonl").write_text("".join(found), "utf-8")
-    given = ("--topics", topics, "--passages", data / "passages.jsonl", "--runs", home / "runs")
-    judge("run", "support", *given, "--model", "lexical", "--out", home / "results", cwd=home)
-    passages = {row["docid"]: row["text"] for row in rows_of(data / "passages.jsonl")}
-    names = ("none", "partial", "full")
-    pairs = [row for row in rows_of(data / "pairs.jsonl") if row["run_id"] in RUNS]
-    truth = {(row["sentence"], passages[row["docid"]]): names[row["label"]] for row in pairs}
-    return ToLabel(home / "results", truth)
+        (out / "runs" / f"{name}.jsonl").write_text("".join(found), "utf-8")
+    given = ("--topics", topics, "--passages", data / "passages.jsonl", "--runs", out / "runs")
+    judge("run", "support", *given, "--model", "lexical", "--out", out / "results", cwd=out)
 
 
 def _as_written(answer: dict[str, Any], query: str) -> dict[str, Any]:

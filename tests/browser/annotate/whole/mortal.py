@@ -6,6 +6,7 @@ ann's link. A fork starts in a twentieth of the time that `judge annotate` takes
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -28,6 +29,7 @@ def ready(links: Mapping[str, str]) -> None:
 def main(results: str, kind: str, folder: str, n: str) -> None:
     """See above."""
     task = task_of([Path(results)], kind, Problems())  # type: ignore[arg-type]
+    gc.freeze()  # what is there stays: else a fork copies it as soon as it is looked at
     before = 0
     for _ in sys.stdin:
         if before:
