@@ -3,6 +3,7 @@
 import { count, el } from "../../report/web/el.js";
 import { bind } from "../../report/web/keys.js";
 import { say } from "../../report/web/say.js";
+import { holdKeys } from "./ahead.js";
 import { deeds } from "./deeds.js";
 import { keep, kept } from "./drafts.js";
 import { bindLabelling, labelling } from "./labelling.js";
@@ -14,6 +15,7 @@ import { strip } from "./strip.js";
 import { blocks, questionIn } from "./texts.js";
 import { noteField } from "./why.js";
 
+const PATIENCE_MS = 1_000; // then keys are for what is shown, though the server has not answered
 const NOTHING = { rationale: "", spans: [] };
 
 /** Draw the screen into `root`; returns what takes it down. */
@@ -45,15 +47,16 @@ function screen(root, api, route) {
   /** The answer of a place, at that place; otherwise at the first of its items without a label. */
   async function open(n, isThere = true) {
     const isWanted = work.turn();
-    let found;
+    const letGo = holdKeys(PATIENCE_MS);
     try {
-      found = await api.get("answer", { n });
+      const found = await api.get("answer", { n });
+      if (isWanted()) draw(found, isThere ? n : null);
     } catch (error) {
       if (!rows.length) throw error;
       if (isWanted()) notice.append(trouble(error));
-      return;
+    } finally {
+      letGo();
     }
-    if (isWanted()) draw(found, isThere ? n : null);
   }
 
   /** To a place: of this answer, or of another. */
@@ -202,11 +205,16 @@ function screen(root, api, route) {
   }
 
   async function undo(what = "undo") {
-    const n = await deed.back(what);
-    if (n === null) return;
-    last.ask();
-    await open(n);
-    say(what === "undo" ? "undone" : "done again");
+    const letGo = holdKeys();
+    try {
+      const n = await deed.back(what);
+      if (n === null) return;
+      last.ask();
+      await open(n);
+      say(what === "undo" ? "undone" : "done again");
+    } finally {
+      letGo();
+    }
   }
 
   /** On to the next answer, once each item of this one has a label or "cannot tell". */
@@ -217,10 +225,12 @@ function screen(root, api, route) {
       return say(`${left.textContent}: a label or "cannot tell" on each`);
     }
     const isWanted = work.turn(false);
+    const letGo = holdKeys(PATIENCE_MS);
     const { n } = await api.get("next", { after: rows.at(-1).item.n }).catch((error) => {
       notice.replaceChildren(trouble(error));
       return {};
     });
+    queueMicrotask(letGo); // what is open by then holds them itself
     if (n === undefined || !isWanted()) return;
     if (n === null) {
       say("all done");

@@ -2,6 +2,7 @@
 
 import { count, el } from "../../report/web/el.js";
 import { say } from "../../report/web/say.js";
+import { holdKeys } from "./ahead.js";
 import { changed, firstText } from "./changes.js";
 import { editor } from "./editor.js";
 import { row } from "./facts.js";
@@ -46,7 +47,7 @@ function screen(root, api, n, goTo) {
 
   const facts = () => waiting.reduce(changed, bank.nuggets);
   const current = () => facts()[at];
-  const isFree = () => current() && !current().waiting && !open;
+  const isFree = () => bank && current() && !current().waiting && !open;
 
   async function send(what, said) {
     const event = { id: crypto.randomUUID(), ...what };
@@ -67,6 +68,22 @@ function screen(root, api, n, goTo) {
       flying.delete(event.id);
     }
     if (!flying.size && !isGone) await again();
+  }
+
+  /** Undo, or do again; what comes back is the current fact then. */
+  async function back(what, said) {
+    const letGo = holdKeys();
+    const before = new Map(facts().map((one) => [one.id, one]));
+    const isSame = (one, was) => was?.text === one.text && was.importance === one.importance;
+    try {
+      await send({ do: what }, said);
+      if (isGone) return;
+      const found = facts().findIndex((one) => !isSame(one, before.get(one.id)));
+      if (found >= 0) at = found;
+      draw();
+    } finally {
+      letGo();
+    }
   }
 
   /** What the server has by now, with the same fact current as long as there is one. */
@@ -167,8 +184,8 @@ function screen(root, api, n, goTo) {
       draw();
     },
     vital: () => worth("vital"), okay: () => worth("okay"), unsaid: () => worth(null),
-    undo: () => (bank && !open ? void send({ do: "undo" }, "undone") : false),
-    redo: () => (bank && !open ? void send({ do: "redo" }, "done again") : false),
+    undo: () => (bank && !open ? void back("undo", "undone") : false),
+    redo: () => (bank && !open ? void back("redo", "done again") : false),
     find: () => beside?.find() ?? false,
     later: () => (task && n + 1 < task.n && !open ? goTo(n + 1) : false),
     earlier: () => (n > 0 && !open ? goTo(n - 1) : false),
@@ -251,6 +268,7 @@ function screen(root, api, n, goTo) {
     unsent = now.unsent;
     if (isSent && bank && !flying.size) again();
   });
+  const letGo = holdKeys(); // the screen may be that of an undo
   Promise.all([api.get("bank", { n }), api.get("task")]).then(([found, all]) => {
     if (isGone) return;
     take(found);
@@ -262,7 +280,7 @@ function screen(root, api, n, goTo) {
   }).catch((error) => {
     if (!isGone) frame.replaceChildren(el("h1", { id: "bank-title" }, "The facts could not be fetched"),
       el("p", { class: "nothing" }, error.message));
-  });
+  }).finally(letGo);
   return () => {
     isGone = true;
     leave();

@@ -3,6 +3,7 @@
 import { el } from "../../report/web/el.js";
 import { bind } from "../../report/web/keys.js";
 import { say } from "../../report/web/say.js";
+import { holdKeys } from "./ahead.js";
 import { deeds } from "./deeds.js";
 import { keep, kept } from "./drafts.js";
 import { bindLabelling, labelling } from "./labelling.js";
@@ -16,6 +17,7 @@ import { blocks, questionIn } from "./texts.js";
 import { noteField } from "./why.js";
 
 const NOTHING_OPEN = "Every item has a label, or was looked at and left. You can still go back and change one.";
+const PATIENCE_MS = 1_000; // then keys are for what is shown, though the server has not answered
 const NOTHING = { rationale: "", spans: [] };
 
 /** Draw the screen into `root`; returns what takes it down. */
@@ -61,6 +63,7 @@ function screen(root, api, route) {
   /** Show a place; false where it is none. waits: for a server that is gone. */
   async function show(n, waits = false) {
     const isWanted = work.turn();
+    const letGo = holdKeys(PATIENCE_MS);
     let found;
     try {
       found = await at.at(n, waits);
@@ -68,6 +71,8 @@ function screen(root, api, route) {
       if (!item) throw error;
       if (isWanted()) notice.append(trouble(error));
       return true;
+    } finally {
+      queueMicrotask(letGo); // when it is shown
     }
     if (!isWanted()) return true;
     if (!found) return false;
@@ -148,6 +153,11 @@ function screen(root, api, route) {
   /** The place behind is shown at once where it is held and open; otherwise the server is asked for one. */
   async function onward(left, sent) {
     isLeaving = true;
+    const letGo = holdKeys(PATIENCE_MS);
+    await goOn(left, sent).finally(letGo);
+  }
+
+  async function goOn(left, sent) {
     const behind = await at.at(left.n + 1).catch(() => null);
     if (item !== left) return;
     if (behind && !behind.label && !behind.is_skipped) return place(behind);
@@ -205,12 +215,17 @@ function screen(root, api, route) {
   }
 
   async function undo(what = "undo") {
-    const n = await deed.back(what);
-    if (n === null) return;
-    at.forget();
-    last.ask();
-    await show(n);
-    say(what === "undo" ? "undone" : "done again");
+    const letGo = holdKeys();
+    try {
+      const n = await deed.back(what);
+      if (n === null) return;
+      at.forget();
+      last.ask();
+      await show(n);
+      say(what === "undo" ? "undone" : "done again");
+    } finally {
+      letGo();
+    }
   }
 
   async function move(step) {

@@ -3,6 +3,7 @@
 import { count, el } from "../../report/web/el.js";
 import { say } from "../../report/web/say.js";
 import { activity } from "./activity.js";
+import { holdKeys } from "./ahead.js";
 import { byKey, choices, withCannotTell } from "./buttons.js";
 import { firstOpen, paged } from "./paged.js";
 import { placeOf, reading } from "./reading.js";
@@ -94,14 +95,19 @@ function screen(root, api, n, goTo) {
   const first = () => Math.min(...TASKS.map((name) => place(name).n));
 
   async function turn(what) {
-    const found = await send({ do: what });
-    if (isGone || !found) return;
-    if (found.seq === null) return say(`there is nothing to ${what}`);
-    say(what === "undo" ? "undone" : "done again");
-    const isHere = TASKS.some((name) => place(name).n === found.n);
-    if (!isHere && found.n !== null && found.n !== undefined) return goTo(found.n);
-    await load();
-    if (!isGone) draw();
+    const letGo = holdKeys();
+    try {
+      const found = await send({ do: what });
+      if (isGone || !found) return;
+      if (found.seq === null) return say(`there is nothing to ${what}`);
+      say(what === "undo" ? "undone" : "done again");
+      const isHere = TASKS.some((name) => place(name).n === found.n);
+      if (!isHere && found.n !== null && found.n !== undefined) return goTo(found.n);
+      await load();
+      if (!isGone) draw();
+    } finally {
+      letGo();
+    }
   }
 
   const actions = {
@@ -196,6 +202,7 @@ function screen(root, api, n, goTo) {
   }
 
   const leave = hold({ ...actions, digit: (event) => (presses(event) && event.key === "Enter" ? false : actions.digit(event)) });
+  const letGo = holdKeys(); // the screen may be that of an undo
   load().then(() => {
     if (isGone) return;
     why.value = typed.read() ?? Object.values(labels).map(({ rationale }) => rationale).find(Boolean) ?? "";
@@ -203,7 +210,7 @@ function screen(root, api, n, goTo) {
   }).catch((error) => {
     if (!isGone) frame.replaceChildren(el("h1", { id: "verify-title" }, "The key point could not be fetched"),
       el("p", { class: "nothing" }, error.message));
-  });
+  }).finally(letGo);
   return () => {
     isGone = true;
     leave();

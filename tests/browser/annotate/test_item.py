@@ -266,3 +266,30 @@ def test_a_key_draws_the_next_item_within_50_ms(serve, open_site):
         it.settled()
     assert sorted(took)[7] < 50  # that of one key may well meet another test's work
     assert len(site.labels()) == 15
+
+
+@pytest.mark.parametrize("view", ["item", "answer"])
+def test_keys_typed_before_an_undo_is_answered_are_for_the_item_that_comes_back(
+    serve, open_site, view
+):
+    site = serve(nugget_rows(n=4))
+    it = open_site(site, view)
+    it.presses("1", "1", "j")
+    held = []
+    it.page.route("**/api/event", lambda route: route.continue_() if held else held.append(route))
+    for key in ("u", "c", *"why, x", "Escape", "3", "2"):
+        it.page.keyboard.press(key)
+    it.page.locator(".ahead").wait_for()
+    assert len(held) == 1
+    held[0].continue_()
+    it.page.locator(".ahead").wait_for(state="hidden")
+    for _ in range(200):
+        if len(site.events()) == 5:
+            break
+        it.page.wait_for_timeout(25)
+    _, undone, back, third = [row for row in site.events() if row["do"] == "label"]
+    assert (back["cell"], back["label"], back["rationale"]) == (undone["cell"], "support", "why, x")
+    assert (third["label"], third["rationale"]) == ("partial_support", "")
+    assert third["cell"] != back["cell"]
+    assert len(site.labels()) == 3
+    assert it.misdeeds() == []

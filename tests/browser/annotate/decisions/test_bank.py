@@ -195,3 +195,22 @@ def test_nothing_is_wider_than_the_page_and_forced_colours_leave_the_marks(opene
         "(e) => getComputedStyle(e).borderLeftWidth"
     )
     assert edge == "3px"
+
+
+def test_an_importance_that_is_typed_before_an_undo_is_answered_is_of_the_fact_that_comes_back(
+    opened, desk
+):
+    it = opened(desk)
+    it.press("d", "i")
+    it.until(lambda: len(desk.texts()) == 2)
+    held = []
+    it.page.route("**/api/event", lambda route: route.continue_() if held else held.append(route))
+    it.press("u", "v", "o")
+    it.until(lambda: held)
+    it.sees("0 of 2 said")
+    held[0].continue_()
+    it.sees("2 of 3 said")
+    it.until(lambda: len(desk.said) == 4)
+    said = {one.nugget.text: one.nugget.importance for one in desk.edited(0).nuggets.values()}
+    assert said == {FACTS[0]: "vital", FACTS[1]: "okay", FACTS[2]: None}
+    assert it.misdeeds() == []
