@@ -1,6 +1,6 @@
 // Who is best, and is that known.
 
-import { count, el, num } from "../web/el.js";
+import { count, el, nameParts, num } from "../web/el.js";
 import { range } from "../web/marks.js";
 import { link } from "../web/state.js";
 import { table } from "../web/table.js";
@@ -40,7 +40,7 @@ export function draw({ id, data, head }) {
             href: link(id, { run: row.run_id === chosen ? "" : row.run_id }),
             "aria-current": row.run_id === chosen ? "true" : null,
           },
-          row.run_id,
+          nameParts(row.run_id),
           same.has(row.run_id) ? el("span", { class: "unseen" }, ` not told apart from ${beside}`) : null,
         ),
     },

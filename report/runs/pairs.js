@@ -1,6 +1,6 @@
 // Is one run better than another.
 
-import { count, el, num } from "../web/el.js";
+import { count, el, nameParts, num } from "../web/el.js";
 import { get, link } from "../web/state.js";
 import { table } from "../web/table.js";
 import { choice, measureOf, nameOf, unknown } from "./chosen.js";
@@ -92,7 +92,7 @@ function matrix(id, given, measure) {
     el(
       "tr",
       {},
-      el("th", { scope: "row", title: run }, el("small", {}, `${i + 1} `), run),
+      el("th", { scope: "row", title: run }, el("small", {}, `${i + 1} `), nameParts(run)),
       runs.map((_, j) => cell(i, j)),
     ),
   );
@@ -157,7 +157,7 @@ function neighbours(id, given, measure) {
         label: "run",
         isText: true,
         value: (row) => row.run,
-        cell: (row) => el("a", { href: link(id, { run: row.run, other: row.other }) }, row.run),
+        cell: (row) => el("a", { href: link(id, { run: row.run, other: row.other }) }, nameParts(row.run)),
       },
       { key: "other", label: "the next", isText: true, value: (row) => row.other },
       { key: "rank", label: "rank", value: (row) => row.i + 1 },

@@ -82,6 +82,11 @@ export function shown(text) {
   return found;
 }
 
+/** A name that breaks between its parts where a line ends. */
+export function nameParts(text) {
+  return String(text).split(/(?<=[-._/:@,])(?=[^-._/:@,])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+}
+
 /** A number without a leading zero; `–` where there is none. */
 export function num(value, digits = 3, sign = false) {
   if (value === null || value === undefined) return "–";

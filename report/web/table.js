@@ -1,6 +1,6 @@
 // A table that sorts by its heads, is filtered by words, keeps both in the address, and downloads as CSV.
 
-import { count, el } from "./el.js";
+import { count, el, nameParts } from "./el.js";
 import { say } from "./say.js";
 import { get, go } from "./state.js";
 
@@ -88,7 +88,7 @@ function line(columns, row) {
   return el("tr", {}, columns.map((column, i) => {
     const content = column.cell ? column.cell(row) : column.value(row);
     const className = [column.isText ? "words" : "", column.className?.(row) ?? ""].join(" ").trim() || null;
-    return i ? el("td", { class: className }, content) : el("th", { scope: "row", class: className }, content);
+    return i ? el("td", { class: className }, content) : el("th", { scope: "row", class: className }, typeof content === "string" ? nameParts(content) : content);
   }));
 }
 
