@@ -37,6 +37,7 @@ class Piece(NamedTuple):
         label: None: not judged. score: in [0, 1], how far the judge leans to the best label.
         sub_narrative: the part of the narrative that a nugget is of; "": none is known.
         sentence: the 0-based position of the sentence that it is about. docid: of its passage.
+        weight: of a criterion, below 0 of a fault; None: it has none.
         asked: the ids by which unjudged.jsonl names it, but for its topic.
     """
 
@@ -55,6 +56,7 @@ class Piece(NamedTuple):
     evidence: tuple[Evidence, ...] = ()
     reasoning: str = ""
     asked: Mapping[str, str] = {}
+    weight: float | None = None
 
     @property
     def quoted(self) -> tuple[Evidence, ...]:

@@ -1,32 +1,40 @@
-// What an answer states and misses: its nuggets, key points, sub-questions or criteria, vital ones first.
+// What an answer states and misses: its nuggets, key points, sub-questions or criteria, those that matter most first.
 
 import { count, el } from "../web/el.js";
 import { link } from "../web/state.js";
-import { KINDS, look } from "./labels.js";
+import { KINDS, kindOf, look } from "./labels.js";
 import { said } from "./notes.js";
-import { fact } from "./parts.js";
+import { fact, worth } from "./parts.js";
 import { named } from "./reading.js";
 
+const HITS = ["support", "yes", "supported", "met"];
 
-/** A list for each program whose judgements are about the whole answer. */
+/** A list for each program whose judgements are about the whole answer; penalties have one of their own. */
 export function facts({ id, data }, answer, item) {
-  const hits = ["support", "yes", "supported", "met"];
-  const isHit = ({ label }) => hits.includes(label) || Number(label) >= data.eta;
+  const isHit = (one) => HITS.includes(one.label) || Number(one.label) >= data.eta;
   const whole = answer.judged.filter((one) => one.sentence === undefined);
-  return [...new Set(whole.map((one) => one.program))].map((program) => {
-    const of = whole.filter((one) => one.program === program);
-    const place = (one) => (named(answer, one)[1] === "vital" ? 0 : 2) + (isHit(one) ? 1 : 0);
-    const kind = KINDS[program === "coverage" ? "reports" : program];
+  const kind = (one) => kindOf(one.program, named(answer, one)[2]);
+  return [...new Set(whole.map(kind))].map((name) => {
+    const of = whole.filter((one) => kind(one) === name);
+    const isPenalty = name === "penalties";
+    const isGood = (one) => (isPenalty ? one.label === "not_met" : isHit(one));
+    const place = (one) => {
+      const [, importance, weight] = named(answer, one);
+      return [importance === "vital" ? 0 : 1, isGood(one) ? 1 : 0, -Math.abs(weight ?? 0)];
+    };
+    const n = of.filter((one) => (isPenalty ? ["met", "partly"].includes(one.label) : isGood(one))).length;
     return [
-      el("h4", {}, kind?.title ?? program, el("small", {}, ` ${count(of.filter(isHit).length)} of ${count(of.length)}`)),
-      el("ul", { class: "facts-of" }, [...of].sort((a, b) => place(a) - place(b)).map((one) => entry(id, answer, one, item))),
+      el("h4", {}, KINDS[name]?.title ?? name, el("small", {}, ` ${count(n)} of ${count(of.length)}${isPenalty ? " apply" : ""}`)),
+      el("ul", { class: "facts-of" }, of.map((one) => [place(one), one])
+        .sort(([a], [b]) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]).map(([, one]) => entry(id, answer, one, item))),
     ];
   });
 }
 
 function entry(id, answer, one, item) {
-  const [text, importance] = named(answer, one);
+  const [text, importance, weight] = named(answer, one);
+  const kind = kindOf(one.program, weight);
   const isChosen = one.item === item;
-  const name = one.item ? el("a", { href: link(id, { item: isChosen ? "" : one.item, sentence: "" }), title: isChosen ? "show all quotes again" : "show where" }, text) : look(one.program, one.label).word;
-  return el("li", { "aria-current": isChosen ? "true" : null }, el("div", { class: "what" }, fact(name, importance)), el("div", { class: "note" }, said(one, answer)));
+  const name = one.item ? el("a", { href: link(id, { item: isChosen ? "" : one.item, sentence: "" }), title: isChosen ? "show all quotes again" : "show where" }, text) : look(kind, one.label).word;
+  return el("li", { "aria-current": isChosen ? "true" : null }, el("div", { class: "what" }, worth(weight), fact(name, importance)), el("div", { class: "note" }, said(one, answer, kind)));
 }

@@ -33,6 +33,13 @@ export const KINDS = {
       not_met: { glyph: "✗", tone: "n", word: "not met" },
     },
   },
+  penalties: {
+    title: "Penalties", item: "penalty", hit: "avoid it", first: "those that the fewest runs avoid", labels: {
+      met: { glyph: "✗", tone: "x", word: "applies" },
+      partly: { glyph: "◐", tone: "x", word: "applies in part" },
+      not_met: { glyph: "✓", tone: "f", word: "does not apply" },
+    },
+  },
   claims: {
     title: "Claims", item: "claim", hit: "state a key point", labels: {
       yes: { glyph: "✓", tone: "f", word: "states a key point" },
@@ -57,10 +64,16 @@ function ratings() {
   return Object.fromEntries(tones.map((tone, rating) => [rating, { glyph: String(rating), tone, word: `rated ${rating} of 5` }]));
 }
 
+/** The kind of what a program judged; a criterion with a weight below 0 is a penalty. */
+export function kindOf(program, weight) {
+  if (program === "rubric" && weight < 0) return "penalties";
+  return program === "coverage" ? "reports" : program;
+}
+
 /** How a label of a kind, or of a program, is drawn. */
 export function look(kind, label) {
   if (label === null || label === undefined || label === "unjudged") return UNJUDGED;
   if (kind === "uncited") return KINDS.support.labels.uncited;
-  const labels = KINDS[kind === "coverage" ? "reports" : kind]?.labels ?? {};
+  const labels = KINDS[kindOf(kind)]?.labels ?? {};
   return (Object.hasOwn(labels, label) && labels[label]) || { glyph: "•", tone: "o", word: String(label).replaceAll("_", " ") };
 }

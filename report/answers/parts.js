@@ -49,6 +49,14 @@ function listed(id, options) {
   return lists.get(id).node;
 }
 
+/** The weight of a criterion with its sign, as a tag; nothing for what has none. */
+export function worth(weight) {
+  if (weight === undefined || weight === null) return null;
+  const text = `${weight < 0 ? "−" : "+"}${Math.abs(weight)}`;
+  const title = weight < 0 ? "a penalty: what it takes off where it applies" : "what it adds where it is met";
+  return el("span", { class: weight < 0 ? "worth penalty" : "worth", title }, text);
+}
+
 /** Text without a place to break is broken anywhere; an importance as a tag before it, its part of a narrative under it. */
 export function fact(text, importance, part = "") {
   return [importance === "vital" ? el("span", { class: "vital" }, "vital") : null, text, part ? el("div", { class: "note" }, part) : null];

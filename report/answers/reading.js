@@ -3,9 +3,9 @@
 import { el } from "../web/el.js";
 import { link } from "../web/state.js";
 import { marked, sharedWords } from "../web/marked.js";
-import { look } from "./labels.js";
+import { kindOf, look } from "./labels.js";
 import { passage, quoteClass, said } from "./notes.js";
-import { mark } from "./parts.js";
+import { mark, worth } from "./parts.js";
 
 /** The sentences; `item` is the chosen fact, `sentence` the chosen place. */
 export function reading(answer, item, sentence) {
@@ -40,8 +40,9 @@ function row(answer, text, citations, at, about, item, sentence) {
     about.cited.map((one) => el("div", { class: "note" }, said(one, answer, one.program === "support" && one.docid === undefined ? "uncited" : one.program), passage(one, answer, text))),
     citations.length && !about.cited.length ? el("p", { class: "source" }, `cites ${citations.join(", ")}`) : null,
     about.facts.map((one) => {
-      const seen = look(one.program, one.label);
-      return el("p", { class: "stated" }, mark(seen, seen.word, link("answer", { item: one.item, sentence: "" })), " ", named(answer, one)[0]);
+      const [text, , weight] = named(answer, one);
+      const seen = look(kindOf(one.program, weight), one.label);
+      return el("p", { class: "stated" }, mark(seen, seen.word, link("answer", { item: one.item, sentence: "" })), " ", worth(weight), text);
     }),
   ];
   return el("div", { class: "row", "aria-current": isChosen ? "true" : null },
@@ -60,7 +61,7 @@ function marks(answer, text, about, item) {
   return sharedWords(text, texts.map((one) => answer.passages[one.docid][1]).join(" "));
 }
 
-/** [text, importance] of what was looked for. */
+/** [text, importance, weight] of what was looked for; a weight of criteria alone. */
 export function named(answer, one) {
   return answer.items[`${one.program} ${one.item}`] ?? [one.item ?? "", ""];
 }

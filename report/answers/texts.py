@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from ...programs.analysis.answers.views import AnswerView, Judged, answers_of
+from ...programs.analysis.answers.wording import counted
 from ..source import Source
 from ..written import json_text
 from .quotes import OF_ANSWER, OF_PASSAGE, in_answer, in_text
@@ -77,7 +78,7 @@ class LeftOut:
         cut, none = self.by_how["evidence"], self.by_how["none"]
         said = [f"{cut:,} are cut to their evidence"] if cut else []
         said += [f"{none:,} are left out"] if none else []
-        return f"texts of {self.n_answers:,} answers: {', '.join(said) or 'all are there'}"
+        return f"texts of {counted(self.n_answers, 'answer')}: {', '.join(said) or 'all are there'}"
 
 
 def packed_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[TopicTexts]:
@@ -130,7 +131,7 @@ def topic_json(
     answers: Sequence[AnswerView], name_of: Callable[[str], str], *, is_whole: bool
 ) -> dict[str, Any]:
     """What `answer.js` draws of the answers to a topic; what several of them share stands once."""
-    items: dict[str, list[str]] = {}
+    items: dict[str, list[Any]] = {}
     passages: dict[str, list[str]] = {}
     found = {}
     for answer in answers:
@@ -157,14 +158,15 @@ def topic_json(
 def _judged(
     one: Judged,
     texts: Sequence[str],
-    items: dict[str, list[str]],
+    items: dict[str, list[Any]],
     passages: dict[str, list[str]],
     is_whole: bool,
 ) -> dict[str, Any]:
     """One judgement; a field that says nothing is left out."""
     program = "claims" if one.unit == "claim" else one.program
     if one.sentence is None and one.text:
-        items.setdefault(f"{program} {one.item}", [one.text, one.importance or ""])
+        weight = [] if one.weight is None else [one.weight]
+        items.setdefault(f"{program} {one.item}", [one.text, one.importance or "", *weight])
     if one.docid is not None and one.passage is not None and is_whole:
         passages.setdefault(one.docid, [one.title, one.passage])
     row: Mapping[str, Any] = {

@@ -106,3 +106,49 @@ def test_runs_that_all_score_nothing_are_drawn_against_their_length(
     it = opened(tmp_path / "nothing.html", "length?measure=V_strict")
     assert it.page.locator("#length circle.point").count() == 4
     assert it.misdeeds() == []
+
+
+def test_a_penalty_is_marked_and_counts_as_bad_where_it_applies_alone(opened, reports, folders):
+    it = opened(reports("rubric"), "answer?topic=sennick-lagoon&run=thorough")
+    lines = (folders("rubric") / "verdicts.jsonl").read_text("utf-8").splitlines()
+    of_answer = {"topic_id": "sennick-lagoon", "run_id": "thorough"}
+    rows = [row for row in map(json.loads, lines) if of_answer.items() <= row.items()]
+    n_met = sum(row["label"] == "met" and row["weight"] > 0 for row in rows)
+    heads = it.page.locator("#answer h4").all_inner_texts()
+    assert heads == [f"Criteria {n_met} of 6", "Penalties 1 of 2 apply"]
+    lists = [
+        one.locator("li").evaluate_all(
+            "(all) => all.map((li) => [li.querySelector('.worth').textContent,"
+            " li.querySelector('.glyph').className, li.querySelector('.verdict').innerText])"
+        )
+        for one in it.page.locator(".facts-of").all()
+    ]
+    said = [(weight, tone, text.split(" · ")[0]) for weight, tone, text in lists[1]]
+    assert said == [("−5", "glyph x", "✗ applies"), ("−2", "glyph f", "✓ does not apply")]
+    weights = [weight for weight, *_ in lists[0]]
+    assert sorted(weights) == ["+1", "+2", "+3", "+3", "+4", "+5"]
+    assert it.misdeeds() == []
+
+
+BREAKS = """(all) => all.map((a) => {
+  const found = [];
+  const nodes = document.createNodeIterator(a, NodeFilter.SHOW_TEXT);
+  for (let node = nodes.nextNode(), last = null; node; node = nodes.nextNode())
+    for (let i = 0; i < node.data.length && !node.parentNode.matches(".unseen"); i += 1) {
+      const range = document.createRange();
+      range.setStart(node, i);
+      range.setEnd(node, i + 1);
+      const { top } = range.getBoundingClientRect();
+      if (last && top > last.top + 4) found.push(last.of);
+      last = { of: node.data[i], top };
+    }
+  return found;
+})"""
+
+
+def test_names_of_runs_break_between_their_parts_on_a_phone(opened, reports):
+    it = opened(reports("rag24_e2e"), "leaderboard", viewport={"width": 390, "height": 800})
+    found = it.page.locator("#leaderboard a.run").evaluate_all(BREAKS)
+    broken = [one for of_run in found for one in of_run]
+    assert broken
+    assert {*broken} <= {*"-._/:@,"}

@@ -43,6 +43,7 @@ class Judged:
         label: None: not judged, and `unjudged` says why, `detail` and `raw` what came instead.
         score: in [0, 1], how far the judge leans to the best label; None: it does not say.
         sub_narrative: the part of the narrative that a nugget is of; "": none is known.
+        weight: of a criterion, below 0 of a fault; None: it has none.
         sentence: 0-based place of the sentence that it is about. docid, passage, title: of the
             cited passage; passage None: its text is not there.
         people: (annotator, label, rationale) of people who labelled the same.
@@ -56,6 +57,7 @@ class Judged:
     score: float | None = None
     importance: str | None = None
     sub_narrative: str = ""
+    weight: float | None = None
     sentence: int | None = None
     docid: str | None = None
     passage: str | None = None
@@ -219,6 +221,7 @@ def _judged(
         score=piece.score,
         importance=piece.importance,
         sub_narrative=piece.sub_narrative,
+        weight=piece.weight,
         sentence=piece.sentence,
         docid=piece.docid,
         evidence=piece.evidence,

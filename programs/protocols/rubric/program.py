@@ -205,6 +205,7 @@ class RubricGrading(Program):
                 texts.get((row.topic_id, name), ""),
                 row.label,
                 asked={"run_id": row.run_id, "criteria": name},
+                weight=row.weight,
                 **said(row),
             )
 
