@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ...programs.analysis.answers.wording import counted
 from ...programs.engine.folders.spending import Spent, cost_in_all, read_spending
 from ...programs.scoring.result import Result
 from ..source import Source
@@ -76,5 +77,5 @@ def totals(source: Source) -> dict[str, str]:
     text = f"$ {sum(known):,.2f}" if len(known) == len(dollars) else "not known"
     if known and not sum(known):
         text = "nothing"
-    note = f"{n:,} questions asked of judges"
+    note = f"{counted(n, 'question')} asked of judges"
     return {"text": text, "note": note if is_whole else f"{note}; money of the last start alone"}

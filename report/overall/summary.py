@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...programs.analysis.answers.wording import counted
 from ...records.reading.problems import InputError
 from ..source import Source
 from .questions import question
@@ -26,10 +27,10 @@ def _lead(source: Source) -> str:
     manifests = [result.manifest for result in source.results]
     data = [manifest["data"] for manifest in manifests]
     topics, runs = len(source.topics), len(source.runs)
-    parts = [_count(topics, "topic"), _count(runs, "run")]
+    parts = [counted(topics, "topic"), counted(runs, "run")]
     for name, noun in (("answers", "answer"), ("sentences", "sentence")):
         if n := sum(one.get(name, 0) for one in data):
-            parts.append(_count(n, noun))
+            parts.append(counted(n, noun))
     models = dict.fromkeys(name for one in manifests for name in one.get("answered_by", ()))
     judges = dict.fromkeys(name for one in manifests for name in one.get("judges", ()))
     text = f"{', '.join(parts)}; judged by {', '.join(models) or 'nobody yet'}"
@@ -39,10 +40,6 @@ def _lead(source: Source) -> str:
     of = f" with nuggetjudge {version}" if version else ""
     names = ", ".join(str(source.named(path)) for path in source.paths)
     return f"{text}{of}. Results: {names}."
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _judged(source: Source) -> dict[str, str]:
@@ -66,7 +63,7 @@ def _agreement(source: Source) -> dict[str, str]:
     for side in sides:
         found = side.found["agreement"]
         kappas.append(f"κ {_short(found['cohen_kappa']['unweighted'])}")
-        note = f"{found['kind']}, {found['n']:,} labels"
+        note = f"{found['kind']}, {counted(found['n'], 'label')}"
         if found["annotators"] is None:
             notes.append(f"{note}, one each: people's own agreement is not known")
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...metrics.bootstrap import LEVEL
+from ...programs.analysis.answers.wording import counted
 from ...programs.engine.folders.independence import dependence_notes
 from ...programs.protocols.scoreboard import OF_ANSWERED
 from ..source import Source
@@ -42,9 +43,10 @@ def _of_runs(source: Source) -> Iterator[dict[str, str]]:
     if n := sum(result.n_unjudged for result in source.results):
         widened = widened_runs(source)
         runs = "run" if len(source.runs) == 1 else "runs"
-        text = f"{n:,} judgements did not arrive{_reasons(source)}"
+        text = f"{counted(n, 'judgement')} did not arrive{_reasons(source)}"
         if widened:
-            text += f"; they widen the bounds of {len(widened):,} of {len(source.runs):,} {runs}"
+            they = "it widens" if n == 1 else "they widen"
+            text += f"; {they} the bounds of {len(widened):,} of {len(source.runs):,} {runs}"
         yield _warning(f"{text}.", "unjudged", "what is missing")
     yield from _answered(source)
 

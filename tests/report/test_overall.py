@@ -243,6 +243,14 @@ def test_the_config_can_be_run_again_and_the_commands_name_the_folder(key_points
     )
 
 
+def test_one_question_and_one_judgement_are_written_as_one(demo, tmp_path):
+    folder = edited(demo, tmp_path / "one", calls={"nuggets": 1})
+    spent = summary.data(of(folder))["facts"][-1]
+    assert spent["note"].startswith("1 question asked of judges")
+    several = edited(demo, tmp_path / "two", calls={"nuggets": 1, "support": 1})
+    assert summary.data(of(several))["facts"][-1]["note"].startswith("2 questions asked")
+
+
 def test_spending_is_added_up_over_starts_and_an_unknown_price_is_no_zero(demo, tmp_path):
     folder = edited(demo, tmp_path / "spent")
     row = {"requests": 2, "cache_hits": 1, "prompt_tokens": 10, "cached_tokens": 0}
