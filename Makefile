@@ -92,14 +92,14 @@ $(READY): pyproject.toml constraints.txt | $(UV)
 # An environment of its own, about 3 GB; the list is complete, so nothing else is looked for.
 $(VLLM)/ready: pyproject.toml constraints-vllm.txt | $(UV)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "Python 3.11 is needed: make test-vllm PYTHON=python3.11")'
-	$(PYTHON) -m venv $(VLLM)
+	$(PYTHON) -m venv --without-pip $(VLLM)
 	$(call install,$(VLLM),--no-deps -r constraints-vllm.txt -e .)
 	touch $@
 
 # One rule for all: what the extra's tests need; rank-llm without its vllm, which wants a GPU, nuggetizer
 # and umbrela without what they ask models by.
 .venv-%/ready: pyproject.toml constraints-%.txt | $(UV)
-	$(PYTHON) -m venv .venv-$*
+	$(PYTHON) -m venv --without-pip .venv-$*
 	$(call install,.venv-$*,-c constraints-$*.txt -e '.[test-$*]')
 	[ $* != rerank ] || { $(call install,.venv-$*,--no-deps rank-llm==0.25.7); }
 	[ $* != instruments ] || { $(call install,.venv-$*,--no-deps nuggetizer==0.0.5 umbrela==0.0.7); }
@@ -107,9 +107,10 @@ $(VLLM)/ready: pyproject.toml constraints-vllm.txt | $(UV)
 
 # Packages into an environment: by uv, which unpacks each of them once for all environments, asked to
 # look where pip looks; by pip where uv cannot. Compiled when first imported, which most of it never is.
-install = UV_FIND_LINKS="$$PIP_FIND_LINKS" UV_DEFAULT_INDEX="$${PIP_INDEX_URL:-$$($(1)/bin/python -m pip config get global.index-url 2>/dev/null)}" \
+install = UV_FIND_LINKS="$$PIP_FIND_LINKS" UV_DEFAULT_INDEX="$${PIP_INDEX_URL:-$$(.venv-uv/bin/python -m pip config get global.index-url 2>/dev/null)}" \
 	  $(UV) pip install --quiet --python $(1)/bin/python $(2) \
-	  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile $(2)
+	  || { $(1)/bin/python -m ensurepip >/dev/null \
+	  && $(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile $(2); }
 
 $(UV):
 	$(PYTHON) -m venv .venv-uv
