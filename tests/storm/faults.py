@@ -17,8 +17,9 @@ from .table import Row
 from .world import Job, jobs, write_config, write_world
 
 SHARE = 0.3
-TIMEOUT_S = 2.0  # of one request; what hangs costs as much
-WITHIN_S = 120.0  # of one command, which takes a few
+TIMEOUT_S = 2.0  # of one request, on a machine with nothing else to do; what hangs costs as much
+MOST_TIMEOUT_S = 30.0  # where a whole run without faults takes longer; less than HANG_S
+WITHIN_S = 600.0  # of one command, which takes a few
 MOST_STARTS = 12  # of one command until it has results; each start may be stopped by a 401
 AT_ONCE = 4  # commands that mostly wait
 
@@ -54,7 +55,8 @@ def kind_by_kind(folder: Path, seed: int, n_topics: int, most: int | None = None
     every = range(len(KINDS))
     chosen = every if most is None else sorted(random.Random(seed).sample(every, most))
     sound, failed = folder / "sound" / "whole", Row("no fault", seed)
-    if not _run_soundly(failed, sound.parent, job, n_topics):
+    took_s = _run_soundly(failed, sound.parent, job, n_topics)
+    if not took_s:
         return [failed]
     scored = {KINDS[number].ends: number for number in reversed(chosen)}
 
@@ -62,7 +64,7 @@ def kind_by_kind(folder: Path, seed: int, n_topics: int, most: int | None = None
         kind = KINDS[number]
         row = Row(f"fault: {kind.name}", seed)
         plan = Plan(seed, [kind], SHARE, stubborn=True)
-        given = {"sound": sound, "is_scored_again": scored[kind.ends] == number}
+        given = {"sound": sound, "took_s": took_s, "is_scored_again": scored[kind.ends] == number}
         with row.timed():
             _storm_job(row, folder / f"kind-{number}", job, plan, n_topics, **given)
         _check_ends(row, kind, plan)
@@ -79,16 +81,16 @@ def _check_ends(row: Row, kind: Kind, plan: Plan) -> None:
         row.other.append(f"{kind.name}: nothing met it")
 
 
-def _run_soundly(row: Row, folder: Path, job: Job, n_topics: int) -> bool:
-    """The run without faults, in `whole` below the folder."""
+def _run_soundly(row: Row, folder: Path, job: Job, n_topics: int) -> float:
+    """The run without faults, in `whole` below the folder: how many seconds, 0 if it failed."""
     folder.mkdir(parents=True)
     write_world(folder, n_topics)
     with MockServer(storm_brain, api_key=KEY) as server:
-        write_config(folder / "judge.yaml", job, server.base_url, TIMEOUT_S)
+        write_config(folder / "judge.yaml", job, server.base_url, MOST_TIMEOUT_S)
         ended = _judge(row, Home(folder), "whole")
     if ended.code != 0:
         row.other.append(f"{job.name}: exit {ended.code} without faults: {ended.err[-400:]}")
-    return ended.code == 0
+    return ended.seconds if ended.code == 0 else 0.0
 
 
 def _storm_job(
@@ -99,23 +101,26 @@ def _storm_job(
     n_topics: int,
     *,
     sound: Path | None = None,
+    took_s: float = 0.0,
     is_scored_again: bool = True,
 ) -> None:
     """The run without faults, the run with them, the same again, and the same without.
 
     Args:
-        sound: the results of the run without faults; None: it is run first.
+        sound: the results of the run without faults, which took `took_s`; None: it is run first.
     """
     if sound is None:
-        if not _run_soundly(row, folder / "sound", job, n_topics):
+        took_s = _run_soundly(row, folder / "sound", job, n_topics)
+        if not took_s:
             return
         sound = folder / "sound" / "whole"
     folder.mkdir(parents=True, exist_ok=True)
     write_world(folder, n_topics)
     home, stormy = Home(folder), folder / "stormy"
     with MockServer(storm_brain, api_key=KEY) as server:
-        write_config(folder / "judge.yaml", job, server.base_url, TIMEOUT_S)
-        server.faults = plan
+        timeout_s = min(MOST_TIMEOUT_S, max(TIMEOUT_S, took_s))
+        write_config(folder / "judge.yaml", job, server.base_url, timeout_s)
+        server.faults, plan.in_flight_s = plan, timeout_s / 4
         for time in range(1 if plan.stubborn else 2):  # the second asks for what is left
             ended = _until_results(row, home, plan)
             if not check_run(row, stormy, sound, ended, is_fixed=job.is_fixed):

@@ -20,7 +20,7 @@ from pathlib import Path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 from .mutations import mutated
-from .readers import Target, targets, write_samples
+from .readers import Target, names, targets, write_samples
 from .table import Row
 
 WITHIN_S = 5.0  # of one case, which takes milliseconds
@@ -127,17 +127,18 @@ def fuzz_all(folder: Path, seed: int, n: int, keep: Path) -> list[Row]:
     samples.mkdir(parents=True)
     keep.mkdir(parents=True, exist_ok=True)
     write_samples(samples)
-    names = sorted({target.reader for target in targets(samples)})
-    each = max(1, n // len(names))
+    known = names(targets(samples), samples)
+    readers = sorted({reader for reader, _ in known})
+    each = max(1, n // len(readers))
     tasks = [
         (name, seed, start, min(start + CHUNK, each))
-        for name in names
+        for name in readers
         for start in range(0, each, CHUNK)
     ]
-    rows = {name: Row(f"reader: {name}", seed) for name in names}
+    rows = {name: Row(f"reader: {name}", seed) for name in readers}
     # spawned: a worker starts without the threads of this process
     with ProcessPoolExecutor(
-        WORKERS, get_context("spawn"), _start, (samples, folder, keep)
+        WORKERS, get_context("spawn"), _start, (samples, folder, keep, known)
     ) as pool:
         for task, ran in [(task, pool.submit(_task, *task)) for task in tasks]:
             rows[task[0]].add(_row_of(task, ran))
@@ -159,11 +160,11 @@ def _row_of(task: tuple[str, int, int, int], ran: Future[Row]) -> Row:
 _worker: dict[str, object] = {}
 
 
-def _start(samples: Path, folder: Path, keep: Path) -> None:
+def _start(samples: Path, folder: Path, keep: Path, known: list[tuple[str, str]]) -> None:
     own = folder / f"worker-{os.getpid()}"
     shutil.copytree(samples, own)
     of_reader: dict[str, list[Target]] = {}
-    for target in targets(own):
+    for target in targets(own, known):
         of_reader.setdefault(target.reader, []).append(target)
     _worker.update(own=own, keep=keep, targets=of_reader)
 

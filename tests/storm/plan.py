@@ -15,7 +15,6 @@ from mock_replies import Body
 from .kinds import JUDGED, STOPPED, Kind
 
 MOST_STOPS = 2  # ends of a whole run, which would else hardly come to an end
-IN_FLIGHT_S = 0.5  # before a stop: a reply may not have been read
 
 
 class Plan:
@@ -26,7 +25,8 @@ class Plan:
         stubborn: a question that meets a fault meets it each time, or (half of them) only first.
 
     Attributes: met: by request what it met each time, "" for a sound reply, and when. stopped_at:
-        when a whole run was ended; in seconds of the monotonic clock, both.
+        when a whole run was ended; in seconds of the monotonic clock, both. in_flight_s: before a
+        stop, in which a reply may not have been read.
     """
 
     def __init__(
@@ -36,6 +36,7 @@ class Plan:
         self.kinds = {kind.name: kind for kind in kinds}
         self.met: defaultdict[bytes, list[tuple[str, float]]] = defaultdict(list)
         self.stopped_at: list[float] = []
+        self.in_flight_s = 0.5
         self.is_over = False  # from now on every reply is sound
 
     def __call__(self, index: int, body: Body) -> Fault | None:
@@ -74,7 +75,7 @@ class Plan:
         """
         good = ("", *(name for name, kind in self.kinds.items() if kind.ends == JUDGED))
         return sum(
-            name in good and not any(stop - at < IN_FLIGHT_S for stop in self.stopped_at)
+            name in good and not any(stop - at < self.in_flight_s for stop in self.stopped_at)
             for met in self.met.values()
             for name, at in met[:-1]
         )

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,8 +125,12 @@ def _write_results(folder: Path) -> None:
     calibrate(*given, out=folder / "fitted.json", folds=2)
 
 
-def targets(folder: Path) -> list[Target]:
-    """Each reader with every sample that it reads without an error."""
+def targets(folder: Path, known: Collection[tuple[str, str]] = ()) -> list[Target]:
+    """Each reader with every sample that it reads without an error.
+
+    Args:
+        known: `names` of what was found in a folder of the same files; (): to be tried.
+    """
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".part"]
     files += [path for path in (ROOT / "examples").rglob("*") if path.suffix in SUFFIXES]
     files = [path for path in sorted(files) if 0 < path.stat().st_size < MOST_BYTES]
@@ -134,9 +138,22 @@ def targets(folder: Path) -> list[Target]:
         Target(name, path, f"broken{path.suffix}", read)
         for name, read in _file_readers().items()
         for path in files
-        if _is_read(read, path, folder / f"broken{path.suffix}")
+        if (
+            (name, _named(path, folder)) in known
+            if known
+            else _is_read(read, path, folder / f"broken{path.suffix}")
+        )
     ]
     return [*found, *_of_folders(folder), *_of_collections(folder)]
+
+
+def names(found: Iterable[Target], folder: Path) -> list[tuple[str, str]]:
+    """Reader and sample of each, to be found again in a copy of the folder."""
+    return [(target.reader, _named(target.sample, folder)) for target in found]
+
+
+def _named(path: Path, folder: Path) -> str:
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
 def _of_folders(folder: Path) -> Iterator[Target]:

@@ -61,7 +61,8 @@ PLANTED = {
 
 @pytest.mark.parametrize(("kind", "read"), PLANTED.items(), ids=PLANTED)
 def test_what_a_reader_does_wrong_is_seen(kind, read, tmp_path, monkeypatch):
-    monkeypatch.setattr(fuzzing, "WITHIN_S", 0.05)
+    if kind == "hangs":
+        monkeypatch.setattr(fuzzing, "WITHIN_S", 0.05)
     sample = tmp_path / "sample.jsonl"
     sample.write_text('{"a": 1}\n', encoding="utf-8")
     row = Row("planted", SEED)
