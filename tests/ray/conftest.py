@@ -10,6 +10,9 @@ from mock_server import MockServer
 
 import nuggetjudge as nj
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.config.sections import Config
+from nuggetjudge.programs.engine.ray import executor
+from nuggetjudge.programs.engine.ray.worker import Worker
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
 
@@ -24,10 +27,47 @@ def ray(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     before = os.environ.get("HOME", "")
     os.environ["HOME"] = home  # for Ray's token
     quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": 40}
-    ray.init("local", num_cpus=2, _node_ip_address="127.0.0.1", **quiet)
+    for is_last in (False, False, True):
+        try:
+            ray.init("local", num_cpus=2, _node_ip_address="127.0.0.1", **quiet)
+            break
+        except Exception:  # Ray gives its node 30 s, which a busy machine may pass
+            ray.shutdown()
+            if is_last:
+                raise
     yield
     ray.shutdown()
     os.environ["HOME"] = before
+
+
+@pytest.fixture(scope="session")
+def ended_workers() -> list[Any]:
+    """Actors of `kept_workers` that no run has now."""
+    return []
+
+
+@pytest.fixture
+def kept_workers(ray: None, ended_workers: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs take the processes of earlier runs for their workers; a new one imports for seconds."""
+    import ray
+
+    class Again(Worker):
+        def __init__(self) -> None:
+            """It becomes a worker when a run takes it."""
+
+        async def become(self, config: Config, folder: Path) -> None:
+            super().__init__(config, folder)
+
+    kind = ray.remote(num_cpus=0)(Again)
+
+    def taken(config: Config) -> Any:
+        actor = ended_workers.pop() if ended_workers else kind.remote()
+        ray.get(actor.become.remote(config, Path.cwd()))
+        return actor
+
+    monkeypatch.setattr(executor, "worker", taken)
+    monkeypatch.setattr(executor, "CLOSE_S", 60.0)  # what is taken again has closed
+    monkeypatch.setattr(ray, "kill", ended_workers.append)
 
 
 @pytest.fixture

@@ -4,6 +4,9 @@ import pytest
 from mock_server import MockServer, Status
 
 from nuggetjudge.backends.errors import EndpointUnusable
+from nuggetjudge.programs.config.sections import RunSection
+from nuggetjudge.programs.engine.ray.cluster import connect
+from nuggetjudge.records.reading.problems import InputError
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 
@@ -21,3 +24,15 @@ def test_workers_that_get_nothing_end_the_run_and_one_that_goes_on_is_not_ended(
         server.faults = lambda index, body: Status(400)
         again = demo(server, "ray", "support", **settings, sets=sets)
         assert again.n_judged == first.n_judged
+
+
+def test_a_node_that_takes_too_long_to_start_is_one_line(monkeypatch):
+    import ray
+
+    def init(*_, **__):
+        raise Exception("The current node timed out during startup.\nAnd more.")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(InputError, match=r"cannot be reached \(The current node .* startup\.\)$"):
+        connect(RunSection())

@@ -4,6 +4,7 @@ import pytest
 from mock_server import MockServer, Reply
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
+pytestmark = pytest.mark.usefixtures("kept_workers")
 
 PRICE = ("models.default.price={input: 1.0, output: 2.0}",)
 
