@@ -23,7 +23,7 @@ from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import SupportJudge
 
-START_S = 300  # until healthy; about a minute on two cores
+START_S = 900  # until healthy; about a minute on two cores with nothing else to do
 STOP_S = 60
 SEED = 17  # of a model that is torn between yes and no, and between `yes` and `y`
 
@@ -40,6 +40,7 @@ OPTIONS = {
     "gpu_memory_utilization": 0.2,
 }
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}  # GiB
+SERVER_ENVIRONMENT = ENVIRONMENT | {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # one process less
 
 # What may follow a token. With the reply's shape in its weights, the model also keeps to it where
 # no schema holds it, and the rest of its probability is seen.
@@ -110,7 +111,7 @@ def _served(model: Path, command: list[str], log: Path) -> Iterator[str]:
     with log.open("wb") as out:
         process = subprocess.Popen(
             [*serve, *flags],
-            env=os.environ | ENVIRONMENT,
+            env=os.environ | SERVER_ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,

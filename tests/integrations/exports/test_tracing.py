@@ -221,7 +221,7 @@ def judge_run(tmp_path, server, **variables):
     home = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TIDE_KEY": KEY}
     return subprocess.run(
         [judge, "run", "support", *files, *model, *key],
-        cwd=tmp_path, env=home | variables, capture_output=True, text=True, timeout=60,
+        cwd=tmp_path, env=home | variables, capture_output=True, text=True, timeout=180,
     )  # fmt: skip
 
 

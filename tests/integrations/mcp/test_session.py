@@ -23,6 +23,18 @@ ANSWER = {
 TOOLS = ["forecast", "judge_citation", "judge_answer", "evaluate", "compare_runs", "explain_score"]
 
 
+LONGEST_S = 120  # for what takes seconds on a machine with nothing else to do
+
+
+async def quiet_for_a_second(server):
+    """How many requests there were when no more came; of 158 it has them all in ten seconds."""
+    n = -1
+    while n != (n := len(server.requests)):
+        await anyio.sleep(1)
+    assert n < 100
+    return n
+
+
 def at(server):
     return "--model", "openai/mock", "--api-base", server.base_url
 
@@ -193,17 +205,16 @@ def test_a_cancelled_evaluation_stops_asking_and_goes_on_when_it_is_called_again
     async def session():
         options = ("--max-calls", 1000, "--set", "models.default.concurrency=4")
         async with served(*at(model_server), *options) as client:
-            with anyio.move_on_after(30) as scope:
+            with anyio.move_on_after(LONGEST_S) as scope:
                 async with anyio.create_task_group() as group:
                     group.start_soon(client.call_tool, "evaluate", {"config": "judge.yaml"})
                     while model_server.n_finished < 12:
                         await anyio.sleep(0.05)
                     group.cancel_scope.cancel()
             assert not scope.cancelled_caught
-            await anyio.sleep(1)
-            n_asked, n_finished = len(model_server.requests), model_server.n_finished
-            await anyio.sleep(1)
-            assert len(model_server.requests) == n_asked
+            with anyio.fail_after(LONGEST_S):
+                n_asked = await quiet_for_a_second(model_server)
+            n_finished = model_server.n_finished
             assert not (out / "manifest.json").exists()
             journals = [*(out / "journal").glob("*-*.jsonl")]
             kept = [json.loads(line) for path in journals for line in path.open()]
@@ -263,14 +274,14 @@ def test_the_server_ends_in_the_middle_of_work_when_its_client_goes_or_at_ctrl_c
     model_server.latency_s = 0.3
     with started(command, environment, *at(model_server), "--max-calls", "1000") as process:
         say(process, MESSAGES)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LONGEST_S
         while not model_server.n_finished and time.monotonic() < deadline:
             time.sleep(0.05)
         assert model_server.n_finished
         if way == "Ctrl-C":
             os.kill(process.pid, signal.SIGINT)
-            process.wait(timeout=20)
-        out, log = process.communicate(timeout=20)
+            process.wait(timeout=LONGEST_S)
+        out, log = process.communicate(timeout=LONGEST_S)
         assert process.returncode == (130 if way == "Ctrl-C" else 0), log
         assert "Traceback" not in log
         assert [json.loads(line)["jsonrpc"] for line in out.splitlines()]
