@@ -33,7 +33,7 @@ def probe_rows(
 
     Args:
         outcomes: by condition, of each item in order.
-        costs: of the conditions, as `plan_probe` has them.
+        costs: of the conditions, as `ConditionProbing.plan` has them.
         seed: of the intervals.
     """
     labels: dict[str, list[str | None]] = {
