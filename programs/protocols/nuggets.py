@@ -43,7 +43,7 @@ from .pieces import NUGGET, FileLines, Piece, said
 from .program import CellTexts, Folder, Program, Run, need_answers
 from .relevance import candidate_grades, check_candidates, makes_bank
 from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
-from .theirs import Theirs
+from .tool_files import ToolFiles
 
 BANKS, ASSIGNMENTS = "nuggets.jsonl", "assignments.jsonl"
 # Keys of the manifest: topics without nuggets; those whose nuggets could not be made, and (run,
@@ -146,7 +146,7 @@ class Nuggets(Program):
         board.leave_unmade((), (*measures, LENGTH))
         board.leave_out(MEASURES, folder.notes.get(LEFT_OUT, ()))
 
-    def take(self, theirs: Theirs) -> None:
+    def take(self, theirs: ToolFiles) -> None:
         """See Program: nuggets of answers, the bank of a topic that has none in a file."""
         banks: dict[str, NuggetBank] = {}
         for path in theirs.files("nuggets"):
@@ -166,7 +166,7 @@ class Nuggets(Program):
             theirs.results.write(BANKS, map(bank_row, banks.values()))
         theirs.queries |= {topic: bank.query for topic, bank in banks.items()}
 
-    def missing(self, theirs: Theirs) -> Mapping[str, Any]:
+    def missing(self, theirs: ToolFiles) -> Mapping[str, Any]:
         """See Program."""
         return {LEFT_OUT: [t for t in theirs.judged_topics() if t not in theirs.queries]}
 

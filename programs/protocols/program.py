@@ -23,7 +23,7 @@ from .item_scores import ItemScale
 from .judged_items import JudgedItems
 from .pieces import FileLines, Piece, plain_pieces
 from .scoreboard import Scoreboard
-from .theirs import Theirs
+from .tool_files import ToolFiles
 
 if TYPE_CHECKING:
     from ...agents import Agent, Corpus
@@ -218,14 +218,14 @@ class Program(ABC):
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """Put the values of all answers on the board, from files and notes alone."""
 
-    def take(self, theirs: Theirs) -> None:
+    def take(self, theirs: ToolFiles) -> None:
         """Write its files from another tool's that it `takes`, and keep what was judged.
 
         A label that their file has not is unjudged, whatever their tool counts it as.
         """
         raise NotImplementedError(self.name)
 
-    def missing(self, theirs: Theirs) -> Mapping[str, Any]:
+    def missing(self, theirs: ToolFiles) -> Mapping[str, Any]:
         """Notes on what such files have not, whether it takes any or not."""
         return {}
 

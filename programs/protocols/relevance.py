@@ -28,7 +28,7 @@ from .item_scores import MEAN_GAIN, ItemScale
 from .program import CellTexts, Folder, Program, Run, Texts
 from .ranking import RANKING_MEASURES, ranking_rows
 from .scoreboard import Scoreboard
-from .theirs import Theirs
+from .tool_files import ToolFiles
 
 if TYPE_CHECKING:
     from ...judges import ItemJudge
@@ -106,7 +106,7 @@ class Relevance(Program):
             measure=MEAN_GAIN,
         )
 
-    def take(self, theirs: Theirs) -> None:
+    def take(self, theirs: ToolFiles) -> None:
         """See Program: grades, without the ranking that these stood in, as the files have none."""
         with theirs.results.open(FILE) as rows:
             for path in theirs.files("relevance"):

@@ -31,7 +31,7 @@ from .judged_items import Collected, JudgedItems
 from .pieces import FileLines, Piece, said
 from .program import CellTexts, Folder, Program, Run, need_answers
 from .scoreboard import Scoreboard
-from .theirs import NOT_SAID, Theirs
+from .tool_files import NOT_SAID, ToolFiles
 
 if TYPE_CHECKING:
     from ...judges import ItemJudge
@@ -129,7 +129,7 @@ class Support(Program):
                 board.add(row.run_id, row.topic_id, support_scores(given))
         return True
 
-    def take(self, theirs: Theirs) -> None:
+    def take(self, theirs: ToolFiles) -> None:
         """See Program: citations of sentences, with RAGDoll's reasons where its calls are there."""
         calls: dict[CitationKey, SupportJudgement] = {}
         for path in theirs.files("support_judgments"):
@@ -281,7 +281,7 @@ def _citation_weights(
     return weights
 
 
-def _keep_sentences(row: SupportLabels, theirs: Theirs) -> None:
+def _keep_sentences(row: SupportLabels, theirs: ToolFiles) -> None:
     last = max((sentence.id for sentence in row.sentences), default=-1)
     sentences: list[dict[str, Any]] = [{"text": "", "citations": []} for _ in range(last + 1)]
     for each in row.sentences:

@@ -19,7 +19,7 @@ from ..inputs.hashes import hash_of
 from ..protocols.program import Folder
 from ..protocols.scoreboard import Scoreboard
 from ..protocols.table import chosen, empty_notes, program_files, programs
-from ..protocols.theirs import INPUTS, Theirs
+from ..protocols.tool_files import INPUTS, ToolFiles
 
 _ROUNDED = 5e-6  # tools write six digits
 
@@ -39,7 +39,7 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
     kinds = [kind for kind in JUDGED if kind in tool.files]
     taking = {one.takes: one for one in programs() if one.takes}
     with Results(made, program_files()) as results:
-        theirs = Theirs(tool, results, problems)
+        theirs = ToolFiles(tool, results, problems)
         for kind in kinds:
             taking[kind].take(theirs)
         problems.raise_errors()

@@ -20,7 +20,7 @@ from ..measure_values import OF_BATTLES
 from ..pieces import FileLines, Piece
 from ..program import CellTexts, Folder, Program, Run, need_answers
 from ..scoreboard import Scoreboard, value_row
-from ..theirs import Theirs
+from ..tool_files import ToolFiles
 from .judging import JUDGE, judged_battles
 from .standings import ELO, FILE, MEASURES, STRENGTH, WIN_RATE, fitted, sides, topic_values
 
@@ -86,7 +86,7 @@ class Arena(Program):
                 n = sum(of_cells[cell][WIN_RATE].n for cell in of_cells if cell[0] == run_id)
                 board.extend([value_row(run_id, "all", measure, _rating(rating, n, n_lost))])
 
-    def take(self, theirs: Theirs) -> None:
+    def take(self, theirs: ToolFiles) -> None:
         """See Program: battles, each in the order, or orders, in which it was judged."""
         with theirs.results.open(FILE) as rows:
             for path in theirs.files("battles"):

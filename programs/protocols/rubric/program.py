@@ -26,7 +26,7 @@ from ..judged_items import Collected, JudgedItems
 from ..pieces import CRITERION, FAULT, FileLines, Piece, said
 from ..program import CellTexts, Folder, Program, Run, need_answers
 from ..scoreboard import Scoreboard
-from ..theirs import Theirs
+from ..tool_files import ToolFiles
 from .judging import GRADERS, STAGES, graded, make_rubrics
 from .scores import (
     EARNED,
@@ -139,7 +139,7 @@ class RubricGrading(Program):
         found: Names[str] = folder.notes.get(LEFT_OUT, ()) if measure in MEASURES else ()
         return found
 
-    def take(self, theirs: Theirs) -> None:
+    def take(self, theirs: ToolFiles) -> None:
         """See Program: criteria of answers, the rubric of a topic that has none in a file."""
         rubrics: dict[str, Rubric] = {}
         for path in theirs.files("rubrics"):

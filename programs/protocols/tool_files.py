@@ -21,7 +21,7 @@ INPUTS = "inputs"  # folder for what was judged: topics, answers, passages
 
 
 @dataclass
-class Theirs:
+class ToolFiles:
     """Files of another tool, and the results folder that programs write them to.
 
     Attributes:
