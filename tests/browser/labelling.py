@@ -83,8 +83,8 @@ class Click:
 
     Attributes:
         texts: as they stood there, by their headings. spans: places in code points, one text's.
-        came, pressed, heard, left: by the clock: when its place was taken, the label's key went
-            down, the page had it, and the next item was there.
+        came, there, pressed, heard, left: by the clock: when its place was taken, it was seen
+            there, the label's key went down, the page had it, and the next item was there.
     """
 
     n: int
@@ -93,14 +93,15 @@ class Click:
     spans: list[tuple[int, int]] = field(default_factory=list)
     rationale: str = ""
     came: float = 0.0
+    there: float = 0.0
     pressed: float = 0.0
     heard: float = 0.0
     left: float = 0.0
 
     @property
     def took(self) -> float:
-        """Seconds from the last item's key to this one's."""
-        return self.pressed - self.came
+        """Seconds from seeing the item to its key; before it, the page may wait for the server."""
+        return self.pressed - self.there
 
 
 class Person:
@@ -109,7 +110,7 @@ class Person:
     def __init__(self, page: Any, keys: dict[str | None, str]) -> None:
         self.page, self.keys = page, keys
         self.clicks: list[Click] = []
-        self._since = time.time()
+        self._since = self._there = time.time()
 
     @property
     def place(self) -> int:
@@ -137,13 +138,14 @@ class Person:
 
     def labels(self, decide: Callable[[Click], None]) -> bool:
         """The item that is there: `decide` fills in the rest of it. False: it was the last."""
-        click = Click(self.place, self.reads(), None, came=self._since)
+        click = Click(self.place, self.reads(), None, came=self._since, there=self._there)
         decide(click)
         click.pressed = time.time()
         self.page.keyboard.press(self.keys[click.label])
         click.heard = time.time()
         done = self.page.locator(f".reading:not([data-n='{click.n}']), .done")
         done.first.wait_for()
-        self._since, click.left = click.pressed, time.time()
+        self._since, self._there = click.pressed, time.time()
+        click.left = self._there
         self.clicks.append(click)
         return not self.page.locator(".done").count()
