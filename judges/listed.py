@@ -24,10 +24,10 @@ class Listed(Sequence[dict[str, Any]]):
         return len(self.texts)
 
     @overload
-    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    def __getitem__(self, offset: int) -> dict[str, Any]: ...
     @overload
-    def __getitem__(self, place: slice) -> Listed: ...
-    def __getitem__(self, place: int | slice) -> dict[str, Any] | Listed:
-        if isinstance(place, slice):
-            return Listed(self.shared, self.name, self.texts[place])
-        return {**self.shared, self.name: self.texts[place]}
+    def __getitem__(self, offset: slice) -> Listed: ...
+    def __getitem__(self, offset: int | slice) -> dict[str, Any] | Listed:
+        if isinstance(offset, slice):
+            return Listed(self.shared, self.name, self.texts[offset])
+        return {**self.shared, self.name: self.texts[offset]}
