@@ -210,8 +210,8 @@ def kept_whole(folder: Path) -> list[tuple[str, str]]:
     return [(row["id"], row["label"]) for row in rows]
 
 
-# A label that is awaited may be lost at one moment of many: 60 of the 80 are.
-@pytest.mark.parametrize("n", [4, pytest.param(80, marks=pytest.mark.slow)])
+# A label that is awaited may be lost at one moment of many: 150 of the 200 are.
+@pytest.mark.parametrize("n", [4, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_kill_after_each_label_loses_and_doubles_nothing(n, tmp_path):
     """Every fourth label is killed after its answer, the others while it is awaited."""
     judged = write_labels(tmp_path / "support.jsonl", n_topics=10, n=21)
