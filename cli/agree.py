@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from .options import AsJson, Level, Resamples, Seed, Where, where_of
+from .signatures import NewFolder, There
 from .stopping import list_problems
 from .tables import shown, write_objects
 
@@ -24,64 +24,19 @@ class Form(StrEnum):
 
 def agree(
     context: typer.Context,
-    human: Annotated[
-        Path,
-        typer.Argument(exists=True, help="Labels (or scores) taken as the truth, or a folder."),
-    ],
-    judged: Annotated[
-        Path | None,
-        typer.Argument(
-            exists=True,
-            help="Labels (or scores) to compare, or a results folder; "
-            "without it the annotators of HUMAN are compared.",
-        ),
-    ] = None,
+    human: There,
+    judged: There | None = None,
+    *,
     where: Where = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            help="What to compare of folders: nuggets, support, relevance, ratings, keypoints, "
-            "scores."
-        ),
-    ] = None,
-    cut: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LABEL",
-            help="Make labels binary: positive from this one on, negative below; HUMAN,JUDGED has "
-            "one for each file.",
-        ),
-    ] = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="HUMAN=JUDGED",
-            help="Of scores: compare these two measures; may be repeated; default: those that both "
-            "have.",
-        ),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="What the judge's errors go with, instead: of length,position,rank,citations,run "
-            "and run:PATTERN.",
-        ),
-    ] = None,
+    kind: str | None = None,
+    cut: str | None = None,
+    measure: list[str] | None = None,
+    by: str | None = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
     level: Level = 0.95,
-    plots: Annotated[
-        Path | None,
-        typer.Option(
-            file_okay=False,
-            help="Draw a confusion matrix, or scores, into this folder.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    plot_format: Annotated[
-        Form, typer.Option(help="How plots are written.", rich_help_panel="Output")
-    ] = Form.svg,
+    plots: NewFolder | None = None,
+    plot_format: Form = Form.svg,
     as_json: AsJson = False,
 ) -> None:
     """Compare two files of labels cell by cell, two files of scores by rank, or annotators.
@@ -89,6 +44,22 @@ def agree(
     Examples: judge agree human.jsonl results/assignments.jsonl --json
     / judge agree ratings.jsonl results/crux --cut 3
     / judge agree human.jsonl results/demo --by length,run
+
+    Args:
+        human: Labels (or scores) taken as the truth, or a folder.
+        judged: Labels (or scores) to compare, or a results folder; without it the annotators of
+            HUMAN are compared.
+        kind: What to compare of folders: nuggets, support, relevance, ratings, keypoints, scores.
+        cut (LABEL): Make labels binary: positive from this one on, negative below; HUMAN,JUDGED has
+            one for each file.
+        measure (HUMAN=JUDGED): Of scores: compare these two measures; may be repeated; default:
+            those that both have.
+        by (NAMES): What the judge's errors go with, instead: of length,position,rank,citations,run
+            and run:PATTERN.
+
+    Output:
+        plots: Draw a confusion matrix, or scores, into this folder.
+        plot_format: How plots are written.
     """
     from ..programs.analysis.agree import agree as compare
     from ..programs.analysis.agree_plots import write_plots

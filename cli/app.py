@@ -49,11 +49,11 @@ COMMANDS = {
     "build": ("build", "Make a collection to evaluate with."),
     "models": ("views.models", "Open models that judge, and what to set for each."),
     "mcp": ("serving.mcp", "Serve the judges to a coding agent."),
-    "doctor": ("doctor", "Check key, endpoint, schema and log-probabilities."),
-    "cache": ("cache", "Show or clear the kept replies and vectors."),
-    "init": ("configs", "Write a folder to start from."),
-    "schema": ("configs", "Print the JSON Schema of config files."),
-    "export-config": ("configs", "Print a complete config, of a run or a file."),
+    "doctor": ("upkeep.doctor", "Check key, endpoint, schema and log-probabilities."),
+    "cache": ("upkeep.cache", "Show or clear the kept replies and vectors."),
+    "init": ("upkeep.configs", "Write a folder to start from."),
+    "schema": ("upkeep.configs", "Print the JSON Schema of config files."),
+    "export-config": ("upkeep.configs", "Print a complete config, of a run or a file."),
 }
 
 
@@ -84,10 +84,10 @@ class Commands(TyperGroup):
 
 def one_command(function: Any) -> typer.Typer:
     """A command of its own, with the options under their panels."""
-    from .options import Command
+    from .options import add
 
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(cls=Command)(function)
+    add(alone, function)
     return alone
 
 

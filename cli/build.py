@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from .flags import Given, settings
 from .options import AsJson, Command, DryRun, Quiet, planned, printed
+from .signatures import File, There
 from .stopping import INCOMPLETE, is_whole, report_end, unless_stopped
 from .tables import shown
 from .views.unjudged import unjudged_lines
@@ -28,10 +29,8 @@ SPENDING = "run.limit run.max_cost run.max_calls run.max_tokens run.offline run.
 @settings(f"coverage.n coverage.eta coverage.tokenizer {SPENDING}")
 def crux(
     given: Given,
-    summaries: Annotated[
-        Path,
-        typer.Argument(exists=True, dir_okay=False, help="JSONL: id, documents (a list), summary."),
-    ],
+    summaries: File,
+    *,
     dry_run: DryRun = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -46,6 +45,9 @@ def crux(
 
     Exit: 0 complete, 2 usage or input, 3 a topic was left out, ratings are missing or a limit
     was reached, 130 interrupted, 143 terminated, 70 an error of this program.
+
+    Args:
+        summaries: JSONL: id, documents (a list), summary.
     """
     from ..programs.build.crux import build_crux, plan_build
     from ..programs.build.crux_statistics import reference_coverage, statistics_table
@@ -68,31 +70,10 @@ def crux(
 @settings(f"long2rag.evolve long2rag.least {SPENDING}")
 def long2rag(
     given: Given,
-    topics: Annotated[
-        Path,
-        typer.Argument(
-            exists=True,
-            help="Seed questions (JSONL: id, text, domain, category); or, to verify, a collection.",
-        ),
-    ],
-    documents: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help="JSONL: topic_id, docid, text; without: questions.",
-            rich_help_panel="Data",
-        ),
-    ] = None,
-    verified: Annotated[
-        list[Path] | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help="A sheet that people filled in; may be repeated.",
-            rich_help_panel="Data",
-        ),
-    ] = None,
+    topics: There,
+    *,
+    documents: File | None = None,
+    verified: list[File] | None = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -108,6 +89,13 @@ def long2rag(
 
     Exit: 0 complete, 2 usage or input, 3 a question was left out, key points are not verified or
     a limit was reached, 130 interrupted, 143 terminated, 70 an error of this program.
+
+    Args:
+        topics: Seed questions (JSONL: id, text, domain, category); or, to verify, a collection.
+
+    Data:
+        documents: JSONL: topic_id, docid, text; without: questions.
+        verified: A sheet that people filled in; may be repeated.
     """
     from ..programs.build.long2rag import build_long2rag, plan_long2rag
     from ..programs.build.long2rag_files import statistics_table

@@ -22,6 +22,7 @@ from .options import (
     planned,
     where_of,
 )
+from .signatures import File, Hidden, Positive, Takes
 from .stopping import INCOMPLETE, list_problems
 from .tables import estimate, figure
 
@@ -48,93 +49,30 @@ NAMES = {
 )
 def calibrate(
     given: Given,
-    labels: Annotated[
-        Path,
-        typer.Argument(
-            exists=True,
-            dir_okay=False,
-            help="Human labels: rows, assignments, support, qrels; or lists.",
-        ),
-    ],
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            help="assigner, support, relevance, answerability, entailment, importance, or your "
-            "YAML file; lists: nuggetizer, subquestions, keypoint_extractor, claim_extractor."
-        ),
-    ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help="threshold, topic, platt, ordinal, isotonic; "
-            "few-shot, bootstrap, mipro, simba, gepa (prompts)."
-        ),
-    ] = None,
-    agent: Annotated[
-        str | None,
-        typer.Option(
-            help="Fit the judges of this program's agent, or of them --judge, by its outcomes.",
-        ),
-    ] = None,
-    call_price: Annotated[
-        float,
-        typer.Option(min=0, help="With --agent: what a call takes from a right outcome, 1."),
-    ] = 0.005,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Judge file to write, for judges.NAME.state; with --agent a folder for them.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
+    labels: File,
+    *,
+    judge: str | None = None,
+    method: str | None = None,
+    agent: str | None = None,
+    call_price: Annotated[float, Takes(min=0)] = 0.005,
+    out: Path | None = None,
     field: Fields = None,
     where: Where = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(help="Labels of people, worst to best, e.g. 0=none,1=none,2=full."),
-    ] = None,
-    objective: Annotated[
-        str | None,
-        typer.Option(
-            help="kappa, linear, quadratic, macro_f1, accuracy or one_vs_rest:LABEL; "
-            "default: linear, or kappa for 2 labels."
-        ),
-    ] = None,
-    folds: Annotated[
-        int | None,
-        typer.Option(min=2, help="Test every topic once; the file is fitted to all labels."),
-    ] = None,
-    topic_labels: Annotated[
-        int, typer.Option(min=0, help="Labels of each test topic that method topic may use.")
-    ] = 10,
-    weigh_words: Annotated[
-        bool, typer.Option(help="Weigh the lexical score's words by how rare they are.")
-    ] = True,
-    match: Annotated[
-        str,
-        typer.Option(help="Who says what two lists share: lexical, or a judge such as entailment."),
-    ] = "lexical",
-    sample: Annotated[
-        int | None, typer.Option(min=1, help="Use so many labels, even over topics.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+    scale: str | None = None,
+    objective: str | None = None,
+    folds: Annotated[int | None, Takes(min=2)] = None,
+    topic_labels: Annotated[int, Takes(min=0)] = 10,
+    weigh_words: bool = True,
+    match: str = "lexical",
+    sample: Positive | None = None,
+    limit: Hidden = None,
     seed: Seed = 0,
     resamples: Resamples = 1000,
-    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the prompt method.")
-    ] = None,
-    prompt_model: Annotated[
-        str | None,
-        typer.Option(help="Entry of models: that writes instructions.", rich_help_panel="Models"),
-    ] = None,
+    level: float = 0.95,
+    option: list[str] | None = None,
+    prompt_model: str | None = None,
     dry_run: DryRun = False,
-    diff: Annotated[
-        bool,
-        typer.Option(
-            "--diff", help="Show the new prompt against the default.", rich_help_panel="Output"
-        ),
-    ] = False,
+    diff: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a judge to human labels on some topics and measure on others whether it helped.
@@ -145,6 +83,32 @@ def calibrate(
 
     Exit: 0 fitted, 2 usage or input, 3 some items were not judged or the budget allowed no new
     prompt, 130 interrupted.
+
+    Args:
+        labels: Human labels: rows, assignments, support, qrels; or lists.
+        judge: assigner, support, relevance, answerability, entailment, importance, or your YAML
+            file; lists: nuggetizer, subquestions, keypoint_extractor, claim_extractor.
+        method: threshold, topic, platt, ordinal, isotonic; few-shot, bootstrap, mipro, simba, gepa
+            (prompts).
+        agent: Fit the judges of this program's agent, or of them --judge, by its outcomes.
+        call_price: With --agent: what a call takes from a right outcome, 1.
+        scale: Labels of people, worst to best, e.g. 0=none,1=none,2=full.
+        objective: kappa, linear, quadratic, macro_f1, accuracy or one_vs_rest:LABEL; default:
+            linear, or kappa for 2 labels.
+        folds: Test every topic once; the file is fitted to all labels.
+        topic_labels: Labels of each test topic that method topic may use.
+        weigh_words: Weigh the lexical score's words by how rare they are.
+        match: Who says what two lists share: lexical, or a judge such as entailment.
+        sample: Use so many labels, even over topics.
+        level: Of the intervals.
+        option (NAME=VALUE): Of the prompt method.
+
+    Output:
+        out: Judge file to write, for judges.NAME.state; with --agent a folder for them.
+        diff: Show the new prompt against the default.
+
+    Models:
+        prompt_model: Entry of models: that writes instructions.
     """
     from ..calibration.session import Fitting, options_of, scale_of
     from ..calibration.settings import Settings

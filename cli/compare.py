@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from .options import AsJson, Kind, Seed
+from .signatures import Positive, Takes, There
 from .stopping import list_problems
 from .tables import cell, figure, interval, shown, write_objects
 from .views.differences import answered_of, differences_text
@@ -21,41 +22,36 @@ _FLIP_CHARS = 200  # of each text of a flip that is printed
 
 def compare(
     context: typer.Context,
-    one: Annotated[
-        Path, typer.Argument(exists=True, help="A results folder, judgements, or scores by topic.")
-    ],
-    others: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[OTHER | RUN RUN]",
-            help="The other judge's, or with other runs; or two runs of ONE; else all its runs.",
-        ),
-    ] = None,
-    way: Annotated[
-        str | None, typer.Option("--as", help="runs or judges, where it is not as it seems.")
-    ] = None,
-    runs: Annotated[str | None, typer.Option(help="Runs to compare, as one,two; else all.")] = None,
-    measure: Annotated[
-        list[str] | None, typer.Option(help="Measure to compare by; may be repeated.")
-    ] = None,
+    one: There,
+    others: list[str] | None = None,
+    *,
+    way: Annotated[str | None, Takes("--as")] = None,
+    runs: str | None = None,
+    measure: list[str] | None = None,
     kind: Kind = None,
-    flips: Annotated[
-        Path | None,
-        typer.Option(
-            help="JSONL file to write the labels that differ to.", rich_help_panel="Output"
-        ),
-    ] = None,
-    resamples: Annotated[
-        int, typer.Option(min=1, help="Samples drawn for p and interval.")
-    ] = 10000,
+    flips: Path | None = None,
+    resamples: Positive = 10000,
     seed: Seed = 0,
-    level: Annotated[float, typer.Option(help="Of intervals; p counts below 1 - level.")] = 0.95,
+    level: float = 0.95,
     as_json: AsJson = False,
 ) -> None:
     """Test runs against each other by topic, or show where two judges differ.
 
     Examples: judge compare results/demo complete thin
     / judge compare results/lexical results/gpt --flips flips.jsonl
+
+    Args:
+        one: A results folder, judgements, or scores by topic.
+        others ([OTHER | RUN RUN]): The other judge's, or with other runs; or two runs of ONE; else
+            all its runs.
+        way: runs or judges, where it is not as it seems.
+        runs: Runs to compare, as one,two; else all.
+        measure: Measure to compare by; may be repeated.
+        resamples: Samples drawn for p and interval.
+        level: Of intervals; p counts below 1 - level.
+
+    Output:
+        flips: JSONL file to write the labels that differ to.
     """
     from ..programs.analysis.compare import compare as compare_files
     from ..programs.engine.folders.independence import dependence_of

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .options import AsJson, Resamples, Seed
+from .signatures import Folder, NewFile, Takes
 from .stopping import list_problems
 from .tables import aligned, figure, interval, shown, write_objects
 
@@ -23,25 +24,12 @@ if TYPE_CHECKING:
 
 def coverage(
     context: typer.Context,
-    results: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, help="A folder of `judge run coverage`.")
-    ],
-    eta: Annotated[
-        str, typer.Option(help="Ratings from which a text answers, as 1-5 or 2,3,4.")
-    ] = "1-5",
-    k: Annotated[
-        str | None, typer.Option(help="Passages in a context; else 5, 10, 20 and that of the run.")
-    ] = None,
-    topic: Annotated[str | None, typer.Option(help="The topic to draw with --map.")] = None,
-    map_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--map",
-            dir_okay=False,
-            help="Draw the ratings of --topic: .png, .svg, .pdf.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
+    results: Folder,
+    *,
+    eta: str = "1-5",
+    k: str | None = None,
+    topic: str | None = None,
+    map_file: Annotated[NewFile | None, Takes("--map")] = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -50,6 +38,15 @@ def coverage(
 
     Examples: judge coverage results/demo --k 1,3,10
     / judge coverage results/demo --topic 12 --map topic12.svg
+
+    Args:
+        results: A folder of `judge run coverage`.
+        eta: Ratings from which a text answers, as 1-5 or 2,3,4.
+        k: Passages in a context; else 5, 10, 20 and that of the run.
+        topic: The topic to draw with --map.
+
+    Output:
+        map_file: Draw the ratings of --topic: .png, .svg, .pdf.
     """
     from ..programs.analysis.coverage_tables import by_eta, by_k, measure_taus
     from ..programs.protocols.coverage.files import read_coverage

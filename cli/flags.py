@@ -18,6 +18,7 @@ from ..programs.config.names import program_names
 from ..programs.config.sections import Config, Flag
 from ..records.reading.nearest import did_you_mean
 from .options import ApiBase, Model, Sets, fields_of
+from .signatures import from_signature
 
 ConfigFile = Annotated[
     Path | None,
@@ -101,10 +102,11 @@ def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., 
     hints |= {"config": ConfigFile, "sets": Sets}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = dict(inspect.signature(command, eval_str=True).parameters)
+        told = from_signature(command)
+        own = dict(inspect.signature(told).parameters)
         del own["given"]
 
-        @functools.wraps(command)
+        @functools.wraps(told)
         def run(**values: Any) -> None:
             said = {name: values.pop(each) for each, name in made.items()}
             flags = {name: value for name, value in said.items() if value is not None}
@@ -123,7 +125,7 @@ def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., 
                 inspect.Parameter(name, _KEYWORD, default=None, annotation=hints[name])
                 for name in hints
             ),
-            *(each.replace(kind=_KEYWORD) for each in own.values()),
+            *own.values(),
         ]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}

@@ -4,41 +4,40 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from .options import Kind, Seed
+from .signatures import Positive, There
 from .stopping import list_problems
 from .tables import cell, shown
 
 
 def next(
     context: typer.Context,
-    results: Annotated[
-        list[Path],
-        typer.Argument(exists=True, help="Results folders or label files, one a judge."),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(help="File to fill in: .csv or .jsonl.", rich_help_panel="Output"),
-    ],
-    n: Annotated[int, typer.Option("--n", min=1, help="Cells to label.")] = 100,
-    labels: Annotated[
-        Path | None, typer.Option(exists=True, help="What people labelled already; left out.")
-    ] = None,
+    results: list[There],
+    *,
+    out: Path,
+    n: Positive = 100,
+    labels: There | None = None,
     kind: Kind = None,
-    random_share: Annotated[
-        float, typer.Option(help="Share of them drawn at random, for corrected scores.")
-    ] = 0.5,
-    show_labels: Annotated[
-        bool, typer.Option("--show-labels", help="Add the judges' labels; people follow them.")
-    ] = False,
+    random_share: float = 0.5,
+    show_labels: bool = False,
     seed: Seed = 0,
 ) -> None:
     """Choose cells for people to label and write them as a label file to fill in.
 
     Example: judge next results/demo --n 100 --out to-label.csv
+
+    Args:
+        results: Results folders or label files, one a judge.
+        n: Cells to label.
+        labels: What people labelled already; left out.
+        random_share: Share of them drawn at random, for corrected scores.
+        show_labels: Add the judges' labels; people follow them.
+
+    Output:
+        out: File to fill in: .csv or .jsonl.
     """
     from ..programs.analysis.next_labels import next_labels
     from ..programs.engine.label_sheet import write_sheet

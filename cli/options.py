@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from .signatures import from_signature
 from .tables import aligned, plan_table, shown, write_objects
 
 Model = Annotated[
@@ -117,6 +118,11 @@ class Command(TyperCommand):
                 hint = "Quote patterns (--runs 'runs/*') or repeat --runs for each file."
                 error.message = f"{shown(text)}. {hint}"  # type: ignore[attr-defined]
             raise
+
+
+def add(group: typer.Typer, command: Callable[..., None], name: str | None = None) -> None:
+    """Give a group a command, whose options its signature makes (`signatures.py`)."""
+    group.command(name, cls=Command)(from_signature(command))
 
 
 def _plain_type(names: str) -> str:

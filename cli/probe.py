@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from .flags import Given, settings
 from .options import AsJson, DryRun, Fields, Quiet, Seed, fields_of
+from .signatures import Hidden, Positive, There
 
 
 @settings(
@@ -18,63 +17,19 @@ from .options import AsJson, DryRun, Fields, Quiet, Seed, fields_of
 )
 def probe(
     given: Given,
-    source: Annotated[
-        Path,
-        typer.Argument(
-            exists=True,
-            help="A results folder, nugget assignments, or rows (JSONL, CSV) of items with texts.",
-        ),
-    ],
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            "--judge",
-            help="assigner, support, relevance, answerability, entailment, or a YAML file; "
-            "with --faults all of a results folder by default.",
-        ),
-    ] = None,
-    faults: Annotated[
-        bool, typer.Option("--faults", help="Plant faults instead, and show which are seen.")
-    ] = False,
-    injection: Annotated[
-        bool,
-        typer.Option(
-            "--injection", help="Plant texts that talk to the judge, and show what they decide."
-        ),
-    ] = False,
-    conditions: Annotated[
-        str | None,
-        typer.Option(
-            help="Of batch,order,labels,input,replicates,schema,passages,length,citation,name; "
-            "else all."
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Items at most, or cases of each fault, by topic; default: 200, 30, and with "
-            "--injection as many items as 30 calls hold.",
-        ),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
-    repeats: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Orders of items, orders of labels, and replicates; calls that each text of "
-            "--injection is planted in.",
-        ),
-    ] = 3,
+    source: There,
+    *,
+    judge: str | None = None,
+    faults: bool = False,
+    injection: bool = False,
+    conditions: str | None = None,
+    sample: Positive | None = None,
+    limit: Hidden = None,
+    repeats: Positive = 3,
     seed: Seed = 0,
     fields: Fields = None,
     dry_run: DryRun = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for the rows, and for the labels by condition.", rich_help_panel="Output"
-        ),
-    ] = None,
+    out: Path | None = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -88,6 +43,22 @@ def probe(
     Example: judge probe results/demo --judge assigner --conditions batch,replicates
 
     Exit: 0 complete, 2 usage or input, 3 some not judged.
+
+    Args:
+        source: A results folder, nugget assignments, or rows (JSONL, CSV) of items with texts.
+        judge: assigner, support, relevance, answerability, entailment, or a YAML file; with
+            --faults all of a results folder by default.
+        faults: Plant faults instead, and show which are seen.
+        injection: Plant texts that talk to the judge, and show what they decide.
+        conditions: Of batch,order,labels,input,replicates,schema,passages,length,citation,name;
+            else all.
+        sample: Items at most, or cases of each fault, by topic; default: 200, 30, and with
+            --injection as many items as 30 calls hold.
+        repeats: Orders of items, orders of labels, and replicates; calls that each text of
+            --injection is planted in.
+
+    Output:
+        out: Folder for the rows, and for the labels by condition.
     """
     from ..programs.protocols.agent_items import is_agent
     from ..records.reading.problems import InputError

@@ -11,6 +11,7 @@ import typer
 
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned, printed
+from .signatures import Takes
 from .stopping import is_whole, report_end, unless_stopped
 from .tables import shown, spent_line, write_objects
 
@@ -26,7 +27,8 @@ MOST = 1_000_000  # passages or tokens of a context, as programs.config.steps ha
 @settings("data.passages", model=False)
 def index(
     given: Given,
-    out: Annotated[Path, typer.Option(help="Folder of the indexes.", rich_help_panel="Output")],
+    *,
+    out: Path,
     pipeline: Steps = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -37,6 +39,9 @@ def index(
 
     Exit: 0 complete, 2 usage or input, 130 interrupted, 143 terminated, 70 an error of this
     program.
+
+    Output:
+        out: Folder of the indexes.
     """
     from ..programs.config.steps import FirstStage
     from ..programs.pipelines.indexing import make_indexes
@@ -69,22 +74,12 @@ def index(
 )
 def retrieve(
     given: Given,
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="A TREC run (.run, .trec, .txt), or a folder of several.", rich_help_panel="Output"
-        ),
-    ],
+    *,
+    out: Path,
     pipeline: Steps = None,
-    hits: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Passages a topic, at most.")
-    ] = None,
-    context: Annotated[
-        str | None, typer.Option(help="required: as many passages as the topic's Z* has.")
-    ] = None,
-    tokens: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Tokens of a topic's passages, at most.")
-    ] = None,
+    hits: Annotated[int | None, Takes(min=1, max=MOST)] = None,
+    context: str | None = None,
+    tokens: Annotated[int | None, Takes(min=1, max=MOST)] = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -96,6 +91,14 @@ def retrieve(
 
     Exit: 0 complete, 2 usage or input, 3 a topic found nothing, a reranker's reply is missing or
     a limit was reached, 130 interrupted, 143 terminated, 70 an error of this program.
+
+    Args:
+        hits: Passages a topic, at most.
+        context: required: as many passages as the topic's Z* has.
+        tokens: Tokens of a topic's passages, at most.
+
+    Output:
+        out: A TREC run (.run, .trec, .txt), or a folder of several.
     """
     from ..programs.config.pipeline import cut_to
     from ..programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself, plan_retrieve

@@ -13,6 +13,7 @@ import typer
 from ..programs.config.names import program_names
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
+from .signatures import Positive
 from .stopping import report_end, unless_stopped
 from .tables import aligned, cell, money, print_agents, shown, spent_line, worked_lines
 from .views.arena import standings_text
@@ -48,31 +49,11 @@ def run(
             help=f"A config file, or programs: {', '.join(program_names())}.", show_default=False
         ),
     ] = None,
+    *,
     dry_run: DryRun = False,
-    gpus: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="With --dry-run: hours if so many share the work.",
-            rich_help_panel="Spending",
-        ),
-    ] = None,
-    tokens_per_s: Annotated[
-        str | None,
-        typer.Option(
-            metavar="IN,OUT",
-            help="With --dry-run: what one GPU was measured to read and write.",
-            rich_help_panel="Spending",
-        ),
-    ] = None,
-    fail_under: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MEASURE=VALUE",
-            help="What each run's mean must reach, else exit 1; of one: RUN:MEASURE=VALUE.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
+    gpus: Positive | None = None,
+    tokens_per_s: str | None = None,
+    fail_under: list[str] | None = None,
     quiet: Quiet = False,
     measures: Measures = None,
     sort: Sort = None,
@@ -86,6 +67,14 @@ def run(
 
     Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted,
     143 terminated, 70 an error of this program.
+
+    Spending:
+        gpus: With --dry-run: hours if so many share the work.
+        tokens_per_s (IN,OUT): With --dry-run: what one GPU was measured to read and write.
+
+    Output:
+        fail_under (MEASURE=VALUE): What each run's mean must reach, else exit 1; of one:
+            RUN:MEASURE=VALUE.
     """
     from ..backends.spending.notes import notes_on
     from ..gates.bounds import bounds_of

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from .options import AsJson, Level, where_of
+from .signatures import There
 from .stopping import list_problems
 from .tables import aligned, cell, figure, interval, write_objects, write_rows
 from .views.arena import standings_text
@@ -39,62 +39,17 @@ _HEADER = ("topics like these", "these topics")
 
 def score(
     context: typer.Context,
-    path: Annotated[
-        Path,
-        typer.Argument(
-            exists=True,
-            help="A results folder, nugget or support assignments; with --labels any labels.",
-        ),
-    ],
-    topics: Annotated[
-        Path | None, typer.Option(exists=True, help="Topics that every run must answer.")
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True, help="Human labels of a random part of the items: also correct the scores."
-        ),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIELD=VALUE",
-            help="What rows of PATH, a file, must have, or with --labels people's labels; of one "
-            "field repeated, either.",
-        ),
-    ] = None,
-    counts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FIELD",
-            help="Instead of scores: how often each label was given, by this field of the rows.",
-        ),
-    ] = None,
-    measure: Annotated[
-        list[str] | None, typer.Option(help="Measure to correct; may be repeated; else all.")
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option(help="Run that others are compared with; else the judge's best.")
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Correct scores of slices instead of runs: of length,position,rank,citations and "
-            "run:PATTERN.",
-        ),
-    ] = None,
-    half_width: Annotated[
-        float | None,
-        typer.Option(help="Say how many labels an interval of this half-width takes."),
-    ] = None,
-    ignore_other_labels: Annotated[
-        bool,
-        typer.Option(
-            "--ignore-other-labels",
-            help="Leave out labels of topics or items that were not judged, and count them.",
-        ),
-    ] = False,
+    path: There,
+    *,
+    topics: There | None = None,
+    labels: There | None = None,
+    where: list[str] | None = None,
+    counts: str | None = None,
+    measure: list[str] | None = None,
+    against: str | None = None,
+    by: str | None = None,
+    half_width: float | None = None,
+    ignore_other_labels: bool = False,
     level: Level = 0.95,
     measures: Measures = None,
     sort: Sort = None,
@@ -106,6 +61,22 @@ def score(
     Examples: judge score results/demo --json
     / judge score labels.jsonl --where condition=from_scratch
     / judge score results/demo --labels human.csv --half-width 0.02
+
+    Args:
+        path: A results folder, nugget or support assignments; with --labels any labels.
+        topics: Topics that every run must answer.
+        labels: Human labels of a random part of the items: also correct the scores.
+        where (FIELD=VALUE): What rows of PATH, a file, must have, or with --labels people's labels;
+            of one field repeated, either.
+        counts (FIELD): Instead of scores: how often each label was given, by this field of the
+            rows.
+        measure: Measure to correct; may be repeated; else all.
+        against: Run that others are compared with; else the judge's best.
+        by (NAMES): Correct scores of slices instead of runs: of length,position,rank,citations and
+            run:PATTERN.
+        half_width: Say how many labels an interval of this half-width takes.
+        ignore_other_labels: Leave out labels of topics or items that were not judged, and count
+            them.
     """
     from ..programs.scoring.score import score_path
     from ..records.reading.problems import InputError, Problems

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ..signatures import File, Folder, NewFolder, Takes, There
 from ..stopping import list_problems
 from ..tables import shown
 from .names import Conditions, Kinds, stored
@@ -16,31 +17,28 @@ _Kind = Annotated[Kinds | None, typer.Option(help="What was labelled; default: t
 
 
 def export(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="Of the labels.")
-    ],
-    out: Annotated[
-        Path, typer.Option(help="File to write: .csv or .jsonl.", rich_help_panel="Output")
-    ],
+    folder: Folder,
+    *,
+    out: Path,
     kind: _Kind = None,
-    condition: Annotated[
-        Conditions | None, typer.Option(help="Whose labels, where there are both.")
-    ] = None,
-    labels_as: Annotated[
-        Literal["annotators", "adjudicated"],
-        typer.Option(help="A row for each person and item, or one for each item."),
-    ] = "annotators",
-    results: Annotated[
-        list[Path] | None,
-        typer.Option(exists=True, help="What was labelled, if it is elsewhere by now."),
-    ] = None,
-    annotator: Annotated[
-        str | None, typer.Option(help="Whose nuggets, where several edited a topic.")
-    ] = None,
+    condition: Conditions | None = None,
+    labels_as: Literal["annotators", "adjudicated"] = "annotators",
+    results: list[There] | None = None,
+    annotator: str | None = None,
 ) -> None:
     """Write the labels of a folder as a file that agree, calibrate, score and next read.
 
     Example: judge annotate export labels --out human.csv
+
+    Args:
+        folder (DIR): Of the labels.
+        condition: Whose labels, where there are both.
+        labels_as: A row for each person and item, or one for each item.
+        results: What was labelled, if it is elsewhere by now.
+        annotator: Whose nuggets, where several edited a topic.
+
+    Output:
+        out: File to write: .csv or .jsonl.
     """
     from ...annotation.out.exporting import export as write
     from ...annotation.out.exporting import summary
@@ -62,20 +60,20 @@ def export(
 
 
 def take_in(
-    files: Annotated[
-        list[Path], typer.Argument(exists=True, dir_okay=False, help="Label files of others.")
-    ],
-    folder: Annotated[
-        Path, typer.Option("--dir", file_okay=False, help="Folder of the labels.")
-    ] = Path("labels"),
+    files: list[File],
+    *,
+    folder: Annotated[NewFolder, Takes("--dir")] = Path("labels"),
     kind: _Kind = None,
-    condition: Annotated[
-        Conditions | None, typer.Option(help="Of all of them; default: as the files say.")
-    ] = None,
+    condition: Conditions | None = None,
 ) -> None:
     """Put label files of others beside the labels of a folder, to compare and to adjudicate.
 
     Example: judge annotate import theirs.csv --dir labels
+
+    Args:
+        files: Label files of others.
+        folder: Folder of the labels.
+        condition: Of all of them; default: as the files say.
     """
     from ...annotation.out.importing import import_labels
     from ...records.reading.problems import Problems

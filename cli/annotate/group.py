@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ..options import Command
+from ..options import add
 from .files import export, take_in
 from .serve import serve
 
@@ -40,6 +40,6 @@ def _annotate() -> None:
     """Have people label what was judged, in a page of this machine: judge annotate RESULTS ..."""
 
 
-annotate.command(cls=Command)(serve)
-annotate.command(cls=Command)(export)
-annotate.command("import", cls=Command)(take_in)
+add(annotate, serve)
+add(annotate, export)
+add(annotate, take_in, "import")

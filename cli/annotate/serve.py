@@ -12,9 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from ..options import Seed
+from ..signatures import File, NewFolder, Positive, Share, Takes, There
 from ..stopping import list_problems, unless_stopped
 from ..tables import shown
 from .names import Conditions, Kinds, stored
@@ -24,63 +23,46 @@ _MOST_NAME = 40  # characters
 
 
 def serve(
-    results: Annotated[
-        list[Path],
-        typer.Argument(exists=True, help="Results folders or label files, one a judge."),
-    ],
-    kind: Annotated[Kinds, typer.Option(help="What is labelled.")],
-    folder: Annotated[
-        Path, typer.Option("--dir", file_okay=False, help="Folder of the labels.")
-    ] = Path("labels"),
-    annotator: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME", help="Who labels; default: you.")
-    ] = None,
-    adjudicator: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,NAME", help="Who decides where annotators differ, unnamed."),
-    ] = None,
-    against_judge: Annotated[
-        bool,
-        typer.Option("--against-judge", help="They decide where the judge differs, too."),
-    ] = False,
-    condition: Annotated[
-        Conditions,
-        typer.Option(help="Without the judge's label, or with it beside."),
-    ] = "from-scratch",
-    queue: Annotated[
-        Literal["random", "next"],
-        typer.Option(help="All at random, or a part chosen for what a label would tell."),
-    ] = "random",
-    n: Annotated[
-        int | None, typer.Option("--n", min=1, help="Items for each; default: all.")
-    ] = None,
-    random_share: Annotated[
-        float, typer.Option(min=0, max=1, help="With --queue next: share drawn at random.")
-    ] = 0.5,
-    overlap: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of the items that all of them get.")
-    ] = 0.1,
-    spans: Annotated[
-        str | None,
-        typer.Option(
-            metavar="required|LABEL,LABEL", help="Labels that need the words they rest on, marked."
-        ),
-    ] = None,
-    guidelines: Annotated[
-        Path | None,
-        typer.Option(exists=True, dir_okay=False, help="Shown as plain text; default: ours."),
-    ] = None,
-    half_width: Annotated[
-        float,
-        typer.Option(min=0.001, max=0.5, help="Coordinator: labels needed for +- this score."),
-    ] = 0.05,
+    results: list[There],
+    *,
+    kind: Kinds,
+    folder: Annotated[NewFolder, Takes("--dir")] = Path("labels"),
+    annotator: str | None = None,
+    adjudicator: str | None = None,
+    against_judge: bool = False,
+    condition: Conditions = "from-scratch",
+    queue: Literal["random", "next"] = "random",
+    n: Positive | None = None,
+    random_share: Share = 0.5,
+    overlap: Share = 0.1,
+    spans: str | None = None,
+    guidelines: File | None = None,
+    half_width: Annotated[float, Takes(min=0.001, max=0.5)] = 0.05,
     seed: Seed = 0,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: one that is free.")] = 0,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser.")] = False,
+    port: Annotated[int, Takes(min=0, max=65535)] = 0,
+    no_open: bool = False,
 ) -> None:
     """Have people label what was judged: one page on this machine, a link for each of them.
 
     Example: judge annotate results/demo --kind nuggets --dir labels
+
+    Args:
+        results: Results folders or label files, one a judge.
+        kind: What is labelled.
+        folder: Folder of the labels.
+        annotator (NAME,NAME): Who labels; default: you.
+        adjudicator (NAME,NAME): Who decides where annotators differ, unnamed.
+        against_judge: They decide where the judge differs, too.
+        condition: Without the judge's label, or with it beside.
+        queue: All at random, or a part chosen for what a label would tell.
+        n: Items for each; default: all.
+        random_share: With --queue next: share drawn at random.
+        overlap: Share of the items that all of them get.
+        spans (required|LABEL,LABEL): Labels that need the words they rest on, marked.
+        guidelines: Shown as plain text; default: ours.
+        half_width: Coordinator: labels needed for +- this score.
+        port: 0: one that is free.
+        no_open: Open no browser.
     """
     from ...records.reading.problems import InputError, Problems
 

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from ..options import AsJson, Quiet, Resamples, Seed
+from ..signatures import Positive, There
 from ..stopping import list_problems
 from ..tables import aligned, figure, interval, shown, write_objects
 
 
 def evidence(
-    results: Annotated[
-        Path, typer.Argument(exists=True, help="A results folder of judge run evidence.")
-    ],
-    labels: Annotated[
-        list[Path],
-        typer.Option(exists=True, help="Support labels of people, or of read suggestions."),
-    ],
-    sample: Annotated[
-        int | None,
-        typer.Option(min=1, help="Confirmed citations to look for, at most; else all."),
-    ] = None,
+    results: There,
+    *,
+    labels: list[There],
+    sample: Positive | None = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -37,6 +30,11 @@ def evidence(
     them is mended. The judges of the folder are asked for the latter.
 
     Example: judge evidence results/evidence --labels human.jsonl
+
+    Args:
+        results: A results folder of judge run evidence.
+        labels: Support labels of people, or of read suggestions.
+        sample: Confirmed citations to look for, at most; else all.
     """
     from ...programs.analysis.evidence.precision import labelled_suggestions, precision_rows
     from ...programs.analysis.evidence.refinding import refound

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from ..options import Command
+from ..options import add
 from .autojudge import autojudge
 from .folders import huggingface, parquet
 from .mlflow import mlflow
@@ -32,4 +32,4 @@ _COMMANDS = (
     *(ragdoll, nuggetizer, researchrubrics, autojudge, qrels),
 )
 for command in _COMMANDS:
-    export.command(cls=Command)(command)
+    add(export, command)

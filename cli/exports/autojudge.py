@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from ..signatures import NewFile
 from ..tables import shown
 from ..views.partial import opened
 from .folders import Results
@@ -18,30 +18,24 @@ _MOST = 5  # places that are named
 def autojudge(
     context: typer.Context,
     results: Results,
-    out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write: new, or empty.")],
-    name: Annotated[
-        str | None,
-        typer.Option(
-            help="What the names of its tables begin with; default: the programs.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    veil: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="KEY",
-            dir_okay=False,
-            help="Write names of runs and teams as pseudonyms, by this key file: made where there "
-            "is none, kept apart from DIR.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
+    out: Path,
+    *,
+    name: str | None = None,
+    veil: NewFile | None = None,
 ) -> None:
     """Write leaderboard, banks, qrels and workflow, with inputs and replies to replay them.
 
     Nothing is asked. `judge verify DIR` proves it, with no network.
 
     Example: judge export autojudge results/demo submission --veil key.json
+
+    Args:
+        out (DIR): Folder to write: new, or empty.
+
+    Output:
+        name: What the names of its tables begin with; default: the programs.
+        veil (KEY): Write names of runs and teams as pseudonyms, by this key file: made where there
+            is none, kept apart from DIR.
     """
     from ...exports.autojudge.folder import write_folder
     from ...records.reading.problems import InputError

@@ -18,11 +18,15 @@ Results = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A r
 def parquet(
     context: typer.Context,
     results: Results,
-    out: Annotated[Path, typer.Option(help="Folder for the files.", rich_help_panel="Output")],
+    *,
+    out: Path,
 ) -> None:
     """Write each results file as Parquet, with the same columns and types for every folder.
 
     Example: judge export parquet results/demo --out tables
+
+    Output:
+        out: Folder for the files.
     """
     from ...exports.parquet import write_folder
 
@@ -32,11 +36,15 @@ def parquet(
 def huggingface(
     context: typer.Context,
     results: Results,
-    out: Annotated[Path, typer.Option(help="Folder for the dataset.", rich_help_panel="Output")],
+    *,
+    out: Path,
 ) -> None:
     """Write the results files as a Hugging Face dataset on disk; nothing is uploaded.
 
     Example: judge export huggingface results/demo --out dataset
+
+    Output:
+        out: Folder for the dataset.
     """
     from ...exports.huggingface import write_folder
 

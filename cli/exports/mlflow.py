@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from ..signatures import Folder
 from ..tables import shown
 
 
 def mlflow(
-    results: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, help="A results folder.")
-    ],
-    experiment: Annotated[
-        str | None,
-        typer.Option(
-            help="Its name, made where there is none; default: MLflow's own.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    tracking_uri: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URI",
-            help="Where MLflow keeps runs, e.g. sqlite:///mlflow.db or http://127.0.0.1:5000; "
-            "default: MLflow's own, or MLFLOW_TRACKING_URI.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
+    results: Folder,
+    *,
+    experiment: str | None = None,
+    tracking_uri: str | None = None,
 ) -> None:
     """Log results to MLflow: a run a system, with its intervals, under one with the report.
 
     Nothing is sent but to the tracking store. Logged again, the same results change nothing.
 
     Example: judge export mlflow results/demo --experiment rag
+
+    Args:
+        results: A results folder.
+
+    Output:
+        experiment: Its name, made where there is none; default: MLflow's own.
+        tracking_uri (URI): Where MLflow keeps runs, e.g. sqlite:///mlflow.db or
+            http://127.0.0.1:5000; default: MLflow's own, or MLFLOW_TRACKING_URI.
     """
     from ...exports.mlflow_runs import log
     from ...records.reading.extras import need

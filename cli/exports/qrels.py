@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+from ..signatures import Folder
 from ..tables import shown
 from ..views.partial import opened
 
 
 def qrels(
     context: typer.Context,
-    results: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, help="A results folder of relevance.")
-    ],
-    out: Annotated[Path, typer.Option(help="The file.", rich_help_panel="Output")],
-    run_id: Annotated[
-        str, typer.Option(help="What the judgments are called, in the last column.")
-    ] = "nuggetjudge",
+    results: Folder,
+    *,
+    out: Path,
+    run_id: str = "nuggetjudge",
 ) -> None:
     """Write grades as qrels of six columns, with a confidence, as the TREC RAG track takes them.
 
     Example: judge export qrels results/relevance --out grades.tsv --run-id my-judge
+
+    Args:
+        results: A results folder of relevance.
+        run_id: What the judgments are called, in the last column.
+
+    Output:
+        out: The file.
     """
     from ...exports.qrels import write_folder
 

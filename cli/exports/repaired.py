@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from ..signatures import There
 from ..tables import shown
 
 
 def repaired(
-    results: Annotated[
-        Path, typer.Argument(exists=True, help="A results folder of judge run evidence.")
-    ],
-    out: Annotated[Path, typer.Option(help="Folder for the run files.", rich_help_panel="Output")],
+    results: There,
+    *,
+    out: Path,
 ) -> None:
     """Write the runs with the suggestions that are used as first citations, the old ones beside.
 
     They get names of their own, so that nobody takes their scores for those of the systems.
 
     Example: judge export repaired results/evidence --out repaired
+
+    Args:
+        results: A results folder of judge run evidence.
+
+    Output:
+        out: Folder for the run files.
     """
     from ...programs.protocols.evidence.repaired import export_repaired
 

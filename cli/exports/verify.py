@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from ..options import AsJson
+from ..signatures import Folder
 from ..stopping import GATE_FAILED
 from ..tables import aligned, shown, write_objects
 
 
 def verify(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DIR", exists=True, file_okay=False, help="A folder of judge export autojudge."
-        ),
-    ],
+    folder: Folder,
+    *,
     as_json: AsJson = False,
 ) -> None:
     """Replay an export from the replies that it holds, with no network; exit 1 if a byte differs.
 
     Example: judge verify submission
+
+    Args:
+        folder (DIR): A folder of judge export autojudge.
     """
     from ...exports.autojudge.verify import verify_folder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
@@ -16,21 +16,23 @@ from .folders import Results
 def wandb(
     context: typer.Context,
     results: Results,
-    project: Annotated[str, typer.Option(help="Of W&B.")],
-    name: Annotated[
-        str | None, typer.Option(help="Of the run there; default: that of the folder.")
-    ] = None,
-    mode: Annotated[
-        Literal["offline", "online"],
-        typer.Option(help="offline: into files, nothing is sent; online: with your own login."),
-    ] = "offline",
-    out: Annotated[
-        Path, typer.Option(help="Folder for the files of W&B.", rich_help_panel="Output")
-    ] = Path("."),
+    *,
+    project: str,
+    name: str | None = None,
+    mode: Literal["offline", "online"] = "offline",
+    out: Path = Path("."),
 ) -> None:
     """Write results as a W&B run: config, scores with intervals, a table by question, the report.
 
     Example: judge export wandb results/demo --project rag
+
+    Args:
+        project: Of W&B.
+        name: Of the run there; default: that of the folder.
+        mode: offline: into files, nothing is sent; online: with your own login.
+
+    Output:
+        out: Folder for the files of W&B.
     """
     from ...exports.wandb_runs import write_folder
 

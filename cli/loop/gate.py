@@ -3,73 +3,30 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..options import AsJson
+from ..signatures import Folder, NewFile, Takes
 from ..stopping import GATE_FAILED, INCOMPLETE
 from ..tables import aligned, cell, figure, shown, write_objects
 
 
 def gate(
     context: typer.Context,
-    results: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, help="A results folder.")
-    ],
-    baseline: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True, file_okay=False, help="Results folder that these must not be worse than."
-        ),
-    ] = None,
-    least: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--min",
-            metavar="MEASURE=VALUE",
-            help="What each run's mean must reach; of one: RUN:MEASURE=VALUE; may be repeated.",
-        ),
-    ] = None,
-    most: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--max",
-            metavar="MEASURE=VALUE",
-            help="What it must not pass, as words of an answer; as --min.",
-        ),
-    ] = None,
-    by: Annotated[
-        float, typer.Option(min=0, help="What a measure may be below the baseline.")
-    ] = 0.02,
-    level: Annotated[
-        float, typer.Option(min=0.5, max=0.9999, help="Of the interval that shows it.")
-    ] = 0.95,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(help="Held against the baseline; default: the first of each program."),
-    ] = None,
-    run: Annotated[str | None, typer.Option(help="Check this run alone; default: all.")] = None,
-    allow_missing: Annotated[
-        str,
-        typer.Option(
-            metavar="SHARE",
-            help="Judgements that may be missing, as 2% or 0.02; they count as worst.",
-        ),
-    ] = "0",
-    junit: Annotated[
-        Path | None,
-        typer.Option(
-            dir_okay=False, help="JUnit XML file, a test case a check.", rich_help_panel="Output"
-        ),
-    ] = None,
-    summary: Annotated[
-        Path | None,
-        typer.Option(
-            dir_okay=False, help="Markdown file for a pull request.", rich_help_panel="Output"
-        ),
-    ] = None,
+    results: Folder,
+    *,
+    baseline: Folder | None = None,
+    least: Annotated[list[str] | None, Takes("--min")] = None,
+    most: Annotated[list[str] | None, Takes("--max")] = None,
+    by: Annotated[float, Takes(min=0)] = 0.02,
+    level: Annotated[float, Takes(min=0.5, max=0.9999)] = 0.95,
+    measure: list[str] | None = None,
+    run: str | None = None,
+    allow_missing: str = "0",
+    junit: NewFile | None = None,
+    summary: NewFile | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Check results against bounds and a baseline. Asks no model.
@@ -78,6 +35,22 @@ def gate(
     / judge gate results/new --baseline results/main --by 0.02 --junit gate.xml --summary gate.md
 
     Exit: 0 all passed, 1 a check failed, 2 usage or input, 3 too much is not judged to tell.
+
+    Args:
+        results: A results folder.
+        baseline: Results folder that these must not be worse than.
+        least (MEASURE=VALUE): What each run's mean must reach; of one: RUN:MEASURE=VALUE; may be
+            repeated.
+        most (MEASURE=VALUE): What it must not pass, as words of an answer; as --min.
+        by: What a measure may be below the baseline.
+        level: Of the interval that shows it.
+        measure: Held against the baseline; default: the first of each program.
+        run: Check this run alone; default: all.
+        allow_missing (SHARE): Judgements that may be missing, as 2% or 0.02; they count as worst.
+
+    Output:
+        junit: JUnit XML file, a test case a check.
+        summary: Markdown file for a pull request.
     """
     from ...gates.bounds import bounds_of
     from ...gates.junit import junit_xml

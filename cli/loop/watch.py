@@ -6,11 +6,10 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ..flags import Given, settings
+from ..signatures import File
 from ..stopping import unless_stopped
 from ..tables import aligned, cell, figure, shown, spent_line
 
@@ -28,9 +27,7 @@ Rows = Mapping[Key, "ScoreRow"]
 @settings("run.out run.force run.max_cost run.max_calls run.max_tokens run.allow_missing")
 def watch(
     given: Given,
-    what: Annotated[
-        Path, typer.Argument(metavar="CONFIG", exists=True, dir_okay=False, help="A config file.")
-    ],
+    what: File,
 ) -> None:
     """Judge, wait for a file of the config to change, and judge again what is new in it.
 
@@ -40,6 +37,9 @@ def watch(
     Example: judge watch judge.yaml --max-cost 2
 
     Exit: 130 interrupted; what was judged is kept, also for judge run.
+
+    Args:
+        what (CONFIG): A config file.
     """
     from .watched import Watched
 

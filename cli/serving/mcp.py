@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ..flags import Given, settings
+from ..signatures import Folder
 
 
 @settings("run.max_cost run.max_calls run.max_tokens")
 def mcp(
     given: Given,
-    folder: Annotated[
-        Path,
-        typer.Option(
-            exists=True,
-            file_okay=False,
-            help="The only folder that the agent may have read; results go to results/ in it.",
-            rich_help_panel="Input",
-        ),
-    ] = Path("."),
+    *,
+    folder: Folder = Path("."),
 ) -> None:
     """Serve the judges to a coding agent, over stdin and stdout (MCP).
 
     The model and the limits are set here, for the whole session; no agent can change them.
 
     Example: judge mcp --folder ~/rag --model openai/gpt-4o-mini --max-cost 2
+
+    Input:
+        folder: The only folder that the agent may have read; results go to results/ in it.
     """
     from ...records.reading.extras import need
 

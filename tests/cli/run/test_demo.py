@@ -170,7 +170,7 @@ def test_relevance_grades_the_candidates_and_scores_their_ranking(judge, tmp_pat
 # A package that is installed read-only, whose modes `init` must not copy.
 READ_ONLY = """
 import sys
-import nuggetjudge.cli.configs as configs
+import nuggetjudge.cli.upkeep.configs as configs
 configs.__file__ = sys.argv.pop(1)
 from nuggetjudge.cli import main
 main()
@@ -182,7 +182,7 @@ def test_what_init_writes_can_be_edited(tmp_path, environment):
     shutil.copytree(DEMO.parent, package / "examples" / "collection")
     for path in sorted(package.rglob("*"), reverse=True):
         path.chmod(0o555 if path.is_dir() else 0o444)
-    ran = run("-c", READ_ONLY, package / "cli" / "configs.py", "init", "mine",
+    ran = run("-c", READ_ONLY, package / "cli" / "upkeep" / "configs.py", "init", "mine",
               cwd=tmp_path, env=environment)  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     mine = [tmp_path / "mine", *(tmp_path / "mine").rglob("*")]

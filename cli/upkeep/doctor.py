@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 import typer
 
-from .flags import Given, settings
-from .options import AsJson
-from .stopping import INCOMPLETE, INPUT
-from .tables import shown, write_objects
+from ..flags import Given, settings
+from ..options import AsJson
+from ..stopping import INCOMPLETE, INPUT
+from ..tables import shown, write_objects
 
 
 @settings()
 def doctor(
     given: Given,
-    what: Annotated[
-        str | None, typer.Argument(help="A config file; without one, name --model.")
-    ] = None,
+    what: str | None = None,
+    *,
     as_json: AsJson = False,
 ) -> None:
     """Check key and endpoint of each model, and what it refuses, with the cost.
@@ -26,8 +24,11 @@ def doctor(
     Example: judge doctor --model hosted_vllm/qwen --api-base http://127.0.0.1:8000/v1
 
     Exit: 0 ready, 2 unusable, 3 usable with other settings than the config has.
+
+    Args:
+        what: A config file; without one, name --model.
     """
-    from ..programs.doctor import examine_all
+    from ...programs.doctor import examine_all
 
     is_bare = what is None and given.path is None
     reports = examine_all(given.config_of("support" if is_bare else what))

@@ -6,22 +6,25 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from .flags import Given, settings
-from .tables import shown
+from ..flags import Given, settings
+from ..signatures import Takes
+from ..tables import shown
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="A folder that is not there yet, or is empty.")],
+    folder: Path,
 ) -> None:
-    """Write a folder to start from: a small collection with its config. Example: judge init try"""
-    from ..records.reading.problems import InputError
-    from ..records.writing.files import write_file
+    """Write a folder to start from: a small collection with its config. Example: judge init try
+
+    Args:
+        folder: A folder that is not there yet, or is empty.
+    """
+    from ...records.reading.problems import InputError
+    from ...records.writing.files import write_file
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already, wanted a new or empty folder")
-    source = Path(__file__).parent.parent / "examples" / "collection"
+    source = Path(__file__).parents[2] / "examples" / "collection"
     for path in sorted(source.rglob("*")):
         if path.is_file():  # its bytes alone: a package may be installed read-only
             write_file(folder / path.relative_to(source), path.read_bytes())
@@ -29,19 +32,22 @@ def init(
 
 
 def schema(
-    judge: Annotated[
-        bool, typer.Option("--judge", help="Of the YAML file of a judge of your own.")
-    ] = False,
+    *,
+    judge: bool = False,
 ) -> None:
-    """Print the JSON Schema of config files, for editors. Example: judge schema > judge.json"""
+    """Print the JSON Schema of config files, for editors. Example: judge schema > judge.json
+
+    Args:
+        judge: Of the YAML file of a judge of your own.
+    """
     import orjson
     from pydantic import BaseModel
 
     kind: type[BaseModel]
     if judge:
-        from ..judges.own import OwnJudgeDefinition as kind
+        from ...judges.own import OwnJudgeDefinition as kind
     else:
-        from ..programs.config.sections import Config as kind
+        from ...programs.config.sections import Config as kind
     text = orjson.dumps(kind.model_json_schema(by_alias=True), option=orjson.OPT_INDENT_2)
     sys.stdout.write(text.decode() + "\n")
 
@@ -49,23 +55,21 @@ def schema(
 @settings()
 def export_config(
     given: Given,
-    what: Annotated[
-        str | None,
-        typer.Argument(
-            help="A results folder, a config file, or programs to start from.", show_default=False
-        ),
-    ] = None,
+    what: Annotated[str | None, Takes(show_default=False)] = None,
 ) -> None:
     """Print a complete config, as YAML: of a finished run, or of a config with its defaults.
 
     Paths are those of the run, relative to the folder in which it was started.
 
     Example: judge export-config results/demo > judge.yaml
+
+    Args:
+        what: A results folder, a config file, or programs to start from.
     """
     import yaml
 
-    from ..programs.engine.manifest import config_of
-    from ..records.reading.problems import InputError
+    from ...programs.engine.manifest import config_of
+    from ...records.reading.problems import InputError
 
     if what is None or not Path(what).is_dir():
         config = given.config_of(what)

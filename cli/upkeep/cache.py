@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from .tables import cell, shown
+from ..tables import cell, shown
 
 
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Forget them.")] = False,
-    model: Annotated[str | None, typer.Option(help="Only the replies of this model.")] = None,
-    folder: Annotated[
-        Path | None, typer.Option(help="Another folder than those in the user's cache directory.")
-    ] = None,
+    *,
+    clear: bool = False,
+    model: str | None = None,
+    folder: Path | None = None,
 ) -> None:
-    """Show or clear the kept replies and vectors. Example: judge cache --clear"""
+    """Show or clear the kept replies and vectors. Example: judge cache --clear
+
+    Args:
+        clear: Forget them.
+        model: Only the replies of this model.
+        folder: Another folder than those in the user's cache directory.
+    """
     _replies(folder, clear=clear, model=model)
     if model is None:
         _vectors(folder, clear=clear)
 
 
 def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
-    from ..backends.cache import FOLDER, ReplyCache
-    from ..backends.private_folder import default_folder
+    from ...backends.cache import FOLDER, ReplyCache
+    from ...backends.private_folder import default_folder
 
     where = folder or default_folder(FOLDER)
     if not where.is_dir():
@@ -49,8 +51,8 @@ def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
 
 def _vectors(folder: Path | None, *, clear: bool) -> None:
     """What encoders made, where there is any of it."""
-    from ..backends.private_folder import default_folder
-    from ..retrieval.embeddings import FOLDER, clear_vectors, kept_vectors
+    from ...backends.private_folder import default_folder
+    from ...retrieval.embeddings import FOLDER, clear_vectors, kept_vectors
 
     where = folder or default_folder(FOLDER)
     n, size = kept_vectors(where)

@@ -1,0 +1,119 @@
+"""Options made of a command's signature: each parameter is one, told by the docstring."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+
+import typer
+from typer.models import ParameterInfo
+
+_HEAD = re.compile(r"(Args|Data|Models|Spending|Output|Input):")  # of a panel; Args: of none
+_ENTRY = re.compile(r" {4}(\w+)(?: \((.+?)\))?: (.+)")
+
+
+class Takes:
+    """What the command line takes for a parameter, beside its type: in `Annotated`.
+
+    Args:
+        names: instead of `--` and the parameter's own name.
+        rules: as typer has them: `exists`, `min`, ...
+    """
+
+    def __init__(self, *names: str, **rules: Any) -> None:
+        self.names, self.rules = names, rules
+
+
+There = Annotated[Path, Takes(exists=True)]
+File = Annotated[Path, Takes(exists=True, dir_okay=False)]
+Folder = Annotated[Path, Takes(exists=True, file_okay=False)]
+NewFile = Annotated[Path, Takes(dir_okay=False)]
+NewFolder = Annotated[Path, Takes(file_okay=False)]
+Positive = Annotated[int, Takes(min=1)]
+Share = Annotated[float, Takes(min=0, max=1)]
+Hidden = Annotated[int | None, Takes(min=1, hidden=True)]
+
+
+class _Told(NamedTuple):
+    help: str
+    metavar: str | None = None
+    panel: str | None = None
+
+
+def from_signature(command: Callable[..., None]) -> Callable[..., None]:
+    """A command as typer takes it, with the options that its signature and docstring make.
+
+    What can be given by position is an argument of the command line, what is keyword-only an
+    option. A docstring tells of each under `Args:`, or a panel of `--help` such as `Output:`, as
+    `name: text` or `name (METAVAR): text`; the rest of it is the help of the command. A parameter
+    that typer is told of already stays as it is.
+
+    Raises: TypeError for a parameter that the docstring does not tell of, or the other way round.
+    """
+    text, told = _read(inspect.getdoc(command) or "")
+    plain = get_type_hints(command)
+    made = []
+    for each in inspect.signature(command, eval_str=True).parameters.values():
+        within = list(_within(each.annotation))
+        is_known = typer.Context in within or any(isinstance(x, ParameterInfo) for x in within)
+        if not is_known and each.name != "given":
+            rules = [one for one in within if isinstance(one, Takes)]
+            info = _info(each, rules, told.pop(each.name, None))
+            each = each.replace(annotation=Annotated[plain[each.name], info])
+        made.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    if told:
+        raise TypeError(f"{command.__name__}: has no parameter {', '.join(told)}")
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
+        command(**values)
+
+    run.__doc__ = text
+    run.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in made}
+    return run
+
+
+def _info(parameter: inspect.Parameter, takes: list[Takes], told: _Told | None) -> ParameterInfo:
+    rules = {name: value for one in takes for name, value in one.rules.items()}
+    if told is None and not rules.get("hidden"):
+        raise TypeError(f"{parameter.name}: the docstring does not tell of it")
+    if told is not None:
+        rules |= {"help": told.help, "metavar": told.metavar, "rich_help_panel": told.panel}
+    if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        argument: ParameterInfo = typer.Argument(**rules)
+        return argument
+    names = [name for one in takes for name in one.names]
+    if parameter.default is False and not names:
+        names = [f"--{parameter.name.replace('_', '-')}"]  # and no way to say no
+    option: ParameterInfo = typer.Option(*names, **rules)
+    return option
+
+
+def _within(kind: Any) -> Iterator[Any]:
+    """A type, and all that it is made of."""
+    yield kind
+    for inner in get_args(kind):
+        yield from _within(inner)
+
+
+def _read(doc: str) -> tuple[str, dict[str, _Told]]:
+    """The docstring without its parameters, and what it tells of each."""
+    text: list[str] = []
+    told: dict[str, _Told] = {}
+    panel = name = ""
+    for line in doc.splitlines():
+        if head := _HEAD.fullmatch(line):
+            panel = head[1]
+        elif not panel:
+            text.append(line)
+        elif entry := _ENTRY.fullmatch(line):
+            name = entry[1]
+            told[name] = _Told(entry[3], entry[2], None if panel == "Args" else panel)
+        elif line:
+            told[name] = told[name]._replace(help=f"{told[name].help} {line.strip()}")
+    return "\n".join(text).rstrip(), told
