@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from ..evaluation.sources import Source, opened
-from ..programs.protocols.nuggets import ASSIGNMENTS, BANKS
+from ..programs.protocols.nuggets.program import ASSIGNMENTS, BANKS
 from ..programs.scoring.result import Result
 from ..records.assignments import Assignment, read_assignments
 from ..records.nuggets import read_nugget_banks

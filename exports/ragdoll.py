@@ -17,7 +17,7 @@ from ..programs.inputs.collection import load_collection
 from ..programs.protocols.arena.standings import FILE as BATTLES
 from ..programs.protocols.arena.standings import STRENGTH
 from ..programs.protocols.judged_items import ALL
-from ..programs.protocols.nuggets import ASSIGNMENTS
+from ..programs.protocols.nuggets.program import ASSIGNMENTS
 from ..programs.protocols.relevance import FILE as RELEVANCE
 from ..programs.protocols.rubric.program import VERDICTS
 from ..programs.protocols.support import FILE as SUPPORT

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..programs.engine.manifest import config_of
-from ..programs.protocols.nuggets import MEASURES as OF_NUGGETS
+from ..programs.protocols.nuggets.program import MEASURES as OF_NUGGETS
 from ..programs.protocols.program import Program
 from ..programs.protocols.table import chosen
 from ..programs.scoring.result import Result

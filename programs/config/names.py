@@ -20,7 +20,7 @@ _HOME = __name__.rpartition(".config")[0] + ".protocols"
 # Where each is, as an entry point says it; they run, and their scores stand, in this order.
 BUILT_IN = {
     "relevance": f"{_HOME}.relevance:Relevance",
-    "nuggets": f"{_HOME}.nuggets:Nuggets",
+    "nuggets": f"{_HOME}.nuggets.program:Nuggets",
     "support": f"{_HOME}.support:Support",
     "evidence": f"{_HOME}.evidence.program:EvidenceSearch",
     "argue": f"{_HOME}.argue.program:Argue",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...records.reading.fields import as_int, read_lines
 from ...records.reading.problems import Problems
-from ..protocols.hunting import HUNT
+from ..protocols.nuggets.hunting import HUNT
 
 SATURATED = "nothing_new"
 _ENDED = {

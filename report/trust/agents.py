@@ -13,7 +13,7 @@ import orjson
 
 from ...programs.analysis.traces.reading import traces_of
 from ...programs.protocols.evidence.program import FILE as EVIDENCE
-from ...programs.protocols.hunting import HUNT
+from ...programs.protocols.nuggets.hunting import HUNT
 from ...records.agentic.traces import TRACE, ItemTrace
 from ...records.labels.suggestions import NOT_SOUGHT, OUTCOMES, read_sentence_evidence
 from ...records.reading.lines import json_lines

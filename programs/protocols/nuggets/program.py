@@ -9,41 +9,41 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import StrictStr
 
-from ...metrics import NUGGET_MEASURES, count_words
-from ...metrics.instruments.narratives import NARRATIVE_MEASURES
-from ...metrics.value import UNDEFINED, Value
-from ...records.assignments import (
+from ....metrics import NUGGET_MEASURES, count_words
+from ....metrics.instruments.narratives import NARRATIVE_MEASURES
+from ....metrics.value import UNDEFINED, Value
+from ....records.assignments import (
     AssignedNugget,
     Assignment,
     assignment_row,
     assignments_with_lines,
     read_assignments,
 )
-from ...records.judgements import Judged, Provenance
-from ...records.labels.cells import Cell
-from ...records.nuggets import bank_row, read_nugget_banks
-from ...records.reading.problems import InputError, Problems
-from ...records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
-from ..config.names import JudgeName
-from ..config.sections import Config
-from ..engine.outcomes import Count, object_of
-from ..engine.stage import Item, labels, makes, rows_of
-from ..inputs.collection import Collection, load_collection
-from .expected import (
+from ....records.judgements import Judged, Provenance
+from ....records.labels.cells import Cell
+from ....records.nuggets import bank_row, read_nugget_banks
+from ....records.reading.problems import InputError, Problems
+from ....records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
+from ...config.names import JudgeName
+from ...config.sections import Config
+from ...engine.outcomes import Count, object_of
+from ...engine.stage import Item, labels, makes, rows_of
+from ...inputs.collection import Collection, load_collection
+from ..expected import (
     EXPECTED_NUGGET_MEASURES,
     NOT_JUDGED,
     expected_nugget_values,
     has_probabilities,
 )
+from ..judged_items import JudgedItems
+from ..pieces import NUGGET, FileLines, Piece, said
+from ..program import CellTexts, Folder, Program, Run, need_answers
+from ..relevance import candidate_grades, check_candidates, makes_bank
+from ..scoreboard import LENGTH, Scoreboard, length_value, nugget_values
+from ..tool_files import ToolFiles
 from .hunting import HUNT, POOL, check_hunt, hunted_banks
 from .hunting import JUDGES as HUNTING_JUDGES
-from .judged_items import JudgedItems
-from .nugget_items import nugget_items
-from .pieces import NUGGET, FileLines, Piece, said
-from .program import CellTexts, Folder, Program, Run, need_answers
-from .relevance import candidate_grades, check_candidates, makes_bank
-from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
-from .tool_files import ToolFiles
+from .items import nugget_items
 
 BANKS, ASSIGNMENTS = "nuggets.jsonl", "assignments.jsonl"
 # Keys of the manifest: topics without nuggets; those whose nuggets could not be made, and (run,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ...metrics.gains import NUGGET_GAINS, NUGGET_WEIGHTS
-from ...metrics.instruments.narratives import NARRATIVE_GAINS, narrative_weights
-from ...records.assignments import Assignment
-from ...records.labels.cells import NUGGET_KEY, NUGGET_SCALE
-from .judged_items import Collected, JudgedItems
+from ....metrics.gains import NUGGET_GAINS, NUGGET_WEIGHTS
+from ....metrics.instruments.narratives import NARRATIVE_GAINS, narrative_weights
+from ....records.assignments import Assignment
+from ....records.labels.cells import NUGGET_KEY, NUGGET_SCALE
+from ..judged_items import Collected, JudgedItems
 
 FAMILIES = (*NUGGET_WEIGHTS, "SN")  # of measures in which a nugget weighs the same
 GAINS = NUGGET_GAINS | NARRATIVE_GAINS

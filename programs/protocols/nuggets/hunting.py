@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import StrictStr
 
-from ...records.judgements import Judged, Outcome, Provenance, Unjudged
-from ...records.nuggets import read_nugget_banks
-from ...records.reading.problems import InputError
-from ...records.rows import Importance, Nugget, NuggetBank, NuggetSource, nugget_ids
-from ..config.names import JudgeName
-from ..config.sections import Config
-from ..engine.acting import acts
-from ..engine.outcomes import Count, list_of, object_of
-from ..engine.stage import Item, makes
-from ..inputs.collection import Collection
-from .program import Run
+from ....records.judgements import Judged, Outcome, Provenance, Unjudged
+from ....records.nuggets import read_nugget_banks
+from ....records.reading.problems import InputError
+from ....records.rows import Importance, Nugget, NuggetBank, NuggetSource, nugget_ids
+from ...config.names import JudgeName
+from ...config.sections import Config
+from ...engine.acting import acts
+from ...engine.outcomes import Count, list_of, object_of
+from ...engine.stage import Item, makes
+from ...inputs.collection import Collection
+from ..program import Run
 
 if TYPE_CHECKING:
-    from ...agents.hunting.hunter import Hunter
+    from ....agents.hunting.hunter import Hunter
 
 HUNT, POOL = "hunt.jsonl", "pool.jsonl"
 JUDGES: tuple[JudgeName, ...] = (
@@ -99,8 +99,8 @@ async def hunted_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | N
 
 
 def _hunter(run: Run) -> Hunter:
-    from ...agents import Limits
-    from ...agents.hunting.hunter import Hunter, HuntSettings
+    from ....agents import Limits
+    from ....agents.hunting.hunter import Hunter, HuntSettings
 
     hunt = run.config.hunt
     settings = HuntSettings(hunt.facets, hunt.rounds, hunt.stop, hunt.dedupe, hunt.most)
