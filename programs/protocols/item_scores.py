@@ -83,9 +83,9 @@ class ItemScale(Row):
         """The run of an item; `items` where items have none."""
         return cell[self.key.index("run_id")] if "run_id" in self.key else ITEMS
 
-    def topic_of(self, cell: Cell) -> str | None:
-        """The topic of an item, if it has one."""
-        return cell[self.key.index("topic_id")] if "topic_id" in self.key else None
+    def topic_of(self, cell: Cell) -> str:
+        """The topic of an item; "" where items have none."""
+        return cell[self.key.index("topic_id")] if "topic_id" in self.key else ""
 
 
 def item_measures(
@@ -140,7 +140,7 @@ def item_rows(
     """
     board = Scoreboard(topics)
     for (run_id, topic_id), values in sorted(item_values(items, scale).items()):
-        if topic_id is None:
+        if not topic_id:
             for measure, value in values.items():
                 yield value_row(run_id, "all", measure, value)
         elif topic_id in topics:
@@ -150,10 +150,10 @@ def item_rows(
 
 def item_values(
     items: Iterable[LabelledItem], scale: ItemScale
-) -> dict[tuple[str, str | None], dict[str, Value]]:
-    """By run and topic, None where items have no topic, the value of each measure."""
-    labels: dict[tuple[str, str | None], Counter[str | None]] = {}
-    expected: dict[tuple[str, str | None], list[float]] = {}
+) -> dict[tuple[str, str], dict[str, Value]]:
+    """By run and topic, "" where items have no topic, the value of each measure."""
+    labels: dict[tuple[str, str], Counter[str | None]] = {}
+    expected: dict[tuple[str, str], list[float]] = {}
     has_chances = False
     for item in items:
         at = scale.run_of(item.cell), scale.topic_of(item.cell)

@@ -364,6 +364,12 @@ KINDS = {
 
 
 @pytest.fixture
+def cases() -> tuple[Case, ...]:
+    """The sample calls of all judges."""
+    return CASES
+
+
+@pytest.fixture
 def each_kind() -> None:
     """Asked for by tests of what does not depend on a judge's signature: `case` is one of KINDS."""
 
