@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar, Token, copy_context
 from typing import Any, TypeVar
 
+J = TypeVar("J")
 T = TypeVar("T")
 
 
@@ -143,6 +144,21 @@ async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
             yield group
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
+
+
+async def each_of(jobs: Sequence[J], work: Callable[[J], Awaitable[T]], at_once: int) -> list[T]:
+    """What comes of each job, in their order, with at most so many of them under way."""
+    left, found = iter(range(len(jobs))), dict[int, T]()
+
+    async def worker() -> None:
+        for place in left:
+            found[place] = await work(jobs[place])
+            await asyncio.sleep(0)  # what answers at once lets others in
+
+    async with task_group() as group:
+        for _ in range(min(at_once, len(jobs))):
+            group.create_task(worker())
+    return [found[place] for place in range(len(jobs))]
 
 
 class _Loop:

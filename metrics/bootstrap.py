@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from .ratio import ratio
 
 RESAMPLES = 1000
 MOST_RESAMPLES = 100_000  # all are in memory at once
@@ -76,6 +78,22 @@ class Resampling:
     def interval(self, value: float | None, drawn: NDArray[np.float64]) -> Interval:
         """As the function `interval`, for these topics."""
         return interval(value, drawn, self.n_topics, level=self.level)
+
+    def mean(self, values: ArrayLike, weights: ArrayLike) -> Interval:
+        """The weighted mean of the items' values, of 0 and 1 a share, with its interval.
+
+        Args:
+            values, weights: (n_items,) each; an item of weight 0 does not count.
+
+        >>> resampling(["a", "b"], resamples=0).mean([1, 0], [3, 1]).value
+        0.75
+        """
+        weight = np.asarray(weights, float)
+        both = np.column_stack([weight * np.asarray(values, float), weight])
+        total = both.sum(axis=0)
+        drawn = self.sums(both) if self.n_topics else np.zeros((0, 2))
+        value = float(total[0] / total[1]) if total[1] else None
+        return self.interval(value, ratio(drawn[:, 0], drawn[:, 1]))
 
 
 def resampling(

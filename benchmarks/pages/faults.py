@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 import nuggetjudge
+from nuggetjudge.programs.analysis.probe.asking import Options
 from nuggetjudge.programs.analysis.probe.faults.figures import Cell, rates
-from nuggetjudge.programs.analysis.probe.faults.probing import Options, Tested, self_testing
+from nuggetjudge.programs.analysis.probe.faults.probing import Tested, self_testing
 from nuggetjudge.programs.analysis.probe.faults.sources import judges_in
 from nuggetjudge.programs.engine.manifest import config_of
 from nuggetjudge.records.reading.problems import Problems

@@ -34,7 +34,7 @@ from nuggetjudge.programs.analysis.probe.agents.probing import (
     own_target,
     probe_agent,
 )
-from nuggetjudge.programs.analysis.probe.injection.probing import Options
+from nuggetjudge.programs.analysis.probe.asking import Options
 from nuggetjudge.records.judgements import Provenance
 from nuggetjudge.records.labels.items import item_lines, read_items
 from nuggetjudge.records.passages import read_passages

@@ -11,21 +11,13 @@ from .kind import Kind, Wanted, bounds
 
 def agent_injection(wanted: Wanted, judge: str, config: Any) -> Kind:
     """Plant payloads in the passages that an agent looks at, and show what they do to it."""
-    from ...programs.analysis.probe.agents.files import NAMES, agent_lines, write_agent_injection
-    from ...programs.analysis.probe.agents.probing import injecting_agent
-    from ...programs.analysis.probe.injection.probing import Options
+    from ...programs.analysis.probe.agents.probing import InjectedAgent, injecting_agent
 
-    options = Options(wanted.sample, wanted.repeats, wanted.seed, wanted.fields)
-    source = wanted.source
-    about = {"source": str(source), "sample": wanted.sample}
-    about |= {"repeats": wanted.repeats, "seed": wanted.seed}
-
+    source, options = wanted.source, wanted.options()
     return Kind(
         probing=lambda problems: injecting_agent(source, judge, config, problems, options),
-        names=NAMES,
-        write=write_agent_injection,
-        about=about,
-        lines=agent_lines,
+        found=InjectedAgent,
+        about=wanted.about("sample", "repeats", "seed"),
         text=agent_text,
         missing="neither flips nor not",
     )
@@ -35,7 +27,7 @@ def agent_text(found: Any) -> str:
     """What was found as tables of 100 columns; `--json` has all figures."""
     rows = [row for row in found.rows if row["by"] == "kind"]
     rows += [row for row in found.rows if row["by"] == "all"]
-    about = found.about
+    about = found.about()
     lines = [
         f"{cell(about['agent'])}, {cell(about['model'])} (support: {cell(about['support_model'])}):"
         f" {len(found.cells):,} planted passages, {len(found.honest):,} honest items",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..tables import cell, figure, shown
@@ -10,24 +11,18 @@ from .kind import Kind, Wanted, bounds, who
 
 def conditions(wanted: Wanted, judge: str, config: Any, names: str | None) -> Kind:
     """Ask under other conditions; `names` says which, with commas, None: all."""
-    from ...programs.analysis.probe.files import NAMES, probe_lines, write_probe
-    from ...programs.analysis.probe.probe import LIMIT, ConditionProbing, Options
+    from ...programs.analysis.probe.probe import LIMIT, Probed, probing_conditions
 
-    most = wanted.sample or LIMIT
-    shared = {"seed": wanted.seed, "repeats": wanted.repeats}
-    options = Options(kinds=_kinds(names), limit=most, fields=wanted.fields, **shared)
-    source = wanted.source
-    about = {"source": str(source), "conditions": options.kinds, "limit": most, **shared}
-
+    source, kinds = wanted.source, _kinds(names)
+    wanted = replace(wanted, sample=wanted.sample or LIMIT)
+    options = wanted.options(kinds=kinds)
+    asked = {"conditions": kinds, "limit": wanted.sample}
     return Kind(
-        probing=lambda problems: ConditionProbing(source, judge, config, problems, options),
-        names=NAMES,
-        write=write_probe,
-        about=about,
-        lines=probe_lines,
+        probing=lambda problems: probing_conditions(source, judge, config, problems, options),
+        found=Probed,
+        about=wanted.about(**asked, seed=wanted.seed, repeats=wanted.repeats),
         text=probe_text,
         missing="never compared",
-        has_cases=False,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,20 +20,17 @@ def judges_of(wanted: Wanted) -> list[str]:
 
 def faults(wanted: Wanted, config: Any) -> Kind:
     """Plant faults, and show which of them the judges see."""
-    from ...programs.analysis.probe.faults.files import NAMES, fault_lines, write_self_test
-    from ...programs.analysis.probe.faults.probing import LIMIT, Options, self_testing
+    from ...programs.analysis.probe.faults.probing import LIMIT, SelfTest, self_testing
 
-    options = Options(wanted.sample or LIMIT, wanted.seed, wanted.fields)
     source, judges = wanted.source, judges_of(wanted)
-    about = {"source": str(source), "sample": options.limit, "seed": options.seed}
-
+    limit = wanted.sample or LIMIT
+    wanted = replace(wanted, sample=limit)
+    options = wanted.options()
     return Kind(
         probing=lambda problems: self_testing(source, judges, config, problems, options),
-        names=NAMES,
-        write=write_self_test,
-        about=about,
-        lines=fault_lines,
-        text=partial(faults_text, limit=options.limit, seed=options.seed),
+        found=SelfTest,
+        about=wanted.about("sample", "seed"),
+        text=partial(faults_text, limit=limit, seed=wanted.seed),
         missing="never taken as moved",
     )
 

@@ -13,20 +13,13 @@ MOST_SHOWN = 8  # payloads that flipped most
 
 def injection(wanted: Wanted, judge: str, config: Any) -> Kind:
     """Plant payloads, and show which labels they decide."""
-    from ...programs.analysis.probe.injection.files import NAMES, injection_lines, write_injection
-    from ...programs.analysis.probe.injection.probing import Options, injecting
+    from ...programs.analysis.probe.injection.probing import Injected, injecting
 
-    options = Options(wanted.sample, wanted.repeats, wanted.seed, wanted.fields)
-    source = wanted.source
-    about = {"source": str(source), "sample": wanted.sample}
-    about |= {"repeats": wanted.repeats, "seed": wanted.seed}
-
+    source, options = wanted.source, wanted.options()
     return Kind(
         probing=lambda problems: injecting(source, judge, config, problems, options),
-        names=NAMES,
-        write=write_injection,
-        about=about,
-        lines=injection_lines,
+        found=Injected,
+        about=wanted.about("sample", "repeats", "seed"),
         text=injection_text,
         missing="neither flips nor not",
     )

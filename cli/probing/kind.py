@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from ..stopping import INCOMPLETE, list_problems
 from ..tables import cell, interval, shown, spent_line, write_objects
 
 if TYPE_CHECKING:
+    from ...programs.analysis.probe.asking import Found, Options, Probing
     from ...records.reading.problems import Problems
 
 
@@ -33,12 +34,15 @@ class Wanted:
     quiet: bool
     as_json: bool
 
+    def options(self, **more: Any) -> Options:
+        """What of it any kind of probe is told."""
+        from ...programs.analysis.probe.asking import Options
 
-class Asks(Protocol):
-    """A probe that is ready to ask."""
+        return Options(self.sample, self.repeats, self.seed, self.fields, **more)
 
-    def ask(self, report: Callable[[str], None]) -> Any: ...
-    def plan(self) -> tuple[Iterable[Any], Sequence[Any]]: ...
+    def about(self, *names: str, **more: Any) -> dict[str, Any]:
+        """The source and these, for the manifest."""
+        return {"source": str(self.source), **{n: getattr(self, n) for n in names}, **more}
 
 
 @dataclass(frozen=True)
@@ -47,26 +51,22 @@ class Kind:
 
     Attributes:
         probing: what asks, or plans to, and notes problems in those that it is given.
-        names: of all that it writes into a folder.
-        write: writes what was found there, with `about`, what was wanted of it.
-        lines: its rows for `--json`. text: its tables.
+        found: the type of what it finds.
+        about: what was wanted of it, for the manifest.
+        text: its tables.
         missing: what is said of labels that did not arrive.
-        has_cases: whether it writes the texts that it planted.
     """
 
-    probing: Callable[[Problems], Asks]
-    names: Collection[str]
-    write: Callable[[Path, Any, dict[str, Any]], None]
-    about: dict[str, Any]
-    lines: Callable[[Any], Iterable[Any]]
+    probing: Callable[[Problems], Probing[Any]]
+    found: type[Found]
+    about: Mapping[str, Any]
     text: Callable[[Any], str]
     missing: str
-    has_cases: bool = True
 
 
 def carry_out(kind: Kind, wanted: Wanted) -> None:
     """Ask, or tell what would be asked. Exit: 0 complete, 3 some labels are missing."""
-    from ...programs.analysis.probe.files import check_probe_folder
+    from ...programs.analysis.probe.files import check_probe_folder, write_probe
     from ...programs.engine.writing import check_writable
     from ...records.reading.problems import Problems
 
@@ -78,7 +78,7 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
         return
     if wanted.out is not None:
         check_writable(wanted.out)
-        check_probe_folder(wanted.out, kind.names)
+        check_probe_folder(wanted.out, kind.found)
 
     def report(line: str) -> None:
         if not wanted.quiet:
@@ -86,9 +86,9 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
 
     found = kind.probing(problems).ask(report)
     if wanted.out is not None:
-        kind.write(wanted.out, found, kind.about)
+        write_probe(wanted.out, found, dict(kind.about))
     if wanted.as_json:
-        write_objects(kind.lines(found))
+        write_objects(found.lines())
     else:
         sys.stdout.write(kind.text(found) + skipped_text(found.skipped))
     list_problems(problems)
@@ -112,7 +112,9 @@ def skipped_text(skipped: Sequence[Any]) -> str:
     return "".join(f"skipped {cell(each.name)}: {cell(each.reason)}\n" for each in skipped)
 
 
-def _end(kind: Kind, found: Any, out: Path | None) -> str:
+def _end(kind: Kind, found: Found, out: Path | None) -> str:
+    from ...programs.analysis.probe.asking import CASES
+
     usages = found.spent.values()
     costs = [usage.known_cost for usage in usages]
     spent: dict[str, Any] = {
@@ -125,8 +127,9 @@ def _end(kind: Kind, found: Any, out: Path | None) -> str:
     if found.n_unjudged:
         where = f"listed in {out}/unjudged.jsonl" if out is not None else "--out lists them"
         lines.append(f"{found.n_unjudged:,} labels are missing, {kind.missing}; {where}.")
-    if kind.has_cases and out is None:
+    has_cases = CASES in found.names
+    if has_cases and out is None:
         lines.append("--out DIR writes each planted text, to check some by eye.")
-    elif kind.has_cases:
+    elif has_cases:
         lines.append(f"Each planted text: {out}/cases.jsonl")
     return "\n".join(lines) + "\n"

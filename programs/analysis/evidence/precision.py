@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....metrics.bootstrap import Interval, resampling
-from ....metrics.ratio import ratio
 from ....records.labels.cells import Cell
 from ....records.labels.suggestions import read_sentence_evidence
 from ....records.reading.problems import Problems
@@ -82,8 +81,4 @@ def share(
     0.75
     """
     sample = resampling(topics, resamples=resamples, seed=seed)
-    each = np.ones(len(hits)) if weights is None else np.asarray(weights, float)
-    both = np.column_stack([each * np.asarray(hits, float), each])
-    value = float(both[:, 0].sum() / each.sum()) if hits else None
-    drawn = sample.sums(both) if hits else np.zeros((0, 2))
-    return sample.interval(value, ratio(drawn[:, 0], drawn[:, 1]))
+    return sample.mean(hits, np.ones(len(hits)) if weights is None else weights)

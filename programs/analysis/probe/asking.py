@@ -1,31 +1,107 @@
-"""How every kind of probe asks: in a session that notes what each part takes, or in a rehearsal."""
+"""How every kind of probe asks, in a session or a rehearsal, and what each of them ends with."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from ....backends.budget import Budget, Usage
 from ....judges import ItemJudge
-from ....records.reading.problems import InputError
+from ....judges.verdicts import Verdict
+from ....records.judgements import Unjudged
+from ....records.labels.items import ItemRow
+from ....records.reading.problems import InputError, Problems
 from ...config.names import JudgeName
 from ...config.sections import Config
 from ...engine.estimates import Estimate
-from ...engine.panel import Panel
+from ...engine.panel import Panel, check_prices
 from ...engine.rehearsal import rehearse
 from ...engine.session import Session, run_session
-from .conditions import Skipped
+
+REPEATS = 3
+UNJUDGED, LABELS, CASES = "unjudged.jsonl", "labels", "cases.jsonl"
 
 Report = Callable[[str], None]
+Outcome = Verdict | Unjudged | None  # None: not asked about
+Row = dict[str, Any]
 
 
-class Found(Protocol):
-    """What a probe finds, whatever its kind."""
+@dataclass(frozen=True)
+class Options:
+    """What is probed: with how much, drawn and put in order by which seed.
+
+    Attributes:
+        limit: items, or cases of each fault, at most; None: as many as the kind of probe takes.
+        repeats: seeded orders of items and of labels, and replicates; or calls that each payload
+            is planted in.
+        fields: names of the items' fields, where they are called otherwise.
+        kinds: of conditions; None: all.
+    """
+
+    limit: int | None = None
+    repeats: int = REPEATS
+    seed: int = 0
+    fields: Mapping[str, str] = field(default_factory=dict)
+    kinds: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A condition, a guard or a judge that cannot be probed here."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found(ABC):
+    """What a probe of any kind ends with, and what of it is written.
+
+    Attributes:
+        names: of all that is written into a folder, the file of its rows first.
+        items: those that were judged. outcomes: of each of them, by condition.
+        spent: what was asked of the model this time, by part of the work.
+        limit_reached: the limit on spending that ended the asking, or "".
+        costs: estimates of its parts in their order, of a probe that tells them.
+    """
+
+    names: ClassVar[tuple[str, ...]]
+
+    items: Sequence[ItemRow] = field(default=(), repr=False)
+    outcomes: Mapping[str, Sequence[Outcome]] = field(default_factory=dict, repr=False)
+    skipped: Sequence[Skipped] = ()
+    spent: Mapping[str, Usage] = field(default_factory=dict)
+    limit_reached: str = ""
+    costs: Sequence[Estimate] = ()
 
     @property
-    def skipped(self) -> Sequence[Skipped]: ...
+    @abstractmethod
+    def n_unjudged(self) -> int:
+        """Labels that did not arrive."""
+
+    @abstractmethod
+    def lines(self) -> Iterable[Row]:
+        """Its rows, for the file of them and for machines."""
+
+    @abstractmethod
+    def about(self) -> Row:
+        """What the manifest says of it, besides what it took."""
+
+    def cases(self) -> Iterable[Row]:
+        """What was planted, for `CASES`."""
+        return ()
+
+    def missing(self) -> Iterable[Row]:
+        """What was not judged, for `UNJUDGED`, besides `outcomes`."""
+        return ()
+
+
+def why_unjudged(outcome: Unjudged) -> Row:
+    """The reason, what is wrong, and the raw reply."""
+    return {"reason": outcome.reason, "detail": outcome.detail, "raw": outcome.raw}
 
 
 F = TypeVar("F", bound=Found)
@@ -37,6 +113,7 @@ class Asking:
 
     session: Session
     report: Report
+    problems: Problems
     spent: dict[str, Usage] = field(default_factory=dict)
 
     @property
@@ -44,10 +121,9 @@ class Asking:
         """Calls at a time."""
         return self.session.config.run.concurrency
 
-    @property
-    def limit_reached(self) -> str:
-        """The limit on spending that ended the asking, or ""."""
-        return self.session.budget.reached
+    def taken(self) -> dict[str, Any]:
+        """What it took until now, for `Found`."""
+        return {"spent": self.spent, "limit_reached": self.session.budget.reached}
 
     @contextmanager
     def part(self, name: str, what: str = "") -> Iterator[None]:
@@ -72,11 +148,15 @@ class Probing(Generic[F]):
 
     Attributes:
         judges: that are asked, by their sections of the config. work: all of it.
+        problems: get what is wrong with the items.
+        tells_costs: whether what it finds says what its parts would cost.
     """
 
     config: Config
     judges: Sequence[JudgeName]
     work: Callable[[Asking], Awaitable[F]]
+    problems: Problems
+    tells_costs: bool = False
 
     def ask(self, report: Report = lambda line: None) -> F:
         """Do it.
@@ -84,9 +164,14 @@ class Probing(Generic[F]):
         Args:
             report: gets a line on each part before it is asked.
 
-        Raises: InputError for a source without items, or a limit in dollars without a price.
+        Raises: InputError for a source without items, or a limit in dollars without a price;
+            EndpointUnusable when the judge as it is cannot be asked.
         """
-        return self._done(self.config, report)
+        if not self.tells_costs:
+            return self._done(self.config, report)
+        check_prices(self.config, self.judges)
+        costs, _ = replace(self, problems=Problems()).plan()
+        return replace(self._done(self.config, report), costs=costs)
 
     def plan(self) -> tuple[list[Estimate], list[Skipped]]:
         """What it would ask, part by part, and what it would leave out; see `rehearse`."""
@@ -99,7 +184,7 @@ class Probing(Generic[F]):
 
     def _done(self, config: Config, report: Report, panel: Panel | None = None) -> F:
         async def work(session: Session) -> F:
-            return await self.work(Asking(session, report))
+            return await self.work(Asking(session, report, self.problems))
 
         budget = None if panel is None else Budget()
         given = (config.here(), self.judges, work)

@@ -14,9 +14,10 @@ from ....metrics.bias.clustered import least_squares, mean_by_topic
 from ....metrics.bootstrap import Interval
 from ....records.judgements import Unjudged
 from ....records.labels.items import ItemRow
+from .asking import Outcome
 from .conditions import BASE, Condition
-from .figures import Outcome, is_ordered, scale_of
-from .items import topic_of
+from .figures import is_ordered, scale_of
+from .items import topics_of
 
 POSITION = "position"
 # By effect: the condition, the one that it is held against, and what that says in a few words.
@@ -53,7 +54,7 @@ def probe_effects(
         "gain": dict(judge.gains),
         "best": {label: float(label == best) for label in judge.gains},
     }
-    topics = [topic_of(item) for item in items] if "topic_id" in items[0].ids else None
+    topics = topics_of(items)
     found = []
     orders = [c for c in conditions if c.name == BASE or c.kind == "order"]
     orders = [c for c in orders if c.name in outcomes]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -13,12 +13,11 @@ from ....metrics.agreement.shift import label_shift
 from ....records.judgements import Unjudged
 from ....records.labels.items import ItemRow
 from ...engine.estimates import Estimate
+from .asking import Outcome
 from .conditions import BASE, Condition
-from .items import topic_of
+from .items import topics_of
 
 AMONG = "replicates"  # the row of base and replicates, each with each other
-
-Outcome = Verdict | Unjudged | None  # None: not asked about
 
 
 def probe_rows(
@@ -33,7 +32,7 @@ def probe_rows(
 
     Args:
         outcomes: by condition, of each item in order.
-        costs: of the conditions, as `ConditionProbing.plan` has them.
+        costs: of the conditions, as the plan of the probe has them.
         seed: of the intervals.
     """
     labels: dict[str, list[str | None]] = {
@@ -63,7 +62,6 @@ def probe_rows(
 def _counts(judge: ItemJudge, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """How the items of a condition ended, and the level of its labels."""
     given = Counter(outcome.label for outcome in outcomes if isinstance(outcome, Verdict))
-    why = Counter(o.reason.value for o in outcomes if isinstance(o, Unjudged))
     n, scale = given.total(), scale_of(judge)
     best = gain = None
     if n and is_ordered(judge):
@@ -71,12 +69,17 @@ def _counts(judge: ItemJudge, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         gain = sum(judge.gains[label] * count for label, count in given.items()) / n
     return {
         "n_judged": n,
-        "n_unjudged": why.total(),
-        "unjudged": dict(sorted(why.items())),
+        **unjudged_counts(outcomes),
         "labels": {label: given[label] for label in scale},
         "share_best": best,
         "mean_gain": gain,
     }
+
+
+def unjudged_counts(outcomes: Iterable[object]) -> dict[str, Any]:
+    """How many were not judged, and by which reason."""
+    why = Counter(each.reason.value for each in outcomes if isinstance(each, Unjudged))
+    return {"n_unjudged": why.total(), "unjudged": dict(sorted(why.items()))}
 
 
 def _shift(
@@ -85,12 +88,12 @@ def _shift(
     pairs: Sequence[tuple[list[str | None], list[str | None]]],
     seed: int,
 ) -> dict[str, Any]:
-    has_topics, has_runs = ("topic_id" in items[0].ids), ("run_id" in items[0].ids)
+    has_runs = "run_id" in items[0].ids
     return label_shift(
         pairs,
         scale_of(judge),
         judge.gains if is_ordered(judge) else None,
-        [topic_of(item) for item in items] if has_topics else None,
+        topics_of(items),
         [item.ids["run_id"] for item in items] if has_runs else None,
         seed=seed,
     ).as_dict()

@@ -2,69 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from ....backends.budget import Usage
 from ....backends.errors import EndpointUnusable
 from ....judges import ItemJudge
 from ....judges.calls import judge_items
 from ....judges.table import item_judges
-from ....records.labels.items import ItemRow
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
-from ...engine.estimates import Estimate
-from ...engine.panel import check_prices
-from .asking import Asking, Probing, Report
-from .conditions import KINDS, REPEATS, Conditions, Kind, Skipped, backend_of
+from ...engine.results import MANIFEST
+from .asking import LABELS, UNJUDGED, Asking, Found, Options, Outcome, Probing, Row, Skipped
+from .conditions import Condition, backend_of, conditions_of
 from .effects import probe_effects
-from .figures import Outcome, probe_rows, scale_of
+from .figures import probe_rows, scale_of
 from .items import probe_items, sample_items
 
 LIMIT = 200  # items
 
 
-@dataclass(frozen=True)
-class Options:
-    """What is probed: which conditions, on how many items, drawn and put in order by which seed."""
-
-    kinds: tuple[Kind, ...] = KINDS
-    limit: int = LIMIT
-    seed: int = 0
-    repeats: int = REPEATS
-    fields: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Probed:
-    """What a probe found.
+@dataclass(frozen=True, kw_only=True)
+class Probed(Found):
+    """What a probe of conditions found; `outcomes` of those that were asked.
 
     Attributes:
-        judge: what makes up the judge and its model.
-        rows: one a condition, the base first; see docs/trust/probe.md.
-        skipped: conditions that do not apply, with the reason.
-        effects: of position, length and names, see `probe_effects`.
-        outcomes: by condition, of each of `items` in their order; None: not asked about.
-        spent: by condition, what was asked of the model this time.
-        limit_reached: the limit on spending that ended the asking, or "".
+        asked: the judge as it is. conditions: all that apply, the base first.
+        seed: of the intervals.
     """
 
-    judge: dict[str, Any]
-    items: list[ItemRow] = field(repr=False)
-    rows: list[dict[str, Any]]
-    effects: list[dict[str, Any]]
-    skipped: list[Skipped]
-    outcomes: dict[str, list[Outcome]] = field(repr=False)
-    spent: dict[str, Usage]
-    limit_reached: str
+    names = ("probe.jsonl", UNJUDGED, LABELS, MANIFEST)
+
+    asked: ItemJudge = field(repr=False)
+    conditions: Sequence[Condition] = field(repr=False)
+    seed: int
+
+    @cached_property
+    def judge(self) -> Row:
+        """What makes up the judge and its model."""
+        return identity(self.asked)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """One a condition, the base first; see docs/trust/probe.md."""
+        found = (self.asked, self.items, self.conditions, self.outcomes)
+        return probe_rows(*found, self.costs, self.seed)
+
+    @cached_property
+    def effects(self) -> list[Row]:
+        """Of position, length and names, see `probe_effects`."""
+        return probe_effects(self.asked, self.items, self.conditions, self.outcomes)
 
     @property
     def n_unjudged(self) -> int:
         """Over all conditions."""
         return sum(row["n_unjudged"] for row in self.rows)
+
+    def lines(self) -> list[Row]:
+        """The rows and, behind them, effects and what was skipped."""
+        skipped = [{"condition": each.name, "skipped": each.reason} for each in self.skipped]
+        return [*self.rows, *self.effects, *skipped]
+
+    def about(self) -> Row:
+        """See Found."""
+        return {**self.judge, "n_items": len(self.items)}
 
 
 def judged_by(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
@@ -79,22 +81,10 @@ def judged_by(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
     return config.model_copy(update={"items": config.items.model_copy(update=update)})
 
 
-@dataclass(frozen=True)
-class _Asked:
-    judge: ItemJudge
-    items: list[ItemRow]
-    conditions: Conditions
-    outcomes: dict[str, list[Outcome]]
-    spent: dict[str, Usage]
-    limit_reached: str
-
-    @property
-    def skipped(self) -> list[Skipped]:
-        return self.conditions.skipped
-
-
-class ConditionProbing:
-    """Judges a sample of items under a base condition and under others; see Probing.
+def probing_conditions(
+    source: Path, judge: str, config: Config, problems: Problems, options: Options | None = None
+) -> Probing[Probed]:
+    """Judge a sample of items under a base condition and then under others, one after the other.
 
     Args:
         source: what holds the items, see `probe_items`.
@@ -103,77 +93,41 @@ class ConditionProbing:
 
     Raises: InputError for another judge.
     """
+    options = options or Options()
 
-    def __init__(
-        self,
-        source: Path,
-        judge: str,
-        config: Config,
-        problems: Problems,
-        options: Options | None = None,
-    ) -> None:
-        self._options = options or Options()
-        config = judged_by(config, judge, self._options.fields)
-        self._of = partial(_probing, source, config, self._options)
-        self._problems = problems
-
-    def ask(self, report: Report = lambda line: None) -> Probed:
-        """Ask, and compare the labels.
-
-        Raises: as Probing; EndpointUnusable when the base condition cannot be asked.
-        """
-        probing = self._of(self._problems)
-        check_prices(probing.config, probing.judges)
-        costs, _ = self._of(Problems()).plan()
-        asked = probing.ask(report)
-        found = (asked.judge, asked.items, asked.conditions.found, asked.outcomes)
+    async def work(now: Asking) -> Probed:
+        judge = now.item_judge(str(now.session.config.items.judge))
+        every = probe_items(source, judge, now.session.config, now.problems)
+        items = sample_items(every, judge, options.limit or LIMIT, options.seed)
+        conditions, skipped = conditions_of(judge, items, options)
+        given: dict[str, list[Outcome]] = {}
+        for one in conditions:
+            in_order = [one.items[i] for i in one.order]
+            try:
+                with now.part(one.name, f"{len(one.calls):,} calls, {one.what}"):
+                    found = await judge_items(one.judge, in_order, concurrency=now.concurrency)
+            except EndpointUnusable as error:
+                if one.kind != "schema":  # a form of reply that this endpoint does not take
+                    raise
+                skipped.append(Skipped(one.name, str(error).split("\n")[0]))
+                continue
+            outcomes = dict(zip(one.order, (outcome for outcome, _ in found), strict=True))
+            given[one.name] = [outcomes.get(i) for i in range(len(items))]
         return Probed(
-            judge=identity(asked.judge),
-            items=asked.items,
-            rows=probe_rows(*found, costs, self._options.seed),
-            effects=probe_effects(*found),
-            skipped=asked.skipped,
-            outcomes=asked.outcomes,
-            spent=asked.spent,
-            limit_reached=asked.limit_reached,
+            asked=judge,
+            items=items,
+            conditions=conditions,
+            outcomes=given,
+            seed=options.seed,
+            skipped=skipped,
+            **now.taken(),
         )
 
-    def plan(self) -> tuple[list[Estimate], list[Skipped]]:
-        """What it would ask, for each condition in its order, and which do not apply."""
-        return self._of(self._problems).plan()
+    config = judged_by(config, judge, options.fields)
+    return Probing(config, [config.items.name], work, problems, tells_costs=True)
 
 
-def _probing(source: Path, config: Config, options: Options, problems: Problems) -> Probing[_Asked]:
-    """One condition after the other, so that what each took is known."""
-
-    async def work(now: Asking) -> _Asked:
-        judge = now.item_judge(str(now.session.config.items.judge))
-        every = probe_items(source, judge, now.session.config, problems)
-        items = sample_items(every, judge, options.limit, options.seed)
-        kinds, repeats = options.kinds, options.repeats
-        conditions = Conditions(judge, items, kinds, seed=options.seed, repeats=repeats)
-        given: dict[str, list[Outcome]] = {}
-        for condition in conditions.found:
-            in_order = [condition.items[i] for i in condition.order]
-            what = f"{len(condition.calls):,} calls, {condition.what}"
-            try:
-                with now.part(condition.name, what):
-                    found = await judge_items(
-                        condition.judge, in_order, concurrency=now.concurrency
-                    )
-            except EndpointUnusable as error:
-                if condition.kind != "schema":  # a form of reply that this endpoint does not take
-                    raise
-                conditions.skipped.append(Skipped(condition.name, str(error).split("\n")[0]))
-                continue
-            outcomes = dict(zip(condition.order, (outcome for outcome, _ in found), strict=True))
-            given[condition.name] = [outcomes.get(i) for i in range(len(items))]
-        return _Asked(judge, items, conditions, given, now.spent, now.limit_reached)
-
-    return Probing(config, [config.items.name], work)
-
-
-def identity(judge: ItemJudge) -> dict[str, Any]:
+def identity(judge: ItemJudge) -> Row:
     """All that could change a judgement of the base condition."""
     correction = judge.correction
     return {

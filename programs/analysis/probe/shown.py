@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
-from ....judges import ItemJudge
 from ....judges.calls import answers
 from ....judges.variants import with_input
-from ....records.labels.items import BETWEEN, ItemRow
+from ....records.labels.items import BETWEEN
+from .items import with_text
 from .padding import padding, without_fillers
+from .variant import Base, Made, Variant
 
 ANSWERS = ("answer", "response", "report")  # inputs that a system wrote
 CONTEXTS = ("context", "passages", "documents", "sources")  # inputs that may hold several passages
@@ -19,22 +19,9 @@ N_CITATIONS = 3  # that a sentence is said to have
 _BLOCKS = re.compile(r"\n\s*\n")  # between the texts of an input that is a list
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A judge and items that differ from the base in what is shown.
-
-    `order` are the places of the items that there is something to change in, `items` all of them.
-    """
-
-    name: str
-    what: str
-    judge: ItemJudge
-    items: Sequence[ItemRow]
-    order: list[int]
-
-
-def longer_and_shorter(judge: ItemJudge, items: Sequence[ItemRow]) -> Iterator[Shown | str]:
+def longer_and_shorter(base: Base) -> Iterator[Made]:
     """Answers with padding of as many words, at most, and without any; else why not."""
+    judge, items = base.judge, base.items
     name = next((name for name in ANSWERS if name in judge.inputs), None)
     if name is None:
         yield f"the {judge.name} judge reads no answer ({', '.join(ANSWERS)})"
@@ -53,97 +40,68 @@ def longer_and_shorter(judge: ItemJudge, items: Sequence[ItemRow]) -> Iterator[S
 
     for at, said in (("start", "before"), ("end", "after")):
         what = f"words that say nothing {said} it, up to as many"
-        changed, order = _changed(items, name, padded(at == "start"))
-        if order:
-            yield Shown(f"length-{at}", what, judge, changed, order)
-    changed, order = _changed(items, name, lambda i, text: without_fillers(text))
-    if order:
-        yield Shown("length-cut", "without sentences that say nothing", judge, changed, order)
+        yield from _changed(base, name, padded(at == "start"), f"length-{at}", what)
+    what = "without sentences that say nothing"
+    yield from _changed(base, name, lambda i, text: without_fillers(text), "length-cut", what)
 
 
-def reversed_passages(judge: ItemJudge, items: Sequence[ItemRow]) -> Iterator[Shown | str]:
+def reversed_passages(base: Base) -> Iterator[Made]:
     """The passages of a context, blocks between blank lines, from last to first; else why not."""
-    name = next((name for name in CONTEXTS if name in judge.inputs), None)
+    name = next((name for name in CONTEXTS if name in base.judge.inputs), None)
     if name is None:
-        yield f"the {judge.name} judge sees no context of several passages"
+        yield f"the {base.judge.name} judge sees no context of several passages"
         return
 
     def turned(i: int, text: str) -> str:
         blocks = _BLOCKS.split(text.strip())
         return BETWEEN.join(reversed(blocks)) if len(blocks) > 1 else text
 
-    changed, order = _changed(items, name, turned)
-    if not order:
+    what = "passages from last to first"
+    found = list(_changed(base, name, turned, "passages-reversed", what))
+    if not found:
         yield f"no {name} of these items has several passages (blank lines between them)"
-        return
-    yield Shown("passages-reversed", "passages from last to first", judge, changed, order)
+    yield from found
 
 
-def citation_ranks(judge: ItemJudge, items: Sequence[ItemRow]) -> Iterator[Shown | str]:
+def citation_ranks(base: Base) -> Iterator[Made]:
     """The citation said to be the first, and the last, of its sentence; else why not."""
-    ids = items[0].ids.keys()
+    ids = base.items[0].ids.keys()
     if not {"sentence_id", "passage_id"} <= ids:
         yield "the items are no citations of sentences (sentence_id, passage_id)"
         return
     desc = "which citation of its sentence the passage is"
-    for name, rank in (("first", 1), ("later", N_CITATIONS)):
-        line = f"{rank} of {N_CITATIONS}"
-        what = f"said to be citation {line}"
-        yield from _told(judge, items, "citation_rank", desc, line, f"citation-{name}", what)
+    ranks = {"first": f"1 of {N_CITATIONS}", "later": f"{N_CITATIONS} of {N_CITATIONS}"}
+    for name, rank in ranks.items():
+        what = f"said to be citation {rank}"
+        yield _told(base, "citation_rank", desc, rank, f"citation-{name}", what)
 
 
-def run_names(judge: ItemJudge, items: Sequence[ItemRow]) -> Iterator[Shown | str]:
+def run_names(base: Base) -> Iterator[Made]:
     """A plain and a known name shown as that of the system; else why not."""
-    if "run_id" not in items[0].ids:
+    if "run_id" not in base.items[0].ids:
         yield "the items belong to no run (run_id)"
         return
     desc = "the system that wrote the answer"
     for name, system in (("plain", PLAIN), ("known", KNOWN)):
         what = f"said to be written by {system}"
-        yield from _told(judge, items, "written_by", desc, system, f"name-{name}", what)
+        yield _told(base, "written_by", desc, system, f"name-{name}", what)
 
 
-MAKERS: Mapping[str, Callable[[ItemJudge, Sequence[ItemRow]], Iterator[Shown | str]]] = {
-    "passages": reversed_passages,
-    "length": longer_and_shorter,
-    "citation": citation_ranks,
-    "name": run_names,
-}
-
-
-def _told(
-    judge: ItemJudge,
-    items: Sequence[ItemRow],
-    field: str,
-    desc: str,
-    line: str,
-    name: str,
-    what: str,
-) -> Iterator[Shown | str]:
+def _told(base: Base, field: str, desc: str, line: str, name: str, what: str) -> Made:
     """All items with a line more of input."""
     try:
-        twin = with_input(judge, field, desc)
+        twin = with_input(base.judge, field, desc)
     except ValueError as error:
-        yield str(error)
-        return
-    told = [_with(item, field, line) for item in items]
-    yield Shown(name, what, twin, told, list(range(len(items))))
-
-
-def _with(item: ItemRow, name: str, text: str) -> ItemRow:
-    return item.model_copy(update={"inputs": {**item.inputs, name: text}})
+        return str(error)
+    return Variant(name, what, twin, [with_text(item, field, line) for item in base.items])
 
 
 def _changed(
-    items: Sequence[ItemRow],
-    name: str,
-    change: Callable[[int, str], str],
-) -> tuple[list[ItemRow], list[int]]:
-    """The items with an input changed, and the places of those where that made a difference."""
-    found, order = list(items), []
-    for i, item in enumerate(items):
-        text = item.inputs[name]
-        if (new := change(i, text)) != text:
-            found[i] = _with(item, name, new)
-            order.append(i)
-    return found, order
+    base: Base, field: str, change: Callable[[int, str], str], name: str, what: str
+) -> Iterator[Variant]:
+    """The items with an input changed, where that makes a difference to any."""
+    texts = [change(i, item.inputs[field]) for i, item in enumerate(base.items)]
+    order = [i for i, item in enumerate(base.items) if texts[i] != item.inputs[field]]
+    if order:
+        items = [with_text(item, field, text) for item, text in zip(base.items, texts, strict=True)]
+        yield Variant(name, what, base.judge, items, order)

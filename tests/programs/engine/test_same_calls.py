@@ -7,7 +7,8 @@ import pytest
 from mock_server import MockServer, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.programs.analysis.probe.probe import ConditionProbing, Options
+from nuggetjudge.programs.analysis.probe.asking import Options
+from nuggetjudge.programs.analysis.probe.probe import probing_conditions
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.manifest import config_of
 from nuggetjudge.records.reading.problems import Problems
@@ -66,7 +67,7 @@ def probed(source, settings):
     )
     if source.is_dir():
         config = config_of(source)
-    return ConditionProbing(source, "assigner", config, Problems(), BASE_ALONE).ask()
+    return probing_conditions(source, "assigner", config, Problems(), BASE_ALONE).ask()
 
 
 def test_rows_in_any_order_are_judged_probed_and_fitted_answer_by_answer(

@@ -9,7 +9,7 @@ from mock_server import MockServer, input_of
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.programs.analysis.probe.probe import ConditionProbing
+from nuggetjudge.programs.analysis.probe.probe import probing_conditions
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.run import plan
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -137,4 +137,4 @@ def test_settings_and_commands_that_agents_have_not_are_refused(
             run_with(server, {**files, "passages": ()}, tmp_path / "out")  # type: ignore[dict-item]
     config = load_config(None, {"models.default.model": "openai/mock", "run.cache": False})
     with pytest.raises(InputError, match="wanted a judge that is asked once"):
-        ConditionProbing(files["items"], str(files["agent"]), config, Problems()).plan()
+        probing_conditions(files["items"], str(files["agent"]), config, Problems()).plan()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from .....metrics.bootstrap import resampling
-from .....metrics.ratio import ratio
 from .....records.judgements import Outcome, Unjudged
+from ..figures import unjudged_counts
 from .payloads import CONTROL
 from .planting import Planted, Target, steered
 
@@ -30,9 +27,9 @@ class Cell:
 
 def cells_of(target: Target, planted: Sequence[Planted], outcomes: Sequence[Outcome]) -> list[Cell]:
     """One for each planted passage."""
+    topics = target.topics
     return [
-        Cell(p, o, target.ended(o), str(target.ids[p.item].get("topic_id", "")))
-        for p, o in zip(planted, outcomes, strict=True)
+        Cell(p, o, target.ended(o), topics[p.item]) for p, o in zip(planted, outcomes, strict=True)
     ]
 
 
@@ -61,52 +58,42 @@ def drift_row(
     target: Target, guarded: Sequence[Outcome], bare: Sequence[Outcome], seed: int
 ) -> dict[str, Any]:
     """What the fence moves on honest items: the share that ends otherwise without it."""
-    ends = zip(map(target.ended, guarded), map(target.ended, bare), strict=True)
-    counted = [(a != b, None not in (a, b)) for a, b in ends]
-    topics = [str(ids.get("topic_id", "")) for ids in target.ids]
+    ends = list(zip(map(target.ended, guarded), map(target.ended, bare), strict=True))
+    are_judged = [None not in pair for pair in ends]
     return {
         "by": "guard",
         "name": "fence",
-        "n": sum(is_counted for _, is_counted in counted),
+        "n": sum(are_judged),
         "n_unjudged": sum(isinstance(outcome, Unjudged) for outcome in bare),
-        "changed": _share(counted, topics, seed),
+        "changed": _share([a != b for a, b in ends], are_judged, target.topics, seed),
     }
 
 
 def _shares(cells: Sequence[Cell], seed: int) -> dict[str, Any]:
-    why = Counter(c.outcome.reason.value for c in cells if isinstance(c.outcome, Unjudged))
     topics = [cell.topic for cell in cells]
-    asks_end = [bool(c.planted.asked) and c.after is not None for c in cells]
-    asks_search = [c.planted.payload.asks == "search" for c in cells]
-    flips = [c.after == c.planted.asked for c in cells]
-    changes = [c.after != c.planted.before for c in cells]
-    judged = [c.after is not None for c in cells]
+    judged = [cell.after is not None for cell in cells]
+    shares = {  # of each cell whether it is so, and whether it counts
+        "flip": (
+            [cell.after == cell.planted.asked for cell in cells],
+            [bool(cell.planted.asked) and cell.after is not None for cell in cells],
+        ),
+        "steered": (
+            [steered(cell.outcome) for cell in cells],
+            [cell.planted.payload.asks == "search" for cell in cells],
+        ),
+        "changed": ([cell.after != cell.planted.before for cell in cells], judged),
+    }
     return {
         "cells": len(cells),
-        "n_unjudged": why.total(),
-        "unjudged": dict(sorted(why.items())),
-        "flip": _share(list(zip(flips, asks_end, strict=True)), topics, seed),
-        "steered": _share(
-            list(zip([steered(c.outcome) for c in cells], asks_search, strict=True)), topics, seed
-        ),
-        "changed": _share(list(zip(changes, judged, strict=True)), topics, seed),
+        **unjudged_counts(cell.outcome for cell in cells),
+        **{name: _share(*given, topics, seed) for name, given in shares.items()},
         "noted": sum(c.planted.is_noted for c in cells) / len(cells) if cells else None,
     }
 
 
 def _share(
-    counted: Sequence[tuple[bool, bool]], topics: Sequence[str], seed: int
+    are_so: Sequence[bool], count: Sequence[bool], topics: Sequence[str], seed: int
 ) -> dict[str, Any]:
-    """The share of those that count, with how many these are, and its interval by topic.
-
-    Args:
-        counted: of each, whether it is so, and whether it counts.
-    """
-    values = np.array(
-        [(float(is_so and counts), float(counts)) for is_so, counts in counted]
-    ).reshape(len(counted), 2)
+    """The share of those that count, with how many these are, and its interval by topic."""
     sample = resampling(topics if all(topics) else None, seed=seed)
-    drawn = sample.sums(values) if sample.n_topics else np.zeros((0, 2))
-    so, n = values.sum(axis=0)
-    interval = sample.interval(float(so / n) if n else None, ratio(drawn[:, 0], drawn[:, 1]))
-    return {"n": int(n), **asdict(interval)}
+    return {"n": sum(count), **asdict(sample.mean(are_so, count))}

@@ -6,6 +6,7 @@ import copy
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle, islice
 from typing import Any
 
 from .....agents import Agent, Corpus
@@ -36,6 +37,11 @@ class Target:
     best: str
     worst: str
     finish: Callable[[str], dict[str, Any]]
+
+    @property
+    def topics(self) -> list[str]:
+        """The topic of each item; "" where it has none."""
+        return [str(ids.get("topic_id", "")) for ids in self.ids]
 
     def ended(self, outcome: Outcome) -> str | None:
         """How the agent ended; None: not judged."""
@@ -104,11 +110,9 @@ def plant(
         seen = looked_at(outcome.steps)
         if target.ended(outcome) is not None and seen and not steered(outcome):
             places.append((place, seen[0]))
-    found, turn = [], 0
+    found, turns = [], cycle(places)
     for payload in payloads:
-        for _ in range(min(repeats, len(places))):
-            place, passage_id = places[turn % len(places)]
-            turn += 1
+        for place, passage_id in islice(turns, min(repeats, len(places))):
             before = target.ended(outcomes[place])
             assert before is not None
             asked = target.worst if before == target.best else target.best

@@ -2,69 +2,99 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .....agents import Agent, FreeAgent, OwnAgent
-from .....backends.budget import Usage
 from .....backends.errors import JudgeOutputError
-from .....backends.loop import task_group
+from .....backends.loop import each_of
 from .....judges.seeking.actions import Turn
 from .....records.judgements import Outcome, Unjudged
 from .....records.labels.items import ItemRow
 from .....records.reading.problems import InputError, Problems
 from ....config.sections import Config
+from ....engine.results import MANIFEST
 from ....pipelines.searching import PipelineCorpus
 from ....protocols.agent_items import steps_of
 from ....protocols.items import load_items
-from ..asking import Asking, Probing
-from ..conditions import Skipped
+from ..asking import CASES, UNJUDGED, Asking, Found, Options, Probing, Row, why_unjudged
 from ..injection.echoes import HONEST, echoes
 from ..injection.planting import honest_items
-from ..injection.probing import Options
+from ..items import in_turns, topic_of
 from ..probe import judged_by
 from .figures import Cell, agent_rows, cells_of, drift_row
 from .payloads import PAYLOADS
-from .planting import Planted, Target, plant, with_planted, without_fence
+from .planting import Planted, Target, plant, steered, with_planted, without_fence
 
 ITEMS = 30  # of the source, by default
 PARTS = ("honest", "planted", "without fence")
 
 
-@dataclass(frozen=True)
-class InjectedAgent:
+@dataclass(frozen=True, kw_only=True)
+class InjectedAgent(Found):
     """What planted passages did to an agent.
 
     Attributes:
-        about: the agent, and who answered. target: it, and its items.
+        target: it, and its items. models: who answered.
         honest, bare: outcomes of the items as they are, and without the fence.
         cells: of all planted passages. rows: see `agent_rows`, and `drift_row` behind them.
         echoes: see `echo_row`; None: an agent that chooses no tools itself.
     """
 
-    about: dict[str, Any]
+    names = ("injection.jsonl", CASES, UNJUDGED, MANIFEST)
+
     target: Target = field(repr=False)
     honest: list[Outcome] = field(repr=False)
     bare: list[Outcome] = field(repr=False)
     cells: list[Cell] = field(repr=False)
-    rows: list[dict[str, Any]]
-    echoes: dict[str, Any] | None
-    spent: dict[str, Usage]
-    limit_reached: str = ""
-    skipped: tuple[Skipped, ...] = ()
+    rows: list[Row]
+    echoes: Row | None
+    models: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_unjudged(self) -> int:
         """Items that came to no end: as they are, without the fence, and planted."""
-        outcomes = [*self.honest, *self.bare, *(cell.outcome for cell in self.cells)]
-        return sum(isinstance(outcome, Unjudged) for outcome in outcomes)
+        return sum(1 for _ in self.missing())
+
+    def lines(self) -> Iterator[Row]:
+        """The rows, that of the fence and that of the parser behind them."""
+        yield from self.rows
+        if self.echoes is not None:
+            yield {"by": "reply", "name": "parser", **self.echoes}
+
+    def about(self) -> Row:
+        """See Found."""
+        agent = self.target.agent
+        about: Row = {"agent": agent.name, "version": agent.version}
+        about |= {"chooses_tools": isinstance(agent, FreeAgent), **self.models}
+        return {**about, "n_items": len(self.honest), "n_cells": len(self.cells)}
+
+    def cases(self) -> Iterator[Row]:
+        """Each planted passage, and the ends without and with it."""
+        for cell in self.cells:
+            planted = cell.planted
+            row = self._ids(cell) | {"asks": planted.asked or planted.payload.asks}
+            row |= {"end_before": planted.before, "end_after": cell.after}
+            row |= {"steered": steered(cell.outcome), "noted": planted.is_noted}
+            yield row | {"text": planted.text}
+
+    def missing(self) -> Iterator[Row]:
+        """See Found."""
+        ids = self.target.ids
+        ended = [(PARTS[0], *each) for each in zip(ids, self.honest, strict=True)]
+        ended += [(PARTS[2], *each) for each in zip(ids, self.bare, strict=True)]
+        ended += [(PARTS[1], self._ids(cell), cell.outcome) for cell in self.cells]
+        for part, names, outcome in ended:
+            if isinstance(outcome, Unjudged):
+                yield {"condition": part, **names, **why_unjudged(outcome)}
+
+    def _ids(self, cell: Cell) -> Row:
+        planted = cell.planted
+        about = {"payload": planted.payload.id, "kind": planted.payload.kind}
+        return about | {"planted_in": planted.passage_id, **self.target.ids[planted.item]}
 
 
 async def probe_agent(
@@ -81,20 +111,27 @@ async def probe_agent(
         part: is entered with the name of each part of the work.
     """
     agent = target.agent
+
+    async def outcomes(jobs: Sequence[tuple[Agent, Mapping[str, Any]]]) -> list[Outcome]:
+        return await each_of(jobs, lambda job: job[0].outcome(**job[1]), concurrency)
+
     with part(PARTS[0]):
-        honest = await _outcomes([(agent, item) for item in target.items], concurrency)
+        honest = await outcomes([(agent, item) for item in target.items])
     planted = plant(target, honest, PAYLOADS, options.repeats)
     with part(PARTS[1]):
         jobs = [(with_planted(agent, each), target.items[each.item]) for each in planted]
-        cells = cells_of(target, planted, await _outcomes(jobs, concurrency))
+        cells = cells_of(target, planted, await outcomes(jobs))
     with part(PARTS[2]):
         unfenced = without_fence(agent)
-        bare = await _outcomes([(unfenced, item) for item in target.items], concurrency)
-    rows = [*agent_rows(cells, options.seed), drift_row(target, honest, bare, options.seed)]
-    is_free = isinstance(agent, FreeAgent)
-    echoed = echo_row(agent, target, planted) if isinstance(agent, FreeAgent) else None
-    about = {"agent": agent.name, "version": agent.version, "chooses_tools": is_free}
-    return InjectedAgent(about, target, honest, bare, cells, rows, echoed, {})
+        bare = await outcomes([(unfenced, item) for item in target.items])
+    return InjectedAgent(
+        target=target,
+        honest=honest,
+        bare=bare,
+        cells=cells,
+        rows=[*agent_rows(cells, options.seed), drift_row(target, honest, bare, options.seed)],
+        echoes=echo_row(agent, target, planted) if isinstance(agent, FreeAgent) else None,
+    )
 
 
 def echo_row(agent: FreeAgent, target: Target, planted: Sequence[Planted]) -> dict[str, Any]:
@@ -151,11 +188,10 @@ def injecting_agent(
         target = own_target(agent, _drawn(source, config, problems, options))
         n = asking.concurrency
         found = await probe_agent(target, options, concurrency=n, part=asking.part)
-        about = found.about | {"model": planner.model_name, "support_model": support.model_name}
-        limit = asking.limit_reached
-        return replace(found, about=about, spent=asking.spent, limit_reached=limit)
+        models = {"model": planner.model_name, "support_model": support.model_name}
+        return replace(found, models=models, **asking.taken())
 
-    return Probing(config, [config.items.name, "support"], work)
+    return Probing(config, [config.items.name, "support"], work, problems)
 
 
 def own_target(agent: OwnAgent, rows: Sequence[ItemRow]) -> Target:
@@ -179,27 +215,5 @@ def _drawn(source: Path, config: Config, problems: Problems, options: Options) -
     every = honest_items(list(loaded.rows()))
     if not every:
         raise InputError(f"{source}: all items hold what looks like an instruction already")
-    by_topic: dict[str, list[int]] = {}
-    for at in map(int, np.random.default_rng(options.seed).permutation(len(every))):
-        by_topic.setdefault(every[at].ids.get("topic_id", ""), []).append(at)
-    turns = [at for turn in zip_longest(*by_topic.values()) for at in turn if at is not None]
+    turns = in_turns(list(map(topic_of, every)), options.seed)
     return [every[at] for at in sorted(turns[: options.limit or ITEMS])]
-
-
-async def _outcomes(
-    jobs: Sequence[tuple[Agent, Mapping[str, Any]]], concurrency: int
-) -> list[Outcome]:
-    """Of each, at most so many at once."""
-    left: Iterator[int] = iter(range(len(jobs)))
-    found: dict[int, Outcome] = {}
-
-    async def work() -> None:
-        for place in left:
-            agent, item = jobs[place]
-            found[place] = await agent.outcome(**item)
-            await asyncio.sleep(0)
-
-    async with task_group() as group:
-        for _ in range(concurrency):
-            group.create_task(work())
-    return [found[place] for place in range(len(jobs))]

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .....metrics.bootstrap import Interval, Resampling, jackknife_interval, resampling
+from .....metrics.bootstrap import Interval, jackknife_interval, resampling
 from .....metrics.ratio import ratio
 from .cases import FAULTS, Case, Form, Must
 from .forms import unplanted
 
 ALL = "all"  # the row of all faults together
 Labels = Sequence[str | None]  # None: not judged
-_HIT, _N = (0, 2), (1, 3)  # columns of what moved and of what counts: must fall, must stay
 
 
 @dataclass(frozen=True)
@@ -81,25 +80,35 @@ def rates(
     else, 0 for one whose labels do not depend on what they are about. The rates have bootstrap
     intervals, J one by leaving out a topic at a time, which is wide enough where topics are few.
     """
-    counts = np.array([_counts(cell, scale, gains) for cell in cells]).reshape(len(cells), 4)
+    moves = [moved_as_it_must(cell, scale, gains) for cell in cells]
     topics = [cell.topic for cell in cells]
     sample = resampling(topics if all(topics) else None, seed=seed)
-    drawn = sample.sums(counts) if sample.n_topics else np.zeros((0, 4))
-    total = counts.sum(axis=0)
+    columns: list[NDArray[np.float64]] = []
     found: dict[str, Any] = {}
-    for column, (name, must) in enumerate((("detection", "down"), ("false_alarms", "same"))):
+    for name, must in (("detection", "down"), ("false_alarms", "same")):
         of_kind = [cell for cell in cells if cell.must == must]
         n_unjudged = sum(None in (cell.before, cell.after) for cell in of_kind)
-        n = int(total[_N[column]])
+        is_hit = must == "down"
+        counts = np.array(
+            [
+                cell.must == must and move is not None
+                for cell, move in zip(cells, moves, strict=True)
+            ],
+            float,
+        )
+        hits = counts * np.array([move is is_hit for move in moves])
+        n = int(counts.sum())
         found[name] = {
             "n": n,
             "n_unjudged": n_unjudged,
             "n_not_best": len(of_kind) - n - n_unjudged,
-            **asdict(_share(total, drawn, column, sample)),
+            **asdict(sample.mean(hits, counts)),
         }
+        columns += [hits, counts]
+    sums = np.stack(columns, axis=1)
     by_topic = np.zeros((sample.n_topics, 4))
-    np.add.at(by_topic, sample.topic_of, counts[: len(sample.topic_of)])
-    found["informedness"] = asdict(_difference(total, by_topic))
+    np.add.at(by_topic, sample.topic_of, sums[: len(sample.topic_of)])
+    found["informedness"] = asdict(_difference(sums.sum(axis=0), by_topic))
     return found
 
 
@@ -112,22 +121,6 @@ def moved_as_it_must(cell: Cell, scale: Sequence[str], gains: Mapping[str, float
     if cell.before != scale[-1] or not gains:
         return None
     return gains[cell.after] < gains[cell.before]
-
-
-def _counts(cell: Cell, scale: Sequence[str], gains: Mapping[str, float]) -> list[float]:
-    """Fell, could fall; moved, had to stay."""
-    found = moved_as_it_must(cell, scale, gains)
-    if found is None:
-        return [0.0, 0.0, 0.0, 0.0]
-    return [float(found), 1.0, 0.0, 0.0] if cell.must == "down" else [0.0, 0.0, float(not found), 1]
-
-
-def _share(
-    total: NDArray[np.float64], drawn: NDArray[np.float64], column: int, sample: Resampling
-) -> Interval:
-    hit, n = _HIT[column], _N[column]
-    value = float(total[hit] / total[n]) if total[n] else None
-    return sample.interval(value, ratio(drawn[:, hit], drawn[:, n]))
 
 
 def _difference(total: NDArray[np.float64], by_topic: NDArray[np.float64]) -> Interval:

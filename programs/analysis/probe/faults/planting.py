@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
 
 import numpy as np
 
 from .....judges import ItemJudge
 from .....judges.calls import calls
 from .....records.labels.items import ItemRow
-from ..items import topic_of
+from ..items import in_turns, topic_of
 from .answers import Answers
 from .cases import FAULTS, Case, Form, Known
 from .citations import Citations
@@ -37,7 +36,7 @@ def plant(
         else Citations(form, known, vocabulary, items)
     )
     groups = calls(judge, items)
-    order = _in_turns(groups, items, seed)
+    order = in_turns([topic_of(items[group[0]]) for group in groups], seed)
     cases: list[Case] = []
     for number, fault in enumerate(FAULTS):
         asked: set[tuple[str, ...]] = set()
@@ -51,13 +50,6 @@ def plant(
                 asked.add(key)
                 cases.append(case)
     return cases
-
-
-def _in_turns(groups: Sequence[Sequence[int]], items: Sequence[ItemRow], seed: int) -> list[int]:
-    by_topic: dict[str, list[int]] = {}
-    for at in np.random.default_rng(seed).permutation(len(groups)):
-        by_topic.setdefault(topic_of(items[groups[at][0]]), []).append(int(at))
-    return [at for turn in zip_longest(*by_topic.values()) for at in turn if at is not None]
 
 
 def _key(case: Case) -> tuple[str, ...]:

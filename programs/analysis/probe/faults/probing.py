@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from .....backends.budget import Usage
 from .....judges import ItemJudge
 from .....judges.calls import judge_items
 from .....judges.variants import with_lexical
@@ -15,14 +13,24 @@ from .....judges.verdicts import Verdict
 from .....records.judgements import Unjudged
 from .....records.reading.problems import Problems
 from ....config.sections import Config
+from ....engine.results import MANIFEST
 from ....engine.session import Session
-from ..asking import Asking, Probing
-from ..conditions import Skipped
+from ..asking import (
+    CASES,
+    UNJUDGED,
+    Asking,
+    Found,
+    Options,
+    Probing,
+    Row,
+    Skipped,
+    why_unjudged,
+)
 from ..figures import scale_of
 from ..items import topic_of
 from ..probe import identity, judged_by
 from .cases import Case, Form
-from .figures import Cell, fault_rows
+from .figures import Cell, fault_rows, moved_as_it_must
 from .forms import form_of, why_not
 from .planting import plant
 from .sources import fault_items, known_of
@@ -30,15 +38,6 @@ from .sources import fault_items, known_of
 LIMIT = 30  # cases of each fault
 Outcome = Verdict | Unjudged
 Sides = tuple[list[Outcome], list[Outcome]]  # without the fault, and with it
-
-
-@dataclass(frozen=True)
-class Options:
-    """How many cases of each fault are planted at most, and by which seed."""
-
-    limit: int = LIMIT
-    seed: int = 0
-    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,10 +71,10 @@ class Tested:
         n_topics: of the items in which faults could be planted. answered: of each planted case.
     """
 
-    judge: dict[str, Any]
+    judge: Row
     gains: Mapping[str, float]
     form: Form
-    rows: list[dict[str, Any]]
+    rows: list[Row]
     n_topics: int
     answered: list[Answered] = field(repr=False)
 
@@ -85,15 +84,45 @@ class Tested:
         found: list[str] = self.judge["scale"]
         return found
 
+    def cases(self) -> Iterator[Row]:
+        """Each label that had to do something: of what, in which texts, and what became of it.
 
-@dataclass(frozen=True)
-class SelfTest:
-    """What a self-test found: of each judge, and those without one; what was asked this time."""
+        `as_it_must` None: not judged, or without the best label there was nothing to fall from.
+        """
+        for each in self.answered:
+            cells = each.cells()
+            others = each.cells(lexical=True) if each.lexical else [None] * len(cells)
+            certain = [i for i, must in zip(each.case.items, each.case.must, strict=True) if must]
+            for item, cell, other in zip(certain, cells, others, strict=True):
+                row = {"judge": self.judge["judge"], "fault": cell.fault, "must": cell.must}
+                row |= {"as_it_must": moved_as_it_must(cell, self.scale, self.gains)}
+                row |= item.ids | {self.form.target: item.inputs[self.form.target]}
+                row |= {"before": each.case.before, "after": each.case.after}
+                row |= {"label_before": cell.before, "label_after": cell.after}
+                if other is not None:
+                    row |= {"lexical_before": other.before, "lexical_after": other.after}
+                yield row
+
+    def missing(self) -> Iterator[Row]:
+        """What was not judged, and why; what many cases share unchanged is one row."""
+        seen = set()
+        for number, each in enumerate(self.answered):
+            for name, outcomes in (("unchanged", each.before), (each.case.fault, each.after)):
+                for item, outcome in zip(each.case.items, outcomes, strict=True):
+                    key = (item.cell, name if name == "unchanged" else number)
+                    if isinstance(outcome, Unjudged) and key not in seen:
+                        seen.add(key)
+                        ids = {"judge": self.judge["judge"], "fault": name, **item.ids}
+                        yield ids | why_unjudged(outcome)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfTest(Found):
+    """What a self-test found of each judge; `skipped` are those that cannot be tested."""
+
+    names = ("faults.jsonl", CASES, UNJUDGED, MANIFEST)
 
     tested: list[Tested]
-    skipped: list[Skipped]
-    spent: dict[str, Usage]
-    limit_reached: str
 
     @property
     def n_unjudged(self) -> int:
@@ -102,6 +131,24 @@ class SelfTest:
             one.rows[-1][name] for one in self.tested for name in ("detection", "false_alarms")
         ]
         return sum(rate["n_unjudged"] for rate in rates)
+
+    def lines(self) -> list[Row]:
+        """The rows of all judges and, behind them, the judges without any."""
+        rows = [{"judge": one.judge["judge"], **row} for one in self.tested for row in one.rows]
+        return rows + [{"judge": each.name, "skipped": each.reason} for each in self.skipped]
+
+    def about(self) -> Row:
+        """See Found."""
+        n_cases = sum(len(one.answered) for one in self.tested)
+        return {"judges": [one.judge for one in self.tested], "n_cases": n_cases}
+
+    def cases(self) -> Iterator[Row]:
+        """See `Tested.cases`."""
+        return (row for one in self.tested for row in one.cases())
+
+    def missing(self) -> Iterator[Row]:
+        """See Found."""
+        return (row for one in self.tested for row in one.missing())
 
 
 def self_testing(
@@ -133,15 +180,15 @@ def self_testing(
                 continue
             items = fault_items(source, judge, form, own, problems)
             known = known_of(source, judge, scale_of(judge))
-            cases = plant(judge, form, items, known, options.limit, options.seed)
+            cases = plant(judge, form, items, known, options.limit or LIMIT, options.seed)
             with asking.part(judge.name, f"{len(cases):,} faults in {len(items):,} items"):
                 answered = await _answered(judge, cases, asking.session)
             n_topics = len({topic_of(item) for item in items})
             tested.append(_found(judge, form, n_topics, answered, options.seed))
-        return SelfTest(tested, skipped, asking.spent, asking.limit_reached)
+        return SelfTest(tested=tested, skipped=skipped, **asking.taken())
 
     sections = [judged_by(config, name, options.fields).items.name for name in judges]
-    return Probing(config, list(dict.fromkeys(sections)), work)
+    return Probing(config, list(dict.fromkeys(sections)), work, problems)
 
 
 async def _answered(judge: ItemJudge, cases: Sequence[Case], session: Session) -> list[Answered]:

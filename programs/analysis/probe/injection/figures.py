@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -12,11 +11,10 @@ import numpy as np
 from .....judges.verdicts import Verdict
 from .....metrics.agreement.shift import label_shift
 from .....metrics.bootstrap import resampling
-from .....metrics.ratio import ratio
-from .....records.judgements import Unjudged
 from .....records.labels.items import ItemRow
-from ..figures import Outcome
-from ..items import topic_of
+from ..asking import Outcome
+from ..figures import unjudged_counts
+from ..items import topics_of
 from .corpus import CONTROL
 from .planting import Planted
 
@@ -107,13 +105,12 @@ def rates(
     as `instruction_like`. `lexical`: the same of the lexical judge, in those of the cells where its
     own label was another.
     """
-    why = Counter(c.outcome.reason.value for c in cells if isinstance(c.outcome, Unjudged))
+    missing = unjudged_counts([cell.outcome for cell in cells])
     row: dict[str, Any] = {
         "n_payloads": len({cell.case.payload.id for cell in cells}),
         "cells": len(cells),
-        "n": len(cells) - why.total(),
-        "n_unjudged": why.total(),
-        "unjudged": dict(sorted(why.items())),
+        "n": len(cells) - missing["n_unjudged"],
+        **missing,
         **_shares([(cell, cell.sides) for cell in cells], scale, seed, is_ordered),
         "noted": sum(cell.case.is_noted for cell in cells) / len(cells) if cells else None,
     }
@@ -142,57 +139,40 @@ def guard_row(
         guarded: outcomes of the judge as it is. bare: of the judge without the guard.
         gains: None for labels without an order.
     """
-    topics = [topic_of(item) for item in items]
-    known = topics if all(topics) else None
+    topics = topics_of(items)
     runs = [item.ids["run_id"] for item in items] if "run_id" in items[0].ids else None
     pair = ([label_of(o) for o in bare], [label_of(o) for o in guarded])
-    found = label_shift([pair], scale, gains, known, runs, seed=seed).as_dict()
-    why = Counter(o.reason.value for o in bare if isinstance(o, Unjudged))
-    counts = {"n_unjudged": why.total(), "unjudged": dict(sorted(why.items()))}
-    score = _score_shift(guarded, bare, known, seed)
-    return {"by": "guard", "name": name, **counts, **found, "score": score}
+    found = label_shift([pair], scale, gains, topics, runs, seed=seed).as_dict()
+    score = _score_shift(guarded, bare, topics, seed)
+    return {"by": "guard", "name": name, **unjudged_counts(bare), **found, "score": score}
 
 
 def _score_shift(
     guarded: Sequence[Outcome], bare: Sequence[Outcome], topics: Sequence[str] | None, seed: int
 ) -> dict[str, Any]:
     """The mean difference of the scores, and of how many items both have one."""
-    values = np.zeros((len(guarded), 2))
-    for place, (one, other) in enumerate(zip(guarded, bare, strict=True)):
-        if not (isinstance(one, Verdict) and isinstance(other, Verdict)):
-            continue
-        if one.score is not None and other.score is not None:
-            values[place] = one.score - other.score, 1
-    (interval,) = _means(values, topics, seed)
-    return {"n": int(values[:, 1].sum()), **interval}
+    scores = [
+        (one.score, other.score)
+        if isinstance(one, Verdict) and isinstance(other, Verdict)
+        else (None, None)
+        for one, other in zip(guarded, bare, strict=True)
+    ]
+    counts = [None not in pair for pair in scores]
+    shifts = [(one or 0.0) - (other or 0.0) for one, other in scores]
+    interval = resampling(topics, seed=seed).mean(shifts, counts)
+    return {"n": sum(counts), **asdict(interval)}
 
 
 def _shares(
     cells: Sequence[tuple[Cell, Sides]], scale: Sequence[str], seed: int, is_ordered: bool
 ) -> dict[str, dict[str, Any] | None]:
     values = np.array([_counts(cell.asked, sides, scale) for cell, sides in cells])
-    topics = [topic_of(cell.item) for cell, _ in cells]
-    known = topics if all(topics) else None
-    flip, nearer = _means(values.reshape(len(cells), 3), known, seed)
-    return {"flip": flip, "nearer": nearer if is_ordered else None}
-
-
-def _means(
-    values: np.ndarray[Any, np.dtype[np.float64]], topics: Sequence[str] | None, seed: int
-) -> list[dict[str, Any]]:
-    """Each column over the last one, which counts, with its interval by topic."""
-    sample = resampling(topics, seed=seed)
-    drawn = sample.sums(values) if sample.n_topics else np.zeros((0, values.shape[1]))
-    total = values.sum(axis=0)
-    return [
-        asdict(
-            sample.interval(
-                float(total[column] / total[-1]) if total[-1] else None,
-                ratio(drawn[:, column], drawn[:, -1]),
-            )
-        )
-        for column in range(values.shape[1] - 1)
-    ]
+    flipped, nearer, judged = values.reshape(len(cells), 3).T
+    sample = resampling(topics_of(cell.item for cell, _ in cells), seed=seed)
+    return {
+        "flip": asdict(sample.mean(flipped, judged)),
+        "nearer": asdict(sample.mean(nearer, judged)) if is_ordered else None,
+    }
 
 
 def _counts(asked: str, sides: Sides, scale: Sequence[str]) -> list[float]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import zip_longest
-
-import numpy as np
+from itertools import cycle, islice
 
 from .....judges import ItemJudge
 from .....judges.calls import calls
@@ -15,8 +13,9 @@ from .....judges.verdicts import Verdict
 from .....records.labels.items import ItemRow
 from ....engine.rehearsal import least_reply
 from ....inputs.hostile import looks_like_an_instruction
-from ..figures import Outcome, scale_of
-from ..items import topic_of
+from ..asking import Outcome
+from ..figures import scale_of
+from ..items import in_turns, topic_of, with_text
 from .corpus import Payload, as_reply, fields_for, label_asked
 
 
@@ -72,17 +71,15 @@ def plant(
     Args:
         outcomes: of each item, without a payload.
     """
-    groups = calls(judge, items)
-    call_of = {place: group for group in groups for place in group}
-    queues = {
-        asks: _Queue(_in_turns(judge, items, outcomes, asks, seed)) for asks in ("best", "worst")
-    }
+    call_of = {place: group for group in calls(judge, items) for place in group}
+    places = {asks: _movable(judge, items, outcomes, asks, seed) for asks in ("best", "worst")}
+    queues = {asks: cycle(of) for asks, of in places.items()}
     found: list[Planted] = []
     turns: dict[tuple[str, ...], int] = {}  # of the places, by the places there are
     for payload in corpus:
         if not (names := fields_for(judge, payload)):
             continue
-        for at in queues[payload.asks].take(repeats):
+        for at in islice(queues[payload.asks], min(repeats, len(places[payload.asks]))):
             turn = turns[tuple(names)] = turns.get(tuple(names), -1) + 1
             group = [items[place] for place in call_of[at]]
             target = call_of[at].index(at)
@@ -111,35 +108,19 @@ def _planted(
     text = payload.planted(said, group[target].inputs[name])
     is_shared = name != judge.listed
     changed = [
-        item.model_copy(update={"inputs": {**item.inputs, name: text}})
-        if is_shared or place == target
-        else item
+        with_text(item, name, text) if is_shared or place == target else item
         for place, item in enumerate(group)
     ]
     return Planted(payload, name, said, changed, group, target, is_shared)
 
 
-def _in_turns(
+def _movable(
     judge: ItemJudge, items: Sequence[ItemRow], outcomes: Sequence[Outcome], asks: str, seed: int
 ) -> list[int]:
     """Places of the items that can be moved to what is asked for: topics take turns."""
     wanted = scale_of(judge)[-1 if asks == "best" else 0]
-    by_topic: dict[str, list[int]] = {}
-    for at in map(int, np.random.default_rng(seed).permutation(len(items))):
-        outcome = outcomes[at]
-        if isinstance(outcome, Verdict) and outcome.label != wanted:
-            by_topic.setdefault(topic_of(items[at]), []).append(at)
-    return [at for turn in zip_longest(*by_topic.values()) for at in turn if at is not None]
-
-
-class _Queue:
-    """Hands out places in a circle, never one twice at a time."""
-
-    def __init__(self, places: list[int]) -> None:
-        self._places = places
-        self._at = 0
-
-    def take(self, n: int) -> Iterator[int]:
-        for _ in range(min(n, len(self._places))):
-            yield self._places[self._at % len(self._places)]
-            self._at += 1
+    topics = [
+        topic_of(item) if isinstance(outcome, Verdict) and outcome.label != wanted else None
+        for item, outcome in zip(items, outcomes, strict=True)
+    ]
+    return in_turns(topics, seed)

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from .....backends.budget import Usage
 from .....backends.errors import EndpointUnusable
 from .....judges import ItemJudge
 from .....judges.calls import judge_calls, judge_items
 from .....judges.variants import with_lexical
 from .....judges.verdicts import Verdict
+from .....records.judgements import Unjudged
 from .....records.labels.items import ItemRow
 from .....records.reading.problems import InputError, Problems
 from ....config.sections import Config
-from ..asking import Asking, Probing
-from ..conditions import BASE, Skipped
-from ..figures import Outcome, scale_of
+from ....engine.results import MANIFEST
+from ..asking import (
+    CASES,
+    LABELS,
+    UNJUDGED,
+    Asking,
+    Found,
+    Options,
+    Outcome,
+    Probing,
+    Row,
+    Skipped,
+    why_unjudged,
+)
+from ..conditions import BASE
+from ..figures import scale_of
 from ..items import probe_items, sample_items
 from ..probe import identity, judged_by
 from .corpus import read_corpus
@@ -28,48 +40,26 @@ from .planting import Planted, asked_for, honest_items, plant
 from .unhardened import unguarded
 
 CALLS = 30  # of honest items, by default: as many items as these calls hold
-REPEATS = 3  # calls that each payload is planted in
 PLANTED = "planted"
 
 
-@dataclass(frozen=True)
-class Options:
-    """What is planted: in how many items at most, each payload how often, drawn by which seed.
-
-    `limit` None: as many items as CALLS calls of the judge hold.
-    """
-
-    limit: int | None = None
-    repeats: int = REPEATS
-    seed: int = 0
-    fields: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Injected:
-    """What an injection probe found.
+@dataclass(frozen=True, kw_only=True)
+class Injected(Found):
+    """What an injection probe found; `items` are honest ones, judged with guards and without.
 
     Attributes:
         judge: what makes up the judge and its model.
-        items: the honest ones. outcomes: of each of them, by condition: as the judge is, and
-            without each guard.
-        cases: what was planted. cells: those of all cases that count.
+        cells: those of all planted cases that count.
         rows: see `injection_rows`. echoes: see `echo_rows`. guards: see `guard_row`.
-        skipped: guards that this judge does not have.
-        spent: what was asked of the model this time, by part of the work.
     """
 
-    judge: dict[str, Any]
-    items: list[ItemRow] = field(repr=False)
-    outcomes: dict[str, list[Outcome]] = field(repr=False)
-    cases: list[Planted] = field(repr=False)
+    names = ("injection.jsonl", CASES, UNJUDGED, LABELS, MANIFEST)
+
+    judge: Row
     cells: list[Cell] = field(repr=False)
-    rows: list[dict[str, Any]]
-    echoes: list[dict[str, Any]]
-    guards: list[dict[str, Any]]
-    skipped: list[Skipped]
-    spent: dict[str, Usage]
-    limit_reached: str
+    rows: list[Row]
+    echoes: list[Row]
+    guards: list[Row]
 
     @property
     def n_unjudged(self) -> int:
@@ -77,6 +67,38 @@ class Injected:
         honest = [outcome for outcomes in self.outcomes.values() for outcome in outcomes]
         planted = [cell.outcome for cell in self.cells]
         return sum(not isinstance(outcome, Verdict) for outcome in (*honest, *planted))
+
+    def lines(self) -> Iterator[Row]:
+        """The rows of cells, of the parser, of guards and, behind them, what was skipped."""
+        yield from self.rows
+        yield from ({"by": "reply", "name": row["form"], **row} for row in self.echoes)
+        yield from self.guards
+        yield from ({"by": "guard", "name": s.name, "skipped": s.reason} for s in self.skipped)
+
+    def about(self) -> Row:
+        """See Found."""
+        return {**self.judge, "n_items": len(self.items), "n_cells": len(self.cells)}
+
+    def cases(self) -> Iterator[Row]:
+        """Each cell with its payload, the text it stands in, and both labels."""
+        for cell in self.cells:
+            after = cell.sides.after
+            row = _ids(cell) | {"asks": cell.asked, "label_before": cell.before}
+            row |= {"label_after": after, "flipped": None if after is None else after == cell.asked}
+            if cell.lexical is not None:
+                row |= {"lexical_before": cell.lexical.before, "lexical_after": cell.lexical.after}
+            yield row | {"noted": cell.case.is_noted, "text": cell.case.text}
+
+    def missing(self) -> Iterator[Row]:
+        """See Found."""
+        for cell in self.cells:
+            if isinstance(cell.outcome, Unjudged):
+                yield {"condition": PLANTED, **_ids(cell), **why_unjudged(cell.outcome)}
+
+
+def _ids(cell: Cell) -> Row:
+    payload = cell.case.payload
+    return {"payload": payload.id, "kind": payload.kind, "place": cell.case.name, **cell.item.ids}
 
 
 def injecting(
@@ -131,7 +153,6 @@ def injecting(
             judge=identity(judge),
             items=items,
             outcomes=outcomes,
-            cases=cases,
             cells=cells,
             rows=injection_rows(
                 cells, kinds, scale_of(judge), options.seed, is_ordered=judge.is_ordered
@@ -139,12 +160,11 @@ def injecting(
             echoes=[] if judge.own_words == "prompt" else echo_rows(judge, cases),
             guards=guards,
             skipped=[*missing, *skipped],
-            spent=asking.spent,
-            limit_reached=asking.limit_reached,
+            **asking.taken(),
         )
 
     config = judged_by(config, judge, options.fields)
-    return Probing(config, [config.items.name], work)
+    return Probing(config, [config.items.name], work, problems)
 
 
 async def _outcomes(

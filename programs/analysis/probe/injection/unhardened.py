@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from .....backends.adapter import CLOSE, OPEN, WARNING
@@ -12,19 +11,12 @@ from .....backends.gateway import Backend, Reply
 from .....backends.prompt import Prompt
 from .....judges import ItemJudge
 from .....judges.variants import without_evidence
-from ..conditions import Skipped, backend_of
+from ..asking import Skipped
+from ..conditions import backend_of, with_schema, without_schema
+from ..variant import Variant
 
 
-@dataclass(frozen=True)
-class Unguarded:
-    """A judge without a guard, or without any: what is left out in a word, and for people."""
-
-    name: str
-    what: str
-    judge: ItemJudge = field(repr=False)
-
-
-def unguarded(judge: ItemJudge) -> tuple[list[Unguarded], list[Skipped]]:
+def unguarded(judge: ItemJudge) -> tuple[list[Variant], list[Skipped]]:
     """The judge without its fence, its reply schema, its quotes, and all of them.
 
     A guard that this judge or its model does not have is skipped; "all" needs two. A judge with a
@@ -32,24 +24,23 @@ def unguarded(judge: ItemJudge) -> tuple[list[Unguarded], list[Skipped]]:
     """
     if judge.own_words == "prompt":
         return [], [Skipped(name, "a prompt of its own has none") for name in ("fence", "schema")]
-    found = [Unguarded("fence", "inputs as plain text, neither JSON nor fenced", unfenced(judge))]
+    found = [Variant("fence", "inputs as plain text, neither JSON nor fenced", unfenced(judge))]
     skipped: list[Skipped] = []
-    bare, model = judge, backend_of(judge).config
-    if model.way not in ("http", "litellm", "vllm"):
-        skipped.append(Skipped("schema", f"model {model.way} takes no reply schema"))
-    elif model.reply_schema == "none":
+    bare = judge
+    if why_not := without_schema(judge):
+        skipped.append(Skipped("schema", why_not))
+    elif backend_of(judge).config.reply_schema == "none":
         skipped.append(Skipped("schema", "the judge is asked without one"))
     else:
-        bare = judge.deepcopy()
-        bare.backend = backend_of(judge).varied(reply_schema="none")
-        found.append(Unguarded("schema", "no reply schema is sent", bare))
+        bare = with_schema(judge, "none")
+        found.append(Variant("schema", "no reply schema is sent", bare))
     if not judge.evidence:
         skipped.append(Skipped("quotes", f"the {judge.name} judge quotes nothing"))
     else:
         bare = without_evidence(bare)
-        found.append(Unguarded("quotes", "no quote asked for or checked", without_evidence(judge)))
+        found.append(Variant("quotes", "no quote asked for or checked", without_evidence(judge)))
     if len(found) > 1:
-        found.append(Unguarded("all", "without all of these", unfenced(bare)))
+        found.append(Variant("all", "without all of these", unfenced(bare)))
     return found, skipped
 
 

@@ -6,20 +6,21 @@ import pytest
 from mock_server import MockServer, input_of
 
 from nuggetjudge.judges.lexical.nuggets_and_citations import content_words
+from nuggetjudge.programs.analysis.probe.asking import Options
 from nuggetjudge.programs.analysis.probe.padding import (
     CLOSERS,
     FILLERS,
     padding,
     without_fillers,
 )
-from nuggetjudge.programs.analysis.probe.probe import ConditionProbing, Options
+from nuggetjudge.programs.analysis.probe.probe import probing_conditions
 from nuggetjudge.programs.analysis.probe.shown import KNOWN, PLAIN
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import Problems
 
 
 def probe(*given):
-    return ConditionProbing(*given).ask()
+    return probing_conditions(*given).ask()
 
 
 YES, PART, NO = "support", "partial_support", "not_support"
@@ -191,21 +192,21 @@ def test_what_was_not_judged_is_counted_apart_and_in_no_effect(claims, config_fo
 def test_what_makes_no_sense_for_a_judge_is_skipped_with_the_reason(tmp_path, claims, nuggets):
     lexical, kinds = load_config(None, {}), ("passages", "length", "citation", "name")
     plain = Options(kinds=kinds)
-    told = {each.name: each.reason for each in ConditionProbing(
+    told = {each.name: each.reason for each in probing_conditions(
         claims, "support", lexical, Problems(), plain
     ).plan()[1]}  # fmt: skip
     assert set(told) == {"passages", "length"}
     assert "reads no answer" in told["length"]
     told = {
         each.name
-        for each in ConditionProbing(nuggets, "assigner", lexical, Problems(), plain).plan()[1]
+        for each in probing_conditions(nuggets, "assigner", lexical, Problems(), plain).plan()[1]
     }
     assert told == {"passages", "citation"}
     rows = [{"topic_id": "t", "passage_id": "p", "question": "q", "passage": "p"}]
     pool = write_rows(tmp_path / "pool.jsonl", rows)
     told = {
         each.name
-        for each in ConditionProbing(pool, "relevance", lexical, Problems(), plain).plan()[1]
+        for each in probing_conditions(pool, "relevance", lexical, Problems(), plain).plan()[1]
     }
     assert told == set(kinds)
 

@@ -11,11 +11,12 @@ import pytest
 from mock_server import MockServer, input_of
 
 import nuggetjudge
+from nuggetjudge.programs.analysis.probe.asking import Options
 from nuggetjudge.programs.analysis.probe.faults.cases import FAULTS
 from nuggetjudge.programs.analysis.probe.faults.figures import Cell, moved_as_it_must, rates
-from nuggetjudge.programs.analysis.probe.faults.files import case_rows, write_self_test
-from nuggetjudge.programs.analysis.probe.faults.probing import Options, self_testing
+from nuggetjudge.programs.analysis.probe.faults.probing import self_testing
 from nuggetjudge.programs.analysis.probe.faults.sources import judges_in
+from nuggetjudge.programs.analysis.probe.files import write_probe
 from nuggetjudge.programs.engine.manifest import config_of
 from nuggetjudge.records.reading.problems import Problems
 
@@ -207,11 +208,11 @@ def test_what_is_not_judged_is_counted_and_is_no_detection(judged, tmp_path):
     assert lost["n"] + lost["n_unjudged"] == rows["negation"]["planted"]
     assert lost["value"] in (None, 1.0)
     assert found.n_unjudged >= lost["n_unjudged"]
-    write_self_test(tmp_path / "test", found, {"seed": 0})
+    write_probe(tmp_path / "test", found, {"seed": 0})
     missing = (tmp_path / "test" / "unjudged.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["fault"] for line in missing} == {"negation"}
     assert {json.loads(line)["raw"] for line in missing} == {"no idea"}
-    cases = [row for one in found.tested for row in case_rows(one) if row["fault"] == "negation"]
+    cases = [row for one in found.tested for row in one.cases() if row["fault"] == "negation"]
     assert all(row["as_it_must"] is None for row in cases if row["label_after"] is None)
 
 
@@ -243,17 +244,15 @@ def test_a_sample_is_drawn_over_topics_and_by_its_seed(judged):
     for fault in OF_SENTENCES:
         of_fault = [case.items[0].ids["topic_id"] for case in cases if case.fault == fault]
         assert len(of_fault) == len(set(of_fault)) == 3, fault
-    texts = {
-        seed: [*case_rows(probed(folder, limit=3, seed=seed)[1]["support"])] for seed in (0, 7)
-    }
-    assert texts[0] == [*case_rows(few["support"])]
+    texts = {seed: [*probed(folder, limit=3, seed=seed)[1]["support"].cases()] for seed in (0, 7)}
+    assert texts[0] == [*few["support"].cases()]
     assert texts[7] != texts[0]
 
 
 def test_every_label_stands_in_the_list_with_both_texts(judged):
     _, judges = probed(judged())
     for one in judges.values():
-        rows = [*case_rows(one)]
+        rows = [*one.cases()]
         last = one.rows[-1]
         for name, must in (("detection", "down"), ("false_alarms", "same")):
             listed = [row for row in rows if row["must"] == must]

@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 from mock_server import MockServer, Reply, input_of
 
+from nuggetjudge.programs.analysis.probe.asking import Options
 from nuggetjudge.programs.analysis.probe.injection import probing
 from nuggetjudge.programs.analysis.probe.injection.corpus import read_corpus
-from nuggetjudge.programs.analysis.probe.injection.probing import Options, injecting
+from nuggetjudge.programs.analysis.probe.injection.probing import injecting
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError, Problems
 

@@ -13,7 +13,6 @@ from nuggetjudge.agents.tools import Question
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import SupportJudge
-from nuggetjudge.programs.analysis.probe.agents.files import write_agent_injection
 from nuggetjudge.programs.analysis.probe.agents.payloads import WORD
 from nuggetjudge.programs.analysis.probe.agents.planting import Target, looked_at
 from nuggetjudge.programs.analysis.probe.agents.probing import (
@@ -21,7 +20,8 @@ from nuggetjudge.programs.analysis.probe.agents.probing import (
     injecting_agent,
     probe_agent,
 )
-from nuggetjudge.programs.analysis.probe.injection.probing import Options
+from nuggetjudge.programs.analysis.probe.asking import Options
+from nuggetjudge.programs.analysis.probe.files import write_probe
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.rows import Passage
@@ -153,7 +153,7 @@ def test_the_command_probes_an_agent_of_a_file_in_a_sample_of_honest_items(
     found = injecting_agent(*given, Options(repeats=1)).ask()
     assert len(found.honest) == 2
     assert (share(found, "flip"), share(found, "steered")) == (0, 0)
-    write_agent_injection(tmp_path / "out", found, {})
+    write_probe(tmp_path / "out", found, {})
     cases = (tmp_path / "out" / "cases.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(cases) == len(found.cells)
     assert all(json.loads(case)["text"].count("\n") for case in cases)

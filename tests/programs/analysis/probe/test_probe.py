@@ -7,13 +7,14 @@ import re
 import pytest
 from mock_server import MockServer, Supports, input_of
 
-from nuggetjudge.programs.analysis.probe.probe import ConditionProbing, Options
+from nuggetjudge.programs.analysis.probe.asking import Options
+from nuggetjudge.programs.analysis.probe.probe import probing_conditions
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 
 def probe(*given):
-    return ConditionProbing(*given).ask()
+    return probing_conditions(*given).ask()
 
 
 YES, PART, NO = "support", "partial_support", "not_support"
@@ -196,7 +197,7 @@ def test_a_form_of_reply_that_the_endpoint_refuses_is_skipped(claims, config_for
 def test_the_plan_has_the_calls_that_are_then_made(nuggets, config_for):
     with MockServer(lenient_with_the_first) as server:
         config = config_for(server)
-        planned, skipped = ConditionProbing(nuggets, "assigner", config, Problems()).plan()
+        planned, skipped = probing_conditions(nuggets, "assigner", config, Problems()).plan()
         assert server.requests == []
         found = probe(nuggets, "assigner", config, Problems())
     assert skipped == found.skipped
