@@ -25,7 +25,7 @@ from pydantic import (
 from ..backends.prompt import Scorer
 from ..metrics.gains import SHARE
 from ..records.labels.label_rows import KEY_FIELDS
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, unreadable
 from ..records.reading.yaml_files import checked, settings_of
 from ..records.rows import Label, Row
 from .items import ItemJudge
@@ -301,7 +301,7 @@ def read_own_judge(path: Path) -> OwnJudgeDefinition:
         known = ", ".join(item_judges())
         raise InputError(f"{path}: no such file; wanted {known} or a judge's YAML file") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+        raise unreadable(path, error) from None
     data, lines = settings_of(path, text, "name: and question:")
     return checked(OwnJudgeDefinition, data, path, lines)
 

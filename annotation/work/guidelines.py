@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, unreadable
 from ..store.events import Kind
 from .wording import ALONE, TELL, words_of
 
@@ -29,7 +29,7 @@ def guidelines_of(kind: Kind, path: Path | None = None, about: str = "") -> str:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise unreadable(path, error) from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not UTF-8, wanted plain text") from None
     if not text.strip():

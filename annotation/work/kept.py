@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar, get_args
 from pydantic import ValidationError
 
 from ...records.labels.cells import Cell
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, unreadable
 from ...records.rows import Row
 from ...records.writing.files import rename, write_file
 from ..store.events import Condition, Kind
@@ -87,7 +87,7 @@ def read_queue(path: Path) -> KeptQueue:
     try:
         lines = path.read_bytes().splitlines() or [b""]
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise unreadable(path, error) from None
     made = _parsed(path, 1, lines[0], Made)
     entries = [_parsed(path, at, line, Entry) for at, line in enumerate(lines[1:], 2)]
     return KeptQueue(made, entries)

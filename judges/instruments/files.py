@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, unreadable
 from ...records.reading.yaml_files import checked, settings_of
 from ...records.reading.yaml_text import Keys, line_of
 from .definition import Definition, ToolTemplate, defined_by_tool
@@ -102,7 +102,7 @@ def _text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")  # editors may add a byte order mark
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+        raise unreadable(path, error) from None
 
 
 def _hash(text: str) -> str:

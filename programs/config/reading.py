@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from ...records.reading.config_paths import texts_of_file
 from ...records.reading.nearest import did_you_mean
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, unreadable
 from ...records.reading.secret_names import HIDDEN, has_secret, is_secret
 from ...records.reading.yaml_text import Keys, NotYaml, plain_error, read_yaml, unfit_values
 from .sections import Config, DataConfig, ItemsConfig, RunSection
@@ -106,8 +106,11 @@ def _setting(pair: str) -> tuple[str, Any, str]:
 def _read(path: Path) -> tuple[dict[str, Any], dict[Keys, int]]:
     try:
         text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        what = "no such file; `judge init DIR` writes a config to start from"
+        raise InputError(f"{path}: {what}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+        raise unreadable(path, error) from None
     try:
         data, lines = read_yaml(text)
     except NotYaml as error:

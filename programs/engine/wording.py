@@ -8,7 +8,7 @@ from typing import Any
 from ...judges.base import Judge
 from ...judges.instruments.files import read_instrument
 from ...judges.table import kind_of
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, unreadable
 from ..config.names import JudgeName
 from ..config.sections import Config
 
@@ -69,7 +69,7 @@ def text_of(path: Path | None) -> str | None:
     try:
         text = None if path is None else path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+        raise unreadable(str(path), error) from None
     if text == "":
         raise InputError(f"{path}: the file is empty, wanted instructions")
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from ...records.reading.problems import InputError
+from ...records.reading.problems import unreadable
 
 
 def hash_of(path: Path) -> str:
@@ -14,4 +14,4 @@ def hash_of(path: Path) -> str:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        raise unreadable(path, error) from None

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from .problems import InputError
+from .problems import InputError, unreadable
 
 Read = TypeVar("Read", bound=BaseModel)
 
@@ -30,7 +30,7 @@ def read_json_file(path: Path, kind: type[Read], format: str, what: str) -> Read
     except RecursionError:
         raise InputError(f"{path}: not {what}, its JSON is nested too deeply") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+        raise unreadable(path, error) from None
     if not isinstance(row, dict) or row.get("format") != format:
         raise InputError(f"{path}: not {what}, wanted format {format!r}")
     try:

@@ -15,7 +15,7 @@ from typing import Any, TextIO, cast
 
 import orjson
 
-from .problems import InputError, Problems
+from .problems import InputError, Problems, unreadable
 
 
 def is_gzip(path: Path) -> bool:
@@ -32,7 +32,7 @@ def open_text(path: Path) -> TextIO:
     try:
         raw = gzip.open(path, "rb") if is_gzip(path) else path.open("rb")  # noqa: SIM115
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
+        raise unreadable(path, error) from None
     return io.TextIOWrapper(cast(Any, raw), encoding="utf-8-sig", newline="\n")
 
 
@@ -134,11 +134,12 @@ def parse_json(text: str | bytes) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
+        line = f"line {error.lineno} " if error.lineno > 1 else ""  # of a document: a line has one
         try:
             found = json.loads(text, parse_constant=lambda _: None)
             orjson.dumps(found)  # refuses the lone surrogates that json.loads lets through
         except (ValueError, TypeError, RecursionError):
-            raise ValueError(str(error)) from None
+            raise ValueError(f"{error.msg} at {line}column {error.colno}") from None
         return found
 
 

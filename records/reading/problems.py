@@ -15,6 +15,12 @@ class InputError(Exception):
     """A file, flag or config that cannot be used; the text says where, what, got and wanted."""
 
 
+def unreadable(path: str | Path, error: OSError | UnicodeDecodeError) -> InputError:
+    """The InputError for a file that cannot be opened, or holds no UTF-8 text."""
+    why = error.strerror if isinstance(error, OSError) else None
+    return InputError(f"{path}: cannot be read ({why or error})")
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing wrong at one place; `kind` is the short name that problems are counted by."""

@@ -139,7 +139,7 @@ def test_all_wrong_settings_are_told_at_once(written):
 
 
 def test_a_missing_config_file_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"gone\.yaml: cannot be read"):
+    with pytest.raises(InputError, match=r"gone\.yaml: no such file; `judge init DIR`"):
         load_config(tmp_path / "gone.yaml", {})
 
 

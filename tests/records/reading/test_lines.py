@@ -4,6 +4,7 @@ import pytest
 
 from nuggetjudge.records import InputError, Problems
 from nuggetjudge.records.reading.lines import has_lines, json_lines, json_records, text_lines
+from nuggetjudge.records.reading.problems import unreadable
 
 
 def test_a_byte_that_is_not_utf8_is_placed_in_its_line_and_not_in_its_block(tmp_path):
@@ -83,3 +84,33 @@ def test_a_broken_line_is_told_once_though_the_file_was_read_twice(tmp_path):
     with pytest.raises(InputError) as error:
         problems.raise_errors()
     assert str(error.value).count(f"{path}:1") == 1
+
+
+def test_a_line_that_is_no_json_has_one_line_number_its_own(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"a": 1}\n{"a": 1,}\n', encoding="utf-8")
+    problems = Problems()
+    assert len(list(json_lines(path, problems))) == 1
+    (row,) = problems.rows
+    assert str(row).startswith(f"{path}:2: not JSON (")
+    assert "at column 8)" in row.what
+
+
+def test_a_document_that_is_no_json_says_which_of_its_lines(tmp_path):
+    path = tmp_path / "topics.json"
+    path.write_text('[\n{"a": 1,}\n]\n', encoding="utf-8")
+    problems = Problems()
+    assert list(json_records(path, problems)) == []
+    assert "at line 2 column 8)" in problems.rows[0].what
+
+
+@pytest.mark.parametrize("content", [None, b"\xff"])
+def test_why_a_file_cannot_be_read_is_said_without_the_words_of_python(tmp_path, content):
+    path = tmp_path / "note.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises((OSError, UnicodeDecodeError)) as caught:
+        path.read_text(encoding="utf-8")
+    said = str(unreadable(path, caught.value))
+    assert said.startswith(f"{path}: cannot be read (")
+    assert "Errno" not in said
