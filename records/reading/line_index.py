@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import weakref
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -16,11 +17,13 @@ from .fields import Line
 from .lines import has_lines, line_starts, parse_json
 from .problems import InputError, Problems
 
+MOST_OPEN = 128  # files; one beyond them is opened for each line
+
 
 class LineIndex:
     """Lines noted under keys, file after file, and read again in that order for each key.
 
-    Holds four integers a line. An object that has no offset of its own in its file, which is
+    Holds four integers a line, and the files that it read open. An object that has no offset of its own in its file, which is
     compressed, one JSON document or an envelope, is copied into a temporary file that goes when
     the index does.
     """
@@ -30,7 +33,8 @@ class LineIndex:
         self._paths: list[Path] = []
         self._starts: array[int] | None = None  # of the last file; None: its lines are copied
         self._copies: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed by the line below
-        weakref.finalize(self, _close, self._copies)
+        self._open: dict[Path, IO[bytes]] = {}
+        weakref.finalize(self, _close, self._copies, self._open)
         self._end = 0
 
     def note(self, line: Line, key: str) -> None:
@@ -80,11 +84,17 @@ class LineIndex:
         if path is None:
             self._copies.seek(start)
             return self._copies.read(size)
-        with path.open("rb", buffering=0) as stream:
-            stream.seek(start)
-            return stream.read(size)
+        if (stream := self._open.get(path)) is None:
+            stream = path.open("rb", buffering=0)
+            if len(self._open) == MOST_OPEN:
+                with stream:
+                    return os.pread(stream.fileno(), size, start)
+            self._open[path] = stream
+        return os.pread(stream.fileno(), size, start)
 
 
-def _close(copies: IO[bytes]) -> None:
+def _close(copies: IO[bytes], others: Mapping[Path, IO[bytes]]) -> None:
+    for stream in others.values():
+        stream.close()
     with suppress(OSError):  # what the disk did not take is not wanted any more
         copies.close()

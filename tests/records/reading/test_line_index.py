@@ -1,8 +1,10 @@
 import gzip
 import json
+import os
 
 import pytest
 
+from nuggetjudge.records.reading import line_index
 from nuggetjudge.records.reading.fields import read_lines
 from nuggetjudge.records.reading.line_index import LineIndex
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -84,6 +86,22 @@ def test_keys_may_be_read_at_once_and_lines_noted_in_between(tmp_path):
         index.note(line, line.row["k"])
     pairs = zip(index.lines("a"), index.lines("b"), strict=True)
     assert [line.row for pair in pairs for line in pair] == ROWS
+
+
+def test_more_files_than_may_be_open_are_read_all_the_same_and_closed_at_the_end(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(line_index, "MOST_OPEN", 2)
+    paths = [tmp_path / f"{name}.jsonl" for name in "uvwx"]
+    for path in paths:
+        path.write_bytes(jsonl(ROWS))
+    before = len(os.listdir("/proc/self/fd"))
+    index = noted(*paths)
+    for key, numbers in {"a": [0, 2], "b": [1, "Wellenhöhe"]}.items():
+        assert [line.row["n"] for line in index.lines(key)] == numbers * 4
+    assert len(os.listdir("/proc/self/fd")) == before + 3  # two of them, and the copies' file
+    del index
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 @pytest.mark.parametrize("change", ["shorter", "gone"])
