@@ -70,7 +70,7 @@ def server_command() -> list[str]:
     folder = tempfile.mkdtemp(prefix="nuggetjudge-")
     atexit.register(shutil.rmtree, folder)
     made = Path(folder) / "light_server"
-    source = ROOT / "benchmarks" / "light_server.c"
+    source = ROOT / "benchmarks" / "light_server" / "server.c"
     try:
         command = [os.environ.get("CC", "cc"), "-O2", "-o", str(made), str(source)]
         subprocess.run(command, check=True, capture_output=True)

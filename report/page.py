@@ -24,10 +24,7 @@ from .source import Source
 from .written import json_text
 
 _WEB = Path(__file__).parent / "web"
-_STYLES = (
-    *("base.css", "tables.css", "runs.css", "matrix.css", "reading.css"),
-    *("lists.css", "charts.css"),
-)
+_STYLES = ("base", "tables", "runs", "matrix", "reading", "lists", "charts")
 _LARGE = 50_000  # characters of data from which on it is packed
 # What could end a script element, or a line of JavaScript, as escapes of JSON.
 _ESCAPES = {
@@ -67,7 +64,7 @@ def page(
     sections = [one for one in SECTIONS if one.id in found]
     script = bundle([*((one.id, one.script) for one in sections), ("page", _WEB / "page.js")])
     script += "\nmodules.page.start(modules);\n})();"
-    style = "\n".join((_WEB / name).read_text(encoding="utf-8") for name in _STYLES)
+    style = "\n".join((_WEB / f"styles/{name}.css").read_text(encoding="utf-8") for name in _STYLES)
     yield f"""<!doctype html>
 <html lang="en">
 <head>

@@ -9,8 +9,10 @@ from typing import NamedTuple
 _PACKAGE = Path(__file__).parent.parent.parent
 _FOLDERS = ("annotation/web", "report/web")  # modules import each other across them
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
-STYLES = ("report/web/base.css", "report/web/charts.css", "report/web/tables.css")
-OWN_STYLES = ("style.css", "screens.css", "screens2.css")  # those that are there
+_STYLES = (
+    *(f"report/web/styles/{name}.css" for name in ("base", "charts", "tables")),
+    *(f"annotation/web/{name}.css" for name in ("style", "label/label", "lists/lists")),
+)
 
 
 class File(NamedTuple):
@@ -25,11 +27,11 @@ def files() -> dict[str, File]:
     """All that a page may load, by the path of its address; read once."""
     found = {}
     for folder in _FOLDERS:
-        for path in sorted((_PACKAGE / folder).iterdir()):
-            if path.suffix in _TYPES and path.is_file():
-                found[f"/{folder}/{path.name}"] = File(path.read_bytes(), _TYPES[path.suffix])
-    styles = [*STYLES, *(f"annotation/web/{name}" for name in OWN_STYLES)]
-    sheets = [f'<link rel="stylesheet" href="/{name}">' for name in styles if f"/{name}" in found]
+        for path in sorted((_PACKAGE / folder).rglob("*.*")):
+            if path.suffix in _TYPES:
+                name = path.relative_to(_PACKAGE).as_posix()
+                found[f"/{name}"] = File(path.read_bytes(), _TYPES[path.suffix])
+    sheets = [f'<link rel="stylesheet" href="/{name}">' for name in _STYLES]
     page = _PAGE.replace("STYLES", "\n".join(sheets)).encode()
     return found | {"/": File(page, "text/html; charset=utf-8")}
 

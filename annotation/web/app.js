@@ -11,12 +11,12 @@ import { help } from "./help.js";
 // Each has view(root, api, route), which draws it and returns what takes it down.
 const SCREENS = {
   start: { title: "The task", load: () => import("./start.js") },
-  item: { title: "Label", load: () => import("./item.js") },
-  answer: { title: "By answer", load: () => import("./answer.js") },
-  bank: { title: "Nuggets", load: () => import("./bank.js") },
-  verify: { title: "Key points", load: () => import("./verify.js") },
-  adjudicate: { title: "Differences", load: () => import("./adjudicate.js") },
-  progress: { title: "How far", load: () => import("./progress.js") },
+  item: { title: "Label", load: () => import("./label/item.js") },
+  answer: { title: "By answer", load: () => import("./label/answer.js") },
+  bank: { title: "Nuggets", load: () => import("./lists/bank.js") },
+  verify: { title: "Key points", load: () => import("./lists/verify.js") },
+  adjudicate: { title: "Differences", load: () => import("./lists/adjudicate.js") },
+  progress: { title: "How far", load: () => import("./progress/progress.js") },
 };
 
 const main = document.getElementById("main");
@@ -27,6 +27,7 @@ let turn = 0;
 
 /** What a screen knows of its address, and how it goes elsewhere.
  *
+ * load(name): the module of a screen.
  * onchange(listener): called, instead of drawing the screen anew, when values of its address change.
  */
 const route = {
@@ -34,6 +35,7 @@ const route = {
   get n() { return /^\d+$/.test(get("n")) ? Number(get("n")) : null; },
   get: (key, otherwise) => get(key, otherwise),
   go: (name, changes, quietly) => go(name, changes, quietly),
+  load: (name) => SCREENS[name].load(),
   onchange(listener) { moved = listener; },
 };
 

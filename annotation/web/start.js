@@ -7,7 +7,7 @@ import { keyTable } from "./help.js";
 export async function view(root, api, route) {
   const { task } = api;
   const first = task.views[0];
-  (await import(`./${first}.js`)).view.bindKeys?.(task); // so that they stand in the table; other screens have theirs by now
+  (await route.load(first)).view.bindKeys?.(task); // so that they stand in the table; other screens have theirs by now
   const facts = [
     ["You are", task.annotator],
     [task.kind === "bank" ? "Topics" : "Items", count(task.n)],

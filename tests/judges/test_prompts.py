@@ -83,11 +83,11 @@ def rendered(case):
 
 
 def test_the_rendered_prompt_is_the_approved_one(case):
-    home = type(case.make("lexical")).__module__
-    room = next((name for name in ("makers", "seeking", "narratives") if f".{name}." in home), "")
-    path = GOLDEN / room / f"{case.name}.{case.predictor}.txt"
+    home = type(case.make("lexical")).__module__.split(".")[2:-1]  # its folder in judges/
+    path = GOLDEN.joinpath(*home, f"{case.name}.{case.predictor}.txt")
     found = rendered(case)
     if os.environ.get("NUGGETJUDGE_APPROVE"):
+        path.parent.mkdir(exist_ok=True)
         path.write_text(found, encoding="utf-8")
         pytest.skip(f"{path.name} written; read the difference before you commit it")
     approved = path.read_text(encoding="utf-8") if path.exists() else ""

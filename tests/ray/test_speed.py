@@ -16,7 +16,7 @@ from nuggetjudge.programs.config.reading import load_config
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 
-SERVER = Path(__file__).resolve().parents[2] / "benchmarks" / "light_server.py"
+SERVER = Path(__file__).resolve().parents[2] / "benchmarks" / "light_server" / "server.py"
 N = 40_000
 LEAST_X = 1.6
 N_CORES = 4  # one for each worker, one for the driver and one for the server

@@ -12,7 +12,7 @@ import pytest
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import CriterionJudge, EntailmentJudge, NuggetAssigner, SupportJudge
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts" / "explaining"
 LONGEST_SYSTEM_MESSAGE = 1_250  # characters: 350 more than a judge that gives labels alone
 TEXTS = {"question": "why", "answer": "a", "passage": "p", "sentence": "s", "response": "r"}
 LISTED = {"nuggets": {"1": "n"}, "key_points": {"1": "k"}, "criteria": {"1": "c"}}

@@ -1,0 +1,173 @@
+// Words that are marked in texts: with the mouse, with a finger, or by sentence and word with keys.
+
+import { el } from "../../../report/web/el.js";
+import { say } from "../../../report/web/say.js";
+import { cut, selectedIn, trimmed, units } from "./points.js";
+
+const MOST_SPANS = 100; // as the server has it
+const SHORT = 80; // code points of a span that its button names
+
+/** Marks in these places (of `blocks`), as { of, start, end, sha256 }.
+ *
+ * spans: those that stand there. onchange(spans): after each change; not for those given.
+ * Returns root, the bar and the list of what is marked; `isOn()`, `turn(on)`, `move(step, extends)`, `mark()`,
+ * `drop()`, `byWord()` for keys; `spans()`, `set(spans)`; `stop()`.
+ */
+export function spanMarks(places, spans, onchange) {
+  let held = [];
+  let isOn = false;
+  let granularity = "sentence";
+  let cursor = null; // { place, units, anchor, head }: numbers of units
+  const list = el("ul", { class: "marked", "aria-label": "Words that you marked" });
+  const grain = el("button", { type: "button", onclick: () => byWord() });
+  const bar = el("div", { class: "marking", role: "group", "aria-label": "Mark words", hidden: true },
+    el("p", {}, "Select words", el("span", { class: "by-keys" }, ", or go by sentence with ", el("kbd", {}, "["), " ",
+      el("kbd", {}, "]"), " (with Shift: several)"), "."),
+    // What is selected would be let go of before the click.
+    el("button", { type: "button", onpointerdown: (event) => event.preventDefault(), onclick: () => mark() },
+      el("kbd", { "aria-hidden": "true" }, "Enter"), " mark"),
+    grain,
+    el("button", { type: "button", onclick: () => turn(false) }, el("kbd", { "aria-hidden": "true" }, "s"), " done"));
+  const root = el("div", { class: "spans" }, bar, list);
+
+  const of = (place) => held.filter((span) => span.of === place.of);
+  const chosen = () => {
+    const at = [cursor.anchor, cursor.head].sort((a, b) => a - b);
+    return { start: cursor.units[at[0]].start, end: cursor.units[at[1]].end };
+  };
+
+  function paint() {
+    for (const place of places) {
+      const marks = of(place).map(({ start, end }) => ({ start, end, class: "span" }));
+      if (isOn && cursor?.place === place) marks.push({ ...chosen(), class: "cursor" });
+      place.paint(marks);
+      place.node.classList.toggle("is-marked", isOn);
+    }
+    bar.hidden = !isOn;
+    grain.replaceChildren(el("kbd", { "aria-hidden": "true" }, "w"), granularity === "word" ? " by sentence" : " by word");
+    list.hidden = !held.length;
+    list.replaceChildren(...held.map((span) => {
+      const place = places.find((one) => one.of === span.of);
+      const words = place ? short(cut(place.text, span)) : "";
+      return el("li", {}, el("q", {}, words),
+        el("button", { type: "button", "aria-label": `take the mark away: ${words}`, onclick: () => take(span) }, "✕"));
+    }));
+  }
+
+  function change(next, what) {
+    held = next.sort((a, b) => order(a) - order(b) || a.start - b.start);
+    cursor = null;
+    paint();
+    onchange([...held]);
+    say(what);
+  }
+  const order = (span) => places.findIndex((place) => place.of === span.of);
+
+  function take(span) {
+    change(held.filter((one) => one !== span), "the mark is gone");
+  }
+
+  /** Add a range; one that is marked as it is goes, one that lies over others takes them in. */
+  function add(place, range) {
+    const own = of(place);
+    const same = own.find(({ start, end }) => start === range.start && end === range.end);
+    if (same) return take(same);
+    if (held.length >= MOST_SPANS) return say(`${MOST_SPANS} marks are the most`);
+    const over = own.filter(({ start, end }) => start < range.end && range.start < end);
+    const start = Math.min(range.start, ...over.map((one) => one.start));
+    const end = Math.max(range.end, ...over.map((one) => one.end));
+    const rest = held.filter((one) => !over.includes(one));
+    change([...rest, { of: place.of, start, end, sha256: place.sha256 }], `marked: ${short(cut(place.text, { start, end }))}`);
+  }
+
+  /** Mark what is selected; false where nothing is. */
+  function selected() {
+    const selection = getSelection();
+    if (!selection.rangeCount) return false;
+    const range = selection.getRangeAt(0);
+    const inside = places.filter((place) => range.intersectsNode(place.node) && selectedIn(place.node, range));
+    const place = inside.find(({ node }) => node.contains(selection.anchorNode)) ?? inside[0];
+    const found = place && trimmed(place.text, selectedIn(place.node, range));
+    if (!found) return false;
+    selection.removeAllRanges();
+    add(place, found);
+    return true;
+  }
+
+  function move(step, isExtended) {
+    const all = () => places.map((place) => ({ place, units: units(place.text, granularity) })).filter((one) => one.units.length);
+    if (!cursor) {
+      const [first] = all();
+      if (!first) return;
+      cursor = { ...first, anchor: 0, head: 0 };
+    } else {
+      const head = cursor.head + step;
+      if (head >= 0 && head < cursor.units.length) cursor = { ...cursor, head, anchor: isExtended ? cursor.anchor : head };
+      else if (!isExtended) {
+        const found = all();
+        const at = found.findIndex(({ place }) => place === cursor.place) + step;
+        if (!found[at]) return;
+        const end = step > 0 ? 0 : found[at].units.length - 1;
+        cursor = { ...found[at], anchor: end, head: end };
+      }
+    }
+    paint();
+    const { place } = cursor;
+    place.node.querySelector("mark.cursor")?.scrollIntoView({ block: "nearest" });
+    say(`${place.name}: ${short(cut(place.text, chosen()), 400)}`);
+  }
+
+  function mark() {
+    if (!selected() && cursor) add(cursor.place, chosen());
+  }
+
+  /** Take away what the cursor is in, otherwise the last mark. */
+  function drop() {
+    const at = cursor && chosen();
+    const under = at && of(cursor.place).find(({ start, end }) => start < at.end && at.start < end);
+    const gone = under ?? held.at(-1);
+    if (gone) take(gone);
+  }
+
+  function byWord() {
+    granularity = granularity === "word" ? "sentence" : "word";
+    const from = cursor && chosen().start;
+    if (cursor) {
+      const found = units(cursor.place.text, granularity);
+      const at = Math.max(found.findIndex(({ end }) => end > from), 0);
+      cursor = { ...cursor, units: found, anchor: at, head: at };
+    }
+    paint();
+    say(`by ${granularity}`);
+  }
+
+  function turn(on) {
+    isOn = on;
+    cursor = null;
+    paint();
+    say(on ? "Marking words: [ and ] go by sentence, Enter marks, s ends" : "Marking ended");
+  }
+
+  const lifted = (event) => {
+    const isOurs = event.target instanceof Element && event.target.closest("button, .marking");
+    if (isOn && event.pointerType === "mouse" && !isOurs) setTimeout(selected);
+  };
+  addEventListener("pointerup", lifted);
+  const set = (next) => {
+    held = [...next];
+    cursor = null;
+    paint();
+  };
+  set(spans);
+  return {
+    root, turn, move, mark, drop, byWord, set,
+    isOn: () => isOn,
+    spans: () => [...held],
+    stop: () => removeEventListener("pointerup", lifted),
+  };
+}
+
+function short(text, most = SHORT) {
+  const points = [...text];
+  return points.length > most ? `${points.slice(0, most).join("")} …` : text;
+}

@@ -1,0 +1,43 @@
+// The last ten things that a person did; each leads back to its place.
+
+import { el } from "../../../report/web/el.js";
+import { drawn } from "./labels.js";
+
+const MOST = 10;
+const OTHERS = {
+  flag: { mark: "⚑", word: "flagged" }, unflag: { mark: "⚐", word: "flag taken away" },
+  skip: { mark: "→", word: "left for later" }, clear: { mark: "∅", word: "label taken away" },
+};
+
+/** The strip; `all` are the choices, onopen(n) goes to a place. */
+export function strip(api, all, onopen) {
+  let deeds = [];
+  const list = el("ol");
+  const root = el("nav", { class: "last", "aria-label": "What you did last" }, el("span", { class: "soft" }, "last"), list);
+
+  function draw() {
+    root.hidden = !deeds.length;
+    list.replaceChildren(...deeds.map(({ n, what, label }) => {
+      const choice = what === "label" ? all.find((one) => one.label === label) : OTHERS[what];
+      const { mark = "•", tone = "other", word = what } = choice ?? {};
+      const name = `item ${n + 1}: ${word}`;
+      return el("li", {}, el("button", { type: "button", title: name, "aria-label": name, onclick: () => onopen(n) },
+        drawn({ mark, tone, word: "" })[0]));
+    }));
+  }
+
+  draw();
+  return {
+    root,
+    /** What was just done, before the server has said so. */
+    did(deed) {
+      deeds = [deed, ...deeds].slice(0, MOST);
+      draw();
+    },
+    /** Ask the server what was done. */
+    async ask() {
+      deeds = (await api.get("recent").catch(() => deeds)).slice(0, MOST);
+      draw();
+    },
+  };
+}

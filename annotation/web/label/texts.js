@@ -1,0 +1,43 @@
+// The texts of an item, to be read: each a block of its own, with what a person marked in it.
+
+import { el } from "../../../report/web/el.js";
+import { marked } from "../../../report/web/marked.js";
+
+const UNMARKED = new Set(["question", "title"]);
+
+/** The question that the texts are about; "" where it is not among them. */
+export function questionIn(texts) {
+  return texts.find(({ of }) => of === "question")?.text ?? "";
+}
+
+/** Blocks of texts, but for the question, and those in which words can be marked.
+ *
+ * Returns { nodes, places }; a place has of, name, text, sha256, its node and `paint(marks)`. A title stands in the
+ * block of the text behind it.
+ */
+export function blocks(texts) {
+  const nodes = [];
+  const places = [];
+  let title = null;
+  for (const one of texts) {
+    if (one.of === "question") continue;
+    if (one.of === "title") {
+      title = one.text;
+      continue;
+    }
+    const node = el("p", { class: "text", lang: "" });
+    const heading = el("h2", {}, one.name, title ? el("span", { class: "title" }, title) : null);
+    title = null;
+    nodes.push(el("div", { class: "block" }, heading, node));
+    let drawn = "";
+    const paint = (marks) => {
+      const wanted = JSON.stringify(marks);
+      if (wanted !== drawn) node.replaceChildren(...marked(one.text, marks)); // a long text takes a second
+      drawn = wanted;
+    };
+    const place = { ...one, node, paint };
+    place.paint([]);
+    if (!UNMARKED.has(one.of)) places.push(place);
+  }
+  return { nodes, places };
+}

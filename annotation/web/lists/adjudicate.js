@@ -1,0 +1,178 @@
+// Who is right: labels that differ, from voices without names; these are told once the verdict is given.
+
+import { count, el } from "../../../report/web/el.js";
+import { say } from "../../../report/web/say.js";
+import { activity } from "../activity.js";
+import { byKey, choices, mark, withCannotTell } from "./buttons.js";
+import { paged } from "./paged.js";
+import { reading } from "./reading.js";
+import { presses, screenKeys } from "./screenkeys.js";
+import { draft } from "./typed.js";
+
+const AGAINST_JUDGE = "Some of these are here because a model differs from what most people said. Where it says the same, nobody looks "
+  + "again: so verdicts can only bring labels nearer to the model's, and agreement with it looks higher than it is.";
+
+const hold = screenKeys("adjudicate", [
+  ..."123456789".split("").map((key) => [key, "choose the label that is right", "digit"]),
+  ["0", "choose a label, or that it cannot be told", "digit"], ["-", "choose that it cannot be told", "digit"],
+  ["c", "give the reason (Esc leaves)", "why"], ["Enter", "give the verdict; then go on", "give"],
+  ["j", "next dispute", "later"], ["k", "previous dispute", "earlier"],
+]);
+
+/** See app.js. */
+export const view = paged("adjudicate", firstDispute, screen);
+
+function screen(root, api, n, goTo) {
+  const typed = draft(`adjudicate:${n}`);
+  const spent = activity();
+  let [dispute, task, all, chosen, names, state, isGone] = [null, null, [], undefined, null, "open", false];
+  const frame = el("section", { id: "adjudicate", class: "desk", "aria-labelledby": "adjudicate-title" },
+    el("p", { class: "nothing" }, "Fetching the dispute."));
+  root.replaceChildren(frame);
+  const keep = () => typed.keep({ label: chosen, isChosen: chosen !== undefined, why: why.value });
+  const why = el("textarea", { id: "adjudicate-why", autocomplete: "off", oninput: keep });
+  why.rows = 3;
+  why.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") frame.querySelector(".choice[aria-pressed=true], .choice")?.focus();
+  });
+  const [voices, below, wrong] = [el("div", {}), el("div", {}), el("p", { class: "warn", role: "alert", hidden: true })];
+
+  function choose(label) {
+    if (state !== "open" || !dispute) return false;
+    chosen = label;
+    say(`${wordOf(label)} chosen; Enter gives the verdict`);
+    keep();
+    draw();
+  }
+
+  async function give() {
+    if (state === "given") return later();
+    if (state !== "open" || !dispute) return false;
+    if (chosen === undefined) return say("choose a label first");
+    state = "sent";
+    wrong.hidden = true;
+    draw();
+    try {
+      await api.send({ id: crypto.randomUUID(), do: "adjudicate", n, item: dispute.item, label: chosen,
+        rationale: why.value.trim(), active_ms: spent.ms() });
+      typed.keep(null);
+      await reveal();
+    } catch (error) {
+      if (isGone) return;
+      wrong.replaceChildren(`The verdict was not kept: ${error.message}`);
+      wrong.hidden = false;
+      state = "open";
+      draw();
+    }
+  }
+
+  /** Who the voices are. The server tells it only to those whose verdict it has. */
+  async function reveal() {
+    const found = await api.get("reveal", { n });
+    if (isGone) return;
+    names = new Map(found.voices.map((one) => [one.letter, one]));
+    state = "given";
+    say(found.voices.map((one) => `${one.letter} was ${who(one)}`).join(", "));
+    draw();
+    below.querySelector("button")?.focus();
+  }
+
+  const later = () => (Number.isInteger(dispute?.next) ? goTo(dispute.next) : finished());
+
+  function finished() {
+    if (!dispute) return;
+    say("this was the last dispute");
+    below.querySelector(".done")?.remove();
+    if (state === "given") below.append(el("p", { class: "done" }, "This was the last one. More come as people label more."));
+  }
+
+  const wordOf = (label) => all.find((one) => one.label === label)?.word ?? String(label);
+  const actions = {
+    digit: (event) => {
+      const label = byKey(all, event.key);
+      return label === undefined ? false : choose(label);
+    },
+    why: () => (state === "open" ? why.focus() : false),
+    give: (event) => (presses(event) && !event.target.closest(".choice") ? false : void give()),
+    later: () => void later(),
+    earlier: () => (Number.isInteger(dispute?.previous) ? goTo(dispute.previous) : false),
+  };
+
+  function draw() {
+    const label = document.activeElement?.closest?.(".choice")?.dataset.label;
+    voices.replaceChildren(el("ol", { class: "voices" }, dispute.voices.map((one) => {
+      const found = all.find(({ label: known }) => known === one.label);
+      const told = names?.get(one.letter);
+      return el("li", { class: told?.is_judge ? "judge" : null }, el("b", { class: "letter" }, one.letter), el("div", {},
+        el("p", { class: "said" }, found ? mark(found) : null, found?.word ?? one.label,
+          told ? el("span", { class: "who" }, who(told)) : null),
+        one.rationale ? el("p", { class: "t small" }, one.rationale) : el("p", { class: "hint" }, "gave no reason")));
+    })));
+    const isOpen = state === "open";
+    const group = choices({ id: "adjudicate-label", legend: dispute.question ?? "Which label is right?", choices: all, chosen,
+      onchoose: choose, disabled: !isOpen });
+    why.disabled = !isOpen;
+    below.replaceChildren(group, el("label", { for: "adjudicate-why" }, "The reason"), why,
+      el("p", { class: "acts" }, state === "given"
+        ? el("button", { type: "button", class: "main", onclick: later }, "Go on ", el("kbd", { "aria-hidden": "true" }, "Enter"))
+        : el("button", { type: "button", class: "main", disabled: !isOpen || chosen === undefined, onclick: give },
+          "Give the verdict ", el("kbd", { "aria-hidden": "true" }, "Enter"))),
+      el("p", { class: "hint" }, {
+        open: "You are told who said what, and which voice is the judge, once the verdict is given. It stands then.",
+        sent: "The verdict is being kept. Who said what is told as soon as it is.",
+        given: "Given before you knew who said what; so it stands.",
+      }[state]));
+    if (label !== undefined && isOpen) below.querySelector(`.choice[aria-pressed=true]`)?.focus();
+  }
+
+  function drawAll() {
+    frame.replaceChildren(
+      el("p", { class: "over" }, `Dispute ${count(dispute.at + 1)} of ${count(dispute.total)}`),
+      el("h1", { id: "adjudicate-title" }, "Who is right?"),
+      ...(task.against_judge ? [el("p", { class: "hint" }, AGAINST_JUDGE)] : []),
+      el("div", { class: "columns" },
+        el("div", {}, dispute.texts.map((one) => [el("h2", {}, one.name), reading(one.text)])),
+        el("div", {}, el("h2", {}, "What was said"), voices)),
+      el("div", { class: "asked" }, below), wrong);
+    draw();
+  }
+
+  async function load() {
+    if (n === null) return frame.replaceChildren(el("h1", { id: "adjudicate-title" }, "Nothing to decide"),
+      el("p", { class: "nothing" }, "There is no item on which people differ and that you did not label yourself. "
+        + "One appears when two people have labelled the same item and no label has more than half of them."));
+    [dispute, task] = await Promise.all([api.get("dispute", { n }), api.get("task")]);
+    if (isGone) return;
+    all = withCannotTell(task);
+    const kept = dispute.verdict ?? null;
+    const drafted = typed.read();
+    if (kept) {
+      [chosen, why.value, state] = [kept.label, kept.rationale ?? "", "sent"];
+    } else if (drafted) {
+      chosen = drafted.isChosen ? drafted.label ?? null : undefined;
+      why.value = drafted.why ?? "";
+    }
+    drawAll();
+    if (kept) await reveal();
+  }
+
+  const leave = hold(actions);
+  load().catch((error) => {
+    if (!isGone) frame.replaceChildren(el("h1", { id: "adjudicate-title" }, "The dispute could not be fetched"),
+      el("p", { class: "nothing" }, error.message));
+  });
+  return () => {
+    isGone = true;
+    leave();
+    spent.stop();
+  };
+}
+
+/** The first dispute without a verdict; null: nothing is disputed. */
+async function firstDispute(api) {
+  return (await api.get("dispute")).n;
+}
+
+function who({ is_judge: isJudge, name }) {
+  return isJudge ? "the judge" : name;
+}

@@ -1,0 +1,59 @@
+// The field in which facts are written: one of them, or one a line where one becomes several.
+
+import { count, el, shown } from "../../../report/web/el.js";
+
+const MOST = 2_000; // characters of a fact, as the server has it
+let made = 0;
+
+/** A field in place. Enter saves, Escape leaves; where lines are facts, Enter starts one.
+ *
+ * label: what it is for. text: what stands in it at first. isLines: whether each line is a fact.
+ * least: facts that it takes. onsave(texts), oncancel(), ontyped(text).
+ */
+export function editor({ label, text, isLines = false, least = 1, onsave, oncancel, ontyped }) {
+  const id = `editor-${++made}`;
+  const wrong = el("p", { class: "wrong", role: "alert" });
+  const unseen = el("p", { class: "hint" });
+  const field = el("textarea", { id, spellcheck: "true", autocomplete: "off", "aria-describedby": `${id}-hint` });
+  field.rows = isLines ? 4 : 3;
+  field.value = text;
+  const texts = () => (isLines ? field.value.split("\n") : [field.value.replace(/\s*\n\s*/g, " ")])
+    .map((one) => one.trim()).filter(Boolean);
+  const tell = () => {
+    const found = shown(field.value);
+    unseen.replaceChildren();
+    if (found.querySelector(".escape")) unseen.append("There are characters in it that cannot be seen: ", found);
+  };
+  const save = () => {
+    const found = texts();
+    const long = found.find((one) => one.length > MOST);
+    if (long) wrong.textContent = `A fact of ${count(long.length)} characters; wanted at most ${count(MOST)}.`;
+    else if (found.length < least)
+      wrong.textContent = least > 1 ? `Wanted ${least} facts or more, each on a line of its own.` : "Wanted some text.";
+    else return onsave(found);
+    field.focus();
+  };
+  field.addEventListener("input", () => {
+    wrong.textContent = "";
+    tell();
+    ontyped(field.value);
+  });
+  const node = el("div", { class: "editor", onkeydown: (event) => {
+    if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "Escape") oncancel();
+    else if (event.key === "Enter" && event.target === field && !isLines && !event.shiftKey) save();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  } },
+  el("label", { for: id }, label), field,
+  el("p", { class: "hint", id: `${id}-hint` }, isLines ? "One fact a line." : "Enter saves, Esc leaves it as it was."),
+  unseen, wrong,
+  el("p", { class: "acts" }, el("button", { type: "button", class: "main", onclick: save }, "Save"),
+    el("button", { type: "button", onclick: oncancel }, "Leave as it was")));
+  tell();
+  return { node, focus: () => {
+    field.focus();
+    field.setSelectionRange(field.value.length, field.value.length);
+  } };
+}

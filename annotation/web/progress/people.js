@@ -1,0 +1,44 @@
+// The people who label: how far, how fast, how often they cannot tell, and how well they agree with themselves.
+
+import { count, el, num } from "../../../report/web/el.js";
+import { figures, unknown } from "./tables.js";
+
+/** See progress.js. */
+export function people({ desks = [], people: found = [] }) {
+  const about = new Map(found.map((one) => [one.annotator, one]));
+  const rows = desks.map((desk) => ({ ...desk, ...about.get(desk.annotator) }));
+  if (!rows.length) return unknown("Nobody has a queue.");
+  const some = rows.filter((row) => known(itself(row)));
+  return [
+    el("p", { class: "lead" }, "Labels an hour are of active time: pauses of more than a minute are left out. Agreement with "
+      + "oneself is the share of items, shown a second time, that got the same label."),
+    figures("People", [
+      { label: "person", isText: true, cell: ({ annotator }) => annotator },
+      { label: "done", cell: ({ done }) => count(done ?? 0) },
+      { label: "of", cell: ({ total }) => count(total ?? 0) },
+      { label: "an hour", cell: (row) => speed(row) },
+      { label: "cannot tell", cell: (row) => share(row.cannot_tell, row.labels ?? row.done) },
+      { label: "agrees with oneself", cell: (row) => (known(itself(row)) ? [num(itself(row).value, 2), of(itself(row).n)] : "–") },
+      { label: "s a label: at first, of late", title: "medians of the first and the last quarter", cell: ({ speed: found }) => pace(found) },
+      { label: "flagged", cell: ({ flagged }) => (flagged === undefined || flagged === null ? "–" : count(flagged)) },
+    ], rows),
+    some.length ? null : unknown("How well people agree with themselves is not known yet: nobody has come to an item for the "
+      + "second time. One in twenty comes again, ten items later or more."),
+  ];
+}
+
+const itself = ({ self_agreement: self }) => self?.equal ?? self;
+const pace = (found) => (typeof found?.first_median === "number"
+  ? `${num(found.first_median, 1)}, ${num(found.last_median, 1)}` : "–");
+const known = (self) => typeof self?.value === "number";
+const of = (n) => el("small", {}, ` of ${count(n)}`);
+
+function speed({ per_hour: rate, done, active_ms: ms }) {
+  const found = rate ?? (done && ms ? (done * 3_600_000) / ms : null);
+  return found === null ? "–" : count(Math.round(found));
+}
+
+function share(n, all) {
+  if (n === undefined || n === null) return "–";
+  return all ? [count(n), el("small", {}, ` ${num((100 * n) / all, 0)}%`)] : count(n);
+}
