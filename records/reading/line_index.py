@@ -23,9 +23,9 @@ MOST_OPEN = 128  # files; one beyond them is opened for each line
 class LineIndex:
     """Lines noted under keys, file after file, and read again in that order for each key.
 
-    Holds four integers a line, and the files that it read open. An object that has no offset of its own in its file, which is
-    compressed, one JSON document or an envelope, is copied into a temporary file that goes when
-    the index does.
+    Holds four integers a line, and the files that it read open. An object that has no offset of its
+    own in its file, which is compressed, one JSON document or an envelope, is copied into a
+    temporary file that goes when the index does.
     """
 
     def __init__(self) -> None:
