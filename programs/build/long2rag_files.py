@@ -107,13 +107,7 @@ def write_points(
                 point.update((n, verdict[n]) for n in ("score", "method") if n in verdict)
             rows.write(written)
             sets.append(found)
-    with results.open(REJECTED) as rows:
-        for question in questions:
-            for row in made.points.rejected(question.id, question.topic.text):
-                rows.write(row)
-                results.count(f"key points left out ({row['why']})")
-    for verdict in (v for q in questions for v in made.points.filtered[q.id].values() if v):
-        results.count(f"key points filtered by {verdict.get('method')}")
+    made.points.write_rejected(REJECTED, {q.id: q.topic.text for q in questions}, results)
     return sets
 
 

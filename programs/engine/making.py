@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from ...backends.budget import Budget
-from ...records.judgements import Judged
 from ...records.reading.problems import InputError, Problems
 from ...records.writing.files import write_file
 from ..config.names import JudgeName
@@ -114,13 +113,9 @@ class Build(ABC):
         """
         chosen = list(items)
         stage = makes(name, (judge,), make, lambda: iter(chosen), made=kind, total=len(chosen))
-        made: dict[tuple[str, ...], Any] = {}
-        async with self.session.judged(stage, results) as outcome:
-            for item in chosen:
-                if isinstance(found := outcome(item), Judged):
-                    made[tuple(item.ids.values())] = found.values["made"]
+        found = await self.session.made(stage, results)
         self.leave_out_missing(results)
-        return made
+        return {tuple(item.ids.values()): made for item, made in found if made is not None}
 
     def leave_out_missing(self, results: Results) -> None:
         """Leave out the topics of which a judgement did not arrive so far."""

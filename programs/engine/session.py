@@ -153,6 +153,15 @@ class Session:
         finally:
             journal.close()
 
+    async def made(self, stage: Stage, results: Results) -> list[tuple[Item, Any]]:
+        """Each item of a stage of `makes` or `acts`, and what was made of it; None: not judged."""
+        async with self.judged(stage, results) as outcome:
+            found = [(item, outcome(item)) for item in stage.items()]
+        return [
+            (item, of_item.values["made"] if isinstance(of_item, Judged) else None)
+            for item, of_item in found
+        ]
+
     def _at_once(self, stage: Stage) -> int:
         """How many items are held: all that go into batches together, or as many as are asked."""
         run = self.config.run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ...records.evidence import Evidence
 from ...records.labels.cells import Cell
@@ -23,6 +23,15 @@ POINTS = (NUGGET, KEY_POINT, SUB_QUESTION, QUESTION, CRITERION)
 NO_TOPIC = ""  # the key of what is of no topic
 
 FileLines = Callable[[str], Iterator[Line]]  # of a file by its name
+
+
+class OfAnswer(Protocol):
+    """A row about an answer."""
+
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def topic_id(self) -> str: ...
 
 
 class Piece(NamedTuple):
@@ -68,6 +77,14 @@ def said(row: Explained) -> dict[str, Any]:
     """What a judge said of a label, under the names that a Piece has for it."""
     score = row.score if isinstance(row, Leaning) else None
     return {"score": score, "evidence": row.evidence, "reasoning": row.rationale or ""}
+
+
+def point_piece(
+    row: OfAnswer, unit: str, point: str, text: str, label: str | None, **more: Any
+) -> Piece:
+    """Of a point that an answer was held against; `more` are other fields of a Piece."""
+    cell = (row.topic_id, row.run_id, point)
+    return Piece(row.run_id, row.topic_id, cell, unit, point, text, label, **more)
 
 
 def plain_pieces(lines: Iterable[Line]) -> Iterator[Piece]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Names
 from dataclasses import dataclass
 from functools import cached_property
@@ -134,6 +134,15 @@ class Folder:
         """A setting of the run; None of a file."""
         return self.notes.get("config", {}).get(section, {}).get(name)
 
+    def counted(self, seen: Iterable[str], without: str = "") -> list[str]:
+        """The topics that scores are means over: those of the run, or else those seen, sorted.
+
+        Args:
+            without: the note that lists topics which are left out.
+        """
+        every = sorted({*seen}) if self.topics is None else self.topics
+        return [topic for topic in every if topic not in self.notes.get(without, ())]
+
     def file(self, name: str) -> Path | None:
         """Where a file of this name is; a single file has any name. None: there is none."""
         if self.path.is_file():
@@ -163,6 +172,8 @@ class Program(ABC):
         file_kind: of `judged` where it comes alone, see `file_kind`; "": none of its own.
         takes: the kind of another tool's files that it can write as its own; "": none.
         is_scored_alone: whether `score` can read that file without its folder.
+        without: the note that lists topics without points, such as nuggets; "": none does.
+        of_points: the measures that mean nothing on those.
     """
 
     name: ClassVar[str]
@@ -178,6 +189,8 @@ class Program(ABC):
     file_kind: ClassVar[str] = ""
     takes: ClassVar[FileKind | Literal[""]] = ""
     is_scored_alone: ClassVar[bool] = False
+    without: ClassVar[str] = ""
+    of_points: ClassVar[tuple[str, ...]] = ()
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """The judges that a run with this config may ask."""
@@ -240,7 +253,8 @@ class Program(ABC):
 
     def left_out(self, measure: str, folder: Folder) -> Names[str]:
         """The topics on which one of its measures means nothing for any run."""
-        return ()
+        found: Names[str] = folder.notes.get(self.without, ()) if measure in self.of_points else ()
+        return found
 
     def scale(self, folder: Path) -> ItemScale | None:
         """What its labels in a results folder mean; None: what labels of its `kind` mean."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from ...judges import ItemJudge
 
 FILE = "support.jsonl"
+# By run and topic, and by sentence: the passages of its citations with their labels.
+Labels = Mapping[tuple[str, str], Mapping[int, Sequence[tuple[str, str | None]]]]
 
 
 class Support(Program):
@@ -167,8 +169,7 @@ class Support(Program):
                     cell = (row.topic_id, row.run_id, str(sentence.id), citation.passage_id)
                     given = (citation.label, citation.probabilities)
                     found.add(cell, row.run_id, *given, weights, is_first=i == 0)
-        every = sorted(found.topics) if folder.topics is None else folder.topics
-        counted = dict.fromkeys(found.weights, every)
+        counted = dict.fromkeys(found.weights, folder.counted(found.topics))
         return found.items("support", SUPPORT_SCALE, SUPPORT_KEY, families, SUPPORT_GAINS, counted)
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
@@ -209,6 +210,20 @@ class Support(Program):
                         texts = {"question": question, "sentence": sentence.text}
                         passage = passages[name]
                         yield cell, {**texts, "title": passage.title, "passage": passage.text}
+
+
+def labels_in(path: Path) -> Labels:
+    """The labels of a support file. Raises: InputError with all that is wrong with it."""
+    problems = Problems()
+    found = {
+        (row.run_id, row.topic_id): {
+            sentence.id: [(each.passage_id, each.label) for each in sentence.citations]
+            for sentence in row.sentences
+        }
+        for row in read_support(path, problems)
+    }
+    problems.raise_errors()
+    return found
 
 
 def _asked(values: Mapping[str, Value], every: bool) -> dict[str, Value]:

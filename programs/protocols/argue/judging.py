@@ -29,18 +29,15 @@ from ....records.instruments.question_lists import (
     question_list_row,
 )
 from ....records.judgements import Outcome
-from ....records.reading.problems import Problems
 from ....records.rows import Answer, Sentence
-from ....records.support import read_support
-from ...engine.results import Results
 from ...engine.stage import Item, labels, rows_of
 from ..program import Run
+from ..support import Labels
 from .parts import Parts, parts_of
 
 STAGE, JUDGE = "argue", "accepted_answer"
 LISTS, ANSWERED, REPORTS = "question_lists.jsonl", "answered.jsonl", "reports.jsonl"
 
-Support = Mapping[tuple[str, str], Mapping[int, Sequence[str | None]]]  # by run and topic, sentence
 Said = Mapping[tuple[str, str], list[tuple[int, dict[str, Any]]]]  # by question and answer
 
 
@@ -49,7 +46,7 @@ class _Asked(NamedTuple):
     answer: AcceptedAnswer
 
 
-async def answered(run: Run, lists: Mapping[str, QuestionList], support: Support) -> None:
+async def answered(run: Run, lists: Mapping[str, QuestionList], support: Labels) -> None:
     """Look for the accepted answers in each sentence of each report, and write all files."""
     work = _Work(run, lists)
     stage = labels(STAGE, run.panel, JUDGE, work.items)
@@ -67,20 +64,6 @@ async def answered(run: Run, lists: Mapping[str, QuestionList], support: Support
                 if answer.topic_id in lists:
                     for question in lists[answer.topic_id].questions:
                         rows.write(answered_row(_question(answer, question, said, carried)))
-
-
-def support_of(results: Results, name: str) -> Support:
-    """The labels of a support file that is being written, by citation in their order."""
-    problems = Problems()
-    found = {
-        (row.run_id, row.topic_id): {
-            sentence.id: [citation.label for citation in sentence.citations]
-            for sentence in row.sentences
-        }
-        for row in read_support(results.folder / f"{name}.part", problems)
-    }
-    problems.raise_errors()
-    return found
 
 
 class _Work:
@@ -134,10 +117,13 @@ class _Work:
                 yield sentence, asked, Item({**ids, "answers": names}, payload, len(asked))
 
 
-def _carried(answer: Answer, parts: Parts, support: Support) -> dict[int, Between]:
+def _carried(answer: Answer, parts: Parts, support: Labels) -> dict[int, Between]:
     """How each claim of a report is carried, by its position."""
     given = support.get((answer.run_id, answer.topic_id), {})
-    return {claim.id: sentence_standing(given.get(claim.id, ())) for claim in parts.claims}
+    return {
+        claim.id: sentence_standing([label for _, label in given.get(claim.id, ())])
+        for claim in parts.claims
+    }
 
 
 def _question(

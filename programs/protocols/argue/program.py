@@ -29,20 +29,23 @@ from ....records.instruments.answered import (
     read_answered,
     read_reports,
 )
+from ....records.instruments.question_lists import ListedQuestion
 from ....records.labels.cells import Cell
 from ....records.reading.problems import InputError
+from ....records.rows import Answer
 from ....records.support import support_with_lines
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..item_scores import ItemScale
 from ..judged_items import JudgedItems, equal_items
 from ..measure_values import OVER_LENGTH
-from ..pieces import QUESTION, FileLines, Piece
-from ..program import CellTexts, Folder, Program, Run, need_answers
+from ..pieces import QUESTION, FileLines, Piece, point_piece
+from ..points import leave_out, texts_of_points
+from ..program import CellTexts, Folder, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
 from ..support import FILE as SUPPORT_FILE
-from ..support import Support
-from .judging import ANSWERED, LISTS, REPORTS, STAGE, answered, support_of
+from ..support import Support, labels_in
+from .judging import ANSWERED, LISTS, REPORTS, STAGE, answered
 
 LEFT_OUT = "topics_without_question_list"  # key of the manifest
 KEY = ("topic_id", "run_id", "question_id")
@@ -65,6 +68,7 @@ class Argue(Program):
         *(COVERAGE, "question_coverage", "said_uncited", "said_unsupported"),
         *(WEIGHTED, SENTENCES, F1, OVER_LENGTH),
     )
+    without, of_points = LEFT_OUT, _OF_QUESTIONS
     reads = ("request", "accepted", "report")
 
     def measures(self, config: Config) -> Names[str]:
@@ -86,12 +90,10 @@ class Argue(Program):
             await Support().judge(run)
         given = collection.question_lists or {}
         lists = {t: given[t] for t in collection.topics if t in given and given[t].questions}
-        run.results.notes[LEFT_OUT] = [t for t in collection.topics if t not in lists]
-        for topic in run.results.notes[LEFT_OUT]:
-            what = f"topic {topic!r} has no questions, it is left out of their scores"
-            where = next(iter(config.data.question_lists), "question lists")
-            collection.problems.skip(where, 0, "no_questions", what)
-        await answered(run, lists, support_of(run.results, SUPPORT_FILE))
+        where = next(iter(config.data.question_lists), "question lists")
+        why = "questions, it is left out of their scores"
+        leave_out(run, LEFT_OUT, lists, "no_questions", why, where)
+        await answered(run, lists, labels_in(run.results.folder / f"{SUPPORT_FILE}.part"))
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """See Program."""
@@ -109,11 +111,6 @@ class Argue(Program):
             board.add(*at, {**scores, F1: report_f1(scores[COVERAGE], support)})
         board.leave_unmade((), (*_OF_QUESTIONS, SENTENCES, OVER_LENGTH))
         board.leave_out(_OF_QUESTIONS, folder.notes.get(LEFT_OUT, ()))
-
-    def left_out(self, measure: str, folder: Folder) -> Names[str]:
-        """See Program."""
-        found: Names[str] = folder.notes.get(LEFT_OUT, ()) if measure in _OF_QUESTIONS else ()
-        return found
 
     def scale(self, folder: Path) -> ItemScale:
         """See Program."""
@@ -133,8 +130,7 @@ class Argue(Program):
             ((row.topic_id, row.run_id, row.question_id), row.run_id, row.label, None)
             for row in read_answered(folder.need(ANSWERED), folder.problems)
         ]
-        every = sorted({cell[0] for cell, *_ in given}) if folder.topics is None else folder.topics
-        counted = [topic for topic in every if topic not in folder.notes.get(LEFT_OUT, ())]
+        counted = folder.counted((cell[0] for cell, *_ in given), LEFT_OUT)
         return equal_items(given, "other", STANDINGS, KEY, QUESTION_GAINS, counted)
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
@@ -149,14 +145,8 @@ class Argue(Program):
         for _, row in answered_with_lines(lines(ANSWERED)):
             said = [(a, s) for a in row.answers for s in a.sentences if s.label is not None]
             reasons = [each.rationale for _, each in said if each.rationale]
-            yield Piece(
-                row.run_id,
-                row.topic_id,
-                (row.topic_id, row.run_id, row.question_id),
-                QUESTION,
-                row.question_id,
-                _shown(row),
-                row.label,
+            yield point_piece(
+                *(row, QUESTION, row.question_id, _shown(row), row.label),
                 importance=row.importance,
                 evidence=tuple(dict.fromkeys(one for _, each in said for one in each.evidence)),
                 reasoning="; ".join([*_where(row), *reasons]),
@@ -165,17 +155,14 @@ class Argue(Program):
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
-        collection = load_collection(config.data, config.run.limit)
-        lists = collection.question_lists or {}
-        for answer in collection.answers():
-            request = collection.topics[answer.topic_id].question
-            of_topic = lists.get(answer.topic_id)
-            for each in of_topic.questions if of_topic is not None else ():
-                cell = (answer.topic_id, answer.run_id, each.id)
-                if cell in wanted:
-                    accepted = _asked(each.text, each.aggregator, [a.text for a in each.answers])
-                    texts = {"request": request, "accepted": accepted, "report": answer.text}
-                    yield cell, texts
+        data = load_collection(config.data, config.run.limit)
+        lists = {topic: given.questions for topic, given in (data.question_lists or {}).items()}
+
+        def texts(request: str, answer: Answer, each: ListedQuestion) -> Texts:
+            accepted = _asked(each.text, each.aggregator, [a.text for a in each.answers])
+            return {"request": request, "accepted": accepted, "report": answer.text}
+
+        return texts_of_points(data, lists, wanted, texts)
 
 
 def _judges_support(config: Config) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import StrictStr
 
-from ....records.judgements import Judged, Outcome, Reason, Unjudged
+from ....records.judgements import Outcome, Reason, Unjudged
 from ....records.ratings import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of, topics_of
 from ....records.rows import QuestionSet, SubQuestion
 from ...engine.results import Results, RowWriter
@@ -56,13 +56,12 @@ async def _made_questions(run: Run) -> dict[str, QuestionSet]:
     found: dict[str, QuestionSet] = {}
     generate = run.panel["subquestions"].generate
     stage = makes("questions", ("subquestions",), generate, items, made=list[StrictStr])
-    async with run.session.judged(stage, run.results) as outcome:
-        for item in items():
-            made, topic_id = outcome(item), item.ids["topic_id"]
-            if isinstance(made, Judged):
-                found[topic_id] = question_set(topic_id, made.values["made"])
-                if missing := n - len(found[topic_id].questions):
-                    run.results.count("questions fewer than asked for", missing)
+    for item, made in await run.session.made(stage, run.results):
+        if made is not None:
+            topic_id = item.ids["topic_id"]
+            found[topic_id] = question_set(topic_id, made)
+            if missing := n - len(found[topic_id].questions):
+                run.results.count("questions fewer than asked for", missing)
     return found
 
 

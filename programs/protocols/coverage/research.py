@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 from annotated_types import Ge, Le
 from pydantic import Strict, StrictStr
 
-from ....records.judgements import Judged
 from ....records.reading.problems import InputError
 from ....records.rows import QuestionSet
 from ...config.names import JudgeName
@@ -59,31 +58,28 @@ async def researched_questions(run: Run) -> tuple[dict[str, QuestionSet], list[s
     unasked = []
     total = len(collection.topics)
     stage = acts("research", JUDGES, _researcher(run, corpus), items, made=MADE, total=total)
-    async with run.session.judged(stage, results) as outcome:
-        with results.open(RESEARCH) as rows:
-            for item in items():
-                made, topic_id = outcome(item), item.ids["topic_id"]
-                if not isinstance(made, Judged):
-                    unasked.append(topic_id)
-                    continue
-                asked = made.values["made"]["questions"]
-                answered = [each for each in asked if each["answered_by"] is not None]
-                for each in asked:
-                    place = str(answered.index(each)) if each in answered else None
-                    rows.write({"topic_id": topic_id, "question_id": place, **each})
-                if n_lost := len(asked) - len(answered):
-                    results.count(UNANSWERABLE, n_lost)
-                if not answered:
-                    what = (
-                        f"topic {topic_id!r}: no passage answers one of its {len(asked)} questions"
-                    )
-                    collection.problems.skip(RESEARCH, 0, "no_questions", what)
-                else:
-                    found[topic_id] = question_set(topic_id, [q["question"] for q in answered])
-                    if not has_pool:
-                        pool = dict.fromkeys(q["answered_by"] for q in answered)
-                        listed[topic_id] = dict.fromkeys(pool, 1)
-                        _hold(collection, corpus, pool)
+    made = await run.session.made(stage, results)
+    with results.open(RESEARCH) as rows:
+        for topic_id, of_topic in ((item.ids["topic_id"], of_topic) for item, of_topic in made):
+            if of_topic is None:
+                unasked.append(topic_id)
+                continue
+            asked = of_topic["questions"]
+            answered = [each for each in asked if each["answered_by"] is not None]
+            for each in asked:
+                place = str(answered.index(each)) if each in answered else None
+                rows.write({"topic_id": topic_id, "question_id": place, **each})
+            if n_lost := len(asked) - len(answered):
+                results.count(UNANSWERABLE, n_lost)
+            if not answered:
+                what = f"topic {topic_id!r}: no passage answers one of its {len(asked)} questions"
+                collection.problems.skip(RESEARCH, 0, "no_questions", what)
+                continue
+            found[topic_id] = question_set(topic_id, [q["question"] for q in answered])
+            if not has_pool:
+                pool = dict.fromkeys(q["answered_by"] for q in answered)
+                listed[topic_id] = dict.fromkeys(pool, 1)
+                _hold(collection, corpus, pool)
     return found, unasked
 
 

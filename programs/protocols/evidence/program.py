@@ -15,9 +15,8 @@ from ....records.labels.suggestions import (
     read_sentence_evidence,
     sentence_evidence,
 )
-from ....records.reading.problems import InputError, Problems
+from ....records.reading.problems import InputError
 from ....records.rows import Answer, Passage, Sentence
-from ....records.support import read_support
 from ...config.names import JudgeName
 from ...config.sections import Config
 from ...engine.acting import acts
@@ -28,7 +27,7 @@ from ..pieces import FileLines, Piece, said
 from ..program import Folder, Program, Run, Workplace, need_answers
 from ..scoreboard import Scoreboard
 from ..support import FILE as SUPPORT_FILE
-from ..support import Support
+from ..support import Labels, Support, labels_in
 from .scores import MEASURES, REPAIRED, evidence_values
 
 if TYPE_CHECKING:
@@ -53,8 +52,6 @@ _MADE = object_of(
 )
 
 _TEXT = 2  # of a payload: where the sentence stands, see `EvidenceAgent.inputs`
-
-Labels = Mapping[tuple[str, str], Mapping[int, Mapping[str, Any]]]  # by run and topic, sentence
 
 
 class EvidenceSearch(Program):
@@ -101,16 +98,7 @@ class EvidenceSearch(Program):
         if given is None and SUPPORT not in config.program:
             await Support().judge(run)
         path = given or run.results.folder / f"{SUPPORT_FILE}.part"
-        problems = Problems()
-        labels: Labels = {
-            (row.run_id, row.topic_id): {
-                sentence.id: {c.passage_id: c.label for c in sentence.citations}
-                for sentence in row.sentences
-            }
-            for row in read_support(path, problems)
-        }
-        problems.raise_errors()
-        work = _Sentences(run, labels)
+        work = _Sentences(run, labels_in(path))
         agent = evidence_agent(config, run.panel, run.corpus(config.evidence.pipeline))
         asked = self.judges_of(config)
         stage = acts(self.name, asked, agent, work.items, made=_MADE)
@@ -184,7 +172,8 @@ class _Sentences:
         at = {"run_id": answer.run_id, "topic_id": answer.topic_id, "sentence": sentence.id}
         if not sentence.citations:
             return SentenceEvidence(**at, outcome=NOT_SOUGHT), UNCITED
-        given = self._labels.get((answer.run_id, answer.topic_id), {}).get(sentence.id, {})
+        said = self._labels.get((answer.run_id, answer.topic_id), {}).get(sentence.id, ())
+        given = dict(said)
         names = [citation.passage_id for citation in sentence.citations]
         name = next((name for name in names if given.get(name)), names[0])
         label = given.get(name)

@@ -8,14 +8,17 @@ from typing import Any
 from pydantic import StrictStr
 
 from ....metrics import count_words
-from ....records.judgements import Judged
 from ....records.key_points import Claim, ClaimSet, Entailment, claims_row, entailment_row
 from ....records.rows import Answer, KeyPoint, KeyPointSet
 from ...engine.stage import Item, labels, makes, rows_of
+from ..points import Look, looked_for
 from ..program import Run
 
 Sets = Mapping[str, KeyPointSet | None]  # by topic; None: they could not be made
 AnswerId = tuple[str, str]  # topic and run
+LOOK = Look[KeyPoint](
+    "entailments", "entailment", "key_points", lambda question, answer, texts: (texts, answer)
+)
 
 
 async def entailed(run: Run, sets: Sets) -> tuple[list[tuple[str, str]], dict[AnswerId, int]]:
@@ -25,39 +28,21 @@ async def entailed(run: Run, sets: Sets) -> tuple[list[tuple[str, str]], dict[An
         answer.
     Source: arXiv:2410.23000 asks about one key point at a time.
     """
-    collection, results = run.collection, run.results
-    size = run.panel["entailment"].window
-
-    def answers() -> Iterator[tuple[Answer, list[tuple[Sequence[KeyPoint], Item]]]]:
-        """Topic by topic, so that calls about one answer follow each other."""
-        for answer in collection.answers():
-            if answer.topic_id in sets:
-                yield answer, _windows(answer, sets[answer.topic_id], size)
-
-    def items() -> Iterator[Item]:
-        return (item for _, windows in answers() for _, item in windows)
-
-    known = (points for points in sets.values() if points is not None)
-    total = sum(collection.n_with_text[s.topic_id] * -(-len(s.key_points) // size) for s in known)
-    stage = labels("entailments", run.panel, "entailment", items, total=total)
+    points = {t: None if given is None else given.key_points for t, given in sets.items()}
     unmade: list[tuple[str, str]] = []
     lengths: dict[AnswerId, int] = {}
-    async with run.session.judged(stage, results) as outcome:
-        with results.open("entailments.jsonl") as rows:
-            for answer, windows in answers():
+    untold = "answers without text (state no key point)"
+    async with looked_for(run, points, [LOOK], "neutral", untold) as answers:
+        with run.results.open("entailments.jsonl") as rows:
+            for answer, verdicts in answers:
                 ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
                 lengths[answer.topic_id, answer.run_id] = count_words(answer.text)
-                if (points := sets[answer.topic_id]) is None:
+                if verdicts is None:
                     unmade.append((answer.run_id, answer.topic_id))
-                    continue
-                for window, item in windows:
-                    found = rows_of(outcome(item), item.n)
-                    for point, verdict in zip(window, found, strict=True):
-                        rows.write(_row(ids, point, verdict))
-                if not answer.text.strip():
-                    results.count("answers without text (state no key point)")
-                    for point in points.key_points:
-                        rows.write(_row(ids, point, {"label": "neutral"}))
+                for point, verdict in zip(
+                    points[answer.topic_id] or (), verdicts or (), strict=True
+                ):
+                    rows.write(_row(ids, point, verdict))
     return unmade, lengths
 
 
@@ -82,24 +67,18 @@ async def _claims(run: Run, sets: Sets) -> dict[AnswerId, list[str] | None]:
             if sets.get(answer.topic_id) is not None:
                 yield answer
 
-    def item_of(answer: Answer) -> Item:
-        return Item({"topic_id": answer.topic_id, "run_id": answer.run_id}, (answer.text,))
-
     def items() -> Iterator[Item]:
-        return (item_of(answer) for answer in answers() if answer.text.strip())
+        for answer in answers():
+            if answer.text.strip():
+                yield Item({"topic_id": answer.topic_id, "run_id": answer.run_id}, (answer.text,))
 
     n_with_text = run.collection.n_with_text
     total = sum(n_with_text[t] for t, points in sets.items() if points is not None)
     extract = run.panel["claim_extractor"].extract
     stage = makes("claims", ("claim_extractor",), extract, items, made=list[StrictStr], total=total)
-    found: dict[AnswerId, list[str] | None] = {}
-    async with run.session.judged(stage, run.results) as outcome:
-        for answer in answers():
-            found[answer.topic_id, answer.run_id] = []
-            if answer.text.strip():
-                made = outcome(item_of(answer))
-                texts = made.values["made"] if isinstance(made, Judged) else None
-                found[answer.topic_id, answer.run_id] = texts
+    found: dict[AnswerId, list[str] | None] = {(a.topic_id, a.run_id): [] for a in answers()}
+    for item, made in await run.session.made(stage, run.results):
+        found[item.ids["topic_id"], item.ids["run_id"]] = made
     return found
 
 
@@ -129,21 +108,6 @@ async def _precise(
         for item in items():
             of_answer = found[item.ids["topic_id"], item.ids["run_id"]]
             of_answer += rows_of(outcome(item), item.n)
-    return found
-
-
-def _windows(
-    answer: Answer, points: KeyPointSet | None, size: int
-) -> list[tuple[Sequence[KeyPoint], Item]]:
-    """The key points that are asked about together; of an answer without text none."""
-    wanted = points.key_points if points is not None and answer.text.strip() else ()
-    found: list[tuple[Sequence[KeyPoint], Item]] = []
-    for start in range(0, len(wanted), size):
-        window = wanted[start : start + size]
-        ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
-        named = {**ids, "key_points": [point.id for point in window]}
-        payload = ([point.text for point in window], answer.text)
-        found.append((window, Item(named, payload, len(window))))
     return found
 
 

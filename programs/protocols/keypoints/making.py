@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import StrictStr
 
-from ....records.judgements import Judged
 from ....records.rows import KeyPoint, KeyPointSet, Passage, key_point_ids
 from ...engine.outcomes import Count
 from ...engine.results import Results
@@ -69,6 +68,16 @@ class Made(NamedTuple):
             if verdict is not None and verdict["label"] != "yes":
                 yield {**named, **merged.model_dump(mode="json"), "why": FILTERED, **verdict}
 
+    def write_rejected(self, name: str, queries: Mapping[str, str], results: Results) -> None:
+        """Write a file of the rejected points of these topics, and count points by their fate."""
+        with results.open(name) as rows:
+            for topic_id, query in queries.items():
+                for row in self.rejected(topic_id, query):
+                    rows.write(row)
+                    results.count(f"key points left out ({row['why']})")
+        for verdict in (v for t in queries for v in self.filtered.get(t, {}).values() if v):
+            results.count(f"key points filtered by {verdict.get('method')}")
+
 
 async def make_key_points(run: Run) -> dict[str, KeyPointSet | None]:
     """Find, merge and filter the key points of each topic with documents; list those left out.
@@ -78,21 +87,14 @@ async def make_key_points(run: Run) -> dict[str, KeyPointSet | None]:
     topics, results = run.collection.topics, run.results
     questions = {topic.id: topic.question for topic in topics.values()}
     made = await find_points(run.session, results, questions, run.collection.documents)
-    with results.open("rejected_keypoints.jsonl") as rows:
-        for topic in topics.values():
-            for row in made.rejected(topic.id, topic.text):
-                rows.write(row)
-                results.count(f"key points left out ({row['why']})")
-    for verdict in (v for of in made.filtered.values() for v in of.values() if v is not None):
-        results.count(f"key points filtered by {verdict.get('method')}")
+    made.write_rejected(
+        "rejected_keypoints.jsonl", {t.id: t.text for t in topics.values()}, results
+    )
     sets: dict[str, KeyPointSet | None] = {}
     for topic in (topic for topic in topics.values() if topic.id in made.merged):
-        points = made.kept(topic.id)
-        sets[topic.id] = (
-            None
-            if points is None
-            else KeyPointSet(topic_id=topic.id, query=topic.text, key_points=points)
-        )
+        sets[topic.id] = None
+        if (points := made.kept(topic.id)) is not None:
+            sets[topic.id] = KeyPointSet(topic_id=topic.id, query=topic.text, key_points=points)
     return sets
 
 
@@ -135,15 +137,14 @@ async def _extracted(
     total = sum(map(len, read.values()))
     asked = _plain(extract)
     stage = makes("extract", ("keypoint_extractor",), asked, items, made=FOUND, total=total)
-    async with session.judged(stage, results) as outcome:
-        for item in items():
-            made, topic_id, source = outcome(item), item.ids["topic_id"], item.ids["document_id"]
-            points = found[topic_id]
-            if not isinstance(made, Judged):
-                found[topic_id] = None
-            elif points is not None:
-                for text, spans, missing in made.values["made"]:
-                    points.append(SourcedPoint(text, tuple(spans), tuple(missing), source))
+    for item, made in await session.made(stage, results):
+        topic_id, source = item.ids["topic_id"], item.ids["document_id"]
+        points = found[topic_id]
+        if made is None:
+            found[topic_id] = None
+        elif points is not None:
+            for text, spans, missing in made:
+                points.append(SourcedPoint(text, tuple(spans), tuple(missing), source))
     return found
 
 
@@ -169,12 +170,9 @@ async def _merged(
     merged = {topic: None if points is None else [] for topic, points in found.items()}
     asked = _plain(merge)
     stage = makes("merge", ("keypoint_merger",), asked, items, made=MERGED, misfit=_no_such_point)
-    async with session.judged(stage, results) as outcome:
-        for item in items():
-            made, topic_id = outcome(item), item.ids["topic_id"]
-            merged[topic_id] = None
-            if isinstance(made, Judged):
-                merged[topic_id] = _key_points(made.values["made"], shown(topic_id))
+    for item, made in await session.made(stage, results):
+        topic_id = item.ids["topic_id"]
+        merged[topic_id] = None if made is None else _key_points(made, shown(topic_id))
     return merged
 
 

@@ -18,12 +18,13 @@ from ....records.key_points import (
 )
 from ....records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY, Cell
 from ....records.reading.problems import InputError, Problems
+from ....records.rows import Answer, KeyPoint
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
-from ...inputs.other_topics import against, nearest
 from ..judged_items import JudgedItems, equal_items
-from ..pieces import KEY_POINT, FileLines, Piece, said
-from ..program import CellTexts, Folder, Program, Run, need_answers
+from ..pieces import KEY_POINT, FileLines, Piece, point_piece, said
+from ..points import check_questions, check_topics, leave_out, texts_of_points
+from ..program import CellTexts, Folder, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
 from .judging import claims_of, entailed
 from .making import make_key_points
@@ -47,6 +48,7 @@ class KeyPoints(Program):
     shown = KEY_POINT_MEASURES
     reads = ("key_point", "response")
     file_kind = "entailments"
+    without, of_points = LEFT_OUT, KEY_POINT_MEASURES
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
@@ -59,22 +61,14 @@ class KeyPoints(Program):
         given = collection.key_points if is_given else collection.documents
         where = config.data.keypoints if is_given else config.data.documents
         assert given is not None
-        for topic in given:
-            if topic not in collection.topics and topic not in collection.beyond_limit:
-                near = nearest(topic, collection.topics)
-                what = f"topic {topic!r} is not judged, what stands here for it is not used{near}"
-                collection.problems.skip(where or "key points", 0, "unknown_topic", what)
-        if given and not given.keys() & collection.topics.keys():
-            both = against(list(given), collection.topics)
-            raise InputError(f"{where}: nothing in it is of a topic that is judged: {both}")
+        check_topics(given, where or "key points", collection)
         if is_given:
             return
         if not collection.documents:
             what = "name them (data.keypoints, --keypoints) or documents to make them from"
             raise InputError(f"keypoints needs key points: {what} (data.documents, --documents)")
-        if blank := [t.id for t in collection.topics.values() if not t.text.strip()]:
-            what = "key points are what answers a question; name a file of topics (--topics)"
-            raise InputError(f"topic {blank[0]!r} has no text: {what}")
+        what = "key points are what answers a question; name a file of topics (--topics)"
+        check_questions(collection, what)
 
     async def judge(self, run: Run) -> None:
         """Have key points made where none are given, and look for them in answers."""
@@ -84,25 +78,19 @@ class KeyPoints(Program):
             found = await make_key_points(run)
         else:
             found = {topic: sets[topic] for topic in collection.topics if topic in sets}
-        with results.open(KEY_POINTS) as rows:
-            for points in filter(None, found.values()):
-                rows.write(key_point_set_row(points))
+        results.write(KEY_POINTS, map(key_point_set_row, filter(None, found.values())))
         found = {t: points for t, points in found.items() if points is None or points.key_points}
-        results.notes[LEFT_OUT] = [t for t in collection.topics if t not in found]
-        for topic in results.notes[LEFT_OUT]:
-            what = f"topic {topic!r} has no key points, it is left out of their scores"
-            where = data.keypoints or data.documents or "key points"
-            collection.problems.skip(where, 0, "no_key_points", what)
+        where = data.keypoints or data.documents or "key points"
+        why = "key points, it is left out of their scores"
+        leave_out(run, LEFT_OUT, found, "no_key_points", why, where)
         results.notes[UNMADE_TOPICS] = [t for t, points in found.items() if points is None]
         results.notes[UNMADE], lengths = await entailed(run, found)
         if run.config.keypoints.precision:
             await claims_of(run, found)
         cells = read_cells(Folder(results.folder, Problems(), notes=run.notes(), is_written=False))
-        with results.open("groups.jsonl") as rows:
-            n_points = {t: len(points.key_points) for t, points in found.items() if points}
-            scored = [collection.topics[topic] for topic in found]
-            for row in group_rows(cells, scored, n_points, lengths):
-                rows.write(row)
+        n_points = {t: len(points.key_points) for t, points in found.items() if points}
+        scored = [collection.topics[topic] for topic in found]
+        results.write("groups.jsonl", group_rows(cells, scored, n_points, lengths))
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """See Program."""
@@ -126,12 +114,6 @@ class KeyPoints(Program):
             board.add(run, topic, {"KPR": key_point_recall(of_answer)})
         return True
 
-    def left_out(self, measure: str, folder: Folder) -> Names[str]:
-        """See Program."""
-        is_ours = measure in KEY_POINT_MEASURES
-        found: Names[str] = folder.notes.get(LEFT_OUT, ()) if is_ours else ()
-        return found
-
     def items(self, folder: Folder) -> JudgedItems:
         """Each key point of an answer; where they could not be made, one that was not judged."""
         given: list[tuple[Cell, str, str | None, Mapping[str, float] | None]] = [
@@ -140,9 +122,7 @@ class KeyPoints(Program):
         ]
         for run_id, topic_id in folder.notes.get(UNMADE, ()):
             given.append(((topic_id, run_id, ""), run_id, None, None))
-        every = sorted({cell[0] for cell, *_ in given}) if folder.topics is None else folder.topics
-        left_out = folder.notes.get(LEFT_OUT, ())
-        counted = [topic for topic in every if topic not in left_out]
+        counted = folder.counted((cell[0] for cell, *_ in given), LEFT_OUT)
         gains = {"KPR": {label: float(label == "yes") for label in ENTAILMENT_SCALE}}
         return equal_items(given, "keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, gains, counted)
 
@@ -155,17 +135,9 @@ class KeyPoints(Program):
         }
         for _, row in entailments_with_lines(lines(ENTAILMENTS)):
             name = row.key_point_id
-            yield Piece(
-                row.run_id,
-                row.topic_id,
-                (row.topic_id, row.run_id, name),
-                KEY_POINT,
-                name,
-                texts.get((row.topic_id, name), ""),
-                row.label,
-                asked={"run_id": row.run_id, "key_points": name},
-                **said(row),
-            )
+            text, asked = texts.get((row.topic_id, name), ""), {"run_id": row.run_id}
+            asked["key_points"] = name
+            yield point_piece(row, KEY_POINT, name, text, row.label, asked=asked, **said(row))
         for found in claim_sets(lines(CLAIMS)):
             at, run = (found.run_id, found.topic_id, (), "claim"), {"run_id": found.run_id}
             if found.claims is None:
@@ -177,8 +149,10 @@ class KeyPoints(Program):
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         sets = read_key_point_sets(folder / KEY_POINTS, Problems())
-        for answer in load_collection(config.data, config.run.limit).answers():
-            for point in sets[answer.topic_id].key_points if answer.topic_id in sets else ():
-                cell = (answer.topic_id, answer.run_id, point.id)
-                if cell in wanted:
-                    yield cell, {"key_point": point.text, "response": answer.text}
+        points = {topic: of_topic.key_points for topic, of_topic in sets.items()}
+
+        def texts(question: str, answer: Answer, point: KeyPoint) -> Texts:
+            return {"key_point": point.text, "response": answer.text}
+
+        data = load_collection(config.data, config.run.limit)
+        return texts_of_points(data, points, wanted, texts)

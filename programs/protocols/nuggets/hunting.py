@@ -82,19 +82,16 @@ async def hunted_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | N
                 yield Item(ids, (topic.id, topic.question, given))
 
     stage = acts("hunt", JUDGES, _hunter(run), items, made=MADE, total=len(topics))
-    hunted: dict[str, Any] = {}
-    async with run.session.judged(stage, results) as outcome:
-        with results.open(HUNT) as rows, results.open(POOL) as pool:
-            for item in items():
-                topic_id, found = item.ids["topic_id"], outcome(item)
-                if isinstance(found, Judged):
-                    made = hunted[topic_id] = found.values["made"]
-                    if made["ungrounded"]:
-                        results.count("nuggets that no passage carries", made["ungrounded"])
-                    told = {name: made[name] for name in made if name not in ("nuggets", "read")}
-                    row = {"topic_id": topic_id, **told}
-                    rows.write({**row, "nuggets": len(made["nuggets"]), "read": len(made["read"])})
-                    pool.write({"topic_id": topic_id, "docids": _relevant(made)})
+    found = await run.session.made(stage, results)
+    hunted = {item.ids["topic_id"]: made for item, made in found if made is not None}
+    with results.open(HUNT) as rows, results.open(POOL) as pool:
+        for topic_id, made in hunted.items():
+            if made["ungrounded"]:
+                results.count("nuggets that no passage carries", made["ungrounded"])
+            told = {name: made[name] for name in made if name not in ("nuggets", "read")}
+            row = {"topic_id": topic_id, **told}
+            rows.write({**row, "nuggets": len(made["nuggets"]), "read": len(made["read"])})
+            pool.write({"topic_id": topic_id, "docids": _relevant(made)})
     return await _rated(run, hunted)
 
 
@@ -160,16 +157,13 @@ async def _rated(run: Run, hunted: Mapping[str, Any]) -> dict[str, NuggetBank | 
     banks: dict[str, NuggetBank | None] = dict.fromkeys(topics)
     labels = list[Literal["vital", "okay"]]
     stage = makes("nuggets", ("importance",), rate, items, made=labels, misfit=_other_number)
-    async with run.session.judged(stage, run.results) as outcome:
-        for item in items():
-            topic_id, rated = item.ids["topic_id"], outcome(item)
-            if isinstance(rated, Judged):
-                found = hunted[topic_id]["nuggets"]
-                both = zip(found, rated.values["made"], strict=True)
-                kept = sorted(both, key=lambda pair: pair[1] != "vital")[:keep]
-                topic = topics[topic_id]
-                nuggets = tuple(_nuggets(kept))
-                banks[topic_id] = NuggetBank(topic_id=topic_id, query=topic.text, nuggets=nuggets)
+    for item, rated in await run.session.made(stage, run.results):
+        if rated is not None:
+            topic = topics[item.ids["topic_id"]]
+            both = zip(hunted[topic.id]["nuggets"], rated, strict=True)
+            kept = sorted(both, key=lambda pair: pair[1] != "vital")[:keep]
+            nuggets = tuple(_nuggets(kept))
+            banks[topic.id] = NuggetBank(topic_id=topic.id, query=topic.text, nuggets=nuggets)
     return banks
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ....metrics.gains import NUGGET_GAINS, NUGGET_WEIGHTS
 from ....metrics.instruments.narratives import NARRATIVE_GAINS, narrative_weights
@@ -17,15 +17,13 @@ GAINS = NUGGET_GAINS | NARRATIVE_GAINS
 def nugget_items(
     assigned: Iterable[Assignment],
     without_bank: Iterable[tuple[str, str]],
-    topics: Sequence[str] | None,
-    left_out: Collection[str],
+    counted_of: Callable[[Iterable[str]], Sequence[str]],
 ) -> JudgedItems:
     """The nuggets of all answers, one item for an answer whose nuggets could not be made.
 
     Args:
         without_bank: (run, topic) of those answers.
-        topics: those that every run must answer; None: those with answers.
-        left_out: topics without nuggets.
+        counted_of: the topics that scores are means over, of those with answers.
     """
     found = Collected(FAMILIES)
     defined: dict[str, set[str]] = {family: set() for family in FAMILIES}
@@ -49,10 +47,10 @@ def nugget_items(
         found.add((topic_id, run_id, ""), run_id, None, None, dict.fromkeys(FAMILIES, 1.0))
         for of_family in defined.values():
             of_family.add(topic_id)
-    every = sorted(found.topics) if topics is None else topics
+    every = counted_of(found.topics)
     # Left out: 0/0 for every answer, such as V where no nugget is vital.
     nothing = {family: found.topics.keys() - of_family for family, of_family in defined.items()}
-    counted = {f: [t for t in every if t not in nothing[f] and t not in left_out] for f in defined}
+    counted = {f: [t for t in every if t not in nothing[f]] for f in defined}
     if found.topics.keys() == nothing["SN"] or not _any_narrative(found):
         counted["SN"] = []
     families = {name: name.removesuffix("_strict") for name in GAINS}

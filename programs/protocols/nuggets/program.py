@@ -19,7 +19,7 @@ from ....records.assignments import (
     assignments_with_lines,
     read_assignments,
 )
-from ....records.judgements import Judged, Provenance
+from ....records.judgements import Provenance
 from ....records.labels.cells import Cell
 from ....records.nuggets import bank_row, read_nugget_banks
 from ....records.reading.problems import InputError, Problems
@@ -27,7 +27,7 @@ from ....records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugg
 from ...config.names import JudgeName
 from ...config.sections import Config
 from ...engine.outcomes import Count, object_of
-from ...engine.stage import Item, labels, makes, rows_of
+from ...engine.stage import Item, makes
 from ...inputs.collection import Collection, load_collection
 from ..expected import (
     EXPECTED_NUGGET_MEASURES,
@@ -36,7 +36,8 @@ from ..expected import (
     has_probabilities,
 )
 from ..judged_items import JudgedItems
-from ..pieces import NUGGET, FileLines, Piece, said
+from ..pieces import NUGGET, FileLines, Piece, point_piece, said
+from ..points import Look, leave_out, looked_for
 from ..program import CellTexts, Folder, Program, Run, need_answers
 from ..relevance import candidate_grades, check_candidates, makes_bank
 from ..scoreboard import LENGTH, Scoreboard, length_value, nugget_values
@@ -53,6 +54,7 @@ UNMADE, UNGRADED = "topics_without_bank", "topics_with_missing_grades"
 MEASURES = (*NUGGET_MEASURES, *NARRATIVE_MEASURES, *EXPECTED_NUGGET_MEASURES, LENGTH)
 
 MADE = object_of({"nuggets": list[tuple[StrictStr, Literal["vital", "okay"]]], "n_cut": Count})
+LOOK = Look[Nugget]("assignments", "assigner", "nuggets", lambda *given: given)
 Banks = dict[str, NuggetBank | None]  # by topic; None: the bank was not judged
 
 
@@ -70,6 +72,7 @@ class Nuggets(Program):
     shown = ("V_strict", "V", "A_strict", "A", "W_strict", "W", *NARRATIVE_MEASURES, LENGTH)
     file_kind, is_scored_alone = "assignments", True
     takes = "assignments"
+    without, of_points = LEFT_OUT, MEASURES
     reads = ("question", "answer_text", "nugget")
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
@@ -104,12 +107,9 @@ class Nuggets(Program):
         """See Program."""
         banks = await _banks(run)
         run.results.notes[UNMADE] = [topic for topic, bank in banks.items() if bank is None]
-        without = [topic for topic in run.collection.topics if topic not in banks]
-        for topic in without:
-            what = f"topic {topic!r} has no nuggets, it is left out of the nugget scores"
-            where = run.config.data.nuggets or run.config.data.candidates or "nuggets"
-            run.collection.problems.skip(where, 0, "no_nuggets", what)
-        run.results.notes[LEFT_OUT] = without
+        where = run.config.data.nuggets or run.config.data.candidates or "nuggets"
+        why = "nuggets, it is left out of the nugget scores"
+        leave_out(run, LEFT_OUT, banks, "no_nuggets", why, where)
         run.results.notes[WITHOUT_BANK] = await _assign(run, banks)
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
@@ -180,30 +180,19 @@ class Nuggets(Program):
                 board.add(row.run_id, row.topic_id, values)
         return True
 
-    def left_out(self, measure: str, folder: Folder) -> Names[str]:
-        """See Program."""
-        found: Names[str] = folder.notes.get(LEFT_OUT, ()) if measure in MEASURES else ()
-        return found
-
     def items(self, folder: Folder) -> JudgedItems:
         """Each nugget of an answer; one without nuggets is one item that was not judged."""
         without = [cell[:2] for cell in folder.notes.get(WITHOUT_BANK, ())]
         assigned = read_assignments(folder.need(ASSIGNMENTS), folder.problems)
-        return nugget_items(assigned, without, folder.topics, folder.notes.get(LEFT_OUT, ()))
+        return nugget_items(assigned, without, lambda seen: folder.counted(seen, LEFT_OUT))
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
         """Each nugget of an answer."""
         for _, row in assignments_with_lines(lines(ASSIGNMENTS)):
             for assigned in row.nuggets:
                 nugget = assigned.nugget
-                yield Piece(
-                    row.run_id,
-                    row.topic_id,
-                    (row.topic_id, row.run_id, nugget.id),
-                    NUGGET,
-                    nugget.id,
-                    nugget.text,
-                    assigned.label,
+                yield point_piece(
+                    *(row, NUGGET, nugget.id, nugget.text, assigned.label),
                     importance=nugget.importance and nugget.importance.value,
                     sub_narrative=nugget.sub_narrative,
                     asked={"run_id": row.run_id, "nuggets": nugget.id},
@@ -223,9 +212,7 @@ async def _banks(run: Run) -> Banks:
     topics = collection.topics
     given = {topic: bank for topic, bank in (collection.banks or {}).items() if topic in topics}
     if not makes_bank(run.config, collection):
-        with results.open(BANKS) as rows:
-            for bank in given.values():
-                rows.write(bank_row(bank))
+        results.write(BANKS, map(bank_row, given.values()))
         return {**given}
     grades: Mapping[str, Mapping[str, int | None]] = collection.qrels
     is_hunt, reads_candidates = run.config.nuggets.how == "hunt", True
@@ -237,9 +224,7 @@ async def _banks(run: Run) -> Banks:
         return await _made_banks(run, grades, given)
     relevant = {topic: _relevant(run, topic, grades) for topic in topics}
     hunted = await hunted_banks(run, {topic: texts for topic, texts in relevant.items() if texts})
-    with results.open(BANKS) as rows:
-        for bank in filter(None, hunted.values()):
-            rows.write(bank_row(bank))
+    results.write(BANKS, map(bank_row, filter(None, hunted.values())))
     return hunted
 
 
@@ -299,19 +284,15 @@ async def _made_banks(
     banks |= given
     judges = ("nuggetizer", "importance")
     stage = makes("nuggets", judges, make, items, made=MADE, settings={"keep": keep})
-    async with run.session.judged(stage, results) as outcome:
-        with results.open(BANKS) as rows:
-            for bank in given.values():
-                rows.write(bank_row(bank))
-            for item in items():
-                topic = topics[item.ids["topic_id"]]
-                made = outcome(item)
-                banks[topic.id] = None
-                if isinstance(made, Judged):
-                    if n_cut := made.values["made"]["n_cut"]:
-                        results.count("nuggets beyond the longest list", n_cut)
-                    bank = banks[topic.id] = _bank(topic, made.values["made"]["nuggets"])
-                    rows.write(bank_row(bank))
+    new = {}
+    for item, made in await run.session.made(stage, results):
+        topic = topics[item.ids["topic_id"]]
+        banks[topic.id] = None
+        if made is not None:
+            banks[topic.id] = new[topic.id] = _bank(topic, made["nuggets"])
+            if n_cut := made["n_cut"]:
+                results.count("nuggets beyond the longest list", n_cut)
+    results.write(BANKS, map(bank_row, (*given.values(), *new.values())))
     return banks
 
 
@@ -320,51 +301,19 @@ async def _assign(run: Run, banks: Banks) -> list[tuple[str, str, int]]:
 
     Returns: (run, topic, words) of those whose bank is not there.
     """
-    collection, results = run.collection, run.results
-    window = run.panel["assigner"].window
-
-    def cells() -> Iterator[tuple[Answer, list[Item]]]:
-        for answer in collection.answers():
-            if answer.topic_id in banks:
-                yield answer, _windows(answer, collection, banks[answer.topic_id], window)
-
-    def items() -> Iterator[Item]:
-        return (item for _, of_answer in cells() for item in of_answer)
-
-    sizes = {topic: len(bank.nuggets) for topic, bank in banks.items() if bank is not None}
-    total = sum(collection.n_with_text[topic] * -(-size // window) for topic, size in sizes.items())
-    stage = labels("assignments", run.panel, "assigner", items, total=total)
+    points = {t: None if bank is None else bank.nuggets for t, bank in banks.items()}
+    untold = "answers without text (all nuggets not_support)"
     without_bank = []
-    async with run.session.judged(stage, results) as outcome:
-        with results.open(ASSIGNMENTS) as rows:
-            for answer, of_answer in cells():
+    async with looked_for(run, points, [LOOK], "not_support", untold) as answers:
+        with run.results.open(ASSIGNMENTS) as rows:
+            for answer, verdicts in answers:
                 bank = banks[answer.topic_id]
-                if bank is None:
+                if bank is None or verdicts is None:
                     n_words = count_words(answer.text)
                     without_bank.append((answer.run_id, answer.topic_id, n_words))
-                    continue
-                verdicts = [row for item in of_answer for row in rows_of(outcome(item), item.n)]
-                if not answer.text.strip():
-                    verdicts = [{"label": "not_support"}] * len(bank.nuggets)
-                    results.count("answers without text (all nuggets not_support)")
-                rows.write(assignment_row(_assignment(answer, bank, verdicts)))
+                else:
+                    rows.write(assignment_row(_assignment(answer, bank, verdicts)))
     return without_bank
-
-
-def _windows(
-    answer: Answer, collection: Collection, bank: NuggetBank | None, size: int
-) -> list[Item]:
-    """The items of one answer; one without text needs no call."""
-    nuggets = bank.nuggets if bank is not None and answer.text.strip() else ()
-    question = collection.topics[answer.topic_id].question
-    found = []
-    for start in range(0, len(nuggets), size):
-        window = nuggets[start : start + size]
-        ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
-        named = {**ids, "nuggets": [nugget.id for nugget in window]}
-        texts = [nugget.text for nugget in window]
-        found.append(Item(named, (question, answer.text, texts), len(window)))
-    return found
 
 
 def _bank(topic: Topic, kept: list[list[str]]) -> NuggetBank:

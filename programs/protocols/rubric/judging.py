@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
 from typing import Any, Literal
 
 from pydantic import StrictInt, StrictStr
@@ -16,11 +15,12 @@ from ....records.instruments.rubrics import (
     Rubric,
     verdict_row,
 )
-from ....records.judgements import Judged, Provenance
+from ....records.judgements import Provenance
 from ....records.reading.fields import show
 from ....records.rows import Answer, criterion_ids
 from ...config.names import JudgeName
-from ...engine.stage import Item, Stage, labels, makes, rows_of
+from ...engine.stage import Item, makes
+from ..points import Look, looked_for
 from ..program import Run
 
 Rubrics = Mapping[str, Rubric | None]  # by topic; None: it could not be made
@@ -49,18 +49,15 @@ async def make_rubrics(run: Run) -> dict[str, Rubric | None]:
 
     stage = makes("rubrics", ("rubric_writer",), make, items, made=MADE, settings={"n": n})
     rubrics: dict[str, Rubric | None] = {}
-    async with run.session.judged(stage, run.results) as outcome:
-        for item in items():
-            made, topic = outcome(item), collection.topics[item.ids["topic_id"]]
-            rubrics[topic.id] = None
-            if isinstance(made, Judged):
-                rubric = _rubric(topic.id, topic.text, made.values["made"])
-                rubrics[topic.id] = rubric
-                for criterion in rubric.criteria:
-                    for fault in lint(criterion.text, criterion.weight):
-                        what = f"topic {topic.id!r}: a criterion that was made {fault.what}"
-                        text = show(criterion.text)
-                        collection.problems.keep("rubrics", 0, fault.kind, f"{what}: {text}")
+    for item, made in await run.session.made(stage, run.results):
+        topic = collection.topics[item.ids["topic_id"]]
+        rubric = None if made is None else _rubric(topic.id, topic.text, made)
+        rubrics[topic.id] = rubric
+        for criterion in rubric.criteria if rubric is not None else ():
+            for fault in lint(criterion.text, criterion.weight):
+                what = f"topic {topic.id!r}: a criterion that was made {fault.what}"
+                text = show(criterion.text)
+                collection.problems.keep("rubrics", 0, fault.kind, f"{what}: {text}")
     return rubrics
 
 
@@ -69,68 +66,27 @@ async def graded(run: Run, rubrics: Rubrics, file: str) -> list[tuple[str, str]]
 
     Returns: (run, topic) of the answers whose rubric could not be made.
     """
+    points = {t: None if rubric is None else rubric.criteria for t, rubric in rubrics.items()}
+    known = [criterion.kind for criteria in points.values() for criterion in criteria or ()]
+    looks = [_look(kind) for kind in GRADERS if kind in known]
     unmade: list[tuple[str, str]] = []
-    known = [rubric for rubric in rubrics.values() if rubric is not None]
-    kinds = [k for k in GRADERS if any(c.kind == k for rubric in known for c in rubric.criteria)]
-    async with AsyncExitStack() as stages:
-        outcomes = {
-            kind: await stages.enter_async_context(
-                run.session.judged(_stage(run, rubrics, kind), run.results)
-            )
-            for kind in kinds
-        }
+    untold = "answers without text (meet no criterion)"
+    async with looked_for(run, points, looks, "not_met", untold) as answers:
         with run.results.open(file) as rows:
-            for answer in _answers(run, rubrics):
-                if (rubric := rubrics[answer.topic_id]) is None:
+            for answer, verdicts in answers:
+                if verdicts is None:
                     unmade.append((answer.run_id, answer.topic_id))
-                    continue
-                found: dict[str, dict[str, Any]] = {}
-                for kind, outcome in outcomes.items():
-                    for window, item in _windows(run, answer, rubric, kind):
-                        verdicts = rows_of(outcome(item), item.n)
-                        found |= {c.id: v for c, v in zip(window, verdicts, strict=True)}
-                if not answer.text.strip():
-                    run.results.count("answers without text (meet no criterion)")
-                    found = {criterion.id: {"label": "not_met"} for criterion in rubric.criteria}
-                for criterion in rubric.criteria:
-                    rows.write(_row(answer, criterion, found[criterion.id]))
+                for one, verdict in zip(points[answer.topic_id] or (), verdicts or (), strict=True):
+                    rows.write(_row(answer, one, verdict))
     return unmade
 
 
-def _answers(run: Run, rubrics: Rubrics) -> Iterator[Answer]:
-    return (answer for answer in run.collection.answers() if answer.topic_id in rubrics)
-
-
-def _stage(run: Run, rubrics: Rubrics, kind: CriterionKind) -> Stage:
-    """Answer by answer, so that calls about one answer follow each other."""
-    size = run.panel[GRADERS[kind]].window
-
-    def items() -> Iterator[Item]:
-        for answer in _answers(run, rubrics):
-            if (rubric := rubrics[answer.topic_id]) is not None:
-                yield from (item for _, item in _windows(run, answer, rubric, kind))
-
-    sizes = {t: sum(c.kind == kind for c in r.criteria) for t, r in rubrics.items() if r}
-    n_with_text = run.collection.n_with_text
-    total = sum(n_with_text[topic] * -(-n // size) for topic, n in sizes.items())
-    return labels(STAGES[kind], run.panel, GRADERS[kind], items, total=total)
-
-
-def _windows(
-    run: Run, answer: Answer, rubric: Rubric, kind: CriterionKind
-) -> Iterator[tuple[Sequence[Criterion], Item]]:
-    """The criteria of a kind that are asked about together; of an answer without text none."""
-    if not answer.text.strip():
-        return
-    wanted = [criterion for criterion in rubric.criteria if criterion.kind == kind]
-    size = run.panel[GRADERS[kind]].window
-    question = run.collection.topics[answer.topic_id].question
-    for start in range(0, len(wanted), size):
-        window = wanted[start : start + size]
-        ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
-        named = {**ids, "criteria": [criterion.id for criterion in window]}
-        payload = (question, answer.text, [criterion.text for criterion in window])
-        yield window, Item(named, payload, len(window))
+def _look(kind: CriterionKind) -> Look[Criterion]:
+    """For the criteria of a kind."""
+    return Look(
+        *(STAGES[kind], GRADERS[kind], "criteria", lambda *given: given),
+        takes=lambda criterion: criterion.kind == kind,
+    )
 
 
 def _rubric(topic_id: str, query: str, made: Sequence[tuple[str, int, CriterionKind]]) -> Rubric:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ....metrics.instruments.rubrics import RUBRIC_MEASURES
 from ....records.instruments.rubrics import (
+    Criterion,
     Rubric,
     read_rubrics,
     rubric_row,
@@ -18,13 +19,14 @@ from ....records.instruments.rubrics import (
 from ....records.labels.cells import CRITERION_KEY, CRITERION_SCALE, Cell
 from ....records.reading.fields import read_lines
 from ....records.reading.problems import InputError, Problems
+from ....records.rows import Answer
 from ....records.tools.rubric_verdicts import read_verdicts, verdicts_with_lines
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
-from ...inputs.other_topics import against, nearest
 from ..judged_items import Collected, JudgedItems
-from ..pieces import CRITERION, FAULT, FileLines, Piece, said
-from ..program import CellTexts, Folder, Program, Run, need_answers
+from ..pieces import CRITERION, FAULT, FileLines, Piece, point_piece, said
+from ..points import check_questions, check_topics, leave_out, texts_of_points
+from ..program import CellTexts, Folder, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
 from ..tool_files import ToolFiles
 from .judging import GRADERS, STAGES, graded, make_rubrics
@@ -60,6 +62,7 @@ class RubricGrading(Program):
     reads = ("question", "response", "criterion")
     file_kind, is_scored_alone = "verdicts", True
     takes = "verdicts"
+    without, of_points = LEFT_OUT, MEASURES
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
@@ -74,17 +77,9 @@ class RubricGrading(Program):
         if not given:
             what = "name them (data.rubrics, --rubrics) or documents to make them from"
             raise InputError(f"rubric needs rubrics: {what} (data.documents, --documents)")
-        for topic in given:
-            if topic not in collection.topics and topic not in collection.beyond_limit:
-                near = nearest(topic, collection.topics)
-                what = f"topic {topic!r} is not judged, what stands here for it is not used{near}"
-                collection.problems.skip(where or "rubrics", 0, "unknown_topic", what)
-        if not given.keys() & collection.topics.keys():
-            both = against(list(given), collection.topics)
-            raise InputError(f"{where}: nothing in it is of a topic that is judged: {both}")
-        if blank := [t.id for t in collection.topics.values() if not t.text.strip()]:
-            what = "an answer is graded as one to a question; name a file of topics (--topics)"
-            raise InputError(f"topic {blank[0]!r} has no text: {what}")
+        check_topics(given, where or "rubrics", collection)
+        what = "an answer is graded as one to a question; name a file of topics (--topics)"
+        check_questions(collection, what)
 
     async def judge(self, run: Run) -> None:
         """Have rubrics made where none are given, and grade the answers by them."""
@@ -96,15 +91,11 @@ class RubricGrading(Program):
             rubrics |= {topic: given[topic] for topic in collection.topics if topic in given}
         if (kind := run.config.rubric.kind) != "given":
             rubrics = {t: r and _alike(r, kind) for t, r in rubrics.items()}
-        with results.open(RUBRICS) as rows:
-            for rubric in filter(None, rubrics.values()):
-                rows.write(rubric_row(rubric))
+        results.write(RUBRICS, map(rubric_row, filter(None, rubrics.values())))
         rubrics = {t: r for t, r in rubrics.items() if r is None or r.worth}
-        results.notes[LEFT_OUT] = [t for t in collection.topics if t not in rubrics]
         where = run.config.data.rubrics or run.config.data.documents or "rubrics"
-        for topic in results.notes[LEFT_OUT]:
-            what = f"topic {topic!r} has no rubric with a weight above 0, it is left out"
-            collection.problems.skip(where, 0, "no_rubric", what)
+        why = "rubric with a weight above 0, it is left out"
+        leave_out(run, LEFT_OUT, rubrics, "no_rubric", why, where)
         results.notes[UNMADE_TOPICS] = [t for t, rubric in rubrics.items() if rubric is None]
         results.notes[UNMADE] = await graded(run, rubrics, VERDICTS)
 
@@ -133,11 +124,6 @@ class RubricGrading(Program):
                     relabelled.verdicts.append(one.model_copy(update={"label": label}))
                 board.add(cell.run_id, cell.topic_id, relabelled.values(measures))
         return True
-
-    def left_out(self, measure: str, folder: Folder) -> Names[str]:
-        """See Program."""
-        found: Names[str] = folder.notes.get(LEFT_OUT, ()) if measure in MEASURES else ()
-        return found
 
     def take(self, theirs: ToolFiles) -> None:
         """See Program: criteria of answers, the rubric of a topic that has none in a file."""
@@ -181,9 +167,7 @@ class RubricGrading(Program):
         for run_id, topic_id in folder.notes.get(UNMADE, ()):
             found.topics[topic_id] = None
             found.add((topic_id, run_id, ""), run_id, None, None, {"worth": 1.0})
-        every = sorted(found.topics) if folder.topics is None else folder.topics
-        left_out = folder.notes.get(LEFT_OUT, ())
-        counted = {"worth": [topic for topic in every if topic not in left_out]}
+        counted = {"worth": folder.counted(found.topics, LEFT_OUT)}
         families = dict.fromkeys(gains, "worth")
         return found.items("rubric", CRITERION_SCALE, CRITERION_KEY, families, gains, counted)
 
@@ -195,15 +179,9 @@ class RubricGrading(Program):
             for criterion in rubric.criteria
         }
         for _, row in verdicts_with_lines(lines(VERDICTS)):
-            name = row.criterion_id
-            yield Piece(
-                row.run_id,
-                row.topic_id,
-                (row.topic_id, row.run_id, name),
-                CRITERION if row.weight > 0 else FAULT,
-                name,
-                texts.get((row.topic_id, name), ""),
-                row.label,
+            name, unit = row.criterion_id, CRITERION if row.weight > 0 else FAULT
+            yield point_piece(
+                *(row, unit, name, texts.get((row.topic_id, name), ""), row.label),
                 asked={"run_id": row.run_id, "criteria": name},
                 weight=row.weight,
                 **said(row),
@@ -212,16 +190,13 @@ class RubricGrading(Program):
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         rubrics = read_rubrics(folder / RUBRICS, Problems())
-        collection = load_collection(config.data, config.run.limit)
-        for answer in collection.answers():
-            question = collection.topics[answer.topic_id].question
-            for criterion in (
-                rubrics[answer.topic_id].criteria if answer.topic_id in rubrics else ()
-            ):
-                cell = (answer.topic_id, answer.run_id, criterion.id)
-                if cell in wanted:
-                    asked = {"question": question, "response": answer.text}
-                    yield cell, {**asked, "criterion": criterion.text}
+        points = {topic: rubric.criteria for topic, rubric in rubrics.items()}
+
+        def texts(question: str, answer: Answer, criterion: Criterion) -> Texts:
+            return {"question": question, "response": answer.text, "criterion": criterion.text}
+
+        data = load_collection(config.data, config.run.limit)
+        return texts_of_points(data, points, wanted, texts)
 
 
 def _may_have_penalties(cells: Sequence[RubricCell], folder: Folder) -> bool:

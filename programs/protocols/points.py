@@ -1,0 +1,171 @@
+"""What all answers to a topic are held against, such as nuggets: looked for, a window in a call."""
+
+from __future__ import annotations
+
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Container,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from ...records.labels.cells import Cell
+from ...records.reading.problems import InputError
+from ...records.rows import Answer
+from ..config.names import JudgeName
+from ..engine.stage import Item, Stage, labels, rows_of
+from ..inputs.collection import Collection as Data
+from ..inputs.other_topics import against, nearest
+from .program import CellTexts, Run, Texts
+
+
+class Point(Protocol):
+    """A nugget, a key point, a criterion."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+
+P = TypeVar("P", bound=Point)
+Rows = list[dict[str, Any]]  # a verdict each, as `rows_of` has it
+
+
+@dataclass(frozen=True)
+class Look(Generic[P]):
+    """A stage in which a judge looks for points in answers.
+
+    Attributes:
+        named: what the ids of an item call its points.
+        payload: what the judge reads, of a question, an answer's text and the texts of points.
+        takes: whether a point is of those that this judge is asked about.
+    """
+
+    stage: str
+    judge: JudgeName
+    named: str
+    payload: Callable[[str, str, list[str]], tuple[Any, ...]]
+    takes: Callable[[P], bool] = lambda point: True
+
+    def of(self, run: Run, points: Mapping[str, Sequence[P] | None]) -> Stage:
+        """The stage: answer by answer, so that calls about one answer follow each other."""
+        size, n_with_text = run.panel[self.judge].window, run.collection.n_with_text
+
+        def items() -> Iterator[Item]:
+            for answer in run.collection.answers():
+                for _, item in self.windows(run, answer, points.get(answer.topic_id) or ()):
+                    yield item
+
+        sizes = {topic: sum(map(self.takes, given or ())) for topic, given in points.items()}
+        total = sum(n_with_text[topic] * -(-n // size) for topic, n in sizes.items())
+        return labels(self.stage, run.panel, self.judge, items, total=total)
+
+    def windows(
+        self, run: Run, answer: Answer, points: Sequence[P]
+    ) -> Iterator[tuple[Sequence[int], Item]]:
+        """The places of the points of each call, and what is asked; of no text nothing is."""
+        wanted = [place for place, point in enumerate(points) if self.takes(point)]
+        size, topic = run.panel[self.judge].window, run.collection.topics[answer.topic_id]
+        for start in range(0, len(wanted) if answer.text.strip() else 0, size):
+            window = wanted[start : start + size]
+            ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
+            named = {**ids, self.named: [points[place].id for place in window]}
+            payload = self.payload(
+                topic.question, answer.text, [points[place].text for place in window]
+            )
+            yield window, Item(named, payload, len(window))
+
+
+@asynccontextmanager
+async def looked_for(
+    run: Run,
+    points: Mapping[str, Sequence[P] | None],
+    looks: Sequence[Look[P]],
+    absent: str,
+    untold: str,
+) -> AsyncIterator[Iterator[tuple[Answer, Rows | None]]]:
+    """Look for the points of a topic in all answers to it; each answer with a row a point.
+
+    Args:
+        points: by topic; None: they could not be made, and nor can the rows.
+        absent: the label of each point in an answer without text, which is not asked about.
+        untold: what such answers are counted as.
+    """
+    async with AsyncExitStack() as stages:
+        outcomes = [
+            (each, await stages.enter_async_context(run.session.judged(stage, run.results)))
+            for each in looks
+            for stage in [each.of(run, points)]
+        ]
+
+        def answers() -> Iterator[tuple[Answer, Rows | None]]:
+            for answer in run.collection.answers():
+                if answer.topic_id not in points:
+                    continue
+                if (given := points[answer.topic_id]) is None:
+                    yield answer, None
+                    continue
+                rows: Rows = [{"label": absent} for _ in given]
+                if not answer.text.strip():
+                    run.results.count(untold)
+                for look, outcome in outcomes:
+                    for window, item in look.windows(run, answer, given):
+                        for place, row in zip(window, rows_of(outcome(item), item.n), strict=True):
+                            rows[place] = row
+                yield answer, rows
+
+        yield answers()
+
+
+def check_topics(given: Collection[str], where: Path | str, data: Data) -> None:
+    """List topics of a file that are not judged. Raises: InputError if none of them is."""
+    for topic in given:
+        if topic not in data.topics and topic not in data.beyond_limit:
+            near = nearest(topic, data.topics)
+            what = f"topic {topic!r} is not judged, what stands here for it is not used{near}"
+            data.problems.skip(where, 0, "unknown_topic", what)
+    if given and not any(topic in data.topics for topic in given):
+        both = against(list(given), data.topics)
+        raise InputError(f"{where}: nothing in it is of a topic that is judged: {both}")
+
+
+def check_questions(data: Data, why: str) -> None:
+    """Raise InputError for a topic without a text."""
+    if blank := [topic.id for topic in data.topics.values() if not topic.text.strip()]:
+        raise InputError(f"topic {blank[0]!r} has no text: {why}")
+
+
+def leave_out(
+    run: Run, note: str, known: Container[str], kind: str, why: str, where: Path | str
+) -> None:
+    """Note the topics that have no points, and list each as one that has none, and `why`.
+
+    Args:
+        note: key of the manifest. known: topics that have some, or may have. kind: of the problem.
+    """
+    without = [topic for topic in run.collection.topics if topic not in known]
+    run.results.notes[note] = without
+    for topic in without:
+        run.collection.problems.skip(where, 0, kind, f"topic {topic!r} has no {why}")
+
+
+def texts_of_points(
+    data: Data,
+    points: Mapping[str, Sequence[P]],
+    wanted: Collection[Cell],
+    texts: Callable[[str, Answer, P], Texts],
+) -> CellTexts:
+    """What a person reads of the question, the answer and the point of each of these cells."""
+    for answer in data.answers():
+        for point in points.get(answer.topic_id, ()):
+            cell = (answer.topic_id, answer.run_id, point.id)
+            if cell in wanted:
+                yield cell, texts(data.topics[answer.topic_id].question, answer, point)
