@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...metrics.bootstrap import LEVEL
-from ..store.events import Condition, Kind
+from ..store.events import Condition
+from ..store.kinds import Kind
 
 HALF_WIDTH = 0.05
 

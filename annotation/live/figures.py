@@ -11,7 +11,7 @@ from typing import Any
 from ...metrics.agreement.annotators import pairwise_kappa
 from ...metrics.agreement.intervals import pairwise_intervals
 from ...records.labels.cells import Cell
-from ..store.events import Kind
+from ..store.kinds import Kind
 from ..store.state import State
 from .asked import Asked
 from .given import Given, given_labels

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 
 from ...programs.scoring.human_labels import RANDOM
 from ...records.labels.cells import Cell
-from ..store.events import Condition, Kind, Label
+from ..store.events import Condition, Label
+from ..store.kinds import Kind
 from ..store.state import State
 
 _NEVER = datetime.max.replace(tzinfo=UTC)

@@ -18,7 +18,7 @@ from ...programs.scoring.score import score_path
 from ...records.labels.cells import Cell, LabelKind
 from ...records.labels.kinds import file_kind
 from ...records.reading.problems import Problems
-from ..store.events import Kind
+from ..store.kinds import Kind
 
 
 @dataclass(frozen=True, eq=False)

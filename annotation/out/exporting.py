@@ -15,7 +15,8 @@ from ...records.reading.fields import read_lines
 from ...records.reading.lines import first_line, is_json
 from ...records.reading.problems import InputError, Problems
 from ...records.writing.files import remove
-from ..store.events import Condition, Kind
+from ..store.events import Condition
+from ..store.kinds import Kind
 from ..store.people import check_people
 from .banks import export_bank
 from .given import Given, chosen_kind, given_in

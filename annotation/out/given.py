@@ -10,7 +10,8 @@ from pathlib import Path
 from ...programs.scoring.human_labels import RANDOM
 from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError
-from ..store.events import Condition, Kind, Label, Verdict
+from ..store.events import Condition, Label, Verdict
+from ..store.kinds import Kind
 from ..store.people import Person, check_people, kinds_of
 
 

@@ -21,8 +21,9 @@ from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.reading.fields import Line, as_int, as_share, show, stem
 from ...records.reading.problems import InputError, Problems
-from ..store.events import Condition, Kind, Label, Span
+from ..store.events import Condition, Label, Span
 from ..store.journal import Journal, check_name
+from ..store.kinds import Kind
 from ..store.people import IMPORTED
 
 _CONDITIONS: tuple[Condition, ...] = get_args(Condition)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...records.labels.cells import KEYS, Cell
 from ...records.reading.problems import InputError, Problems
-from ..store.events import Kind
+from ..store.kinds import Kind
 from ..store.sources import sources
 from ..work.task import Task, task_of
 from ..work.wording import judge_input

@@ -17,6 +17,7 @@ from ..work.wording import (
     practice_of,
     question_of,
     shown_labels,
+    words_of,
 )
 from .desk import Desk
 
@@ -29,6 +30,7 @@ def shown_task(task: Task, views: Sequence[str]) -> Object:
     practice = practice_of(task.kind, task.scale)
     return {
         "kind": task.kind,
+        "title": words_of(task.kind).title,
         "question": question_of(task.kind),
         "scale": [one._asdict() for one in shown_labels(task.kind, task.scale)],
         "needs_spans": sorted(task.needs_spans),

@@ -13,8 +13,8 @@ from typing import Any
 
 from ...records.reading.problems import InputError
 from ...records.writing.files import own_folder
-from ..store.events import Kind
 from ..store.journal import Journal, check_name
+from ..store.kinds import Kind
 from ..store.people import Person, people_of
 from ..store.sources import keep_source
 from ..store.state import State

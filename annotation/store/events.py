@@ -9,10 +9,8 @@ from pydantic import Field, TypeAdapter
 
 from ...records.labels.cells import Cell
 from ...records.rows import Row
+from .kinds import Kind
 
-Kind = Literal[
-    "nuggets", "support", "ratings", "keypoints", "rubric", "relevance", "items", "bank", "verify"
-]
 Condition = Literal["from_scratch", "post_edit"]
 Key: TypeAlias = tuple[str, ...]  # of what an event is about: its kind, its topic or cell, its pass
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError
-from .events import Kind, Label
+from .events import Label
 from .journal import SUFFIX, read_state
+from .kinds import Kind
 from .state import State
 
 IMPORTED = "imported"  # folder beside the journals, of journals that were made of label files

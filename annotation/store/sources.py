@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ...records.reading.problems import InputError
 from ...records.rows import Row
 from ...records.writing.files import rename, write_file
-from .events import Kind
+from .kinds import Kind
 
 SOURCES = "results.jsonl"
 

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from ...records.reading.problems import InputError, unreadable
-from ..store.events import Kind
+from ..store.kinds import Kind
 from .wording import ALONE, TELL, words_of
 
 HASH_CHARS = 16

@@ -12,8 +12,9 @@ from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError, unreadable
 from ...records.rows import Row
 from ...records.writing.files import rename, write_file
-from ..store.events import Condition, Kind
+from ..store.events import Condition
 from ..store.journal import check_name
+from ..store.kinds import Kind
 from ..store.state import State
 from .plan import Entry, Plan
 from .queue import queue_of

@@ -9,7 +9,8 @@ from pydantic import Field
 from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError
 from ...records.rows import Row
-from ..store.events import Condition, Kind
+from ..store.events import Condition
+from ..store.kinds import Kind
 
 How = Literal["random", "next"]
 

@@ -9,18 +9,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import get_args
 
 from ...programs.analysis.cell_texts import TEXTS, wanted_texts
 from ...programs.build.verification import SCALE
 from ...programs.engine.folders.inputs import inputs_of
 from ...programs.engine.results import MANIFEST
 from ...programs.inputs.hashes import hash_of
-from ...programs.protocols.judged_files import judged_file, scale_of
+from ...programs.protocols.judged_files import judged_file, kinds_in, scale_in, scale_of
 from ...records.evidence import text_hash
-from ...records.labels.cells import Cell, LabelFile, check_same_things
+from ...records.labels.cells import Cell, LabelFile, LabelKind, check_same_things
 from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
-from ..store.events import Kind
+from ..store.kinds import Kind
 from .bank import BankTexts
 from .documents import PointDocuments
 from .guidelines import guidelines_of, guidelines_sha256
@@ -196,8 +197,9 @@ def with_spans(task: Task, labels: str) -> Task:
 
 def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[LabelFile, ...]:
     """The labels of each of the results."""
-    paths = [judged_file(path, kind) for path in results]
-    scale = scale_of(*results, kind=kind)
+    judged = _judged_kind(results[0], kind)
+    paths = [judged_file(path, judged) for path in results]
+    scale = scale_of(*results, kind=judged)
     files = tuple(read_labels(path, problems, scale=scale) for path in paths)
     problems.raise_errors()
     for path, file in zip(paths, files, strict=True):
@@ -205,6 +207,15 @@ def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[Labe
             raise InputError(f"{path}: it holds labels of {file.kind}, wanted {kind} (--kind)")
         check_same_things(paths[0], files[0].key_names, path, file.key_names)
     return files
+
+
+def _judged_kind(path: Path, kind: Kind) -> str:
+    """The kind of judgements that people label as this: items may be those of any own program."""
+    if kind != "items" or not path.is_dir() or kind in kinds_in(path):
+        return kind
+    known = get_args(LabelKind)
+    own = (each for each in kinds_in(path) if each not in known and scale_in(path, kind=each))
+    return next(own, kind)
 
 
 def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...records.evidence import text_hash
-from ..store.events import Kind
+from ..store.kinds import Kind
 
 TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as your judgement."
 ALONE = "Go by the words in front of you, not by what you know or could look up."
@@ -57,7 +57,8 @@ class Words:
     """What is said to people of one kind: a file of `words/`.
 
     Attributes:
-        question: asked about each item. parts: asked instead about some parts of it.
+        title: what the kind is called. question: asked about each item. parts: asked instead
+            about some parts of it.
         guidelines: with {alone} and {tell} for what all kinds are told.
         labels: what each means. names: of texts. inputs: of the judge, where it has other names.
         shared: the text that several items share, and the last of the ids that name it.
@@ -65,6 +66,7 @@ class Words:
     """
 
     guidelines: str
+    title: str = ""
     question: str = ""
     parts: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
-Kinds = Literal[
-    "nuggets", "support", "ratings", "keypoints", "rubric", "relevance", "items", "bank", "verify"
-]
+from ...annotation.store.kinds import Kind
+
+Kinds: TypeAlias = Kind
 Conditions = Literal["from-scratch", "post-edit"]
 
 

@@ -258,6 +258,23 @@ def test_people_are_asked_for_its_labels_and_correct_its_scores(judge, length, t
     assert "brevity" in out
 
 
+def test_people_label_what_it_judged_in_a_browser(packages, length):
+    code = """
+import json, sys
+from pathlib import Path
+from nuggetjudge.annotation.work.task import task_of
+from nuggetjudge.records import Problems
+task = task_of([Path(sys.argv[1])], "items", Problems())
+shown = task.shown(task.cells[0])
+print(json.dumps([len(task.cells), task.scale, [one.of for one in shown]]))
+"""
+    env = {"PYTHONPATH": str(packages), "PATH": "/usr/bin:/bin"}
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(length)], env=env, capture_output=True, check=True
+    )
+    assert json.loads(ran.stdout) == [24, ["long", "brief"], ["question", "answer"]]
+
+
 def test_its_judge_labels_items_like_any_other(judge, tmp_path):
     items, out = tmp_path / "items.jsonl", tmp_path / "items"
     given = [{"topic_id": "t", "run_id": r, "question": "Why?", "answer": a} for r, a in
