@@ -1,7 +1,7 @@
 """Contexts to evaluate: what finds passages, fuses rankings, reorders and cuts them.
 
-Imports `backends` (folders, secrets, errors) and `records`, and asks no judge; programs and the CLI
-may import it.
+Imports `backends` (folders, secrets, errors) and `records`, and asks no judge; agents, programs and
+the CLI may import it.
 
 The parts are loaded when they are first used, for the config reads `defaults` alone.
 """

@@ -1,5 +1,5 @@
 """What the labels say so far, for the coordinator: numbers of journals, and who works them out.
 
-Only the server and the command line may import it; it imports work and store, and what scores are
-corrected with.
+Only the server and the command line may import it; it imports store, metrics, and what
+scores are corrected with.
 """

@@ -1,4 +1,4 @@
 """The local web server of `judge annotate`: who may ask what, and what they are answered.
 
-Only the command line may import it; it imports the rest of annotation/.
+Only the command line may import it; it imports `live`, `work` and `store`.
 """

@@ -1,2 +1,3 @@
-"""What fitting leaves behind: judge files, and corrections of labels. Imports `judges.verdicts`
-and records; judges, programs and calibration may import it."""
+"""What fitting leaves behind: judge files, and corrections of labels. Imports `judges.verdicts` and
+records, and for examples what renders and explains them (`judges.in_dspy`, `judges.explaining`,
+backends); judges, programs and calibration may import it."""

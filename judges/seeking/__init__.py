@@ -1,2 +1,2 @@
 """Judges that choose what to do next: the turns of an agent without a fixed plan. Imports `judges`
-and backends; agents import it."""
+and backends; agents and their probes import it."""

@@ -1,3 +1,3 @@
-"""How files are read: lines and their numbers, checked fields, YAML with line numbers, paths
-beside their file, problems as `file:line`. Imports no other folder of ours, only orjson, PyYAML
-and pydantic; every folder but metrics may import it."""
+"""How files are read: lines and their numbers, checked fields, YAML with line numbers, paths beside
+their file, problems as `file:line`. Imports rows of `records`, no other folder of ours, orjson,
+PyYAML and pydantic; every folder but metrics may import it."""
