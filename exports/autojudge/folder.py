@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...backends.held.replies import HeldReplies, write_replies
+from ...backends.replay.replies import StoredReplies, write_replies
 from ...programs.analysis.traces.replay import kept_replies, results_in, run_again
 from ...programs.config.sections import Config
 from ...programs.engine.folders.inputs import inputs_of, placed
@@ -23,7 +23,7 @@ from ...records.writing.files import own_folder, rename, write_file, writing
 from .about import CACHE, INPUTS, RESULTS, About, files_in, write_about
 from .inputs import copy_inputs
 from .network import no_network
-from .panel import HeldPanel, Kept, with_endpoints, without_address
+from .panel import Kept, ReplayPanel, with_endpoints, without_address
 from .tables import write_tables
 from .veil import Veil
 
@@ -92,7 +92,7 @@ def _written(
     config = copy_inputs(before, own_folder(out / INPUTS), veil)
     models = {alias: without_address(alias, model) for alias, model in config.models.items()}
     config = config.model_copy(update={"models": models})
-    held = {alias: HeldReplies() for alias in with_endpoints(config)}
+    held = {alias: StoredReplies() for alias in with_endpoints(config)}
     _judge_again(results, before, config, again, held)
     _check_same(results, again, veil)
     _write_results(again, out / RESULTS, manifest, config)
@@ -128,7 +128,7 @@ def _judge_again(
     before: Config,
     config: Config,
     again: Path,
-    held: Mapping[str, HeldReplies],
+    held: Mapping[str, StoredReplies],
 ) -> None:
     """The run on the copies, by the replies that it had, which go to `held` as they are used."""
     cache = kept_replies(results, before, read_manifest(results))
@@ -138,7 +138,7 @@ def _judge_again(
 
         def run(given: Config) -> None:
             budget = budget_of(given)
-            panel = HeldPanel(given, budget, held, Kept(before.models, replies))
+            panel = ReplayPanel(given, budget, held, Kept(before.models, replies))
             with no_network():
                 judge_collection(given, budget=budget, panel=panel)
 

@@ -9,8 +9,8 @@ from ...backends.budget import Budget
 from ...backends.cache import ReplyCache
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
-from ...backends.held.carrying import CarryingGateway
-from ...backends.held.replies import HeldReplies
+from ...backends.replay.gateway import ReplayGateway
+from ...backends.replay.replies import StoredReplies
 from ...programs.config.sections import Config
 from ...programs.engine.panel import Panel
 
@@ -26,7 +26,7 @@ class Kept(NamedTuple):
     replies: ReplyCache | None
 
 
-class HeldPanel(Panel):
+class ReplayPanel(Panel):
     """Answers from `held`, replies by alias.
 
     Args:
@@ -37,7 +37,7 @@ class HeldPanel(Panel):
         self,
         config: Config,
         budget: Budget,
-        held: Mapping[str, HeldReplies],
+        held: Mapping[str, StoredReplies],
         kept: Kept | None = None,
     ) -> None:
         super().__init__(config, cache=None, budget=budget)
@@ -49,9 +49,7 @@ class HeldPanel(Panel):
         if self._kept is None or self._kept.replies is None:
             return Gateway(model, None, cache=self._held[alias], budget=self._whole)
         then, replies = self._kept.models[alias], self._kept.replies
-        return CarryingGateway(
-            model, then, kept=replies, held=self._held[alias], budget=self._whole
-        )
+        return ReplayGateway(model, then, kept=replies, held=self._held[alias], budget=self._whole)
 
 
 def without_address(alias: str, model: ModelConfig) -> ModelConfig:

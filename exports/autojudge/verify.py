@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...backends.held.replies import HeldReplies, read_replies
+from ...backends.replay.replies import StoredReplies, read_replies
 from ...programs.analysis.traces.replay import (
     FileReplay,
     compared,
@@ -23,7 +23,7 @@ from ...programs.run import judge_collection
 from ...records.reading.problems import Problems
 from .about import CACHE, RESULTS, About, changed_files, read_about
 from .network import no_network
-from .panel import HeldPanel, with_endpoints
+from .panel import ReplayPanel, with_endpoints
 from .tables import write_tables
 
 
@@ -73,7 +73,7 @@ def verify_folder(folder: Path) -> Verified:
         def run(given: Config) -> None:
             budget = budget_of(given)
             with no_network():
-                judge_collection(given, budget=budget, panel=HeldPanel(given, budget, held))
+                judge_collection(given, budget=budget, panel=ReplayPanel(given, budget, held))
 
         now = run_again(inputs.config, again, run, inputs.moved)
         files = compared(folder / RESULTS, again)
@@ -96,12 +96,12 @@ def verify_folder(folder: Path) -> Verified:
     return replace(found, wrong=(*wrong, said))
 
 
-def _held(folder: Path, about: About, config: Config) -> tuple[dict[str, HeldReplies], list[str]]:
+def _held(folder: Path, about: About, config: Config) -> tuple[dict[str, StoredReplies], list[str]]:
     """The replies by alias, and what is wrong with their files."""
     held, wrong = {}, list[str]()
     for alias in with_endpoints(config):
         path, problems = folder / CACHE / f"{alias}.jsonl", Problems()
-        held[alias] = read_replies(path, problems) if path.is_file() else HeldReplies()
+        held[alias] = read_replies(path, problems) if path.is_file() else StoredReplies()
         wrong += map(str, problems)
         if lost := about.replies.get(alias, 0) - len(held[alias].lines):
             wrong.append(f"{path}: {len(held[alias].lines):,} replies, wanted {lost:+,}")

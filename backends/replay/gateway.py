@@ -10,10 +10,10 @@ from ..cache import ReplyCache
 from ..config import ModelConfig
 from ..gateway import Gateway, Reply
 from ..prompt import Prompt
-from .replies import HeldReplies
+from .replies import StoredReplies
 
 
-class CarryingGateway(Gateway):
+class ReplayGateway(Gateway):
     """Asks nobody. What the endpoint once answered is found by the entry of then, whose key has its
     address, and held by the entry of now, whose key has another name for it.
 
@@ -28,7 +28,7 @@ class CarryingGateway(Gateway):
         then: ModelConfig,
         *,
         kept: ReplyCache,
-        held: HeldReplies,
+        held: StoredReplies,
         budget: Budget | None = None,
     ) -> None:
         super().__init__(config, None, cache=held, budget=budget)
@@ -45,9 +45,9 @@ class CarryingGateway(Gateway):
             self._held.put(key, line, self.config.model)
         return await super().ask(prompt, inputs, replicate)
 
-    def varied(self, **settings: Any) -> CarryingGateway:
+    def varied(self, **settings: Any) -> ReplayGateway:
         """See Gateway.varied."""
         twin = super().varied(**settings)
-        assert isinstance(twin, CarryingGateway)
+        assert isinstance(twin, ReplayGateway)
         twin._then = self._then.varied(**settings)
         return twin

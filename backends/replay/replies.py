@@ -16,7 +16,7 @@ from ..cache import ReplyCache
 _DIGITS = 16  # of a reply's SHA-256
 
 
-class HeldReplies(ReplyCache):
+class StoredReplies(ReplyCache):
     """Replies of one endpoint by their keys, in memory; nothing of it is on the disk.
 
     Attributes:
@@ -45,7 +45,7 @@ class HeldReplies(ReplyCache):
         """Nothing is open."""
 
 
-def write_replies(path: Path, replies: HeldReplies) -> None:
+def write_replies(path: Path, replies: StoredReplies) -> None:
     """Write them in the order of their keys: `key` in hex, `sha256` (16 digits), `reply`.
 
     `reply` has, in this order: text, finish reason, refusal, model, tokens of the prompt, of it
@@ -58,7 +58,7 @@ def write_replies(path: Path, replies: HeldReplies) -> None:
     write_file(path, b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
 
 
-def read_replies(path: Path, problems: Problems) -> HeldReplies:
+def read_replies(path: Path, problems: Problems) -> StoredReplies:
     """The replies of a file. One that is not what was written is used, and noted.
 
     Errors noted: no key, a key twice, a reply that is not the one that was written (`changed`).
@@ -79,7 +79,7 @@ def read_replies(path: Path, problems: Problems) -> HeldReplies:
         if key in found:
             problems.error(path, number, "duplicate", "a second reply of this key, wanted one")
         found[key] = line
-    return HeldReplies(found)
+    return StoredReplies(found)
 
 
 def _digest(line: bytes) -> str:
