@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     from .makers.rubric_writer import MadeCriterion, RubricWriter
     from .makers.subquestions import SubQuestionGenerator
     from .own import OwnJudge, OwnJudgeDefinition, read_own_judge
+    from .planning.evidence import EvidencePlanner
+    from .planning.own import OwnPlanner
     from .relevance import RelevanceJudge
-    from .seeking.evidence import EvidencePlanner
-    from .seeking.own import OwnPlanner
     from .support import SupportJudge
     from .verdicts import Verdict
     from .verifying.verified import Verified
@@ -87,7 +87,7 @@ _HOMES = {  # of what is no judge by name
     "MergedPoint": "makers.keypoint_merger",
     "ProposedNugget": "makers.nugget_proposer",
     "OwnJudgeDefinition": "own",
-    "OwnPlanner": "seeking.own",
+    "OwnPlanner": "planning.own",
     "read_own_judge": "own",
     "Verdict": "verdicts",
     "Verified": "verifying.verified",

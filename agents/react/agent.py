@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...backends.errors import JudgeError
 from ...judges.items import ItemJudge
 from ...judges.items import judged as verdict_of
-from ...judges.seeking.actions import Action, Turn, labels_in
-from ...judges.seeking.planner import Planner
+from ...judges.planning.actions import Action, Turn, labels_in
+from ...judges.planning.planner import Planner
 from ...judges.verdicts import Verdict
 from ...records.judgements import Reason
 from ...records.rows import Passage

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...backends.errors import JudgeError
 from ...judges.items import ItemJudge
-from ...judges.seeking.actions import Action, Turn, found_in, labels_in
-from ...judges.seeking.planner import Planner
+from ...judges.planning.actions import Action, Turn, found_in, labels_in
+from ...judges.planning.planner import Planner
 from ...judges.verdicts import Verdict
 from ...records.judgements import Reason
 from ...records.labels.suggestions import OUTCOMES

@@ -11,8 +11,8 @@ from dspy.utils.exceptions import AdapterParseError
 
 from ...backends.errors import JudgeError
 from ...backends.loop import run_async, run_sync
-from ...judges.seeking.actions import Action, fault_in
-from ...judges.seeking.planner import Planner
+from ...judges.planning.actions import Action, fault_in
+from ...judges.planning.planner import Planner
 from ...records.judgements import Reason
 from ..corpus import Corpus
 from ..limits import Limits

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...judges.items import ItemJudge
-from ...judges.seeking.actions import Action
-from ...judges.seeking.own import OwnPlanner
+from ...judges.planning.actions import Action
+from ...judges.planning.own import OwnPlanner
 from ..corpus import Corpus
 from ..limits import Limits
 from ..tools import Tools

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...judges.seeking.actions import Action, Turn
+from ...judges.planning.actions import Action, Turn
 from ...judges.verdicts import Verdict
 
 

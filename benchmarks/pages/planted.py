@@ -26,7 +26,7 @@ from nuggetjudge.backends.prompt import Prompt
 from nuggetjudge.backends.replies.noted import note_of
 from nuggetjudge.judges import OwnPlanner, SupportJudge, read_own_judge
 from nuggetjudge.judges.lexical.nuggets_and_citations import judge_support
-from nuggetjudge.judges.seeking.actions import found_in
+from nuggetjudge.judges.planning.actions import found_in
 from nuggetjudge.programs.analysis.probe.agents.payloads import CONTROL, WORD
 from nuggetjudge.programs.analysis.probe.agents.planting import without_fence
 from nuggetjudge.programs.analysis.probe.agents.probing import (

@@ -11,7 +11,7 @@ from typing import Any
 from .....agents import Agent, FreeAgent, OwnAgent
 from .....backends.errors import JudgeOutputError
 from .....backends.loop import each_of
-from .....judges.seeking.actions import Turn
+from .....judges.planning.actions import Turn
 from .....records.judgements import Outcome, Unjudged
 from .....records.labels.items import ItemRow
 from .....records.reading.problems import InputError, Problems
