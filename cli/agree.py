@@ -9,10 +9,10 @@ from typing import Any
 
 import typer
 
-from .options import AsJson, Level, Resamples, Seed, Where, where_of
+from .options import AsJson, Level, Resamples, Seed, Where, told, where_of
 from .signatures import NewFolder, There
 from .stopping import list_problems
-from .tables import shown, write_objects
+from .tables import shown
 
 
 class Form(StrEnum):
@@ -91,10 +91,7 @@ def agree(
         level=level,
     )
     written = [] if plots is None else write_plots(found, plots, plot_format.value)
-    if as_json:
-        write_objects([found])
-    else:
-        sys.stdout.write(shown(agree_text(found)))
+    told([found], lambda: shown(agree_text(found)), as_json=as_json)
     for path in written:
         sys.stderr.write(f"{shown(str(path))}\n")
     list_problems(problems)

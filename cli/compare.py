@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .options import AsJson, Kind, Seed
+from .options import AsJson, Kind, Seed, told
 from .signatures import Positive, Takes, There
 from .stopping import list_problems
-from .tables import cell, figure, interval, shown, write_objects
+from .tables import cell, figure, interval, shown
 from .views.differences import answered_of, differences_text
 from .views.leaderboards import cut_names
 
@@ -80,15 +81,12 @@ def compare(
         if found["compared"] == "runs":
             raise InputError(f"--flips {flips}: runs are compared, wanted two judges")
         _write_flips(flips, found["flips"])
-    if as_json:
-        write_objects([found])
-    elif found["compared"] == "judges":
-        sys.stdout.write(shown(_judges_text(found, flips)))
-    else:
-        sys.stdout.write(shown(_runs_text(found)))
+    is_of_judges = found["compared"] == "judges"
+    text = partial(_judges_text, flips=flips) if is_of_judges else _runs_text
+    told([found], lambda: shown(text(found)), as_json=as_json)
     list_problems(problems)
     notes = dependence_of([one, *second], named)
-    if found["compared"] == "judges" and kind is None:
+    if is_of_judges and kind is None:
         notes += _other_kinds(found["kind"], [one, *second])
     for note in notes:
         sys.stderr.write(shown(f"{note}\n"))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import AsJson, Resamples, Seed
+from .options import AsJson, Resamples, Seed, told
 from .signatures import Folder, NewFile, Takes
 from .stopping import list_problems
-from .tables import aligned, figure, interval, shown, write_objects
+from .tables import aligned, figure, interval, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,10 +64,8 @@ def coverage(
     else:
         taus = measure_taus(data, settings, resamples=resamples, seed=seed)
         of_eta, of_k = by_eta(data, settings, etas), by_k(data, settings, ks)
-        if as_json:
-            write_objects([_as_object(settings, taus, of_eta, of_k)])
-        else:
-            sys.stdout.write(shown(_text(settings, taus, of_eta, of_k)))
+        found = (settings, taus, of_eta, of_k)
+        told([_as_object(*found)], lambda: shown(_text(*found)), as_json=as_json)
     list_problems(problems)
 
 

@@ -164,10 +164,15 @@ def printed(
     objects: Iterable[Any], table: Sequence[Sequence[str]], more: str = "", *, as_json: bool
 ) -> None:
     """Print results: the objects for machines, else the table, and what is to say below it."""
+    told(objects, lambda: aligned(table) + shown(more), as_json=as_json)
+
+
+def told(objects: Iterable[Any], text: Callable[[], str], *, as_json: bool) -> None:
+    """Print results: the objects for machines, else the text, which is made when it is wanted."""
     if as_json:
         write_objects(objects)
     else:
-        sys.stdout.write(aligned(table) + shown(more))
+        sys.stdout.write(text())
 
 
 def planned(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .options import AsJson, Level, where_of
+from .options import AsJson, Level, told, where_of
 from .signatures import There
 from .stopping import list_problems
 from .tables import aligned, cell, figure, interval, write_objects, write_rows
@@ -106,10 +106,8 @@ def score(
         if labels is not None or topics is not None:
             raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
         counted = label_counts(path, counts, problems, where_of(where or ()))
-        if way is Format.JSON:
-            write_objects(found.as_dict() for found in counted)
-        else:
-            sys.stdout.write(_counts_text(counted, counts))
+        objects = (found.as_dict() for found in counted)
+        told(objects, lambda: _counts_text(counted, counts), as_json=way is Format.JSON)
     elif labels is None:
         rows = score_path(path, problems, topics=topics, where=where_of(where or ()))
         print_leaderboards(rows, path, way, topics=asked, measures=names_of(measures), sort=sort)

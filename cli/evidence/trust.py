@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import typer
-
-from ..options import AsJson, Quiet, Resamples, Seed
+from ..options import AsJson, Quiet, Resamples, Seed, told
 from ..signatures import Positive, There
 from ..stopping import list_problems
-from ..tables import aligned, figure, interval, shown, write_objects
+from ..tables import aligned, figure, interval, shown
 
 
 def evidence(
@@ -60,10 +58,8 @@ def evidence(
     is_known = any(row["n"] for row in again.search)
     if not (precision or is_known):
         raise InputError("none of the labels is of a suggestion, or of a citation of these runs")
-    if as_json:
-        write_objects([*precision, *(again.search + again.swaps if is_known else [])])
-        return
-    typer.echo(_text(precision, again, is_known), nl=False)
+    objects = [*precision, *(again.search + again.swaps if is_known else [])]
+    told(objects, lambda: _text(precision, again, is_known), as_json=as_json)
 
 
 def _text(precision: Sequence[Mapping[str, Any]], again: Any, is_known: bool) -> str:

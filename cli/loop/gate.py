@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ..options import AsJson
+from ..options import AsJson, told
 from ..signatures import Folder, NewFile, Takes
 from ..stopping import GATE_FAILED, INCOMPLETE
-from ..tables import aligned, cell, figure, shown, write_objects
+from ..tables import aligned, cell, figure, shown
 
 
 def gate(
@@ -81,10 +81,7 @@ def gate(
         write_file(junit, junit_xml(verdict))
     if summary is not None:
         write_file(summary, markdown(verdict))
-    if as_json:
-        write_objects([verdict.as_dict()])
-    else:
-        sys.stdout.write(_table(verdict.checks))
+    told([verdict.as_dict()], lambda: _table(verdict.checks), as_json=as_json)
     tell(verdict)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from ..flags import Given, settings
-from ..options import AsJson
+from ..options import AsJson, told
 from ..stopping import INCOMPLETE, INPUT
-from ..tables import shown, write_objects
+from ..tables import shown
 
 
 @settings()
@@ -32,11 +30,8 @@ def doctor(
 
     is_bare = what is None and given.path is None
     reports = examine_all(given.config_of("support" if is_bare else what))
-    if as_json:
-        write_objects(report.as_dict() for report in reports)
-    else:
-        for report in reports:
-            sys.stdout.write(shown(report.as_text()))
+    objects = (report.as_dict() for report in reports)
+    told(objects, lambda: "".join(shown(r.as_text()) for r in reports), as_json=as_json)
     if any(report.unusable for report in reports):
         raise typer.Exit(INPUT)
     if not all(report.is_ready for report in reports):

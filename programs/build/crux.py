@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,7 @@ def build_crux(
     """
     config = _build_config(path, config)
 
-    def load(problems: Problems) -> list[Summary]:
-        return _load_summaries(path, config.run.limit, problems)
-
+    load = partial(_load_summaries, path, config.run.limit)
     return run_build(_CruxBuild, load, config, quiet=quiet, panel=panel)
 
 

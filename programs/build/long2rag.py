@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +12,6 @@ from pydantic import StrictStr
 
 from ...judges.makers.question_scorer import CRITERIA
 from ...records.judgements import Provenance
-from ...records.reading.problems import Problems
 from ...records.rows import Topic
 from ..config.sections import Config
 from ..engine.estimates import Estimate
@@ -72,9 +72,7 @@ def build_long2rag(
     """
     config = build_config(topics, documents, config)
 
-    def load(problems: Problems) -> Given:
-        return load_given(config, problems)
-
+    load = partial(load_given, config)
     return run_build(_Long2RagBuild, load, config, quiet=quiet, panel=panel)
 
 

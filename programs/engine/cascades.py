@@ -7,7 +7,7 @@ from typing import Any
 
 from ...judges import Cascade, ItemJudge, Jury, read_cascade_file
 from ...judges.base import Judge
-from ...records.reading.problems import InputError
+from ...records.reading.problems import refused
 from ..config.cascades import stages
 from ..config.judge_section import PEOPLE, CascadeConfig
 from ..config.juries import Seat
@@ -43,7 +43,8 @@ def cascade_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat
     if settings.stages[-1] == PEOPLE:
         found.append(PEOPLE)
     state = None if settings.state is None else read_cascade_file(settings.state)
-    try:
+    at = f"judges.{name}.cascade" if settings.state is None else f"{settings.state}"
+    with refused(at):
         cascade = Cascade(
             found,
             state,
@@ -51,9 +52,6 @@ def cascade_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat
             confidence=settings.confidence or "agreement",
         )
         _check_promise(settings, cascade)
-    except ValueError as error:
-        at = f"judges.{name}.cascade" if settings.state is None else f"{settings.state}"
-        raise InputError(f"{at}: {error}") from None
     return cascade
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...judges import ItemJudge, Jury, Verified, read_judge_file
 from ...judges.base import Judge
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, refused
 from ..config.juries import ADJUDICATOR, Seat, seats, verifier_of
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
@@ -16,10 +16,8 @@ from ..config.sections import Config, JudgeConfig
 
 def fitted(judge: Judge, path: Path) -> Judge:
     """The judge as a judge file has it. Raises: InputError if the file does not fit it."""
-    try:
+    with refused(path):
         found = judge.fitted(read_judge_file(path))
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
     correction = found.correction if isinstance(found, ItemJudge) else None
     if correction is not None and not set(correction.labels or ()) <= set(judge.scale):
         got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)
@@ -41,7 +39,7 @@ def jury_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], 
         assert isinstance(member, ItemJudge)  # the config allows no other
         members[seat.name] = member
     adjudicator = members.pop(ADJUDICATOR, None)
-    try:
+    with refused(f"judges.{name}.jury"):
         jury = Jury(
             members,
             settings.how,
@@ -53,8 +51,6 @@ def jury_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], 
         )
         if judge.state is not None and adjudicator is not None:
             raise ValueError("a fit decides by the mean of the votes, an adjudicator beside it")
-    except ValueError as error:
-        raise InputError(f"judges.{name}.jury: {error}") from None
     return jury if judge.state is None else fitted(jury, judge.state)
 
 
@@ -67,10 +63,8 @@ def verified_of(name: JudgeName, config: Config, first: Judge, verifier: Judge) 
     assert settings is not None
     assert isinstance(first, ItemJudge)  # the config allows no other
     assert isinstance(verifier, ItemJudge)
-    try:
+    with refused(f"judges.{name}.verify"):
         return Verified(first, verifier, **dict(settings.when))
-    except ValueError as error:
-        raise InputError(f"judges.{name}.verify: {error}") from None
 
 
 def verified_identity(

@@ -30,7 +30,7 @@ from ...judges.base import Judge
 from ...judges.fitted.demonstrations import with_demonstrations
 from ...judges.table import Kind, item_judges, kind_of
 from ...metrics.tokens import token_counter
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, refused
 from ..config.juries import Seat, verifier_of, without_verifier
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
@@ -350,10 +350,8 @@ def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:
     evidence = asked.evidence
     if evidence is None and model.way == "lexical" and (judge.quotable or judge.source):
         evidence = True
-    try:
+    with refused(f"judges.{name}"):
         return judge.explaining(evidence=evidence, reasoning=asked.reasoning)
-    except ValueError as error:
-        raise InputError(f"judges.{name}: {error}") from None
 
 
 def _why_of(judge: Judge) -> dict[str, Any]:

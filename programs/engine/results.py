@@ -187,6 +187,17 @@ class Results:
         missing, judged = self.n_unjudged.total(), self.n_judged.total()
         return max(missing / (missing + judged) if missing else 0.0, self._share_not_made)
 
+    def figures(self, problems: Problems) -> dict[str, Any]:
+        """What a manifest says of what was counted."""
+        return {
+            "problems": problems.counts(),
+            "counts": dict(sorted(self.counts.items())),
+            "judged": dict(self.n_judged),
+            "unjudged": dict(self.n_unjudged),
+            "unjudged_by_reason": dict(self.reasons),
+            "share_missing": self.share_missing,
+        }
+
     def list_problems(self, problems: Problems) -> None:
         """Write problems.jsonl: everything the readers left out or used with a doubt."""
         self.write(

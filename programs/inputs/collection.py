@@ -129,22 +129,14 @@ def load_collection(
         collection.qrels = read_qrels(data.qrels, problems)
     if data.nuggets:
         collection.banks = read_nugget_banks(data.nuggets, problems)
-        if not topics:
-            banks = collection.banks.values()
-            topics.update(
-                {bank.topic_id: Topic(id=bank.topic_id, text=bank.query) for bank in banks}
-            )
-        _add_sub_narratives(topics, collection.banks)
     if data.keypoints:
         collection.key_points = read_key_point_sets(data.keypoints, problems)
-        if not topics:
-            sets = collection.key_points.values()
-            topics.update({s.topic_id: Topic(id=s.topic_id, text=s.query) for s in sets})
     if data.rubrics:
         collection.rubrics = read_rubrics(data.rubrics, problems)
-        if not topics:
-            given = collection.rubrics.values()
-            topics.update({r.topic_id: Topic(id=r.topic_id, text=r.query) for r in given})
+    for sets in (collection.banks, collection.key_points, collection.rubrics):
+        if sets and not topics:
+            topics.update({name: Topic(id=name, text=each.query) for name, each in sets.items()})
+    _add_sub_narratives(topics, collection.banks or {})
     if data.documents:
         collection.documents = read_topic_documents(data.documents, problems)
     if lists:

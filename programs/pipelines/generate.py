@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -11,7 +12,6 @@ from pydantic import StrictStr
 
 from ...backends.budget import Budget
 from ...records.judgements import Judged
-from ...records.reading.problems import Problems
 from ...records.writing.files import own_folder, remove
 from ..config.sections import Config
 from ..engine.estimates import Estimate
@@ -52,9 +52,7 @@ def generate(
     """
     config = generate_config(config)
 
-    def load(problems: Problems) -> Contexts:
-        return load_contexts(config, problems)
-
+    load = partial(load_contexts, config)
     return run_build(_Answers, load, config, quiet=quiet, budget=budget, panel=panel)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any
 
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
@@ -68,12 +69,9 @@ class JudgedSteps:
         self, step: ListwiseStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
     ) -> Ranked:
         async def order(indexes: Sequence[int]) -> Sequence[int]:
-            self.asked["listwise"] += 1
             passages = [texts[ranked[index].passage_id] for index in indexes]
-            try:
-                found, _ = await self._panel["listwise"].order(topic.question, passages)
-            except JudgeError:
-                self.failed["listwise"] += 1
+            given = self._panel["listwise"].order(topic.question, passages)
+            if (found := await self._made("listwise", given)) is None:
                 return indexes
             if found.is_mended:
                 self.counts[MENDED] += 1
@@ -86,14 +84,10 @@ class JudgedSteps:
         self, step: SetwiseStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
     ) -> Ranked:
         async def best(indexes: Sequence[int]) -> int:
-            self.asked["setwise"] += 1
             passages = [texts[ranked[index].passage_id] for index in indexes]
-            try:
-                found, _ = await self._panel["setwise"].best(topic.question, passages)
-            except JudgeError:
-                self.failed["setwise"] += 1
-                return min(indexes)
-            return indexes[int(found)]
+            given = self._panel["setwise"].best(topic.question, passages)
+            found = await self._made("setwise", given)
+            return min(indexes) if found is None else indexes[int(found)]
 
         indexes = await setwise_top(len(ranked), best, top=step.top, size=step.size)
         return by_rank(ranked[index].passage_id for index in indexes)
@@ -112,18 +106,24 @@ class JudgedSteps:
         ratings = {name: task.result() for name, task in tasks.items()}
         return greedy_coverage(ranked, ratings, weight=step.weight, hits=step.hits)
 
+    async def _made(self, what: str, call: Awaitable[tuple[Any, Any]]) -> Any:
+        """What a judge made of a call, which is counted; None: the call failed."""
+        self.asked[what] += 1
+        try:
+            found, _ = await call
+        except JudgeError:
+            self.failed[what] += 1
+            return None
+        return found
+
     async def _questions_of(self, step: CoverageStep, topic: Topic) -> QuestionSet | None:
         if step.questions == "given":
             if (given := self._questions.get(topic.id)) is None:
                 self.counts["topics without sub-questions, left as they were"] += 1
             return given
-        self.asked["sub-questions"] += 1
-        try:
-            found, _ = await self._panel["question_decomposer"].decompose(topic.question)
-        except JudgeError:
-            self.failed["sub-questions"] += 1
-            return None
-        return question_set(topic.id, [each.text for each in found])
+        made = self._panel["question_decomposer"].decompose(topic.question)
+        found = await self._made("sub-questions", made)
+        return None if found is None else question_set(topic.id, [each.text for each in found])
 
     async def _ratings_of(
         self, step: CoverageStep, topic: Topic, name: str, questions: QuestionSet, text: str
@@ -140,14 +140,9 @@ class JudgedSteps:
         missing = [question for question in questions.questions if found[question.id] is None]
         for start in range(0, len(missing), judge.window):
             window = missing[start : start + judge.window]
-            self.asked["ratings"] += 1
-            try:
-                pairs = [{"question": question.text, "context": text} for question in window]
-                verdicts, _ = await judge.verdicts(pairs, topic.id)
-            except JudgeError:
-                self.failed["ratings"] += 1
-                continue
-            for question, verdict in zip(window, verdicts, strict=True):
+            pairs = [{"question": question.text, "context": text} for question in window]
+            verdicts = await self._made("ratings", judge.verdicts(pairs, topic.id))
+            for question, verdict in zip(window, verdicts, strict=True) if verdicts else ():
                 if isinstance(verdict, Unjudged):
                     self.failed["ratings"] += 1
                 else:

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ...records.judgements import Reason
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, refused
 from ...records.rows import Ranking
 from ...records.runs import write_trec_run
 from ...records.writing.files import remove, rename, write_file
@@ -127,7 +127,5 @@ def _write_run(
         )
         for topic, ranked in rankings.items()
     )
-    try:
+    with refused(name):
         write_trec_run(path, rows)
-    except ValueError as error:
-        raise InputError(f"{name}: {error}") from None

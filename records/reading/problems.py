@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,15 @@ def unreadable(path: str | Path, error: OSError | UnicodeDecodeError) -> InputEr
     """The InputError for a file that cannot be opened, or holds no UTF-8 text."""
     why = error.strerror if isinstance(error, OSError) else None
     return InputError(f"{path}: cannot be read ({why or error})")
+
+
+@contextmanager
+def refused(at: str | Path) -> Iterator[None]:
+    """Raise a ValueError from within as InputError, with the place before it."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"{at}: {error}") from None
 
 
 @dataclass(frozen=True)
