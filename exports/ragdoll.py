@@ -22,8 +22,8 @@ from ..programs.protocols.relevance import FILE as RELEVANCE
 from ..programs.protocols.rubric.program import VERDICTS
 from ..programs.protocols.support import FILE as SUPPORT
 from ..records.assignments import Assignment
+from ..records.labels.relevance import read_relevance
 from ..records.reading.problems import InputError, Problems
-from ..records.relevance import read_relevance
 from ..records.support import read_support
 from ..records.tools import nuggetizer as nuggetizer_rows
 from ..records.tools import ragdoll as rows

@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from .labels.cells import LabelFile
     from .labels.kinds import FileKind, file_kind
     from .labels.labels import read_labels
+    from .labels.relevance import RelevanceLabel, read_relevance, relevance_row
     from .nuggets import bank_row, nugget_row, read_nugget_banks
     from .passages import natural_order, read_passages
     from .qrels import read_qrels, write_diversity_qrels, write_qrels
     from .questions import question_set_row, read_question_sets
     from .ratings import Ratings, answer_id, rating_row, read_ratings, reference_id
     from .reading.problems import InputError, Problem, Problems
-    from .relevance import RelevanceLabel, read_relevance, relevance_row
     from .rows import (
         Answer,
         Citation,
@@ -107,7 +107,7 @@ _MODULES = (
     "questions",
     "ratings",
     "reading.problems",
-    "relevance",
+    "labels.relevance",
     "rows",
     "runs",
     "scores",

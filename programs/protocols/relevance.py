@@ -11,14 +11,14 @@ from ...metrics.instruments.narratives import BEST_GRADE
 from ...records.candidates import read_candidates
 from ...records.instruments.sub_narratives import numbered
 from ...records.labels.cells import RELEVANCE_KEY, Cell
-from ...records.reading.fields import read_lines
-from ...records.reading.problems import InputError
-from ...records.relevance import (
+from ...records.labels.relevance import (
     RelevanceLabel,
     read_relevance,
     relevance_row,
     relevance_with_lines,
 )
+from ...records.reading.fields import read_lines
+from ...records.reading.problems import InputError
 from ...records.rows import Passage, Topic
 from ..config.sections import Config
 from ..engine.manifest import read_manifest

@@ -16,7 +16,6 @@ from ..reading.choosing import Where
 from ..reading.fields import Line, read_lines
 from ..reading.lines import is_json
 from ..reading.problems import InputError, Problems
-from ..relevance import relevance_with_lines
 from ..support import support_with_lines
 from ..tools.battles import battles_with_lines
 from ..tools.rubric_verdicts import verdicts_with_lines
@@ -24,6 +23,7 @@ from .cells import RATING_SCALE, RELEVANCE_KEY, Cell, Cells, LabelFile, LabelKin
 from .cuts import cut_file
 from .kinds import file_kind
 from .label_rows import csv_lines, labels_of_rows
+from .relevance import relevance_with_lines
 
 VOTES = "votes"
 _Labelled = tuple[Line, Cell, str | None, Mapping[str, Any]]  # the last: how sure the judge was

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .reading.fields import A_GRADE, Line, as_grade, as_int, read_lines, show
-from .reading.problems import Problems
-from .rows import Leaning
+from ..reading.fields import A_GRADE, Line, as_grade, as_int, read_lines, show
+from ..reading.problems import Problems
+from ..rows import Leaning
 
 TOPIC_FIELDS = ("topic_id", "qid")
 PASSAGE_FIELDS = ("passage_id", "docid")
