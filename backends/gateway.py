@@ -122,7 +122,7 @@ class Gateway:
         self._secrets = secrets_of(config)
         self._limiter = limiter or Limiter(config)
         self._caution = caution
-        self._flying: dict[bytes, asyncio.Future[Reply]] = {}
+        self._in_flight: dict[bytes, asyncio.Future[Reply]] = {}
         self._wires: dict[tuple[int, tuple[tuple[str, ...], ...]], Wire] = {}
         self._kinds: dict[str, Kind] = {}
 
@@ -135,12 +135,12 @@ class Gateway:
         kept = self._kept(key, prompt, inputs)
         if kept is not None:
             return kept
-        while (flying := self._flying.get(key)) is not None:
+        while (in_flight := self._in_flight.get(key)) is not None:
             try:
-                return noted(key, await asyncio.shield(flying))
+                return noted(key, await asyncio.shield(in_flight))
             except asyncio.CancelledError:
                 task = asyncio.current_task()
-                if not flying.cancelled() or (task is not None and task.cancelling()):
+                if not in_flight.cancelled() or (task is not None and task.cancelling()):
                     raise  # this task was cancelled, not only the one that carries the question
                 if (kept := self._kept(key, prompt, inputs)) is not None:
                     return kept
@@ -165,7 +165,7 @@ class Gateway:
         """
         twin = copy.copy(self)
         twin.config = self.config.model_copy(update=settings)
-        twin._flying, twin._wires, twin._kinds = {}, {}, {}
+        twin._in_flight, twin._wires, twin._kinds = {}, {}, {}
         return twin
 
     async def _lead(
@@ -176,33 +176,33 @@ class Gateway:
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> Reply:
-        flying: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._flying[key] = flying
+        in_flight: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._in_flight[key] = in_flight
         job, trial = _Job(body), self._limiter.trial
         try:
             reply, line = await self._ask_until_valid(transport, job, prompt, inputs)
         except JudgeError as error:
             self._limiter.judgement_ended(lost=isinstance(error, EndpointLost))
             trial.failed(error)
-            flying.set_exception(error)
-            flying.exception()  # nobody has to be waiting for it
+            in_flight.set_exception(error)
+            in_flight.exception()  # nobody has to be waiting for it
             raise
         except Exception as error:  # EndpointUnusable: no twin need try it again
-            flying.set_exception(error)
-            flying.exception()
+            in_flight.set_exception(error)
+            in_flight.exception()
             raise
         except BaseException:
-            flying.cancel()
+            in_flight.cancel()
             raise
         else:
             self._limiter.judgement_ended(lost=False)
             trial.passed()
-            flying.set_result(reply)  # first: a full disk must not leave the twins waiting
+            in_flight.set_result(reply)  # first: a full disk must not leave the twins waiting
             if self._cache is not None and not self._secrets.show_in(line.decode()):
                 self._cache.put(key, line, self.config.model)
             return reply
         finally:
-            del self._flying[key]
+            del self._in_flight[key]
             trial.left(job)
 
     async def _ask_until_valid(

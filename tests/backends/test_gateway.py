@@ -263,7 +263,7 @@ def test_when_the_leader_is_cancelled_a_twin_takes_over(support):
         assert [reply.values for reply in found] == [{"verdict": "full"}] * 9
         assert leader.cancelled()
         assert len(transport.bodies) == 2
-        assert gateway._flying == {}
+        assert gateway._in_flight == {}
 
     run_sync(show())
 
@@ -301,7 +301,7 @@ def test_when_all_are_cancelled_no_twin_asks_again(support):
         await asyncio.wait(tasks, timeout=5)
         assert all(task.cancelled() for task in tasks)
         assert len(transport.bodies) == 1
-        assert gateway._flying == {}
+        assert gateway._in_flight == {}
 
     run_sync(show())
 

@@ -1,15 +1,23 @@
 """Each kind of what was judged can be labelled, with its texts and without the judge's words."""
 
 import json
+from typing import get_args
 
 import pytest
 
+from nuggetjudge.annotation.store.kinds import Kind
 from nuggetjudge.annotation.work.answers import groups_of
 from nuggetjudge.annotation.work.guidelines import guidelines_of, guidelines_sha256
 from nuggetjudge.annotation.work.plan import Plan
 from nuggetjudge.annotation.work.queue import queue_of
 from nuggetjudge.annotation.work.task import task_of
-from nuggetjudge.annotation.work.wording import cannot_tell_key, practice_of, shown_labels
+from nuggetjudge.annotation.work.wording import (
+    cannot_tell_key,
+    practice_of,
+    question_of,
+    shown_labels,
+    words_of,
+)
 from nuggetjudge.records.evidence import text_hash
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -149,3 +157,11 @@ def test_grades_are_their_own_keys_and_then_cannot_tell_is_another():
     assert cannot_tell_key(grades[:4]) == "0"
     many = [str(grade) for grade in range(101)]
     assert [one.key for one in shown_labels("items", many)][9:] == [""] * 92
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_each_kind_has_a_title_a_question_and_guidelines_of_its_own(kind):
+    words = words_of(kind)
+    assert words.title
+    assert words.guidelines
+    assert question_of(kind)
