@@ -6,7 +6,7 @@ import types
 import typing
 from collections.abc import Mapping
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import dspy
@@ -60,10 +60,7 @@ class ReplyFormat:
         }
         labels = [name for name, f in self._outputs.items() if not _is_free_text(f.annotation)]
         self._deciding = frozenset(labels or self._outputs)
-        fields: dict[str, Any] = {name: _annotated(field) for name, field in self._outputs.items()}
-        self._reader: TypeAdapter[dict[str, Any]] = TypeAdapter(
-            TypedDict(self.name, fields)  # type: ignore[operator]
-        )
+        self._reader = _reader_of(signature)  # type: ignore[arg-type]  # a class has a hash
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -87,6 +84,10 @@ class ReplyFormat:
 
     def field_schemas(self) -> list[str]:
         """The schema of each output field, whatever keys are asked about."""
+        return [*self._field_schemas]
+
+    @cached_property
+    def _field_schemas(self) -> list[str]:  # wanted with each question
         return [str(_field_schema(field)) for field in self._outputs.values()]
 
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -224,6 +225,12 @@ def _is_free_text(kind: Any) -> bool:
     if origin in _UNIONS:
         return all(_is_free_text(part) for part in get_args(kind))
     return kind in (str, type(None))
+
+
+@lru_cache(maxsize=256)  # of judges that are opened time and again
+def _reader_of(signature: type[dspy.Signature]) -> TypeAdapter[dict[str, Any]]:
+    fields = {name: _annotated(field) for name, field in signature.output_fields.items()}
+    return TypeAdapter(TypedDict(signature.__name__, fields))  # type: ignore[operator]
 
 
 def _annotated(field: FieldInfo) -> Any:

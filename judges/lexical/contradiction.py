@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache, lru_cache
 from typing import Any
 
 from ..labels import Contradiction
@@ -33,12 +34,17 @@ def write_queries(inputs: Mapping[str, Any]) -> dict[str, Any]:
 def judge_contradiction(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Whether a sentence of the passage says the same but for a "not" or a number; it is quoted."""
     said = inputs["sentence"]
-    found = [part for part in sentences(inputs["passage"]) if _is_opposite(said, part)][:1]
+    found = [part for part in _sentences(inputs["passage"]) if _is_opposite(said, part)][:1]
     return {
         "passage_quotes": found,
         "sentence_quotes": [said] if found else [],
         "verdict": Contradiction.CONTRADICTS if found else Contradiction.NEITHER,
     }
+
+
+@lru_cache(maxsize=1024)  # a topic's passages are read again for each sentence of its answers
+def _sentences(passage: str) -> tuple[str, ...]:
+    return tuple(sentences(passage))
 
 
 def _is_opposite(said: str, part: str) -> bool:
@@ -56,10 +62,16 @@ def _is_opposite(said: str, part: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def _plain(text: str) -> frozenset[str]:
     """Its content words without numbers and words that deny."""
-    denying = {stem(word) for word in _NEGATIVE}
+    denying = _denying()
     return frozenset(w for w in content_words(text) if w not in denying and not w[0].isdigit())
+
+
+@cache
+def _denying() -> frozenset[str]:
+    return frozenset(map(stem, _NEGATIVE))
 
 
 def _n_negative(text: str) -> int:

@@ -330,5 +330,8 @@ def _versions() -> dict[str, str]:
     for name, module in _PACKAGES.items():
         if module in sys.modules:
             with suppress(importlib.metadata.PackageNotFoundError):
-                found[name] = importlib.metadata.version(name)
+                found[name] = _version(name)
     return found
+
+
+_version = cache(importlib.metadata.version)  # which reads and parses a file of the package

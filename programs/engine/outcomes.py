@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Annotated, Any, NotRequired
 
 from annotated_types import Ge
@@ -89,7 +90,11 @@ def verdicts_on(scale: Collection[str]) -> Values:
 
     In a window, one that ended otherwise than the others has no label, but the reason.
     """
+    return _verdicts_on(tuple(scale))
 
+
+@lru_cache(maxsize=64)  # building one takes longer than many a stage
+def _verdicts_on(scale: tuple[str, ...]) -> Values:
     on_scale = core_schema.custom_error_schema(
         core_schema.literal_schema([*scale]),
         custom_error_type="scale",
@@ -97,7 +102,7 @@ def verdicts_on(scale: Collection[str]) -> Values:
     )
     a_text = core_schema.str_schema(strict=True)
     label = core_schema.chain_schema([a_text, on_scale])
-    some_label = {"label": next(iter(scale))}
+    some_label = {"label": scale[0]}
 
     def but_for_unjudged(rows: Any, verdicts: ValidatorFunctionWrapHandler) -> Any:
         try:

@@ -176,10 +176,10 @@ class Panel:
 
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""
-        return {
-            name: self._whole_identity(name, judge, self._config.judge(name))
-            for name, judge in self._judges.items()
-        }
+        return {name: self._identity_of(name) for name in self._judges}
+
+    def _identity_of(self, name: JudgeName) -> dict[str, Any]:
+        return self._whole_identity(name, self._judges[name], self._config.judge(name))
 
     def _whole_identity(
         self, name: JudgeName, judge: Judge, settings: JudgeConfig
@@ -210,8 +210,7 @@ class Panel:
 
     def fingerprint(self, names: Sequence[JudgeName], settings: Any = None) -> str:
         """Short hash of these judges' identities, and of settings; names their journal."""
-        everything = self.identities()
-        parts = [[everything[name] for name in names], settings]
+        parts = [[self._identity_of(name) for name in names], settings]
         text = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
         return _short(text)
 
