@@ -8,10 +8,11 @@ import resource
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import processes
 import pytest
 from mock_server import MockServer
-from processes import end_all
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -36,12 +37,23 @@ if importlib.util.find_spec("hypothesis"):
     settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
+gc.disable()  # until all tests are collected: what that makes stays
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """All of xdist's workers fork from one process, which starts with the first of them."""
+    node.workerinput["fork_server"] = processes.shared()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Each of xdist's workers begins to collect at another folder.
 
     What one has compiled in a fresh clone, the others then read.
     """
     at = getattr(config, "workerinput", None)
+    if at:
+        processes.share(at["fork_server"])
     if at and config.args_source is config.ArgsSource.TESTPATHS:
         tests = Path(__file__).parent
         files = [path.relative_to(tests) for path in sorted(tests.rglob("test_*.py"))]
@@ -61,6 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """What is there by now stays: no collection of garbage need look at it, and there are many."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -83,4 +96,4 @@ def model_server() -> Iterator[MockServer]:
 def no_process_left() -> Iterator[None]:
     """Whatever a test started through `processes` ends with it, passed or failed."""
     yield
-    end_all()
+    processes.end_all()

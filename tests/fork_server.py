@@ -2,9 +2,9 @@
 
 A start of Python with all that a command imports costs more than a CPU-second; a fork 0.05. Each
 child has its own folder, environment, standard files, signals and exit code. `processes.py` talks
-to it; the protocol is one message with four open files (the answer's socket, stdin, stdout,
-stderr), then a line of JSON on that socket. The answers are two C ints: the child's pid, and in
-the end its wait status.
+to it, from any number of processes; the protocol is one message with four open files (the answer's
+socket, stdin, stdout, stderr), then a line of JSON on that socket. The answers are two C ints: the
+child's pid, and in the end its wait status.
 """
 
 from __future__ import annotations
@@ -74,34 +74,52 @@ def _build_models() -> None:
         models += model.__subclasses__()
         if model.__module__.startswith("nuggetjudge.") and not model.__pydantic_complete__:
             model.model_rebuild()
+    importlib.import_module("nuggetjudge.programs.engine.manifest")._versions()
 
 
-def serve(control: socket.socket) -> None:
-    """Forks until the other end of `control` is closed; children that still run then are killed."""
-    running = selectors.DefaultSelector()
-    running.register(control, selectors.EVENT_READ)
+def serve(listener: socket.socket) -> None:
+    """Forks until the first to connect is gone; children end with whoever asked for them."""
+    selector = selectors.DefaultSelector()
+    first, _ = listener.accept()
+    selector.register(first, selectors.EVENT_READ)
+    selector.register(listener, selectors.EVENT_READ)
     while True:
-        for key, _ in running.select():
-            if key.fileobj is not control:
-                running.unregister(key.fileobj)
-                _answer(key.fd, *key.data)
-                continue
-            _, files, _, _ = socket.recv_fds(control, 1, 4)
-            if not files:
-                for other in running.get_map().values():
-                    if other.data:
+        for key, _ in selector.select():
+            if key.data:
+                selector.unregister(key.fileobj)
+                _answer(key.fd, *key.data[:2])
+            elif key.fileobj is listener:
+                selector.register(listener.accept()[0], selectors.EVENT_READ)
+            elif not _forked(key.fileobj, selector):
+                selector.unregister(key.fileobj)
+                key.fileobj.close()
+                for other in selector.get_map().values():
+                    if other.data and key.fileobj in (first, other.data[2]):
                         os.kill(other.data[0], signal.SIGKILL)
-                return
-            answer = socket.socket(fileno=files[0])
-            with answer.makefile() as line:
-                request = json.loads(line.readline())
-            pid = os.fork()
-            if not pid:
-                _child(request, files[1:])
-            for file in files[1:]:
-                os.close(file)
-            answer.sendall(struct.pack("i", pid))
-            running.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, answer))
+                if key.fileobj is first:
+                    return
+
+
+def _forked(control: Any, selector: selectors.BaseSelector) -> bool:
+    """Whether somebody asked there for a child, which then runs."""
+    _, files, _, _ = socket.recv_fds(control, 1, 4)
+    if not files:
+        return False
+    if not gc.get_freeze_count():  # the first
+        import_all()
+        gc.collect()
+        gc.freeze()
+    answer = socket.socket(fileno=files[0])
+    with answer.makefile() as line:
+        request = json.loads(line.readline())
+    pid = os.fork()
+    if not pid:
+        _child(request, files[1:])
+    for file in files[1:]:
+        os.close(file)
+    answer.sendall(struct.pack("i", pid))
+    selector.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, answer, control))
+    return True
 
 
 def _answer(pidfd: int, pid: int, answer: socket.socket) -> None:
@@ -141,16 +159,11 @@ def _become(request: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.path[0] = request["cwd"]
-    kinds = (
-        ("stdin", "r", "surrogateescape"),
-        ("stdout", "w", "surrogateescape"),
-        ("stderr", "w", "backslashreplace"),
-    )
-    for number, (name, mode, errors) in enumerate(kinds):
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        ours = getattr(sys, name)
         binary = open(number, f"{mode}b", closefd=False)  # noqa: SIM115
-        text = io.TextIOWrapper(
-            binary, "utf-8", errors, line_buffering=name == "stderr" or os.isatty(number)
-        )
+        is_read_at_once = name == "stderr" or os.isatty(number)
+        text = io.TextIOWrapper(binary, ours.encoding, ours.errors, line_buffering=is_read_at_once)
         setattr(sys, name, text)
         setattr(sys, f"__{name}__", text)
 
@@ -181,7 +194,4 @@ def _run(arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    import_all()
-    gc.collect()
-    gc.freeze()
     serve(socket.socket(fileno=int(sys.argv[1])))

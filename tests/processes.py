@@ -1,7 +1,8 @@
 """Starts Python as tests do: `run("-m", "nuggetjudge", ...)`, forked where nothing is against it.
 
 Where forking from a process that has everything imported is not possible, or `real=True`, or
-NUGGETJUDGE_REAL_STARTS is set, it is a fresh interpreter. `end_all` ends what a test left running.
+NUGGETJUDGE_REAL_STARTS is set, or the environment has another locale or the like, it is a fresh
+interpreter. xdist's workers share one such process. `end_all` ends what a test left running.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import atexit
 import functools
 import json
 import os
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,9 +28,11 @@ from typing import IO, Any
 SERVER = Path(__file__).with_name("fork_server.py")
 CAN_FORK = hasattr(os, "pidfd_open") and "NUGGETJUDGE_REAL_STARTS" not in os.environ
 READ_AT_START = {"LC_ALL", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONPATH", "PYTHONUTF8"}
+ENVIRONMENT = dict(os.environ)  # of the process that forks
 JUDGE = ("-m", "nuggetjudge")
 
 _started: list[Forked | subprocess.Popen[Any]] = []
+_address = ""  # of a process that forks for others, too
 
 
 def start(
@@ -42,7 +47,8 @@ def start(
     """A process of Python with these arguments, to be used like `subprocess.Popen`."""
     words = list(map(str, arguments))
     process: Forked | subprocess.Popen[Any]
-    if real or not CAN_FORK or READ_AT_START & set(os.environ if env is None else env):
+    wanted = os.environ if env is None else env
+    if real or not CAN_FORK or any(wanted.get(n) != ENVIRONMENT.get(n) for n in READ_AT_START):
         process = subprocess.Popen(
             [sys.executable, *words],
             **{"cwd": cwd, "env": env, "stdout": stdout, "stderr": stderr, "text": text},
@@ -184,20 +190,43 @@ def _output(wanted: int | None, own: int, nothing: int, text: bool) -> tuple[IO[
 
 
 @functools.cache
-def _server() -> socket.socket:
-    """Our end of the socket to the server, which ends when this process does."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    process = subprocess.Popen(
-        [sys.executable, str(SERVER), str(theirs.fileno())],
-        pass_fds=[theirs.fileno()],
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    theirs.close()
+def shared() -> str:
+    """The address of a new process that forks, for `share`; it ends when this one does."""
+    folder = tempfile.mkdtemp()
+    address = f"{folder}/forks"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(address)
+        listener.listen()
+        process = subprocess.Popen(
+            [sys.executable, str(SERVER), str(listener.fileno())],
+            env=ENVIRONMENT,
+            pass_fds=[listener.fileno()],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    first = _connected(address)
 
     def end() -> None:
-        ours.close()
+        first.close()
         process.wait()
+        shutil.rmtree(folder)
 
     atexit.register(end)
-    return ours
+    return address
+
+
+def share(address: str) -> None:
+    """Have this process fork from there."""
+    global _address
+    _address = address
+
+
+@functools.cache
+def _server() -> socket.socket:
+    return _connected(_address or shared())
+
+
+def _connected(address: str) -> socket.socket:
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    server.connect(address)
+    return server
