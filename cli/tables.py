@@ -118,6 +118,16 @@ def _harmless(text: str) -> str:
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
+def bounds(row: Mapping[str, Any], sign: str = "") -> str:
+    """The interval of a figure with `low` and `high`; - where it has none."""
+    return interval(row.get("low"), row.get("high"), sign=sign)
+
+
+def percent(share: float | None) -> str:
+    """A share; - where it is not known."""
+    return "-" if share is None else f"{share:.1%}"
+
+
 def money(cost: float | None) -> str:
     """Dollars; None: not known."""
     return "unknown" if cost is None else f"${cost:.4f}"

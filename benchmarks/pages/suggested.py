@@ -92,4 +92,4 @@ def precision(
     weights = [n[stratum(each.score)] / n_read[stratum(each.score)] for each in kept]
     hits = [each.label in wanted for each in kept]
     topics = [each.topic_id for each in kept]
-    return len(kept), share(hits, topics, resamples, 0, weights)
+    return len(kept), share(hits, topics, weights, resamples=resamples)

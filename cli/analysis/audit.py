@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from ..flags import Given, settings
-from ..options import AsJson, DryRun, Level, Quiet, Seed, planned
+from ..options import AsJson, DryRun, Level, Quiet, Seed, planned, told
 from ..stopping import INCOMPLETE, is_whole, list_problems, unless_stopped
-from ..tables import aligned, cell, figure, interval, money, shown, spent_line, write_objects
+from ..tables import aligned, cell, figure, interval, money, percent, shown, spent_line
 
 _SHOWN = 3  # pairs of runs named of each top
 _FEW = 20  # topics
@@ -74,17 +74,15 @@ def audit(
     found = audit_results(results, out, problems, **draws)
     manifest = read_manifest(out)
     about = {"families": [before, now], "warning": warning, "level": level}
-    if as_json:
-        write_objects({**about, **row} for row in found)
-    else:
-        n_of = len(read_manifest(results)["data"]["topic_ids"])
-        blocks = ["\n".join(_lines(row, n_of, (before, now), level)) + "\n" for row in found]
-        spent = "".join(f"{line}\n" for line in _cost(found[0]["cost"]))  # of all programs
-        sys.stdout.write(shown("\n".join([*blocks, spent])))
+    n_of = len(read_manifest(results)["data"]["topic_ids"])
+    blocks = ["\n".join(_lines(row, n_of, (before, now), level)) + "\n" for row in found]
+    blocks.append("".join(f"{line}\n" for line in _cost(found[0]["cost"])))  # of all programs
+    rows = ({**about, **row} for row in found)
+    told(rows, lambda: shown("\n".join(blocks)), as_json=as_json)
     list_problems(problems)
     missing = sum(manifest["unjudged"].values())
-    told = f"{missing:,} judgements did not arrive and are no score\n" if missing else ""
-    sys.stderr.write(shown(f"{told}{spent_line(manifest['this_time'])}\nResults: {out}\n"))
+    lost = f"{missing:,} judgements did not arrive and are no score\n" if missing else ""
+    sys.stderr.write(shown(f"{lost}{spent_line(manifest['this_time'])}\nResults: {out}\n"))
     if not is_whole(manifest, config.run.allow_missing):
         raise typer.Exit(INCOMPLETE)
 
@@ -112,11 +110,9 @@ def _lines(
                 cell(run["run_id"], 40),
                 str(run["rank"]),
                 f"{run['other_rank']}" + (f" ({-moved:+d})" if moved else ""),
-                f"{figure(run['mean'])} {interval(run['low'], run['high'], none='')}".rstrip(),
-                f"{figure(run['other_mean'])} "
-                f"{interval(run['other_low'], run['other_high'], none='')}".rstrip(),
+                *(_mean(run, side) for side in ("", "other_")),
                 f"{run['n'] or 0:,}",
-                "-" if run["accuracy"] is None else f"{run['accuracy']:.1%}",
+                percent(run["accuracy"]),
                 figure(run["kappa"]),
             ]
         )
@@ -127,23 +123,17 @@ def _lines(
         yield f"{row['n_topics']} topics are few: that nothing changes beyond chance says little."
 
 
+def _mean(run: Mapping[str, Any], side: str) -> str:
+    mean, low, high = (run[f"{side}{name}"] for name in ("mean", "low", "high"))
+    return f"{figure(mean)} {interval(low, high, none='')}".rstrip()
+
+
 def _tops(tops: Sequence[Mapping[str, Any]], level: float) -> Iterator[str]:
-    yield aligned(
-        [
-            ["top", "leave", "most places", "pairs", "change order", "beyond chance"],
-            *(
-                [
-                    str(top["k"]),
-                    str(len(top["leave"])),
-                    str(top["most_places"]),
-                    str(top["n_pairs"]),
-                    str(top["n_swapped"]),
-                    str(top["n_beyond_chance"]),
-                ]
-                for top in tops
-            ),
-        ]
-    ).rstrip("\n")
+    table = [["top", "leave", "most places", "pairs", "change order", "beyond chance"]]
+    names = ("most_places", "n_pairs", "n_swapped", "n_beyond_chance")
+    for top in tops:
+        table.append([f"{top['k']}", f"{len(top['leave'])}", *(f"{top[name]}" for name in names)])
+    yield aligned(table).rstrip("\n")
     yield f"beyond chance: pairs that one of the judges tells apart (p < {1 - level:.2g})"
     last = tops[-1]["beyond_chance"]
     for one, other in last[:_SHOWN]:

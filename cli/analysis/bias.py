@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..options import told
 from ..stopping import list_problems
-from ..tables import cell, figure, shown, write_objects
+from ..tables import cell, figure, shown
 
 _NAME, _CELL = 34, 28
 
@@ -23,10 +23,7 @@ def print_errors(
     problems = Problems()
     names = [name.strip() for name in by.split(",")]
     found = judge_errors(human, judged, names, problems, **options)
-    if as_json:
-        write_objects([found])
-    else:
-        sys.stdout.write(shown(errors_text(found)))
+    told([found], lambda: shown(errors_text(found)), as_json=as_json)
     list_problems(problems)
 
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ..options import AsJson, Command, Kind, Level, Resamples, Seed, Where, where_of
+from ..options import AsJson, Command, Kind, Level, Resamples, Seed, Where, told, where_of
 from ..stopping import list_problems
-from ..tables import cell, figure, interval, shown, write_objects
+from ..tables import bounds, cell, figure, percent, shown
 
 cascade = typer.Typer(
     help="Fit which labels of a cheap judge to keep, and see what that is worth.",
@@ -111,11 +111,8 @@ def fit(
     )
     state, found = fit_report(stored, confidence, wanted, splits=splits, seed=seed)
     write_file(out, state.text().encode())
-    if as_json:
-        write_objects([found])
-    else:
-        sys.stdout.write(shown("\n".join([*_head(found), *_fitted(found), f"Written: {out}"])))
-        sys.stdout.write("\n")
+    lines = [*_head(found), *_fitted(found), f"Written: {out}\n"]
+    told([found], lambda: shown("\n".join(lines)), as_json=as_json)
     list_problems(problems)
 
 
@@ -164,10 +161,8 @@ def curve(
     )
     draws = {"resamples": resamples, "seed": seed, "level": level}
     found = curve_report(stored, confidence, draws, share or ())  # type: ignore[arg-type]
-    if as_json:
-        write_objects([found])
-    else:
-        sys.stdout.write(shown("\n".join([*_head(found), "", *_curve(found)]) + "\n"))
+    lines = [*_head(found), "", *_curve(found), ""]
+    told([found], lambda: shown("\n".join(lines)), as_json=as_json)
     list_problems(problems)
 
 
@@ -201,8 +196,8 @@ def people(
     write_sheet(out, sheet.rows, problems)
     lines = [f"{count:>8,}  {name}" for name, count in sheet.n_by.items()]
     lines.append(f"{len(sheet.rows):>8,}  of {sheet.n_cells:,} items of {sheet.kind}")
-    lines.append(f"Labels: {', '.join(map(cell, sheet.scale))}. Written: {out}")
-    sys.stdout.write(shown("\n".join(lines) + "\n"))
+    lines.append(f"Labels: {', '.join(map(cell, sheet.scale))}. Written: {out}\n")
+    sys.stdout.write(shown("\n".join(lines)))
     list_problems(problems)
 
 
@@ -234,9 +229,9 @@ def _fitted(found: Mapping[str, Any]) -> Sequence[str]:
     lines = [
         "",
         f"Kept from confidence {found['threshold']:.4f} on: {kept:.1%} of the labels, "
-        f"{_percent(found['kept_right'])} of them right",
+        f"{percent(found['kept_right'])} of them right",
         f"To {found['next']}: {found['goes_on']:.1%}, "
-        f"{_percent(found['next_right_of_others'])} of them right there",
+        f"{percent(found['next_right_of_others'])} of them right there",
     ]
     if "guarantee" not in found:
         return lines
@@ -312,8 +307,4 @@ def _value(of: Mapping[str, Any] | None) -> str:
 
 
 def _both(of: Mapping[str, Any], sign: str = "") -> str:
-    return f"{figure(of['value'], sign=sign)} {interval(of['low'], of['high'], sign=sign)}"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+    return f"{figure(of['value'], sign=sign)} {bounds(of, sign)}"

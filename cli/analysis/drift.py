@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..options import AsJson, Kind, Level, Where, where_of
+from ..options import AsJson, Kind, Level, Where, told, where_of
 from ..stopping import list_problems
-from ..tables import cell, figure, interval, shown, write_objects
+from ..tables import bounds, cell, figure, shown
 
 _NAME = 34
 
@@ -62,10 +61,7 @@ def drift(
         margin=margin,
         level=level,
     )
-    if as_json:
-        write_objects(found)
-    else:
-        sys.stdout.write(shown("\n".join(map(drift_text, found))))
+    told(found, lambda: shown("\n".join(map(drift_text, found))), as_json=as_json)
     list_problems(problems)
 
 
@@ -117,7 +113,5 @@ def _row(
     name: str, old: float | None, new: float | None, change: Mapping[str, Any], sign: str = ""
 ) -> str:
     sides = [figure(value, sign=sign) if value is not None else "" for value in (old, new)]
-    bounds = interval(change["low"], change["high"], sign="+")
-    return (
-        f"{name:<{_NAME}}{sides[0]:>7}{sides[1]:>8}  {figure(change['value'], sign='+')} {bounds}"
-    )
+    moved = f"{figure(change['value'], sign='+')} {bounds(change, '+')}"
+    return f"{name:<{_NAME}}{sides[0]:>7}{sides[1]:>8}  {moved}"

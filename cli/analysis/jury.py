@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..options import AsJson, Kind, Level, Resamples, Seed, Where, where_of
+from ..options import AsJson, Kind, Level, Resamples, Seed, Where, told, where_of
 from ..stopping import list_problems
-from ..tables import aligned, cell, figure, interval, shown, write_objects
+from ..tables import aligned, bounds, cell, figure, percent, shown
 
 MOST_TOGETHER = 0.3  # correlation of errors from which Dawid and Skene's model is said not to hold
 _NAME = 48
@@ -99,12 +98,8 @@ def jury(
     )
     if out is not None and how is not None:
         write_combined(out, ballots, how)
-    if as_json:
-        write_objects([found])
-    else:
-        sys.stdout.write(shown(jury_text(found)))
-        if out is not None:
-            sys.stdout.write(shown(f"\nWritten: {out}\n"))
+    written = f"\nWritten: {out}\n" if out is not None else ""
+    told([found], lambda: shown(jury_text(found) + written), as_json=as_json)
     list_problems(problems)
 
 
@@ -157,12 +152,10 @@ def _ways(found: Mapping[str, Any]) -> Sequence[str]:
             lines.append(f"  {cell(way['name'], _NAME - 2)}: {cell(way['why_not'])}")
             continue
         value, less = way["value"], way["less_chosen"]
-        both = f"{figure(value['value'])} {interval(value['low'], value['high'])}"
+        both = f"{figure(value['value'])} {bounds(value)}"
         row = f"  {cell(way['name'], _NAME - 3):<{_NAME - 2}}{figure(way['kappa']):>6}  {both:<22}"
         if less is not None:
-            row += (
-                f"{figure(less['value'], sign='+')} {interval(less['low'], less['high'], sign='+')}"
-            )
+            row += f"{figure(less['value'], sign='+')} {bounds(less, '+')}"
         if way["n_unlabelled"]:
             row += f"  {way['n_unlabelled']:,.0f} without"
         lines.append(row)
@@ -188,8 +181,8 @@ def _members(found: Mapping[str, Any]) -> list[list[str]]:
                 f"{member['n_unjudged']:,}",
                 figure(member["kappa"]),
                 figure(member["value"]),
-                _percent(member["differs"]),
-                _percent(member["changes"]),
+                percent(member["differs"]),
+                percent(member["changes"]),
                 "-" if cost is None else f"${cost:.4f}",
             ]
         )
@@ -211,10 +204,6 @@ def _notes(found: Mapping[str, Any]) -> Sequence[str]:
     if found["n_off_scale"]:
         lines.append(f"{found['n_off_scale']:,} votes are no label of the scale; not counted.")
     return lines
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
 
 
 def _family(pattern: str | None) -> Callable[[str], str] | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..tables import cell, figure, shown
-from .kind import Kind, Wanted, bounds
+from ..tables import bounds, cell, figure, shown
+from .kind import Kind, Wanted
 
 
 def agent_injection(wanted: Wanted, judge: str, config: Any) -> Kind:

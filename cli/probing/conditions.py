@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..tables import cell, figure, shown
-from .kind import Kind, Wanted, bounds, who
+from ..tables import bounds, cell, figure, shown
+from .kind import Kind, Wanted, who
 
 
 def conditions(wanted: Wanted, judge: str, config: Any, names: str | None) -> Kind:

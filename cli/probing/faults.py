@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..tables import figure, shown
-from .kind import Kind, Wanted, bounds, who
+from ..tables import bounds, figure, shown
+from .kind import Kind, Wanted, who
 
 
 def judges_of(wanted: Wanted) -> list[str]:

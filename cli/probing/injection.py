@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..tables import cell, figure, shown
-from .kind import Kind, Wanted, bounds, who
+from ..tables import bounds, cell, figure, shown
+from .kind import Kind, Wanted, who
 
 MOST_SHOWN = 8  # payloads that flipped most
 

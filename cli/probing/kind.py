@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..options import planned
+from ..options import planned, told
 from ..stopping import INCOMPLETE, list_problems
-from ..tables import cell, interval, shown, spent_line, write_objects
+from ..tables import cell, shown, spent_line
 
 if TYPE_CHECKING:
     from ...programs.analysis.probe.asking import Found, Options, Probing
@@ -87,10 +87,11 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
     found = kind.probing(problems).ask(report)
     if wanted.out is not None:
         write_probe(wanted.out, found, dict(kind.about))
-    if wanted.as_json:
-        write_objects(found.lines())
-    else:
-        sys.stdout.write(kind.text(found) + skipped_text(found.skipped))
+    told(
+        found.lines(),
+        lambda: kind.text(found) + skipped_text(found.skipped),
+        as_json=wanted.as_json,
+    )
     list_problems(problems)
     sys.stderr.write(shown(_end(kind, found, wanted.out)))
     if found.n_unjudged or found.limit_reached:
@@ -100,11 +101,6 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
 def who(judge: Mapping[str, Any]) -> str:
     """The judge and its model, as a table is headed."""
     return cell(f"{judge['judge']}, {judge['model']['model']}")
-
-
-def bounds(row: Mapping[str, Any], sign: str = "") -> str:
-    """The interval of a figure; `-` where it has none."""
-    return interval(row.get("low"), row.get("high"), sign=sign)
 
 
 def skipped_text(skipped: Sequence[Any]) -> str:

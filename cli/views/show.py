@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..options import AsJson
+from ..options import AsJson, told
 from ..stopping import list_problems
-from ..tables import write_objects
+from ..tables import shown
 
 
 def show(
@@ -65,8 +64,5 @@ def show(
         raise InputError(f"{name}: shown with one answer; name its run and topic too")
     else:
         found = show_summary(folder, run, topic, problems, measure=measure, named=results)
-    if as_json:
-        write_objects([found.data])
-    else:
-        sys.stdout.write(found.text + hint)
+    told([found.data], lambda: shown(found.text + hint), as_json=as_json)
     list_problems(problems)

@@ -16,7 +16,7 @@ from ...metrics.agreement.intervals import (
 from ...metrics.agreement.pairs import cohen_kappas
 from ...metrics.bootstrap import Draws, Interval
 from ...records.labels.cells import Cell, LabelFile, check_labelled, check_same_things, known_scale
-from ...records.labels.run_names import cell_run_aliases, renamed
+from ...records.labels.run_names import cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError
 from .scales import check_scales
 from .verified import verified_figures
@@ -28,7 +28,8 @@ def agree_labels(
     """Compare the labels of the cells that both have; the paths are for messages."""
     check_same_things(human, truth.key_names, judged, other.key_names)
     aliases = cell_run_aliases(truth.cells, other.cells, truth.key_names)
-    cells = {renamed(c, truth.key_names, aliases): label for c, label in other.cells.items()}
+    other = with_run_names(other, aliases)
+    cells = other.cells
     shared = sorted(truth.cells.keys() & cells.keys())
     if not shared:
         check_labelled(truth, human)
@@ -38,8 +39,7 @@ def agree_labels(
     scale, topics = joint_scale(truth.scale, other.scale), topics_of(shared, truth.key_names)
     labels = [truth.cells[c] for c in shared], [cells[c] for c in shared]
     pairs = agreement(*labels, scale)
-    votes = {renamed(c, truth.key_names, aliases): given for c, given in other.votes.items()}
-    verified = verified_figures(votes, cells, truth.cells, shared, topics, draws)
+    verified = verified_figures(other.votes, cells, truth.cells, shared, topics, draws)
     return {
         "kind": truth.kind,
         **pairs.as_dict(),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
+from ...records.writing.printed import estimate
 from .drawing import drawing, printable, save
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _confusion(found: Mapping[str, Any]) -> Figure:
         for j, n in enumerate(row):
             color = "white" if shares[i][j] > 0.6 else "black"
             axes.text(j, i, f"{n:,}", ha="center", va="center", color=color)
-    kappa = _figure(found["intervals"]["cohen_kappa"]["unweighted"])
+    kappa = estimate(found["intervals"]["cohen_kappa"]["unweighted"])
     axes.set_title(f"kappa {kappa}, n {found['n']:,}", fontsize=10)
     return figure
 
@@ -78,15 +79,6 @@ def _scatter(measure: str, values: Mapping[str, Any]) -> Figure:
     lines = ["Kendall tau-b"]
     for level, name in _LEVELS.items():
         n = values["coefficients"][level]["tau_b"]["n"]
-        lines.append(f"{name} {_figure(values['intervals'][level]['tau_b'])}, n {n:,}")
+        lines.append(f"{name} {estimate(values['intervals'][level]['tau_b'])}, n {n:,}")
     axes.text(0.03, 0.97, "\n".join(lines), transform=axes.transAxes, va="top", fontsize=8)
     return figure
-
-
-def _figure(interval: Mapping[str, Any]) -> str:
-    if interval["value"] is None:
-        return "-"
-    bounds = ""
-    if interval["low"] is not None:
-        bounds = f" [{interval['low']:.3f}, {interval['high']:.3f}]"
-    return f"{interval['value']:.3f}{bounds}"

@@ -13,7 +13,7 @@ from ...metrics.bootstrap import Draws
 from ...records.labels.cells import Cell, LabelFile
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
-from ...records.labels.run_names import renamed
+from ...records.labels.run_names import renamed, with_run_names
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
@@ -61,8 +61,8 @@ def compare_judges(
     scale = scale_of(one, other, kind=kind)
     files = [read_labels(judged_file(path, kind), Problems(), scale=scale) for path in (one, other)]
     aliases = agreement["run_aliases"]
-    truth, names = files[0].cells, files[1].key_names
-    judged = {renamed(cell, names, aliases): label for cell, label in files[1].cells.items()}
+    files[1] = with_run_names(files[1], aliases)
+    truth, judged = (file.cells for file in files)
     rank = {label: i for i, label in enumerate(agreement["scale"])}
     flips = [c for c in sorted(truth.keys() & judged.keys()) if truth[c] != judged[c]]
     if are_ordered(files[0].kind, agreement["scale"], one, other):
@@ -77,8 +77,8 @@ def compare_judges(
             {"label": label, "other_label": other_label, "n": n}
             for (label, other_label), n in sorted(counts.items(), key=lambda item: -item[1])
         ],
-        "flips": _flip_rows(flips, (one, other), files, (truth, judged), aliases, problems),
-        "ranking": _ranking((one, other), kind, (truth, judged), names, aliases),
+        "flips": _flip_rows(flips, (one, other), files, aliases, problems) if flips else [],
+        "ranking": _ranking((one, other), files, aliases),
         "cost": _cost(one, other),
     }
 
@@ -87,55 +87,47 @@ def _flip_rows(
     flips: Sequence[Cell],
     paths: tuple[Path, Path],
     files: Sequence[LabelFile],
-    labels: tuple[Labels, Labels],
     aliases: Mapping[str, str],
     problems: Problems,
 ) -> list[dict[str, Any]]:
     first, second = files
     back = {run: name for name, run in aliases.items()}
-    named = {cell: renamed(cell, second.key_names, back) for cell in flips}
-    if not flips:
-        return []
+    named = [renamed(cell, second.key_names, back) for cell in flips]
     texts = cell_texts(paths[0], first.kind, flips, problems)
-    other_texts = cell_texts(paths[1], second.kind, list(named.values()), problems)
+    other_texts = cell_texts(paths[1], second.kind, named, problems)
     rows = []
-    for cell in flips:
-        one, other = texts[cell], other_texts[named[cell]]
+    for cell, other_cell in zip(flips, named, strict=True):
+        one, other = texts[cell], other_texts[other_cell]
         row: dict[str, Any] = dict(zip(first.key_names, cell, strict=True))
-        row |= {"label": labels[0][cell], "other_label": labels[1][cell]}
+        row |= {"label": first.cells[cell], "other_label": second.cells[cell]}
         for remark in REMARKS:
             if remark in one or remark in other:
                 row |= {remark: one.get(remark), f"other_{remark}": other.get(remark)}
-        for name, file, at in (("", first, cell), ("other_", second, named[cell])):
-            if at in file.annotations:
-                row[f"{name}annotations"] = file.annotations[at]
-            if at in file.scores:
-                row[f"{name}score"] = file.scores[at]
+        for side, file in (("", first), ("other_", second)):
+            for name, given in (("annotations", file.annotations), ("score", file.scores)):
+                if cell in given:
+                    row[f"{side}{name}"] = given[cell]
         rows.append(row | {k: v for k, v in (other | one).items() if k not in REMARKS})
     return rows
 
 
 def _ranking(
-    paths: tuple[Path, Path],
-    kind: str,
-    labels: tuple[Labels, Labels],
-    key_names: Sequence[str],
-    aliases: Mapping[str, str],
+    paths: tuple[Path, Path], files: Sequence[LabelFile], aliases: Mapping[str, str]
 ) -> dict[str, Any] | None:
-    shared = labels[0].keys() & labels[1].keys()
-    is_run = [(path / MANIFEST).is_file() for path in paths]
+    shared = files[0].cells.keys() & files[1].cells.keys()
     unmade = [
-        Folder(p, Problems()).not_made if is_one else []
-        for p, is_one in zip(paths, is_run, strict=True)
+        (aliases.get(run, run) if path == paths[1] else run, topic)
+        for path in paths
+        if (path / MANIFEST).is_file()
+        for run, topic in Folder(path, Problems()).not_made
     ]
     for path, of_file in zip(paths, ({}, aliases), strict=True):
-        file = judged_file(path, kind)
+        file = judged_file(path, files[0].kind)
         back = {run: name for name, run in of_file.items()}
-        cells = {cell: renamed(cell, key_names, back) for cell in shared}
-        lost = [*unmade[0], *((aliases.get(run, run), topic) for run, topic in unmade[1])]
-        lost = [(back.get(run, run), topic) for run, topic in lost]
+        cells = {cell: renamed(cell, files[0].key_names, back) for cell in shared}
+        lost = [(back.get(run, run), topic) for run, topic in unmade]
         boards = [
-            _means(file, {cells[c]: given[c] for c in shared}, of_file, lost) for given in labels
+            _means(file, {cells[c]: one.cells[c] for c in shared}, of_file, lost) for one in files
         ]
         if boards[0] is not None and boards[1] is not None:
             return _orders([boards[0], boards[1]])

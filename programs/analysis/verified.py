@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from ...metrics.bootstrap import LEVEL, Draws, jackknife_interval
+from ...metrics.bias.clustered import mean_by_topic
+from ...metrics.bootstrap import LEVEL, Draws
 from ...records.labels.cells import FIRST, VERIFIER, Cell
 
 Votes = Mapping[str, str | None]
@@ -42,12 +43,9 @@ def verified_figures(
     changed = [cell in first and first[cell] != labels[cell] for cell in cells]
     moves = [(old, new) for old, new, is_new in zip(before, after, changed, strict=True) if is_new]
     gain = np.array(after, np.float64) - np.array(before, np.float64)
-    names, topic_of = np.unique(topics or [], return_inverse=True)  # no topics: no interval
-    n_without = len(cells) - np.bincount(topic_of, minlength=len(names))
-    left = gain.sum() - np.bincount(topic_of, gain if topics else None, len(names))
-    without = left / np.where(n_without, n_without, np.nan)
-    level = draws.get("level", LEVEL)
-    difference = jackknife_interval(float(gain.mean()), without, level=level)
+    difference = mean_by_topic(gain, topics, level=draws.get("level", LEVEL))
+    if topics is None:
+        difference = replace(difference, n_topics=0)
     low, high = difference.low, difference.high
     has_sign = low is not None and high is not None and not low <= 0 <= high
     return {

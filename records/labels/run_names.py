@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from .cells import Cell
+from .cells import Cell, LabelFile
 
 
 def run_aliases(truth: Collection[str], judged: Collection[str]) -> dict[str, str]:
@@ -34,6 +36,16 @@ def renamed(cell: Cell, key_names: Sequence[str], names: Mapping[str, str]) -> C
         return cell
     places = _places(key_names)
     return tuple(names.get(id, id) if at in places else id for at, id in enumerate(cell))
+
+
+def with_run_names(file: LabelFile, names: Mapping[str, str]) -> LabelFile:
+    """The file with its runs under other names, see `renamed`."""
+    by_cell = ("cells", "annotations", "scores", "probabilities", "lines", "rationales", "votes")
+    moved: dict[str, Any] = {
+        name: {renamed(cell, file.key_names, names): of for cell, of in getattr(file, name).items()}
+        for name in by_cell
+    }
+    return replace(file, **moved) if names else file
 
 
 def _places(key_names: Sequence[str]) -> list[int]:

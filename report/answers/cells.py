@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...programs.protocols.coverage.files import read_coverage
 from ...programs.protocols.program import Folder
-from ...records.assignments import ASSIGNMENT_LABELS, read_assignments
+from ...records.assignments import read_assignments
 from ...records.instruments.answered import STANDING_LABELS, read_answered
-from ...records.instruments.rubrics import CRITERION_LABELS, read_rubrics
-from ...records.key_points import ENTAILMENT_LABELS, read_entailments, read_key_point_sets
+from ...records.instruments.rubrics import read_rubrics
+from ...records.key_points import read_entailments, read_key_point_sets
+from ...records.labels.cells import (
+    CRITERION_SCALE,
+    ENTAILMENT_SCALE,
+    NUGGET_SCALE,
+    SUPPORT_SCALE,
+)
 from ...records.ratings import HIGHEST_RATING
 from ...records.reading.problems import Problems
-from ...records.support import SUPPORT_WEIGHTS, read_support
+from ...records.support import read_support
 from ...records.tools.rubric_verdicts import read_verdicts
 from .packing import bits_for, pack
 
@@ -121,17 +127,16 @@ class Matrix:
 def matrices(path: Path, problems: Problems) -> Iterator[Matrix]:
     """The matrices that a results folder has. Raises: InputError for a file that is broken."""
     folder = Folder(path, problems)
-    readers: dict[str, Callable[[Folder], Iterator[Matrix]]] = {
-        "nuggets": _nuggets,
-        "support": _support,
-        "keypoints": _key_points,
-        "argue": _questions,
-        "rubric": _rubrics,
-        "coverage": _ratings,
-    }
-    for program, read in readers.items():
-        if program in folder.programs:
-            yield from read(folder)
+    for program, kind in _KINDS.items():
+        file = folder.file(kind.file) if program in folder.programs else None
+        if file is not None:
+            found = Matrix(
+                program, kind.labels, kind.hits, more=kind.more, is_strip=bool(kind.more)
+            )
+            kind.fill(found, file, folder)
+            yield found
+    if "coverage" in folder.programs:
+        yield from _ratings(folder)
 
 
 def _put(row: bytearray, at: int, code: int) -> None:
@@ -139,10 +144,7 @@ def _put(row: bytearray, at: int, code: int) -> None:
     row[at] = code
 
 
-def _nuggets(folder: Folder) -> Iterator[Matrix]:
-    found = Matrix("nuggets", tuple(reversed(ASSIGNMENT_LABELS)), ("support",))
-    if (path := folder.file("assignments.jsonl")) is None:
-        return
+def _nuggets(found: Matrix, path: Path, folder: Folder) -> None:
     for row in read_assignments(path, Problems()):
         found.words.setdefault(row.topic_id, row.query)
         for one in row.nuggets:
@@ -150,26 +152,17 @@ def _nuggets(folder: Folder) -> Iterator[Matrix]:
             about = (one.nugget.text, importance, one.nugget.sub_narrative)
             found.item(row.topic_id, one.nugget.id, *about)
             found.put(row.topic_id, row.run_id, one.nugget.id, one.label)
-    yield found
 
 
-def _support(folder: Folder) -> Iterator[Matrix]:
+def _support(found: Matrix, path: Path, folder: Folder) -> None:
     """The first citation of each sentence, by which all measures but the `_all` ones go."""
-    labels = tuple(reversed(SUPPORT_WEIGHTS))
-    found = Matrix("support", labels, ("full",), more=("uncited", "gap"), is_strip=True)
-    if (path := folder.file("support.jsonl")) is None:
-        return
     for row in read_support(path, Problems()):
         for sentence in row.sentences:
             label = sentence.citations[0].label if sentence.citations else "uncited"
             found.put_sentence(row.topic_id, row.run_id, sentence.id, label)
-    yield found
 
 
-def _key_points(folder: Folder) -> Iterator[Matrix]:
-    found = Matrix("keypoints", ENTAILMENT_LABELS, ("yes",))
-    if (path := folder.file("entailments.jsonl")) is None:
-        return
+def _key_points(found: Matrix, path: Path, folder: Folder) -> None:
     if (sets := folder.file("keypoints.jsonl")) is not None:
         for topic, given in read_key_point_sets(sets, Problems()).items():
             found.words[topic] = given.query
@@ -177,24 +170,16 @@ def _key_points(folder: Folder) -> Iterator[Matrix]:
                 found.item(topic, point.id, point.text)
     for row in read_entailments(path, Problems()):
         found.put(row.topic_id, row.run_id, row.key_point_id, row.label)
-    yield found
 
 
-def _questions(folder: Folder) -> Iterator[Matrix]:
-    found = Matrix("argue", STANDING_LABELS, ("supported",))
-    if (path := folder.file("answered.jsonl")) is None:
-        return
+def _questions(found: Matrix, path: Path, folder: Folder) -> None:
     for row in read_answered(path, Problems()):
         found.item(row.topic_id, row.question_id, row.question, row.importance or "")
         found.put(row.topic_id, row.run_id, row.question_id, row.label)
-    yield found
 
 
-def _rubrics(folder: Folder) -> Iterator[Matrix]:
+def _rubrics(found: Matrix, path: Path, folder: Folder) -> None:
     """Criteria with a weight above 0: of the others it is well not to meet them."""
-    found = Matrix("rubric", CRITERION_LABELS, ("met",))
-    if (path := folder.file("verdicts.jsonl")) is None:
-        return
     if (rubrics := folder.file("rubrics.jsonl")) is not None:
         for topic, given in read_rubrics(rubrics, Problems()).items():
             found.words[topic] = given.query
@@ -204,7 +189,25 @@ def _rubrics(folder: Folder) -> Iterator[Matrix]:
     for row in read_verdicts(path, Problems()):
         if row.weight > 0:
             found.put(row.topic_id, row.run_id, row.criterion_id, row.label)
-    yield found
+
+
+class _Kind(NamedTuple):
+    """What a program labels: its file, labels from worst to best, hits, and what reads them."""
+
+    file: str
+    labels: tuple[str, ...]
+    hits: tuple[str, ...]
+    fill: Callable[[Matrix, Path, Folder], None]
+    more: tuple[str, ...] = ()
+
+
+_KINDS = {
+    "nuggets": _Kind("assignments.jsonl", NUGGET_SCALE, ("support",), _nuggets),
+    "support": _Kind("support.jsonl", SUPPORT_SCALE, ("full",), _support, ("uncited", "gap")),
+    "keypoints": _Kind("entailments.jsonl", ENTAILMENT_SCALE, ("yes",), _key_points),
+    "argue": _Kind("answered.jsonl", STANDING_LABELS, ("supported",), _questions),
+    "rubric": _Kind("verdicts.jsonl", CRITERION_SCALE, ("met",), _rubrics),
+}
 
 
 def _ratings(folder: Folder) -> Iterator[Matrix]:

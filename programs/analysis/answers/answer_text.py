@@ -11,20 +11,13 @@ from ....records.evidence import Evidence
 from ....records.instruments.answered import STANDING_LABELS
 from ....records.rows import ScoreRow
 from .views import AnswerView, Judged
-from .wording import counted, number, overlap_note, wrapped
+from .wording import counted, number, overlap_note, plural, wrapped
 
 _ORDER = (  # worst first
     *("not_support", "not_met", "no", "neutral"),
     *("partial_support", "partly", "support", "met", "yes"),
     *STANDING_LABELS,
 )
-_PLURAL = {
-    "sub-question": "Sub-questions",
-    "key point": "Key points",
-    "nugget": "Nuggets",
-    "question": "Questions",
-    "criterion": "Criteria",
-}
 _TAB = "     "
 
 
@@ -131,7 +124,7 @@ def _points(
     counts = Counter(each.label for each in of_unit)
     order_of = sorted(counts, key=_place, reverse=True)
     parts = ", ".join(f"{counts[label]} {_named(label)}" for label in order_of)
-    yield wrapped(f"{_PLURAL[unit]}, {len(of_unit)}: {parts}")
+    yield wrapped(f"{plural(unit).capitalize()}, {len(of_unit)}: {parts}")
     part = ""
     for n, each in enumerate(order):
         if each.unit != unit:

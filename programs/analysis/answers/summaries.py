@@ -19,6 +19,8 @@ from .overlap import by_words
 from .points import STANDINGS, Point, TopicAnswers, means_of, measure_of, topics_of
 from .views import known
 
+_RESTS_ON = ("n", "n_unjudged", "low", "high")
+
 
 def folder_summary(folder: Path, problems: Problems, measure: str | None = None) -> dict[str, Any]:
     """What is in a folder: runs best first, topics worst first, and what every run misses."""
@@ -44,7 +46,11 @@ def folder_summary(folder: Path, problems: Problems, measure: str | None = None)
             }
         )
     rows = [
-        {"run_id": run, "n_answered": answered[run], **_mean(means.get(run, {}), by)}
+        {
+            "run_id": run,
+            "n_answered": answered[run],
+            **_figures(means.get(run, {}), by, ("value", *_RESTS_ON)),
+        }
         for run in runs
     ]
     return {
@@ -134,7 +140,6 @@ def _about(manifest: Mapping[str, Any], by: str | None) -> dict[str, Any]:
 def _topic_of_run(
     of_topic: TopicAnswers, run: str, runs: Sequence[str], by: str | None
 ) -> dict[str, Any]:
-    row = of_topic.scores.get(run, {}).get(by or "")
     stands = of_topic.standing.get(run, {})
     points = {
         name: sum(of_topic.points[key].is_vital for key, stand in stands.items() if stand == name)
@@ -152,18 +157,16 @@ def _topic_of_run(
         "not_made": of_topic.not_made.get(run),
         "value": of_topic.value(run, by) if by is not None else None,
         "rank": of_topic.rank(run, by, runs) if by is not None else None,
-        "n": row.n if row is not None else None,
-        "n_unjudged": row.n_unjudged if row is not None else None,
-        "low": row.low if row is not None else None,
-        "high": row.high if row is not None else None,
+        **_figures(of_topic.scores.get(run, {}), by, _RESTS_ON),
         "vital": points,
         "labels": counts,
     }
 
 
-def _mean(of_run: Mapping[str, ScoreRow], by: str | None) -> dict[str, Any]:
-    row = of_run.get(by or "")
-    names = ("value", "n", "n_unjudged", "low", "high")
+def _figures(
+    scores: Mapping[str, ScoreRow], by: str | None, names: Sequence[str]
+) -> dict[str, Any]:
+    row = scores.get(by or "")
     return {name: getattr(row, name) if row is not None else None for name in names}
 
 

@@ -7,18 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ....records.writing.printed import cell
-from .wording import command, counted, number, one_line, overlap_note, width, wrapped
+from .wording import command, counted, number, one_line, overlap_note, plural, width, wrapped
 
 MOST = 20  # rows of a list that may be long; --json has all
 MARKS = {"stated": "+", "partly": "~", "missed": ".", "unjudged": "?", None: " "}
 _LABELS = ("full", "partial", "yes", "met", "partly", "none", "no", "not_met", "unjudged")
-_UNITS: Mapping[str, str] = {
-    "nugget": "nuggets",
-    "key point": "key points",
-    "sub-question": "sub-questions",
-    "question": "questions",
-    "criterion": "criteria",
-}
 _ANSWER = ("answer", "answered")
 _VERBS = {"sub-question": _ANSWER, "question": _ANSWER, "criterion": ("meet", "met")}
 _JUDGED = {
@@ -110,7 +103,7 @@ def topic_text(found: Row, folder: Path) -> str:
         _beware(found),
     ]
     if points := found["points"]:
-        unit = _UNITS[points[0]["unit"]]
+        unit = plural(points[0]["unit"])
         vital = "vital ones first, " if any(p["importance"] for p in points) else ""
         parts.append(f"\n{unit.capitalize()}: {vital}most missed first; in how many answers\n")
         head = ["no.", "missed", "in part", "stated", "not judged", points[0]["unit"]]
@@ -149,7 +142,7 @@ def _legend(found: Row) -> str:
     """What the columns of a run's topics count."""
     topics, parts = found["topics"], [f"rank: among {counted(found['n_runs'], 'run')}"]
     if any(sum(row["vital"].values()) for row in topics):
-        unit = _UNITS[found["unit"]]
+        unit = plural(found["unit"])
         parts.append(f"missed, in part, stated: {'vital ' * found['has_vital']}{unit}")
     for program in _programs(topics):
         missing = ", ? not judged" if "unjudged" in _names(topics, program) else ""
@@ -199,7 +192,7 @@ def _missed(found: Row) -> Iterator[str]:
     missed = found["missed"]
     if not missed:
         return
-    unit = _UNITS[missed[0]["unit"]]
+    unit = plural(missed[0]["unit"])
     of_others = [row for row in missed if row["n"]["stated"]]
     n_none = len(missed) - len(of_others)
     vital = "vital ones first, " if any(row["importance"] for row in missed) else ""
@@ -221,7 +214,7 @@ def _missed(found: Row) -> Iterator[str]:
 def _missed_by_all(points: Sequence[Row]) -> Iterator[str]:
     if not points:
         return
-    unit = _UNITS[points[0]["unit"]]
+    unit = plural(points[0]["unit"])
     verb = _verb(points[0])
     vital = ", vital ones first" if any(p["importance"] for p in points) else ""
     yield f"\n{unit.capitalize()} that no run {verb}s, not even in part{vital}: {len(points):,}\n"

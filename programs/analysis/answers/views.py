@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,9 @@ class Judged:
     def is_point(self) -> bool:
         """Whether all answers to the topic are held against the same one."""
         return self.unit in POINTS
+
+
+_OF_PIECE = [each.name for each in fields(Judged) if each.name in Piece._fields]
 
 
 @dataclass(frozen=True)
@@ -212,22 +215,7 @@ def _judged(
     missing: _Missing,
     people: tuple[Label, ...],
 ) -> Judged:
-    found = Judged(
-        program,
-        piece.unit,
-        piece.item,
-        piece.text,
-        piece.label,
-        score=piece.score,
-        importance=piece.importance,
-        sub_narrative=piece.sub_narrative,
-        weight=piece.weight,
-        sentence=piece.sentence,
-        docid=piece.docid,
-        evidence=piece.evidence,
-        reasoning=piece.reasoning,
-        people=people,
-    )
+    found = Judged(program, **{name: getattr(piece, name) for name in _OF_PIECE}, people=people)
     if piece.label is None:
         found = replace(found, **missing.why(program, piece.asked))
     if answer is None:
@@ -252,12 +240,8 @@ class _Missing:
             row = line.row
             if not (asking := programs_of.get(str(row.get("stage")), ())):
                 continue
-            why = {
-                "unjudged": row.get("reason"),
-                "detail": row.get("detail"),
-                "raw": row.get("raw"),
-            }
-            why = {name: str(value or "") for name, value in why.items()}
+            names = {"unjudged": "reason", "detail": "detail", "raw": "raw"}
+            why = {name: str(row.get(given) or "") for name, given in names.items()}
             for ids in _items(row):
                 for program in asking:
                     self._why.setdefault((program, ids), why)

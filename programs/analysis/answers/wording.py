@@ -63,6 +63,15 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
+def plural(unit: str) -> str:
+    """Several of a unit that was judged.
+
+    >>> plural("key point"), plural("criterion")
+    ('key points', 'criteria')
+    """
+    return "criteria" if unit == "criterion" else f"{unit}s"
+
+
 def listed(names: Iterable[str]) -> str:
     """Names with commas, and an `and` before the last.
 

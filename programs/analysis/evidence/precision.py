@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
-import numpy as np
-
-from ....metrics.bootstrap import Interval, resampling
+from ....metrics.bootstrap import Draws, Interval, resampling
 from ....records.labels.cells import Cell
 from ....records.labels.suggestions import read_sentence_evidence
 from ....records.reading.problems import Problems
@@ -45,40 +43,37 @@ def labelled_suggestions(evidence: Path, labels: Mapping[Cell, str]) -> list[Rea
     return found
 
 
-def precision_rows(read: Sequence[Read], *, resamples: int, seed: int) -> list[dict[str, Any]]:
+def precision_rows(read: Sequence[Read], **draws: Unpack[Draws]) -> list[dict[str, Any]]:
     """Precision of those that the run uses, of all, and from each score on.
 
     Returns: rows of `chosen`, `n`, `full` and `partly` (carried at least in part), each with its
         interval over topics.
     """
-    rows = [_row("used", [each for each in read if each.shown], resamples, seed)]
-    rows.append(_row("all", read, resamples, seed))
+    chosen = {"used": [each for each in read if each.shown], "all": read}
     for cut in CUTS:
         above = [each for each in read if each.score is not None and each.score >= cut]
-        rows.append(_row(f"score >= {cut:.2f}", above, resamples, seed))
+        chosen[f"score >= {cut:.2f}"] = above
+    labels = {"full": {"full"}, "partly": {"full", "partial"}}
+    rows = []
+    for name, of in chosen.items():
+        topics = [each.topic_id for each in of]
+        shares = {
+            each: asdict(share([one.label in wanted for one in of], topics, **draws))
+            for each, wanted in labels.items()
+        }
+        rows.append({"chosen": name, "n": len(of), **shares})
     return rows
-
-
-def _row(chosen: str, read: Sequence[Read], resamples: int, seed: int) -> dict[str, Any]:
-    topics = [each.topic_id for each in read]
-    found: dict[str, Any] = {"chosen": chosen, "n": len(read)}
-    for name, wanted in (("full", {"full"}), ("partly", {"full", "partial"})):
-        hits = [each.label in wanted for each in read]
-        found[name] = asdict(share(hits, topics, resamples, seed))
-    return found
 
 
 def share(
     hits: Sequence[bool],
     topics: Sequence[str],
-    resamples: int,
-    seed: int,
     weights: Sequence[float] | None = None,
+    **draws: Unpack[Draws],
 ) -> Interval:
     """The share of hits, each with its weight (None: 1), with its interval over topics.
 
-    >>> share([True, False], ["a", "b"], 0, 0, weights=[3.0, 1.0]).value
+    >>> share([True, False], ["a", "b"], [3.0, 1.0], resamples=0).value
     0.75
     """
-    sample = resampling(topics, resamples=resamples, seed=seed)
-    return sample.mean(hits, np.ones(len(hits)) if weights is None else weights)
+    return resampling(topics, **draws).mean(hits, [1.0] * len(hits) if weights is None else weights)

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from ....agents import Corpus
+from ....backends.loop import each_of
 from ....judges.items import ItemJudge
 from ....judges.lexical.nuggets_and_citations import content_words, recall
+from ....metrics.bootstrap import Draws
 from ....records.judgements import Judged
 from ....records.labels.cells import Cell
 from ....records.rows import Answer, Passage, Sentence
@@ -93,20 +95,20 @@ def refound(
     judges = EvidenceSearch().judges_of(config)
     pools = _pools(labels) if pools is None else pools
 
+    draws: Draws = {"resamples": resamples, "seed": seed}
+
     async def work(session: Session) -> Refound:
         ranks = await _ranks(corpus, known)
-        counts = {"citations that people confirmed": len(known)}
         planted = _planted(corpus, known, pools, most_shared, seed)
-        counts["swaps planted"] = len(planted)
+        counts = {"citations that people confirmed": len(known), "swaps planted": len(planted)}
         swaps = await _mended(session, corpus, planted)
         topics = [each.topic_id for each in known]
-        found = [
-            _figure(
-                f"in the best {most}", [rank <= most for rank in ranks], topics, resamples, seed
-            )
+        found = {
+            most: [(topic, rank <= most) for topic, rank in zip(topics, ranks, strict=True)]
             for most in RANKS
-        ]
-        return Refound(found, _swap_rows(swaps, resamples, seed), counts)
+        }
+        search = [_figure(f"in the best {most}", hits, draws) for most, hits in found.items()]
+        return Refound(search, _swap_rows(swaps, draws), counts)
 
     return run_session(config, judges, work, retry=False, quiet=quiet)
 
@@ -115,11 +117,8 @@ def _carried(config: Config, corpus: Corpus, labels: Mapping[Cell, str]) -> Iter
     """The first citation of each sentence that people labelled full, where it has a text."""
     for answer in load_collection(config.data, config.run.limit).answers():
         for sentence in answer.sentences:
-            cells = (
-                (c.passage_id, (answer.topic_id, answer.run_id, str(sentence.id), c.passage_id))
-                for c in sentence.citations[:1]
-            )
-            for name, cell in cells:
+            for name in [c.passage_id for c in sentence.citations[:1]]:
+                cell = (answer.topic_id, answer.run_id, str(sentence.id), name)
                 passage = corpus.passage(name) if labels.get(cell) == "full" else None
                 if passage is not None and sentence.makes_claim:
                     others = _others(answer, sentence, name)
@@ -182,34 +181,33 @@ async def _mended(
 ) -> list[_Swap]:
     agent = evidence_agent(session.config, session.panel, corpus)
     support: ItemJudge = session.panel[SUPPORT]
-    at_once = asyncio.Semaphore(session.config.run.concurrency)
 
-    async def one(each: Carried, swap: Passage) -> _Swap:
-        async with at_once:
-            inputs = {"sentence": each.sentence.text, "passage": swap.text}
-            shown = support.known({"title": swap.title})
-            judged, _ = await support.judged([{**inputs, **shown}], each.topic_id)
-            label = getattr(judged[0], "label", None)
-            if label is None or label == "full":
-                return _Swap(each.topic_id, None if label is None else False)
-            found = await agent.outcome(
-                topic_id=each.topic_id,
-                question="",
-                sentence=each.sentence.text,
-                cited=swap.id,
-                label=label,
-                references=list(each.others),
-                documents={},
-            )
-            if not isinstance(found, Judged):
-                return _Swap(each.topic_id, True)
-            made = found.values["made"]
-            given, name = made["suggestion"], each.passage.id
-            is_full = given is not None and given["label"] == "full"
-            is_it = is_full and given["passage_id"] == name
-            return _Swap(each.topic_id, True, is_it, name in made["best"], is_full)
+    async def one(swapped: tuple[Carried, Passage]) -> _Swap:
+        each, swap = swapped
+        inputs = {"sentence": each.sentence.text, "passage": swap.text}
+        shown = support.known({"title": swap.title})
+        judged, _ = await support.judged([{**inputs, **shown}], each.topic_id)
+        label = getattr(judged[0], "label", None)
+        if label is None or label == "full":
+            return _Swap(each.topic_id, None if label is None else False)
+        found = await agent.outcome(
+            topic_id=each.topic_id,
+            question="",
+            sentence=each.sentence.text,
+            cited=swap.id,
+            label=label,
+            references=list(each.others),
+            documents={},
+        )
+        if not isinstance(found, Judged):
+            return _Swap(each.topic_id, True)
+        made = found.values["made"]
+        given, name = made["suggestion"], each.passage.id
+        is_full = given is not None and given["label"] == "full"
+        is_it = is_full and given["passage_id"] == name
+        return _Swap(each.topic_id, True, is_it, name in made["best"], is_full)
 
-    return list(await asyncio.gather(*(one(each, swap) for each, swap in planted)))
+    return await each_of(planted, one, session.config.run.concurrency)
 
 
 def _free(
@@ -225,30 +223,23 @@ def _free(
     return [p for p in others if recall(needed, content_words(p.text)) <= most_shared]
 
 
-def _swap_rows(swaps: Sequence[_Swap], resamples: int, seed: int) -> list[dict[str, Any]]:
+def _swap_rows(swaps: Sequence[_Swap], draws: Draws) -> list[dict[str, Any]]:
     """The share of swaps that were flagged, and of these the shares that were mended."""
     flagged = [each for each in swaps if each.flagged]
-    rows = []
-    for what, of, name in (
-        ("flagged", swaps, "flagged"),
-        ("of these: a passage suggested", flagged, "anything"),
-        ("of these: the right one suggested", flagged, "exactly"),
-        ("of these: the right one in the best 3", flagged, "in_best"),
-    ):
-        found = [(each.topic_id, getattr(each, name)) for each in of]
-        judged = [(topic, hit) for topic, hit in found if hit is not None]
-        topics, hits = [topic for topic, _ in judged], [hit for _, hit in judged]
-        rows.append(_figure(what, hits, topics, resamples, seed, len(found) - len(judged)))
-    return rows
+    return [
+        _figure(what, [(each.topic_id, getattr(each, name)) for each in of], draws)
+        for what, of, name in (
+            ("flagged", swaps, "flagged"),
+            ("of these: a passage suggested", flagged, "anything"),
+            ("of these: the right one suggested", flagged, "exactly"),
+            ("of these: the right one in the best 3", flagged, "in_best"),
+        )
+    ]
 
 
-def _figure(
-    what: str,
-    hits: Sequence[bool],
-    topics: Sequence[str],
-    resamples: int,
-    seed: int,
-    n_unjudged: int = 0,
-) -> dict[str, Any]:
-    found = share(hits, topics, resamples, seed)
-    return {"what": what, "n": len(hits), "n_unjudged": n_unjudged, **asdict(found)}
+def _figure(what: str, found: Sequence[tuple[str, bool | None]], draws: Draws) -> dict[str, Any]:
+    """The share of hits among (topic, hit); None: not judged."""
+    judged = [(topic, hit) for topic, hit in found if hit is not None]
+    interval = share([hit for _, hit in judged], [topic for topic, _ in judged], **draws)
+    counts = {"n": len(judged), "n_unjudged": len(found) - len(judged)}
+    return {"what": what, **counts, **asdict(interval)}

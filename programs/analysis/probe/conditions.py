@@ -15,8 +15,15 @@ from ....judges.calls import answers, calls
 from ....judges.variants import listed_labels, shown_inputs, with_first_input, with_label_order
 from ....records.labels.items import ItemRow
 from .asking import Options, Skipped
-from .shown import citation_ranks, longer_and_shorter, reversed_passages, run_names
-from .variant import Base, Made, Variant
+from .shown import (
+    Base,
+    Made,
+    Variant,
+    citation_ranks,
+    longer_and_shorter,
+    reversed_passages,
+    run_names,
+)
 
 Kind = Literal[
     "batch", "order", "labels", "input", "replicates", "schema",

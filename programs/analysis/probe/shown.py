@@ -1,22 +1,53 @@
-"""Conditions that change what the judge is shown of an item, and not what there is to judge."""
+"""Variants of a judge, and those that change what it is shown, and not what there is to judge."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
+import numpy as np
+
+from ....judges import ItemJudge
 from ....judges.calls import answers
 from ....judges.variants import with_input
-from ....records.labels.items import BETWEEN
+from ....records.labels.items import BETWEEN, ItemRow
 from .items import with_text
 from .padding import padding, without_fillers
-from .variant import Base, Made, Variant
 
 ANSWERS = ("answer", "response", "report")  # inputs that a system wrote
 CONTEXTS = ("context", "passages", "documents", "sources")  # inputs that may hold several passages
 PLAIN, KNOWN = "student-baseline-2", "openai-gpt-5"  # names of runs, a plain and a known one
 N_CITATIONS = 3  # that a sentence is said to have
 _BLOCKS = re.compile(r"\n\s*\n")  # between the texts of an input that is a list
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A judge that differs in one thing, said in a word and for people.
+
+    `items` are all items, as they are shown to it; None: as they are. `order` has the places of
+    those that it is asked about; None: of all, in their order.
+    """
+
+    name: str
+    what: str
+    judge: ItemJudge = field(repr=False)
+    items: Sequence[ItemRow] | None = field(default=None, repr=False)
+    order: list[int] | None = field(default=None, repr=False)
+
+
+Made = Variant | str  # why there is none
+
+
+class Base(NamedTuple):
+    """What variants are made of: the judge and its items, how many random ones, and by which rng"""
+
+    judge: ItemJudge
+    items: Sequence[ItemRow]
+    rng: np.random.Generator
+    repeats: int
 
 
 def longer_and_shorter(base: Base) -> Iterator[Made]:

@@ -26,7 +26,7 @@ from ..injection.planting import honest_items
 from ..items import in_turns, topic_of
 from ..probe import judged_by
 from .figures import Cell, agent_rows, cells_of, drift_row
-from .payloads import PAYLOADS
+from .payloads import read_payloads
 from .planting import Planted, Target, plant, steered, with_planted, without_fence
 
 ITEMS = 30  # of the source, by default
@@ -117,7 +117,7 @@ async def probe_agent(
 
     with part(PARTS[0]):
         honest = await outcomes([(agent, item) for item in target.items])
-    planted = plant(target, honest, PAYLOADS, options.repeats)
+    planted = plant(target, honest, read_payloads(), options.repeats)
     with part(PARTS[1]):
         jobs = [(with_planted(agent, each), target.items[each.item]) for each in planted]
         cells = cells_of(target, planted, await outcomes(jobs))

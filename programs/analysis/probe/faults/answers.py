@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,188 +36,168 @@ class Answers:
     """
 
     def __init__(self, form: Form, known: Known, vocabulary: Vocabulary) -> None:
-        self._form, self._known, self._vocabulary = form, known, vocabulary
+        self._given = form, known, vocabulary
 
     def plant(self, fault: str, items: Sequence[ItemRow], rng: np.random.Generator) -> Case | None:
         """The items of a call with this fault in their text; None where it is not certain."""
-        parts = parts_of(items[0].inputs[self._form.source])
-        if fault in VALUES:
-            return self._value(fault, items, parts, rng)
-        makers: dict[str, Callable[..., Case | None]] = {
+        return _Answer(*self._given, items, rng).planted(fault)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """The items of one call, and the answer that they have in common."""
+
+    form: Form
+    known: Known
+    vocabulary: Vocabulary
+    items: Sequence[ItemRow]
+    rng: np.random.Generator
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The sentences of the answer."""
+        return parts_of(self.items[0].inputs[self.form.source])
+
+    def planted(self, fault: str) -> Case | None:
+        makers: dict[str, Callable[[], _Change | None]] = {
             "negation": self._negation,
             "omission": self._omission,
             "duplication": self._duplication,
             "reordering": self._reordering,
             "padding": self._padding,
         }
-        return makers[fault](items, parts, rng)
-
-    def _omission(
-        self, items: Sequence[ItemRow], parts: Parts, rng: np.random.Generator
-    ) -> Case | None:
-        def is_certain(item: ItemRow, index: int) -> bool:
-            return not parts.is_leant_on(index)
-
-        if (
-            len(parts.sentences) < 2
-            or (index := self._drawn(items, parts, is_certain, rng)) is None
-        ):
+        change = self._value(fault) if fault in VALUES else makers[fault]()
+        if change is None or not any(change.must):
             return None
-        before = parts.sentences[index]
-        must = self._must(items, parts, index, is_certain, before)
-        return self._case("omission", items, must, parts.without(index), before, "")
+        return Case(fault, self.items, change.must, self.form.source, *change[1:])
 
-    def _negation(
-        self, items: Sequence[ItemRow], parts: Parts, rng: np.random.Generator
-    ) -> Case | None:
+    def _omission(self) -> _Change | None:
         def is_certain(item: ItemRow, index: int) -> bool:
-            is_stated = not is_negative(self._target(item)) and not parts.is_leant_on(index)
-            return is_stated and self._opposite(parts.sentences[index]) is not None
+            return not self.parts.is_leant_on(index)
 
-        if (index := self._drawn(items, parts, is_certain, rng)) is None:
+        if len(self.parts.sentences) < 2 or (index := self._drawn(is_certain)) is None:
             return None
-        before = parts.sentences[index]
+        before = self.parts.sentences[index]
+        must = self._must(index, is_certain, before)
+        return _Change(must, self.parts.without(index), before, "")
+
+    def _negation(self) -> _Change | None:
+        def is_certain(item: ItemRow, index: int) -> bool:
+            is_stated = not is_negative(self._target(item)) and not self.parts.is_leant_on(index)
+            return is_stated and self._opposite(self.parts.sentences[index]) is not None
+
+        if (index := self._drawn(is_certain)) is None:
+            return None
+        before = self.parts.sentences[index]
         after = self._opposite(before) or ""
-        must = self._must(items, parts, index, is_certain, before)
-        return self._case("negation", items, must, parts.with_sentence(index, after), before, after)
+        must = self._must(index, is_certain, before)
+        return _Change(must, self.parts.with_sentence(index, after), before, after)
 
     def _opposite(self, sentence: str) -> str | None:
         """Of one clause its verb is negated, of several the whole is denied."""
         found = negated(sentence) if is_one_clause(sentence) else None
-        return found or denied(sentence, self._vocabulary.lower)
+        return found or denied(sentence, self.vocabulary.lower)
 
-    def _value(
-        self, kind: str, items: Sequence[ItemRow], parts: Parts, rng: np.random.Generator
-    ) -> Case | None:
+    def _value(self, kind: str) -> _Change | None:
         found = [
             (item, value)
-            for item in items
-            if self._known.may_fall(item)
-            for value in values_in(self._target(item), self._vocabulary)
-            if value.kind == kind and self._states(parts, item, value)
+            for item in self.items
+            if self.known.may_fall(item)
+            for value in values_in(self._target(item), self.vocabulary)
+            if value.kind == kind and self._states(item, value)
         ]
         if not found:
             return None
-        item, value = found[int(rng.integers(len(found)))]
-        avoid = " ".join([parts.text, *map(self._target, items)])
-        new = another(value, avoid, self._vocabulary, rng)
+        item, value = found[int(self.rng.integers(len(found)))]
+        avoid = " ".join([self.parts.text, *map(self._target, self.items)])
+        new = another(value, avoid, self.vocabulary, self.rng)
         if new is None:
             return None
-        text = replaced(parts.text, value.text, new)
+        text = replaced(self.parts.text, value.text, new)
         if value.text.lower() in text.lower():
             return None
-        changed = [s for s in parts.sentences if offsets(s, value.text)]
-        before = " ".join(changed)
+        before = " ".join(s for s in self.parts.sentences if offsets(s, value.text))
         after = replaced(before, value.text, new)
-        touched = content_words(f"{before} {after}")
-        must: list[Must | None] = [
-            "down" if other is item else self._same(other, touched) for other in items
-        ]
-        return self._case(kind, items, must, text, before, after)
+        same = self._same(f"{before} {after}")
+        must = ["down" if at is item else one for at, one in zip(self.items, same, strict=True)]
+        return _Change(must, text, before, after)
 
-    def _duplication(
-        self, items: Sequence[ItemRow], parts: Parts, rng: np.random.Generator
-    ) -> Case | None:
+    def _duplication(self) -> _Change | None:
         long = [
             index
-            for index, sentence in enumerate(parts.sentences)
+            for index, sentence in enumerate(self.parts.sentences)
             if len(sentence.split()) >= FEWEST_SAID_TWICE and sentence.endswith((".", "!"))
         ]
         if not long:
             return None
-        index = long[int(rng.integers(len(long)))]
-        before = parts.sentences[index]
+        index = long[int(self.rng.integers(len(long)))]
+        before = self.parts.sentences[index]
         after = f"{before} {before}"
-        must = [self._same(item, frozenset()) for item in items]
-        text = parts.with_sentence(index, after)
-        return self._case("duplication", items, must, text, before, after)
+        return _Change(self._same(), self.parts.with_sentence(index, after), before, after)
 
-    def _reordering(
-        self, items: Sequence[ItemRow], parts: Parts, rng: np.random.Generator
-    ) -> Case | None:
-        if (text := parts.reordered(rng)) is None:
-            return None
-        must = [self._same(item, frozenset()) for item in items]
-        return self._case("reordering", items, must, text, parts.text, text)
+    def _reordering(self) -> _Change | None:
+        text = self.parts.reordered(self.rng)
+        return None if text is None else _Change(self._same(), text, self.parts.text, text)
 
-    def _padding(
-        self, items: Sequence[ItemRow], parts: Parts, rng: np.random.Generator
-    ) -> Case | None:
-        must = [self._same(item, content_words(PADDING)) for item in items]
-        text = f"{parts.text.rstrip()} {PADDING}"
-        return self._case("padding", items, must, text, "", PADDING)
+    def _padding(self) -> _Change | None:
+        text = f"{self.parts.text.rstrip()} {PADDING}"
+        return _Change(self._same(PADDING), text, "", PADDING)
 
-    def _case(
-        self,
-        fault: str,
-        items: Sequence[ItemRow],
-        must: Sequence[Must | None],
-        text: str,
-        before: str,
-        after: str,
-    ) -> Case | None:
-        if not any(must):
-            return None
-        return Case(fault, items, must, self._form.source, text, before, after)
-
-    def _drawn(
-        self,
-        items: Sequence[ItemRow],
-        parts: Parts,
-        is_certain: Callable[[ItemRow, int], bool],
-        rng: np.random.Generator,
-    ) -> int | None:
+    def _drawn(self, is_certain: Callable[[ItemRow, int], bool]) -> int | None:
         """A sentence that alone holds a target whose label may fall."""
         found = {
-            index
-            for item in items
-            if self._known.may_fall(item)
-            and (index := self._holder(parts, item)) is not None
-            and is_certain(item, index)
+            index for item in self.items if (index := self._falls(item, is_certain)) is not None
         }
-        return sorted(found)[int(rng.integers(len(found)))] if found else None
+        return sorted(found)[int(self.rng.integers(len(found)))] if found else None
+
+    def _falls(self, item: ItemRow, is_certain: Callable[[ItemRow, int], bool]) -> int | None:
+        """The sentence without which an item's label certainly falls."""
+        index = self._holder(item) if self.known.may_fall(item) else None
+        return index if index is not None and is_certain(item, index) else None
 
     def _must(
-        self,
-        items: Sequence[ItemRow],
-        parts: Parts,
-        index: int,
-        is_certain: Callable[[ItemRow, int], bool],
-        changed: str,
+        self, index: int, is_certain: Callable[[ItemRow, int], bool], changed: str
     ) -> list[Must | None]:
-        touched = content_words(changed)
+        same = zip(self.items, self._same(changed), strict=True)
+        return ["down" if self._falls(item, is_certain) == index else one for item, one in same]
+
+    def _same(self, touched: str = "") -> list[Must | None]:
+        """Of each item, whether its label has to stay where this text alone is changed."""
+        words = content_words(touched)
+        are_apart = (not content_words(self._target(item)) & words for item in self.items)
         return [
-            "down"
-            if self._known.may_fall(item)
-            and self._holder(parts, item) == index
-            and is_certain(item, index)
-            else self._same(item, touched)
-            for item in items
+            "same" if is_apart and self.known.is_judged(item) else None
+            for item, is_apart in zip(self.items, are_apart, strict=True)
         ]
 
-    def _same(self, item: ItemRow, touched: frozenset[str]) -> Must | None:
-        is_apart = not content_words(self._target(item)) & touched
-        return "same" if is_apart and self._known.is_judged(item) else None
-
-    def _holder(self, parts: Parts, item: ItemRow) -> int | None:
+    def _holder(self, item: ItemRow) -> int | None:
         """The one sentence that holds all of a target, where the others hold little of it."""
         needed = content_words(self._target(item))
         told = needed - content_words(item.inputs.get("question", ""))
-        holders = [i for i, s in enumerate(parts.sentences) if needed <= content_words(s)]
+        holders = [i for i, s in enumerate(self.parts.sentences) if needed <= content_words(s)]
         if len(told) < FEWEST_WORDS or len(holders) != 1:
             return None
-        rest = (content_words(s) for i, s in enumerate(parts.sentences) if i != holders[0])
+        rest = (content_words(s) for i, s in enumerate(self.parts.sentences) if i != holders[0])
         elsewhere = recall(told, frozenset().union(*rest))
         return holders[0] if elsewhere <= MOST_ELSEWHERE else None
 
-    def _states(self, parts: Parts, item: ItemRow, value: Value) -> bool:
+    def _states(self, item: ItemRow, value: Value) -> bool:
         """Whether the text has the value in this form alone, beside what the target says of it."""
-        if said_otherwise(value, parts.text):
+        if said_otherwise(value, self.parts.text):
             return False
         others = content_words(self._target(item)) - content_words(value.text)
-        beside = (content_words(s) for s in parts.sentences if offsets(s, value.text))
+        beside = (content_words(s) for s in self.parts.sentences if offsets(s, value.text))
         told = [recall(others, words) >= LEAST_BESIDE for words in beside]
         return any(told) if value.kind == "name" else bool(told) and all(told)
 
     def _target(self, item: ItemRow) -> str:
-        return self._form.said(item.inputs[self._form.target])
+        return self.form.said(item.inputs[self.form.target])
+
+
+class _Change(NamedTuple):
+    """What each label must do, the changed text, and the sentences before and after."""
+
+    must: list[Must | None]
+    text: str
+    before: str
+    after: str

@@ -13,7 +13,7 @@ from .....judges import ItemJudge
 from .....judges.variants import without_evidence
 from ..asking import Skipped
 from ..conditions import backend_of, with_schema, without_schema
-from ..variant import Variant
+from ..shown import Variant
 
 
 def unguarded(judge: ItemJudge) -> tuple[list[Variant], list[Skipped]]:
