@@ -115,7 +115,7 @@ class Build(ABC):
         stage = makes(name, (judge,), make, lambda: iter(chosen), made=kind, total=len(chosen))
         found = await self.session.made(stage, results)
         self.leave_out_missing(results)
-        return {tuple(item.ids.values()): made for item, made in found if made is not None}
+        return {tuple(ids.values()): made for ids, made in found if made is not None}
 
     def leave_out_missing(self, results: Results) -> None:
         """Leave out the topics of which a judgement did not arrive so far."""

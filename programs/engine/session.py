@@ -153,14 +153,13 @@ class Session:
         finally:
             journal.close()
 
-    async def made(self, stage: Stage, results: Results) -> list[tuple[Item, Any]]:
-        """Each item of a stage of `makes` or `acts`, and what was made of it; None: not judged."""
+    async def made(self, stage: Stage, results: Results) -> list[tuple[Mapping[str, Any], Any]]:
+        """What was made of each item of a stage, by its ids; None: it was not judged.
+
+        No text and no step of an item is held.
+        """
         async with self.judged(stage, results) as outcome:
-            found = [(item, outcome(item)) for item in stage.items()]
-        return [
-            (item, of_item.values["made"] if isinstance(of_item, Judged) else None)
-            for item, of_item in found
-        ]
+            return [(item.ids, _made(outcome(item))) for item in stage.items()]
 
     def _at_once(self, stage: Stage) -> int:
         """How many items are held: all that go into batches together, or as many as are asked."""
@@ -222,6 +221,10 @@ def run_session(
     finally:
         if cache is not None:
             cache.close()
+
+
+def _made(outcome: Outcome) -> Any:
+    return outcome.values["made"] if isinstance(outcome, Judged) else None
 
 
 def _check_hope(name: str, tally: Tally) -> None:

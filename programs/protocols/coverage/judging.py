@@ -56,9 +56,9 @@ async def _made_questions(run: Run) -> dict[str, QuestionSet]:
     found: dict[str, QuestionSet] = {}
     generate = run.panel["subquestions"].generate
     stage = makes("questions", ("subquestions",), generate, items, made=list[StrictStr])
-    for item, made in await run.session.made(stage, run.results):
+    for ids, made in await run.session.made(stage, run.results):
         if made is not None:
-            topic_id = item.ids["topic_id"]
+            topic_id = ids["topic_id"]
             found[topic_id] = question_set(topic_id, made)
             if missing := n - len(found[topic_id].questions):
                 run.results.count("questions fewer than asked for", missing)

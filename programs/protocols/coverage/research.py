@@ -60,7 +60,7 @@ async def researched_questions(run: Run) -> tuple[dict[str, QuestionSet], list[s
     stage = acts("research", JUDGES, _researcher(run, corpus), items, made=MADE, total=total)
     made = await run.session.made(stage, results)
     with results.open(RESEARCH) as rows:
-        for topic_id, of_topic in ((item.ids["topic_id"], of_topic) for item, of_topic in made):
+        for topic_id, of_topic in ((ids["topic_id"], of_topic) for ids, of_topic in made):
             if of_topic is None:
                 unasked.append(topic_id)
                 continue

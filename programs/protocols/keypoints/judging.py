@@ -77,8 +77,8 @@ async def _claims(run: Run, sets: Sets) -> dict[AnswerId, list[str] | None]:
     extract = run.panel["claim_extractor"].extract
     stage = makes("claims", ("claim_extractor",), extract, items, made=list[StrictStr], total=total)
     found: dict[AnswerId, list[str] | None] = {(a.topic_id, a.run_id): [] for a in answers()}
-    for item, made in await run.session.made(stage, run.results):
-        found[item.ids["topic_id"], item.ids["run_id"]] = made
+    for ids, made in await run.session.made(stage, run.results):
+        found[ids["topic_id"], ids["run_id"]] = made
     return found
 
 

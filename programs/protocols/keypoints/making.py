@@ -137,8 +137,8 @@ async def _extracted(
     total = sum(map(len, read.values()))
     asked = _plain(extract)
     stage = makes("extract", ("keypoint_extractor",), asked, items, made=FOUND, total=total)
-    for item, made in await session.made(stage, results):
-        topic_id, source = item.ids["topic_id"], item.ids["document_id"]
+    for ids, made in await session.made(stage, results):
+        topic_id, source = ids["topic_id"], ids["document_id"]
         points = found[topic_id]
         if made is None:
             found[topic_id] = None
@@ -170,8 +170,8 @@ async def _merged(
     merged = {topic: None if points is None else [] for topic, points in found.items()}
     asked = _plain(merge)
     stage = makes("merge", ("keypoint_merger",), asked, items, made=MERGED, misfit=_no_such_point)
-    for item, made in await session.made(stage, results):
-        topic_id = item.ids["topic_id"]
+    for ids, made in await session.made(stage, results):
+        topic_id = ids["topic_id"]
         merged[topic_id] = None if made is None else _key_points(made, shown(topic_id))
     return merged
 

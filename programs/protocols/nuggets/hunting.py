@@ -83,7 +83,7 @@ async def hunted_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | N
 
     stage = acts("hunt", JUDGES, _hunter(run), items, made=MADE, total=len(topics))
     found = await run.session.made(stage, results)
-    hunted = {item.ids["topic_id"]: made for item, made in found if made is not None}
+    hunted = {ids["topic_id"]: made for ids, made in found if made is not None}
     with results.open(HUNT) as rows, results.open(POOL) as pool:
         for topic_id, made in hunted.items():
             if made["ungrounded"]:
@@ -157,9 +157,9 @@ async def _rated(run: Run, hunted: Mapping[str, Any]) -> dict[str, NuggetBank | 
     banks: dict[str, NuggetBank | None] = dict.fromkeys(topics)
     labels = list[Literal["vital", "okay"]]
     stage = makes("nuggets", ("importance",), rate, items, made=labels, misfit=_other_number)
-    for item, rated in await run.session.made(stage, run.results):
+    for ids, rated in await run.session.made(stage, run.results):
         if rated is not None:
-            topic = topics[item.ids["topic_id"]]
+            topic = topics[ids["topic_id"]]
             both = zip(hunted[topic.id]["nuggets"], rated, strict=True)
             kept = sorted(both, key=lambda pair: pair[1] != "vital")[:keep]
             nuggets = tuple(_nuggets(kept))

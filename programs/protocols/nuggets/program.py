@@ -285,8 +285,8 @@ async def _made_banks(
     judges = ("nuggetizer", "importance")
     stage = makes("nuggets", judges, make, items, made=MADE, settings={"keep": keep})
     new = {}
-    for item, made in await run.session.made(stage, results):
-        topic = topics[item.ids["topic_id"]]
+    for ids, made in await run.session.made(stage, results):
+        topic = topics[ids["topic_id"]]
         banks[topic.id] = None
         if made is not None:
             banks[topic.id] = new[topic.id] = _bank(topic, made["nuggets"])

@@ -49,8 +49,8 @@ async def make_rubrics(run: Run) -> dict[str, Rubric | None]:
 
     stage = makes("rubrics", ("rubric_writer",), make, items, made=MADE, settings={"n": n})
     rubrics: dict[str, Rubric | None] = {}
-    for item, made in await run.session.made(stage, run.results):
-        topic = collection.topics[item.ids["topic_id"]]
+    for ids, made in await run.session.made(stage, run.results):
+        topic = collection.topics[ids["topic_id"]]
         rubric = None if made is None else _rubric(topic.id, topic.text, made)
         rubrics[topic.id] = rubric
         for criterion in rubric.criteria if rubric is not None else ():

@@ -32,6 +32,9 @@ class Judge:
 CALL = Provenance(model="m", prompt_tokens=10, cached_tokens=4, completion_tokens=2)
 
 
+LOST = Unjudged(Reason.UNPARSEABLE, "no JSON")
+
+
 @pytest.fixture
 def judged(tmp_path):
     """Judges the items in one folder; returns the outcomes and what the results counted."""
@@ -80,6 +83,30 @@ def test_offline_judges_anew_and_takes_nothing_from_an_offline_run_before_it(jud
     assert labels(judged(second, offline=True)[0]) == ["new"] * 3
     assert first.asked == second.asked == ["t0", "t1", "t2"]
     assert labels(judged(Judge("later"))[0]) == ["online"] * 3  # whose journal stays
+
+
+def test_what_was_made_comes_in_order_by_its_ids_and_none_where_it_was_not(tmp_path):
+    async def ask(item):
+        topic = item.ids["topic_id"]
+        await asyncio.sleep(0.01 if topic == "t0" else 0)
+        return LOST if topic == "t1" else Judged({"made": topic.upper()}, (CALL,))
+
+    config, budget = load_config(None, {"run.out": tmp_path / "out"}), Budget()
+    panel = Panel(config, cache=None, budget=budget)
+    session = Session(config, panel, budget, retry=False, quiet=True)
+
+    async def go():
+        with Results(tmp_path / "out", []) as results:
+            found = await session.made(Stage("some", (), lambda: iter(ITEMS), ask), results)
+            return found, results
+
+    found, results = asyncio.run(go())
+    assert found == [
+        ({"topic_id": "t0"}, "T0"),
+        ({"topic_id": "t1"}, None),
+        ({"topic_id": "t2"}, "T2"),
+    ]
+    assert (results.n_judged, results.n_unjudged) == ({"some": 4}, {"some": 2})
 
 
 def test_other_settings_are_other_judgements(judged):
