@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from ..records.reading.problems import InputError, Problems
 from .options import AsJson, Level, Resamples, Seed, Where, told, where_of
 from .signatures import NewFolder, There
 from .stopping import list_problems
@@ -64,7 +65,6 @@ def agree(
     from ..programs.analysis.agree import agree as compare
     from ..programs.analysis.agree_plots import write_plots
     from ..programs.analysis.agree_text import agree_text
-    from ..records.reading.problems import InputError, Problems
     from .views.partial import opened
 
     problems = Problems()
@@ -99,7 +99,6 @@ def agree(
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:
     """Measures of JUDGED, each with that of HUMAN. Raises: InputError."""
-    from ..records.reading.problems import InputError
 
     pairs = {}
     for text in given:

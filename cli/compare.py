@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..records.reading.problems import InputError, Problems
 from .options import AsJson, Kind, Seed, told
 from .signatures import Positive, Takes, There
 from .stopping import list_problems
@@ -56,7 +57,6 @@ def compare(
     """
     from ..programs.analysis.compare import compare as compare_files
     from ..programs.engine.folders.independence import dependence_of
-    from ..records.reading.problems import InputError, Problems
     from .views.partial import opened
 
     if flips is not None and flips.exists():
@@ -105,7 +105,6 @@ def _other_kinds(taken: str, paths: list[Path]) -> list[str]:
 
 def _others(given: list[str], runs: str | None) -> tuple[Path | None, list[str]]:
     """The other file or folder, and the runs. Raises: InputError for what is neither."""
-    from ..records.reading.problems import InputError
 
     names = [name for name in (runs or "").split(",") if name]
     if len(given) == 2 and not names:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..records.reading.problems import InputError, Problems
 from .options import AsJson, Resamples, Seed, told
 from .signatures import Folder, NewFile, Takes
 from .stopping import list_problems
@@ -51,7 +52,6 @@ def coverage(
     from ..programs.analysis.coverage_tables import by_eta, by_k, measure_taus
     from ..programs.protocols.coverage.files import read_coverage
     from ..programs.protocols.program import Folder
-    from ..records.reading.problems import InputError, Problems
     from .views.partial import opened
 
     if (topic is None) != (map_file is None):
@@ -78,7 +78,6 @@ def _sizes(text: str | None, own: int | str) -> list[int]:
 
 def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
     """`1-5` or `5,10,20` as numbers, in order, each once. Raises: InputError for another text."""
-    from ..records.reading.problems import InputError
 
     found: list[int] = []
     for part in text.split(","):
@@ -94,7 +93,6 @@ def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
 def _draw(data: CoverageData, settings: CoverageConfig, topic: str, path: Path) -> None:
     from ..programs.analysis.coverage_map import write_map
     from ..programs.protocols.coverage.topic import TopicView
-    from ..records.reading.problems import InputError
 
     if topic not in data.questions:
         known = ", ".join(list(data.questions)[:5])

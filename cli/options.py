@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from ..records.reading.problems import InputError
 from .signatures import from_signature
 from .tables import aligned, plan_table, shown, write_objects
 
@@ -131,7 +132,6 @@ def _plain_type(names: str) -> str:
 
 def fields_of(texts: Sequence[str]) -> dict[str, str]:
     """`--field OURS=THEIRS`, repeated, as a map. Raises: InputError for another form."""
-    from ..records.reading.problems import InputError
 
     found: dict[str, str] = {}
     for text in texts:
@@ -149,7 +149,6 @@ def where_of(texts: Sequence[str]) -> dict[str, list[str]]:
 
     Raises: InputError for another form.
     """
-    from ..records.reading.problems import InputError
 
     wanted: dict[str, list[str]] = {}
     for text in texts:

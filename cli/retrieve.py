@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..records.reading.problems import InputError
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned, printed
 from .signatures import Takes
@@ -46,7 +47,6 @@ def index(
     from ..programs.config.steps import FirstStage
     from ..programs.pipelines.indexing import make_indexes
     from ..programs.pipelines.retrieve import pipelines_of
-    from ..records.reading.problems import InputError
 
     if pipeline is None and given.path is None:
         pipeline = "bm25"
@@ -123,7 +123,6 @@ def retrieve(
 
 def _config(pipeline: str | None, given: Given) -> Any:
     """The config with the pipeline of the flag, which names steps or a config file."""
-    from ..records.reading.problems import InputError
 
     if pipeline is None:
         return given.config()

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..programs.config.names import program_names
+from ..records.reading.problems import InputError, Problems
 from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned
 from .signatures import Positive
@@ -132,7 +133,6 @@ def _known(measures: list[str], rows: Any) -> list[str]:
 
 def _speed(text: str) -> Any:
     from ..backends.config import Speed
-    from ..records.reading.problems import InputError
 
     try:
         prompt, reply = map(float, text.split(","))
@@ -187,7 +187,6 @@ def _in_all(folder: Path, spent: Mapping[str, Any]) -> str:
 def _other_topics(result: Any) -> list[str]:
     """The first of what names topics that are not judged, a slip in an id perhaps."""
     from ..records.reading.lines import json_lines
-    from ..records.reading.problems import Problems
 
     kinds = {"unknown_topic", "other_topics"}
     n = sum(result.manifest["problems"].get(kind, 0) for kind in kinds)
@@ -218,7 +217,6 @@ def _quotes(folder: Path) -> str:
 def _first_reason(folder: Path) -> str:
     """Why the first judgement that was asked for did not arrive; "" if none was."""
     from ..records.reading.lines import json_lines
-    from ..records.reading.problems import Problems
 
     for _, row in json_lines(folder / "unjudged.jsonl", Problems()):
         if row["reason"] not in ("no_passage", "budget"):

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ...records.reading.problems import Problems
 from ..signatures import File, Folder, NewFolder, Takes, There
 from ..stopping import list_problems
 from ..tables import shown
@@ -42,7 +43,6 @@ def export(
     """
     from ...annotation.out.exporting import export as write
     from ...annotation.out.exporting import summary
-    from ...records.reading.problems import Problems
 
     problems = Problems()
     done = write(
@@ -76,7 +76,6 @@ def take_in(
         condition: Of all of them; default: as the files say.
     """
     from ...annotation.out.importing import import_labels
-    from ...records.reading.problems import Problems
 
     problems = Problems()
     found = import_labels(files, folder, problems, kind=kind, condition=stored(condition))

@@ -9,11 +9,7 @@ from ..signatures import There
 from ..tables import shown
 
 
-def repaired(
-    results: There,
-    *,
-    out: Path,
-) -> None:
+def repaired(results: There, *, out: Path) -> None:
     """Write the runs with the suggestions that are used as first citations, the old ones beside.
 
     They get names of their own, so that nobody takes their scores for those of the systems.

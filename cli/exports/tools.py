@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..stopping import list_problems
-from ..tables import shown
 from ..views.partial import opened
-from .folders import Results
+from .folders import Results, say
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the files.")]
 
@@ -26,7 +23,7 @@ def ragdoll(context: typer.Context, results: Results, out: Folder) -> None:
     from ...records.reading.problems import Problems
 
     problems = Problems()
-    _say(write_folder(opened(context, [results])[0], out, problems), out)
+    say(write_folder(opened(context, [results])[0], out, problems), out)
     list_problems(problems)
 
 
@@ -37,7 +34,7 @@ def nuggetizer(context: typer.Context, results: Results, out: Folder) -> None:
     """
     from ...exports.nuggetizer import write_folder
 
-    _say(write_folder(opened(context, [results])[0], out), out)
+    say(write_folder(opened(context, [results])[0], out), out)
 
 
 def researchrubrics(context: typer.Context, results: Results, out: Folder) -> None:
@@ -47,14 +44,4 @@ def researchrubrics(context: typer.Context, results: Results, out: Folder) -> No
     """
     from ...exports.rubrics import write_folder
 
-    _say(write_folder(opened(context, [results])[0], out), out)
-
-
-def _say(counts: Mapping[str, int], out: Path) -> None:
-    rows = ", ".join(f"{name} {n:,}" for name, n in counts.items() if name != "failed")
-    text = f"Rows: {rows}\n"
-    if n := counts["failed"]:
-        text += (
-            f"{n:,} judgements did not arrive: failed or -1 there, which its metrics take for 0\n"
-        )
-    sys.stderr.write(shown(f"{text}Written: {out}\n"))
+    say(write_folder(opened(context, [results])[0], out), out)

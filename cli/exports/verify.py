@@ -12,11 +12,7 @@ from ..stopping import GATE_FAILED
 from ..tables import aligned, shown, write_objects
 
 
-def verify(
-    folder: Folder,
-    *,
-    as_json: AsJson = False,
-) -> None:
+def verify(folder: Folder, *, as_json: AsJson = False) -> None:
     """Replay an export from the replies that it holds, with no network; exit 1 if a byte differs.
 
     Example: judge verify submission

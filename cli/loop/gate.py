@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ...records.reading.problems import InputError
 from ..options import AsJson, told
 from ..signatures import Folder, NewFile, Takes
 from ..stopping import GATE_FAILED, INCOMPLETE
@@ -56,7 +57,6 @@ def gate(
     from ...gates.junit import junit_xml
     from ...gates.summary import summary as markdown
     from ...gates.verdict import verdict_on
-    from ...records.reading.problems import InputError
     from ...records.writing.files import write_file
     from ..views.partial import opened
 
@@ -109,7 +109,6 @@ def _table(checks: Any) -> str:
 def _share(text: str) -> float:
     """A share as 2% or 0.02. Raises: InputError for anything else."""
     from ...programs.config.sections import as_share
-    from ...records.reading.problems import InputError
 
     try:
         share = float(as_share(text))

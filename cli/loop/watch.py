@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...records.reading.problems import InputError
 from ..flags import Given, settings
 from ..signatures import File
 from ..stopping import unless_stopped
@@ -25,10 +26,7 @@ Rows = Mapping[Key, "ScoreRow"]
 
 
 @settings("run.out run.force run.max_cost run.max_calls run.max_tokens run.allow_missing")
-def watch(
-    given: Given,
-    what: File,
-) -> None:
+def watch(given: Given, what: File) -> None:
     """Judge, wait for a file of the config to change, and judge again what is new in it.
 
     Prints the leaderboard and the questions whose scores moved since the last time. Input that
@@ -54,7 +52,6 @@ def keep_judging(watched: Watched, rounds: int | None = None) -> None:
         rounds: end after so many; None: never.
     """
     from ...backends.errors import EndpointUnusable
-    from ...records.reading.problems import InputError
 
     n = 0
     while rounds is None or n < rounds:
@@ -89,7 +86,6 @@ def _rows(folder: Path) -> Rows | None:
     """The main measures of each question in a results folder; None: there are no results yet."""
     from ...gates.measures import main_measures, runs_in
     from ...programs.scoring.result import Result
-    from ...records.reading.problems import InputError
 
     try:
         rows = Result(folder).scores

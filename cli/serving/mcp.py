@@ -10,11 +10,7 @@ from ..signatures import Folder
 
 
 @settings("run.max_cost run.max_calls run.max_tokens")
-def mcp(
-    given: Given,
-    *,
-    folder: Folder = Path("."),
-) -> None:
+def mcp(given: Given, *, folder: Folder = Path(".")) -> None:
     """Serve the judges to a coding agent, over stdin and stdout (MCP).
 
     The model and the limits are set here, for the whole session; no agent can change them.

@@ -8,12 +8,7 @@ from pathlib import Path
 from ..tables import cell, shown
 
 
-def cache(
-    *,
-    clear: bool = False,
-    model: str | None = None,
-    folder: Path | None = None,
-) -> None:
+def cache(*, clear: bool = False, model: str | None = None, folder: Path | None = None) -> None:
     """Show or clear the kept replies and vectors. Example: judge cache --clear
 
     Args:

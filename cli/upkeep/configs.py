@@ -6,20 +6,18 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from ...records.reading.problems import InputError
 from ..flags import Given, settings
 from ..signatures import Takes
 from ..tables import shown
 
 
-def init(
-    folder: Path,
-) -> None:
+def init(folder: Path) -> None:
     """Write a folder to start from: a small collection with its config. Example: judge init try
 
     Args:
         folder: A folder that is not there yet, or is empty.
     """
-    from ...records.reading.problems import InputError
     from ...records.writing.files import write_file
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -31,10 +29,7 @@ def init(
     sys.stderr.write(shown(f"Written. Try: judge run {folder / 'judge.yaml'}\n"))
 
 
-def schema(
-    *,
-    judge: bool = False,
-) -> None:
+def schema(*, judge: bool = False) -> None:
     """Print the JSON Schema of config files, for editors. Example: judge schema > judge.json
 
     Args:
@@ -69,7 +64,6 @@ def export_config(
     import yaml
 
     from ...programs.engine.manifest import config_of
-    from ...records.reading.problems import InputError
 
     if what is None or not Path(what).is_dir():
         config = given.config_of(what)

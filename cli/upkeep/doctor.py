@@ -11,12 +11,7 @@ from ..tables import shown
 
 
 @settings()
-def doctor(
-    given: Given,
-    what: str | None = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
+def doctor(given: Given, what: str | None = None, *, as_json: AsJson = False) -> None:
     """Check key and endpoint of each model, and what it refuses, with the cost.
 
     Example: judge doctor --model hosted_vllm/qwen --api-base http://127.0.0.1:8000/v1
