@@ -118,7 +118,7 @@ def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., 
             if model and (url := values.pop("api_base")) is not None:
                 flags["models.default.api_base"] = url
                 spelled["models.default.api_base"] = f"--api-base {url}"
-            command(given=Given(flags, spelled, sets, asked, path), **values)
+            told(given=Given(flags, spelled, sets, asked, path), **values)
 
         parameters = [
             *(

@@ -6,6 +6,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
@@ -50,14 +51,21 @@ def from_signature(command: Callable[..., None]) -> Callable[..., None]:
     What can be given by position is an argument of the command line, what is keyword-only an
     option. A docstring tells of each under `Args:`, or a panel of `--help` such as `Output:`, as
     `name: text` or `name (METAVAR): text`; the rest of it is the help of the command. A parameter
-    that typer is told of already stays as it is.
+    that typer is told of already stays as it is. One whose type is a dataclass is a group: all of
+    its fields, which the docstring of the dataclass tells of in the same way.
 
     Raises: TypeError for a parameter that the docstring does not tell of, or the other way round.
     """
     text, told = _read(inspect.getdoc(command) or "")
     plain = get_type_hints(command)
-    made = []
+    made: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
     for each in inspect.signature(command, eval_str=True).parameters.values():
+        if is_dataclass(each.annotation) and each.name != "given":
+            groups[each.name] = each.annotation
+            group = from_signature(groups[each.name])
+            made += inspect.signature(group).parameters.values()
+            continue
         within = list(_within(each.annotation))
         is_known = typer.Context in within or any(isinstance(x, ParameterInfo) for x in within)
         if not is_known and each.name != "given":
@@ -70,6 +78,8 @@ def from_signature(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{one.name: values.pop(one.name) for one in fields(group)})
         command(**values)
 
     run.__doc__ = text

@@ -11,11 +11,13 @@ import typer
 
 from ..flags import Given, settings
 from ..options import AsJson, DryRun, Level, Quiet, Seed, planned, told
+from ..signatures import Folder, Positive, Takes
 from ..stopping import INCOMPLETE, is_whole, list_problems, unless_stopped
 from ..tables import aligned, cell, figure, interval, money, percent, shown, spent_line
 
 _SHOWN = 3  # pairs of runs named of each top
 _FEW = 20  # topics
+Several = Annotated[int, Takes(min=2)]
 
 
 @settings(
@@ -24,16 +26,11 @@ _FEW = 20  # topics
 )
 def audit(
     given: Given,
-    results: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, help="A results folder of several runs.")
-    ],
-    sample: Annotated[
-        int | None, typer.Option(min=2, help="Topics that are drawn and judged again; else all.")
-    ] = None,
+    results: Folder,
+    *,
+    sample: Several | None = None,
     seed: Seed = 0,
-    resamples: Annotated[
-        int, typer.Option(min=1, help="Samples drawn for p and interval.")
-    ] = 10000,
+    resamples: Positive = 10000,
     level: Level = 0.95,
     dry_run: DryRun = False,
     quiet: Quiet = False,
@@ -44,6 +41,11 @@ def audit(
     Example: judge audit results/demo --model preset:qwen3-8b --sample 30
 
     Exit: 0 complete, 2 usage or input, 3 some not judged.
+
+    Args:
+        results: A results folder of several runs.
+        sample: Topics that are drawn and judged again; else all.
+        resamples: Samples drawn for p and interval.
     """
     from ...programs.analysis.audit.audit import audit as audit_results
     from ...programs.analysis.audit.audit import families, family_warning

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from ..options import AsJson, Command, Kind, Level, Resamples, Seed, Where, told, where_of
+from ..options import AsJson, Kind, Level, Resamples, Seed, Where, add, told, where_of
+from ..signatures import Positive, Share, Takes, There
 from ..stopping import list_problems
 from ..tables import bounds, cell, figure, percent, shown
 
@@ -19,96 +21,87 @@ cascade = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-Labels = Annotated[Path, typer.Argument(exists=True, help="Labels of people.")]
-Results = Annotated[
-    list[Path],
-    typer.Argument(exists=True, help="Results of the cheap judges, then those of the dear one."),
-]
-Votes = Annotated[str, typer.Option(help="Field of one file's rows that holds member -> label.")]
-Member = Annotated[
-    list[str] | None,
-    typer.Option(help="Judges of the results to take, in order, the dear one last; repeatable."),
-]
-People = Annotated[
-    bool, typer.Option("--to-people", help="All results are cheap; people are the dear judge.")
-]
-How = Annotated[
-    Literal["vote", "median", "mean"], typer.Option(help="What several cheap labels become.")
-]
-Cut = Annotated[
-    str | None,
-    typer.Option(help="A label is right on the same side of this one; else if it is the same."),
-]
-JudgeName = Annotated[
-    str | None, typer.Option("--judge", help="Name or YAML file, where labels do not say it.")
-]
-ConfidenceName = Annotated[
-    Literal["calibrated", "agreement", "margin"],
-    typer.Option(help="How sure a label is: fitted, by votes, or by probabilities."),
-]
+Confidence = Literal["calibrated", "agreement", "margin"]
+Repeated = Annotated[list[float], Takes(min=0, max=1)]
 
 
-@cascade.command(cls=Command)
+@dataclass(frozen=True)
+class Labelled:
+    """Labels of cheap judges and of a dear one, beside those of people.
+
+    Args:
+        labels: Labels of people.
+        results: Results of the cheap judges, then those of the dear one.
+        votes: Field of one file's rows that holds member -> label.
+        member: Judges of the results to take, in order, the dear one last; repeatable.
+        to_people: All results are cheap; people are the dear judge.
+        how: What several cheap labels become.
+        cut: A label is right on the same side of this one; else if it is the same.
+        judge: Name or YAML file, where labels do not say it.
+    """
+
+    labels: There
+    results: list[There]
+    _: KW_ONLY
+    where: Where = None
+    kind: Kind = None
+    votes: str = "votes"
+    member: list[str] | None = None
+    to_people: bool = False
+    how: Literal["vote", "median", "mean"] = "median"
+    cut: str | None = None
+    judge: str | None = None
+
+    def read(self) -> tuple[Any, Any]:
+        """What they say, see `read_stored`, and the problems of their files."""
+        from ...calibration.cascade.stored import read_stored
+        from ...records.reading.problems import Problems
+
+        problems, said = Problems(), dict(vars(self))
+        files = said.pop("labels"), said.pop("results")
+        said |= {"where": where_of(self.where or ()), "members": said.pop("member") or ()}
+        return read_stored(*files, problems, **said), problems
+
+
 def fit(
-    labels: Labels,
-    results: Results,
-    out: Annotated[Path, typer.Option(help="Cascade file to write.", rich_help_panel="Output")],
-    where: Where = None,
-    kind: Kind = None,
-    votes: Votes = "votes",
-    member: Member = None,
-    to_people: People = False,
-    how: How = "median",
-    cut: Cut = None,
-    judge: JudgeName = None,
-    confidence: ConfidenceName = "calibrated",
-    share: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Have about this share go on.")
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="Keep labels from this confidence on.")
-    ] = None,
-    agree: Annotated[
-        float | None, typer.Option(help="Have this share of the kept labels right: a guarantee.")
-    ] = None,
-    with_: Annotated[
-        float, typer.Option("--with", help="Share of fits in which the guarantee is to hold.")
-    ] = 0.9,
-    unit: Annotated[
-        Literal["topic", "item"],
-        typer.Option(help="What the guarantee takes for a sample of more of its kind."),
-    ] = "topic",
-    splits: Annotated[int, typer.Option(min=1, help="Tries of it on topics left out.")] = 1000,
+    given_labels: Labelled,
+    *,
+    out: Path,
+    confidence: Confidence = "calibrated",
+    share: Share | None = None,
+    threshold: float | None = None,
+    agree: float | None = None,
+    with_: Annotated[float, Takes("--with")] = 0.9,
+    unit: Literal["topic", "item"] = "topic",
+    splits: Positive = 1000,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Choose from which confidence on a cheap label is kept, and write it for a config.
 
     Example: judge cascade fit human.csv results/small results/strong --agree 0.8 --out cascade.json
+
+    Args:
+        confidence: How sure a label is: fitted, by votes, or by probabilities.
+        share: Have about this share go on.
+        threshold: Keep labels from this confidence on.
+        agree: Have this share of the kept labels right: a guarantee.
+        with_: Share of fits in which the guarantee is to hold.
+        unit: What the guarantee takes for a sample of more of its kind.
+        splits: Tries of it on topics left out.
+
+    Output:
+        out: Cascade file to write.
     """
     from ...calibration.cascade.report import choice, fit_report
-    from ...calibration.cascade.stored import read_stored
-    from ...records.reading.problems import InputError, Problems
+    from ...records.reading.problems import InputError
     from ...records.writing.files import write_file
 
-    problems = Problems()
     if out.exists():
         raise InputError(f"{out}: is there already; name another file")
     promise = None if agree is None else {"agree": agree, "with": with_, "unit": unit}
     wanted = choice(share, threshold, promise)
-    stored = read_stored(
-        labels,
-        results,
-        problems,
-        where=where_of(where or ()),
-        kind=kind,
-        votes=votes,
-        members=member or (),
-        to_people=to_people,
-        how=how,
-        cut=cut,
-        judge=judge,
-    )
+    stored, problems = given_labels.read()
     state, found = fit_report(stored, confidence, wanted, splits=splits, seed=seed)
     write_file(out, state.text().encode())
     lines = [*_head(found), *_fitted(found), f"Written: {out}\n"]
@@ -116,22 +109,11 @@ def fit(
     list_problems(problems)
 
 
-@cascade.command(cls=Command)
 def curve(
-    labels: Labels,
-    results: Results,
-    where: Where = None,
-    kind: Kind = None,
-    votes: Votes = "votes",
-    member: Member = None,
-    to_people: People = False,
-    how: How = "median",
-    cut: Cut = None,
-    judge: JudgeName = None,
-    confidence: ConfidenceName = "calibrated",
-    share: Annotated[
-        list[float] | None, typer.Option(min=0, max=1, help="A share to show; repeatable.")
-    ] = None,
+    given_labels: Labelled,
+    *,
+    confidence: Confidence = "calibrated",
+    share: Repeated | None = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
     level: Level = 0.95,
@@ -140,25 +122,14 @@ def curve(
     """Show what labels are worth as more of them go on, beside random ones and the cheap panel.
 
     Example: judge cascade curve human.csv results/small results/strong --share 0.3 --share 0.5
+
+    Args:
+        confidence: How sure a label is: fitted, by votes, or by probabilities.
+        share: A share to show; repeatable.
     """
     from ...calibration.cascade.report import curve_report
-    from ...calibration.cascade.stored import read_stored
-    from ...records.reading.problems import Problems
 
-    problems = Problems()
-    stored = read_stored(
-        labels,
-        results,
-        problems,
-        where=where_of(where or ()),
-        kind=kind,
-        votes=votes,
-        members=member or (),
-        to_people=to_people,
-        how=how,
-        cut=cut,
-        judge=judge,
-    )
+    stored, problems = given_labels.read()
     draws = {"resamples": resamples, "seed": seed, "level": level}
     found = curve_report(stored, confidence, draws, share or ())  # type: ignore[arg-type]
     lines = [*_head(found), "", *_curve(found), ""]
@@ -166,19 +137,13 @@ def curve(
     list_problems(problems)
 
 
-@cascade.command(cls=Command)
 def people(
-    results: Annotated[Path, typer.Argument(exists=True, help="Results that people complete.")],
-    out: Annotated[
-        Path, typer.Option(help="File to fill in: .csv or .jsonl.", rich_help_panel="Output")
-    ],
+    results: There,
+    *,
+    out: Path,
     kind: Kind = None,
-    n: Annotated[
-        int | None, typer.Option("--n", min=1, help="Take so many without a label; else all.")
-    ] = None,
-    kept: Annotated[
-        int, typer.Option(min=0, help="Kept ones to label too, at random, for corrected scores.")
-    ] = 100,
+    n: Annotated[Positive | None, Takes("--n")] = None,
+    kept: Annotated[int, Takes(min=0)] = 100,
     seed: Seed = 0,
 ) -> None:
     """Write what a run left to people as a label file to fill in, with some of what it kept.
@@ -186,6 +151,14 @@ def people(
     Filled in, it corrects the scores: judge score RESULTS --labels people.csv
 
     Example: judge cascade people results/demo --out people.csv
+
+    Args:
+        results: Results that people complete.
+        n: Take so many without a label; else all.
+        kept: Kept ones to label too, at random, for corrected scores.
+
+    Output:
+        out: File to fill in: .csv or .jsonl.
     """
     from ...programs.analysis.people_sheet import people_sheet
     from ...programs.engine.label_sheet import write_sheet
@@ -199,6 +172,10 @@ def people(
     lines.append(f"Labels: {', '.join(map(cell, sheet.scale))}. Written: {out}\n")
     sys.stdout.write(shown("\n".join(lines)))
     list_problems(problems)
+
+
+for command in (fit, curve, people):
+    add(cascade, command)
 
 
 def _head(found: Mapping[str, Any]) -> Sequence[str]:

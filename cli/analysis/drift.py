@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ..options import AsJson, Kind, Level, Where, told, where_of
+from ..signatures import There
 from ..stopping import list_problems
 from ..tables import bounds, cell, figure, shown
 
@@ -16,33 +14,28 @@ _NAME = 34
 
 
 def drift(
-    old: Annotated[
-        Path, typer.Argument(exists=True, help="What the judge said before: results, or a file.")
-    ],
-    new: Annotated[Path, typer.Argument(exists=True, help="What it says now, or another judge.")],
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            help="Labels of people: what they labelled and both judged are the anchors; else all "
-            "that both judged.",
-        ),
-    ] = None,
+    old: There,
+    new: There,
+    *,
+    labels: There | None = None,
     where: Where = None,
     kind: Kind = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(help="Measure whose change is split; may be repeated; else the main one."),
-    ] = None,
-    margin: Annotated[
-        float, typer.Option(help="A change certain to be smaller than this counts as none.")
-    ] = 0.05,
+    measure: list[str] | None = None,
+    margin: float = 0.05,
     level: Level = 0.95,
     as_json: AsJson = False,
 ) -> None:
     """Tell whether a change of scores is one of the judge, or of the systems that it judges.
 
     Example: judge drift results/may results/june --labels human.csv
+
+    Args:
+        old: What the judge said before: results, or a file.
+        new: What it says now, or another judge.
+        labels: Labels of people: what they labelled and both judged are the anchors; else all that
+            both judged.
+        measure: Measure whose change is split; may be repeated; else the main one.
+        margin: A change certain to be smaller than this counts as none.
     """
     from ...programs.analysis.drift.drift import judge_drift
     from ...records.reading.problems import InputError, Problems

@@ -7,61 +7,30 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ..options import AsJson, Kind, Level, Resamples, Seed, Where, told, where_of
+from ..signatures import Positive, Takes, There
 from ..stopping import list_problems
 from ..tables import aligned, bounds, cell, figure, percent, shown
 
 MOST_TOGETHER = 0.3  # correlation of errors from which Dawid and Skene's model is said not to hold
 _NAME = 48
+Several = Annotated[int, Takes(min=2)]
 
 
 def jury(
-    judged: Annotated[
-        list[Path],
-        typer.Argument(
-            exists=True, help="Results of a jury (or a file with votes), or of each judge."
-        ),
-    ],
-    labels: Annotated[
-        Path | None, typer.Option(exists=True, help="Labels of people, to measure each way by.")
-    ] = None,
+    judged: list[There],
+    *,
+    labels: There | None = None,
     where: Where = None,
     kind: Kind = None,
-    votes: Annotated[
-        str, typer.Option(help="Field of one file's rows that holds member -> label.")
-    ] = "votes",
-    objective: Annotated[
-        str | None,
-        typer.Option(help="What members are chosen and cuts are fitted by, as of judge calibrate."),
-    ] = None,
-    best: Annotated[
-        list[int] | None,
-        typer.Option(min=2, help="Try the mean of so many, the best on other topics; repeatable."),
-    ] = None,
-    family: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="Members are of one family where this finds the same in their names.",
-        ),
-    ] = None,
-    topic_labels: Annotated[
-        int, typer.Option(min=0, help="Labels of each topic that a fit may use; 0: none.")
-    ] = 10,
-    draws: Annotated[int, typer.Option(min=1, help="How often those are drawn.")] = 50,
-    how: Annotated[
-        str | None,
-        typer.Option(
-            help="How --out combines: vote, median, mean, dawid-skene, or by topic: "
-            "dawid-skene-topics."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Label file to write the combined labels to.", rich_help_panel="Output"),
-    ] = None,
+    votes: str = "votes",
+    objective: str | None = None,
+    best: list[Several] | None = None,
+    family: str | None = None,
+    topic_labels: Annotated[int, Takes(min=0)] = 10,
+    draws: Positive = 50,
+    how: str | None = None,
+    out: Path | None = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
     level: Level = 0.95,
@@ -71,6 +40,20 @@ def jury(
 
     Examples: judge jury results/jury --labels human.csv
     / judge jury results/gpt results/claude results/local --labels human.csv --best 2
+
+    Args:
+        judged: Results of a jury (or a file with votes), or of each judge.
+        labels: Labels of people, to measure each way by.
+        votes: Field of one file's rows that holds member -> label.
+        objective: What members are chosen and cuts are fitted by, as of judge calibrate.
+        best: Try the mean of so many, the best on other topics; repeatable.
+        family (PATTERN): Members are of one family where this finds the same in their names.
+        topic_labels: Labels of each topic that a fit may use; 0: none.
+        draws: How often those are drawn.
+        how: How --out combines: vote, median, mean, dawid-skene, or by topic: dawid-skene-topics.
+
+    Output:
+        out: Label file to write the combined labels to.
     """
     from ...calibration.jury.report import jury_report, write_combined
     from ...calibration.jury.ways import Settings

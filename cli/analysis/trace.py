@@ -6,11 +6,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ..options import AsJson
+from ..signatures import There
 from ..stopping import GATE_FAILED
 from ..tables import aligned, cell, shown, write_objects
 
@@ -26,34 +27,29 @@ _MOST = 5  # passages of a search that are named
 
 def trace(
     context: typer.Context,
-    results: Annotated[Path, typer.Argument(exists=True, help="A results folder of agents.")],
-    item: Annotated[
-        str | None,
-        typer.Argument(help="Ids of an item, as topic/run/sentence, or the first of them."),
-    ] = None,
-    outcome: Annotated[
-        str | None, typer.Option(help="Only items that ended so, e.g. not_found, unjudged.")
-    ] = None,
-    reason: Annotated[
-        str | None, typer.Option(help="Only items without an outcome for this reason.")
-    ] = None,
-    stage: Annotated[str | None, typer.Option(help="Only items of this stage.")] = None,
-    diff: Annotated[
-        Path | None,
-        typer.Option(exists=True, help="Other results: show each item's first other step."),
-    ] = None,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="Replay the run from kept replies and compare its files; exit 1 if not."
-        ),
-    ] = False,
+    results: There,
+    item: str | None = None,
+    *,
+    outcome: str | None = None,
+    reason: str | None = None,
+    stage: str | None = None,
+    diff: There | None = None,
+    check: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what agents did, step by step, with the tokens and cost until then.
 
     Examples: judge trace results/evidence 2031-77/sys1 --outcome not_found
     / judge trace results/evidence --diff results/before / judge trace results/evidence --check
+
+    Args:
+        results: A results folder of agents.
+        item: Ids of an item, as topic/run/sentence, or the first of them.
+        outcome: Only items that ended so, e.g. not_found, unjudged.
+        reason: Only items without an outcome for this reason.
+        stage: Only items of this stage.
+        diff: Other results: show each item's first other step.
+        check: Replay the run from kept replies and compare its files; exit 1 if not.
     """
     from ...programs.analysis.traces.reading import Prices, Wanted, traces_of
     from ...records.reading.problems import InputError

@@ -9,11 +9,11 @@ from ..tables import bounds, cell, figure, shown
 from .kind import Kind, Wanted, who
 
 
-def conditions(wanted: Wanted, judge: str, config: Any, names: str | None) -> Kind:
-    """Ask under other conditions; `names` says which, with commas, None: all."""
+def conditions(wanted: Wanted, judge: str, config: Any) -> Kind:
+    """Ask under other conditions; `wanted` says which."""
     from ...programs.analysis.probe.probe import LIMIT, Probed, probing_conditions
 
-    source, kinds = wanted.source, _kinds(names)
+    source, kinds = wanted.source, _kinds(wanted.conditions)
     wanted = replace(wanted, sample=wanted.sample or LIMIT)
     options = wanted.options(kinds=kinds)
     asked = {"conditions": kinds, "limit": wanted.sample}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..options import planned, told
+from ..options import AsJson, DryRun, Fields, Quiet, Seed, fields_of, planned, told
+from ..signatures import Hidden, Positive, There
 from ..stopping import INCOMPLETE, list_problems
 from ..tables import cell, shown, spent_line
 
@@ -21,24 +22,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line asks for, besides what the config says."""
+    """What the command line asks for, besides what the config says.
 
-    source: Path
-    judge: str | None
-    sample: int | None
-    repeats: int
-    seed: int
-    fields: Mapping[str, str]
-    out: Path | None
-    dry_run: bool
-    quiet: bool
-    as_json: bool
+    Args:
+        source: A results folder, nugget assignments, or rows (JSONL, CSV) of items with texts.
+        judge: assigner, support, relevance, answerability, entailment, or a YAML file; with
+            --faults all of a results folder by default.
+        faults: Plant faults instead, and show which are seen.
+        injection: Plant texts that talk to the judge, and show what they decide.
+        conditions: Of batch,order,labels,input,replicates,schema,passages,length,citation,name;
+            else all.
+        sample: Items at most, or cases of each fault, by topic; default: 200, 30, and with
+            --injection as many items as 30 calls hold.
+        repeats: Orders of items, orders of labels, and replicates; calls that each text of
+            --injection is planted in.
+
+    Output:
+        out: Folder for the rows, and for the labels by condition.
+    """
+
+    source: There
+    _: KW_ONLY
+    judge: str | None = None
+    faults: bool = False
+    injection: bool = False
+    conditions: str | None = None
+    sample: Positive | None = None
+    limit: Hidden = None
+    repeats: Positive = 3
+    seed: Seed = 0
+    fields: Fields = None
+    dry_run: DryRun = False
+    out: Path | None = None
+    quiet: Quiet = False
+    as_json: AsJson = False
 
     def options(self, **more: Any) -> Options:
         """What of it any kind of probe is told."""
         from ...programs.analysis.probe.asking import Options
 
-        return Options(self.sample, self.repeats, self.seed, self.fields, **more)
+        names = fields_of(self.fields or ())
+        return Options(self.sample, self.repeats, self.seed, names, **more)
 
     def about(self, *names: str, **more: Any) -> dict[str, Any]:
         """The source and these, for the manifest."""

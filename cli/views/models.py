@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
-
-import typer
 
 from ..options import AsJson
 from ..tables import aligned, write_objects
 
 
 def models(
-    name: Annotated[
-        str | None, typer.Argument(help="A preset, to print as config lines.", show_default=False)
-    ] = None,
+    name: str | None = None,
+    *,
     as_json: AsJson = False,
 ) -> None:
     """List open models that judge, or print the config lines of one.
 
     Example: judge run judge.yaml --model preset:qwen3-8b --api-base http://127.0.0.1:8000/v1
+
+    Args:
+        name: A preset, to print as config lines.
     """
     from ...backends.presets.naming import preset_of
     from ...backends.presets.table import PRESETS

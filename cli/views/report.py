@@ -8,42 +8,33 @@ from typing import Annotated, Literal
 
 import typer
 
+from ..signatures import Folder, Takes, There
 from ..stopping import list_problems
 
 
 def report(
     context: typer.Context,
-    results: Annotated[
-        list[Path], typer.Argument(exists=True, file_okay=False, help="Results folders.")
-    ],
-    labels: Annotated[
-        list[Path] | None,
-        typer.Option(exists=True, help="People's labels of what was judged; again for each kind."),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="The file to write.", rich_help_panel="Output")] = Path(
-        "report.html"
-    ),
-    texts: Annotated[
-        Literal["all", "evidence", "none"],
-        typer.Option(
-            help="Answers: all of them, the sentences that judgements are about, or none.",
-            rich_help_panel="Output",
-        ),
-    ] = "all",
-    max_mb: Annotated[
-        float,
-        typer.Option(
-            min=0, help="Megabytes of texts; above that they are cut.", rich_help_panel="Output"
-        ),
-    ] = 25.0,
-    split: Annotated[
-        bool,
-        typer.Option("--split", help="A page beside for each topic.", rich_help_panel="Output"),
-    ] = False,
+    results: list[Folder],
+    *,
+    labels: list[There] | None = None,
+    out: Path = Path("report.html"),
+    texts: Literal["all", "evidence", "none"] = "all",
+    max_mb: Annotated[float, Takes(min=0)] = 25.0,
+    split: bool = False,
 ) -> None:
     """Write a page that shows results: one HTML file, which needs no network.
 
     Example: judge report results/demo --out demo.html
+
+    Args:
+        results: Results folders.
+        labels: People's labels of what was judged; again for each kind.
+
+    Output:
+        out: The file to write.
+        texts: Answers: all of them, the sentences that judgements are about, or none.
+        max_mb: Megabytes of texts; above that they are cut.
+        split: A page beside for each topic.
     """
     from ...records.reading.problems import Problems
     from ...report.answers.texts import Wanted

@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from ..options import AsJson, told
+from ..signatures import File, Folder
 from ..stopping import list_problems
 from ..tables import shown
 
 
 def show(
     context: typer.Context,
-    results: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, help="A results folder.")
-    ],
-    run: Annotated[str | None, typer.Argument(help="A run: where it loses.")] = None,
-    of_topic: Annotated[
-        str | None, typer.Argument(metavar="[TOPIC]", help="Its answer, with all judgements of it.")
-    ] = None,
-    topic: Annotated[str | None, typer.Option(help="A topic: what each run misses of it.")] = None,
-    measure: Annotated[
-        str | None, typer.Option(help="Measure to order by; default: the first of the folder.")
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True, dir_okay=False, help="People's labels, shown beside the judge's."
-        ),
-    ] = None,
-    passages: Annotated[
-        bool, typer.Option("--passages", help="Print the cited passages too.")
-    ] = False,
+    results: Folder,
+    run: str | None = None,
+    of_topic: str | None = None,
+    *,
+    topic: str | None = None,
+    measure: str | None = None,
+    labels: File | None = None,
+    passages: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what is in a results folder, where a run loses, or why an answer was judged so.
 
     Examples: judge show results/demo / judge show results/demo thin
     / judge show results/demo thin demo-bees / judge show results/demo --topic demo-bees
+
+    Args:
+        results: A results folder.
+        run: A run: where it loses.
+        of_topic ([TOPIC]): Its answer, with all judgements of it.
+        topic: A topic: what each run misses of it.
+        measure: Measure to order by; default: the first of the folder.
+        labels: People's labels, shown beside the judge's.
+        passages: Print the cited passages too.
     """
     from ...programs.analysis.answers.showing import show_answer, show_summary
     from ...records.reading.problems import InputError, Problems

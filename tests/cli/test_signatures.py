@@ -1,5 +1,6 @@
 """A command's options are its parameters, told by its docstring."""
 
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -104,3 +105,34 @@ def too_much() -> None:
 def test_a_docstring_that_tells_of_other_parameters_is_an_error(command):
     with pytest.raises(TypeError, match="port"):
         from_signature(command)
+
+
+@dataclass(frozen=True)
+class Moon:
+    """What several commands ask of a moon.
+
+    Args:
+        phase: How much of it is lit.
+    """
+
+    phase: Positive
+    _: KW_ONLY
+    color: Annotated[str, typer.Option(help="Of its light.")] = "white"
+
+
+def test_a_dataclass_is_a_group_of_arguments_and_options(tmp_path):
+    def eclipse(year: int, moon: Moon, *, is_total: bool = False) -> None:
+        """Show the shadow.
+
+        Args:
+            year: Of it.
+            is_total: Nothing is lit.
+        """
+        given.append((year, moon, is_total))
+
+    group = typer.Typer(add_completion=False, rich_markup_mode=None)
+    add(group, eclipse)
+    command = typer.main.get_command(group)
+    words = ["1999", "3", "--color", "red", "--is-total"]
+    assert parsed(command, *words) == (1999, Moon(3, color="red"), True)
+    assert parsed(command, "1999", "3") == (1999, Moon(3), False)
