@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +25,7 @@ from nuggetjudge.judges import SupportJudge
 
 START_S = 900  # until healthy; about a minute on two cores with nothing else to do
 STOP_S = 60
-SEED = 17  # of a model that is torn between yes and no, and between `yes` and `y`
+SEED = 235  # of a model that is torn between yes and no, and between `yes` and `y`
 
 # Of the engine, in both ways. The cache of prefixes holds 256 blocks of 32 tokens: what ten
 # requests need, so that it matters in which order they come. The share of memory is what must be
@@ -39,13 +39,31 @@ OPTIONS = {
     "num_gpu_blocks_override": 256,
     "gpu_memory_utilization": 0.2,
 }
-ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}  # GiB
-SERVER_ENVIRONMENT = ENVIRONMENT | {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # one process less
+ENVIRONMENT = {
+    **{"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"},  # GiB
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # each process imports all of vLLM
+    **{"OMP_NUM_THREADS": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"},  # a tiny model: none waits
+}
+IS_HERE = (spec := find_spec("vllm")) is not None and spec.origin is not None  # not this folder
+if IS_HERE:
+    os.environ |= ENVIRONMENT  # before torch is imported
+
+# Not `vllm serve`: it asks for the package vllm, and the build for CPUs has another name. Its
+# engine is forked: a process of its own would import all of vLLM again.
+SERVE = """
+import multiprocessing, runpy
+from vllm.utils import system_utils
+system_utils.get_mp_context = lambda: multiprocessing.get_context("fork")
+runpy.run_module("vllm.entrypoints.openai.api_server", run_name="__main__")
+"""
 
 # What may follow a token. With the reply's shape in its weights, the model also keeps to it where
 # no schema holds it, and the rest of its probability is seen.
 FOLLOWS = {
-    "\n": ['{"'],
+    "\n": ["<think>"],
+    "<think>": ["hm"],
+    "hm": ["</think>"],
+    "</think>": ['{"'],
     '{"': ["verdict"],
     "verdict": ['":"'],
     '":"': ["yes", "y", "no", "n"],
@@ -54,12 +72,12 @@ FOLLOWS = {
     **{token: ['"}'] for token in ("yes", "es", "no", "o")},
     '"}': ["<|im_end|>"],
 }
-THINKS = FOLLOWS | {"\n": ["<think>"], "<think>": ["hm"], "hm": ["</think>"], "</think>": ['{"']}
 SURE, UNSURE = 4.0, 1.6  # how much likelier one follower is, and each of several
 TEMPLATE = """\
 {% for message in messages %}<|im_start|>{{ message.role }}
 {{ message.content }}<|im_end|>
-{% endfor %}{{ '<|im_start|>assistant\n' }}"""
+{% endfor %}{{ '<|im_start|>assistant\n' }}\
+{% if not enable_thinking %}{{ '<think></think>' }}{% endif %}"""
 
 
 @pytest.fixture(scope="session")
@@ -67,32 +85,23 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a model of 0.1 million weights."""
     _need_vllm()
     folder = tmp_path_factory.mktemp("model") / "tiny"
-    _make_model(folder, FOLLOWS)
+    _make_model(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
 def vllm_url(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The base URL of vLLM's server as docs/backends.md starts it; its model is named `tiny`."""
-    command = shown_command()
-    i = command.index("--reasoning-parser")  # this model does not think
-    del command[i : i + 2]
-    with _served(tiny_model, command, tmp_path_factory.mktemp("server") / "vllm.log") as url:
-        yield url
+    """The base URL of vLLM's server as docs/backends.md starts it.
 
-
-@pytest.fixture
-def thinking_url(tmp_path: Path) -> Iterator[str]:
-    """The same with a model that thinks before it replies, and the flag for it."""
-    _need_vllm()
-    _make_model(tmp_path / "tiny", THINKS)
-    with _served(tmp_path / "tiny", shown_command(), tmp_path / "vllm.log") as url:
+    Its model is named `tiny`, and thinks first where a request says `enable_thinking`.
+    """
+    log = tmp_path_factory.mktemp("server") / "vllm.log"
+    with _served(tiny_model, shown_command(), log) as url:
         yield url
 
 
 def _need_vllm() -> None:
-    found = find_spec("vllm")
-    if found is None or found.origin is None:  # without an origin it is this folder
+    if not IS_HERE:
         pytest.skip("vLLM is not installed here; `make test-vllm` runs this")
 
 
@@ -104,14 +113,13 @@ def _served(model: Path, command: list[str], log: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     command[command.index("--port") + 1] = str(port)
     flags = [*command[3:], "--served-model-name", "tiny"]
+    flags += ["--default-chat-template-kwargs", '{"enable_thinking": false}']
     for name, value in OPTIONS.items():
         flags += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
-    # Not `vllm serve`: it asks for the package vllm, and the build for CPUs has another name.
-    serve = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model)]
+    serve = [sys.executable, "-c", SERVE, "--model", str(model)]
     with log.open("wb") as out:
         process = subprocess.Popen(
             [*serve, *flags],
-            env=os.environ | SERVER_ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -145,17 +153,14 @@ def _is_healthy(port: int) -> bool:
 def in_process(tiny_model: Path) -> Iterator[ModelConfig]:
     """The same model in this process. It stays loaded: the tests open it again without a wait."""
     config = ModelConfig(model=str(tiny_model), engine="vllm", vllm=OPTIONS, max_tokens=60)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in ENVIRONMENT.items():
-            patch.setenv(name, value)
-        backend = open_backend(config)
-        SupportJudge(backend=backend)(sentence="Bees make honey.", passage="Honey is sweet.")
-        yield config
-        asyncio.run(backend.aclose())
+    backend = open_backend(config)
+    SupportJudge(backend=backend)(sentence="Bees make honey.", passage="Honey is sweet.")
+    yield config
+    asyncio.run(backend.aclose())
 
 
-def _make_model(folder: Path, follows: Mapping[str, list[str]]) -> None:
-    """Save a random Llama of two layers that likes one token after another as `follows` has it."""
+def _make_model(folder: Path) -> None:
+    """Save a random Llama of two layers that likes one token after another as FOLLOWS has it."""
     import torch
     from tokenizers import ByteLevelBPETokenizer
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -165,8 +170,7 @@ def _make_model(folder: Path, follows: Mapping[str, list[str]]) -> None:
     pieces.train_from_iterator(
         replies, vocab_size=300, special_tokens=["<|im_start|>", "<|im_end|>"]
     )
-    if "<think>" in follows:
-        pieces.add_tokens(["<think>", "</think>", "hm"])
+    pieces.add_tokens(["<think>", "</think>", "hm"])
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=pieces._tokenizer, eos_token="<|im_end|>", pad_token="<|im_end|>"
     )
@@ -192,7 +196,7 @@ def _make_model(folder: Path, follows: Mapping[str, list[str]]) -> None:
     with torch.no_grad():
         seen = model.model.embed_tokens.weight.normal_(std=1.0)
         said = model.lm_head.weight.normal_(std=0.25)
-        for before, after in follows.items():
+        for before, after in FOLLOWS.items():
             [i] = tokenizer.encode(before)
             for token in after:
                 [j] = tokenizer.encode(token)

@@ -11,6 +11,8 @@ from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import SupportJudge
 
+THINKING = {"chat_template_kwargs": {"enable_thinking": True}}  # as Qwen3's template reads it
+
 
 def test_the_shown_entry_is_a_model_that_can_be_asked(vllm_url):
     entry = shown_entry() | {"model": "hosted_vllm/tiny", "api_base": vllm_url}
@@ -35,14 +37,15 @@ def test_replies_tell_their_cached_tokens_and_any_number_of_alternatives(vllm_ur
     assert usage.cached_tokens > 0.4 * usage.prompt_tokens
 
 
-def test_what_a_model_thinks_first_stands_beside_a_reply_that_keeps_to_its_schema(thinking_url):
-    entry = shown_entry() | {"model": "hosted_vllm/tiny", "api_base": thinking_url}
-    judge = SupportJudge(model=ModelConfig(**entry, max_tokens=60))
+def test_what_a_model_thinks_first_stands_beside_a_reply_that_keeps_to_its_schema(vllm_url):
+    entry = shown_entry() | {"model": "hosted_vllm/tiny", "api_base": vllm_url}
+    judge = SupportJudge(model=ModelConfig(**entry, max_tokens=60, extra_body=THINKING))
     for sentence in ("Decks sway.", "Towers sway.", "Bees make honey."):
         found = judge(sentence=sentence, passage="Wind pushes the deck.")
         assert found.verdict.value in ("full", "partial", "none")
         assert sum(found.probabilities.values()) == pytest.approx(1)
     asked = {"model": "tiny", "messages": [{"role": "user", "content": "Say."}], "max_tokens": 60}
+    asked |= THINKING
     schema = {"type": "object", "properties": {"verdict": {"enum": ["yes"]}}}
     schema |= {"required": ["verdict"], "additionalProperties": False}
     asked["response_format"] = {
@@ -50,7 +53,7 @@ def test_what_a_model_thinks_first_stands_beside_a_reply_that_keeps_to_its_schem
         "json_schema": {"name": "reply", "schema": schema},
     }
     body, kind = json.dumps(asked).encode(), {"Content-Type": "application/json"}
-    with urlopen(Request(f"{thinking_url}/chat/completions", body, kind)) as reply:
+    with urlopen(Request(f"{vllm_url}/chat/completions", body, kind)) as reply:
         said = json.load(reply)["choices"][0]["message"]
     assert said["content"] == '{"verdict":"yes"}'
     assert "hm" in said["reasoning"]
