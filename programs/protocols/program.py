@@ -8,7 +8,7 @@ from collections.abc import Collection as Names
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from ...records.labels.cells import Cell
 from ...records.labels.kinds import FileKind
@@ -157,6 +157,20 @@ class Folder:
         return path
 
 
+class Meaning(NamedTuple):
+    """What a measure says.
+
+    `is_quality`: False where neither more nor less is better; `is_less_better`: less is.
+    """
+
+    text: str
+    is_less_better: bool = False
+    is_quality: bool = True
+
+
+Meanings = Mapping[str, Meaning | str]  # by measure; a text alone: more of it is better
+
+
 class Program(ABC):
     """One evaluation. A subclass is all there is to add for another one.
 
@@ -168,6 +182,7 @@ class Program(ABC):
         stages: those whose items are its pieces, or what these are made of; (): one of its name.
         notes: keys of the manifest that scores need, with what stands there if nothing does.
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
+        meanings: what each measure says, and which way it is better; of `NAME@k` without cut-off.
         reads: the texts by which a person judges one of its cells, in order; see `texts`.
         file_kind: of `judged` where it comes alone, see `file_kind`; "": none of its own.
         takes: the kind of another tool's files that it can write as its own; "": none.
@@ -185,6 +200,7 @@ class Program(ABC):
     stages: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]] = {}
     shown: ClassVar[tuple[str, ...]] = ()
+    meanings: ClassVar[Meanings] = {}
     reads: ClassVar[tuple[str, ...]] = ()
     file_kind: ClassVar[str] = ""
     takes: ClassVar[FileKind | Literal[""]] = ""

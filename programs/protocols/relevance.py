@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ...metrics.instruments.narratives import BEST_GRADE
 from ...records.candidates import read_candidates
@@ -25,7 +25,7 @@ from ..engine.manifest import read_manifest
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
 from .item_scores import MEAN_GAIN, ItemScale
-from .program import CellTexts, Folder, Program, Run, Texts
+from .program import CellTexts, Folder, Meanings, Program, Run, Texts
 from .ranking import RANKING_MEASURES, ranking_rows
 from .scoreboard import Scoreboard
 from .tool_files import ToolFiles
@@ -49,6 +49,11 @@ class Relevance(Program):
     kind, judged, files = "relevance", FILE, (FILE,)
     reads = ("question", "title", "passage")
     takes = "relevance"
+    meanings: ClassVar[Meanings] = {
+        "nDCG": "How early the well graded passages stand, against the best order of them.",
+        "P(rel=2)": "Share of the passages above the cut that are graded 2 or better.",
+        "AP(rel=2)": "Average precision, where grades of 2 or better are relevant.",
+    }
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""

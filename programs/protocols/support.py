@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...metrics import Value, support_scores
 from ...metrics.expected import SUFFIX
@@ -29,7 +29,7 @@ from ..inputs.collection import Collection, load_collection
 from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
 from .pieces import FileLines, Piece, said
-from .program import CellTexts, Folder, Program, Run, need_answers
+from .program import CellTexts, Folder, Meanings, Program, Run, need_answers
 from .scoreboard import Scoreboard
 from .tool_files import NOT_SAID, ToolFiles
 
@@ -52,10 +52,21 @@ class Support(Program):
     name = "support"
     judges = ("support",)
     kind, judged, files = "support", FILE, (FILE,)
-    shown = (
-        *("support_precision", "support_recall", "support_precision_all", "support_recall_all"),
-        *("support_precision_hard", "support_recall_hard"),
-    )
+    meanings: ClassVar[Meanings] = {
+        "support_precision": (
+            "How far the sentences that cite something are carried, each by its first citation: "
+            "1 in full, .5 in part."
+        ),
+        "support_recall": (
+            "How far all sentences are carried, each by its first citation; "
+            "one that cites nothing counts 0."
+        ),
+        "support_precision_all": "As support_precision, by the mean over all citations.",
+        "support_recall_all": "As support_recall, by the mean over all citations.",
+        "support_precision_hard": "As support_precision; only support in full counts.",
+        "support_recall_hard": "As support_recall; only support in full counts.",
+    }
+    shown = tuple(meanings)
     file_kind, is_scored_alone = "support", True
     takes = "support"
     reads = ("question", "sentence", "title", "passage")

@@ -180,6 +180,12 @@ def test_its_measures_stand_together_on_the_leaderboard(judge, length):
     assert first.split()[:2] == ["terse", "1.000"]
 
 
+def test_the_report_says_what_its_measure_means(judge, length, tmp_path):
+    judge.printed("report", length, "--out", tmp_path / "report.html")
+    said = "Share of the answers that are as short as the question allows."
+    assert said in (tmp_path / "report.html").read_text("utf-8")
+
+
 def test_a_gate_on_a_measure_that_it_does_not_give_stops_before_anything_is_asked(judge, tmp_path):
     command = ("run", "length", *DATA, "--model", "lexical", "--out", tmp_path / "gated")
     code, _, err = judge(*command, "--fail-under", "brevty=0.1")

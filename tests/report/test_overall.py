@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -11,7 +12,9 @@ import yaml
 import nuggetjudge as nj
 from nuggetjudge.metrics import KEY_POINT_MEASURES
 from nuggetjudge.programs.config.sections import Config
+from nuggetjudge.programs.protocols import glossary
 from nuggetjudge.programs.protocols.glossary import meaning
+from nuggetjudge.programs.protocols.program import Meaning
 from nuggetjudge.programs.protocols.ranking import RANKING_MEASURES
 from nuggetjudge.programs.protocols.table import programs
 from nuggetjudge.programs.scoring.corrected import corrected_scores
@@ -230,6 +233,17 @@ def test_every_measure_that_a_program_shows_is_explained():
     assert meaning("alpha_ndcg@4").text.endswith(", of the first 4.")
     assert meaning("V_expected").text.endswith(", by the judge's probabilities.")
     assert meaning("redundancy@10").is_less_better
+    said = [name for program in programs() for name in program.meanings]
+    assert len(said) == len({*said})  # the second would not be heard
+
+
+def test_a_program_says_which_way_its_measure_is_better(monkeypatch):
+    slips = Meaning("Mistakes of an answer.", is_less_better=True)
+    other = SimpleNamespace(meanings={"slips": slips, "care": "Care that an answer takes."})
+    monkeypatch.setattr(glossary, "programs", lambda: [*programs(), other])
+    assert meaning("slips") == slips
+    assert meaning("slips@3") == ("Mistakes of an answer, of the first 3.", True, True)
+    assert meaning("care") == ("Care that an answer takes.", False, True)
 
 
 def test_the_config_can_be_run_again_and_the_commands_name_the_folder(key_points):

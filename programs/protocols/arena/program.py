@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection as Names
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from ....metrics.bootstrap import Interval
 from ....metrics.value import Value
@@ -18,11 +19,21 @@ from ..item_scores import ItemScale
 from ..judged_items import JudgedItems
 from ..measure_values import OF_BATTLES
 from ..pieces import FileLines, Piece
-from ..program import CellTexts, Folder, Program, Run, need_answers
+from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
 from ..scoreboard import Scoreboard, value_row
 from ..tool_files import ToolFiles
 from .judging import JUDGE, judged_battles
-from .standings import ELO, FILE, MEASURES, STRENGTH, WIN_RATE, fitted, sides, topic_values
+from .standings import (
+    ELO,
+    FILE,
+    SPLITS,
+    STRENGTH,
+    TIES,
+    WIN_RATE,
+    fitted,
+    sides,
+    topic_values,
+)
 
 INPUTS = ("question", "answer_a", "answer_b")
 
@@ -37,7 +48,22 @@ class Arena(Program):
     judges = (JUDGE,)
     kind, judged, files = "battles", FILE, (FILE,)
     stages = ("battles",)
-    shown = MEASURES
+    meanings: ClassVar[Meanings] = {
+        WIN_RATE: (
+            "Share of its battles that an answer wins, a tie as half; over the topics with battles."
+        ),
+        STRENGTH: (
+            "Bradley-Terry strength: 400 points more are odds of 10 to 1; the mean of runs is 1000."
+        ),
+        ELO: "Elo rating, the mean over random orders of the battles; runs start at 1000.",
+        TIES: Meaning("Share of battles that end in a tie.", False, False),
+        SPLITS: Meaning(
+            "Share of battles where the judge says another thing when the answers change places.",
+            False,
+            False,
+        ),
+    }
+    shown = tuple(meanings)
     file_kind, is_scored_alone = "battles", True
     takes = "battles"
     reads = INPUTS

@@ -41,7 +41,7 @@ from ..judged_items import JudgedItems, equal_items
 from ..measure_values import OVER_LENGTH
 from ..pieces import QUESTION, FileLines, Piece, point_piece
 from ..points import leave_out, texts_of_points
-from ..program import CellTexts, Folder, Program, Run, Texts, need_answers
+from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
 from ..support import FILE as SUPPORT_FILE
 from ..support import Support, labels_in
@@ -64,10 +64,26 @@ class Argue(Program):
     kind, judged, files = "argue", ANSWERED, (LISTS, ANSWERED, REPORTS)
     stages = (STAGE, "support")
     notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: []}
-    shown = (
-        *(COVERAGE, "question_coverage", "said_uncited", "said_unsupported"),
-        *(WEIGHTED, SENTENCES, F1, OVER_LENGTH),
-    )
+    meanings: ClassVar[Meanings] = {
+        COVERAGE: "Share of the listed questions that sentences answer whose citations carry them.",
+        "question_coverage": (
+            "Share of the listed questions that the report answers, whatever it cites."
+        ),
+        "said_uncited": Meaning(
+            "Share of the listed questions that the report answers, but only without a citation.",
+            True,
+        ),
+        "said_unsupported": Meaning(
+            "Share of the listed questions that the report answers, "
+            "but only where a citation fails.",
+            True,
+        ),
+        WEIGHTED: "As question_coverage_supported, where a vital question counts twice.",
+        SENTENCES: "Share of the sentences that all their judged citations carry in full.",
+        F1: "Harmonic mean of question_coverage_supported and sentence_support.",
+        OVER_LENGTH: Meaning("Share of the reports that are longer than allowed.", True),
+    }
+    shown = tuple(meanings)
     without, of_points = LEFT_OUT, _OF_QUESTIONS
     reads = ("request", "accepted", "report")
 

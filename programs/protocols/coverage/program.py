@@ -17,7 +17,7 @@ from ...config.names import JudgeName
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..pieces import SUB_QUESTION, FileLines, Piece
-from ..program import CellTexts, Folder, Program, Run
+from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run
 from ..scoreboard import Scoreboard
 from .files import (
     CONTEXTS,
@@ -48,6 +48,26 @@ class Coverage(Program):
     stages = ("ratings", "pool", "questions", "research")
     derived = (RESEARCH, WHY, POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
     notes: ClassVar[Mapping[str, Any]] = {UNASKED: []}
+    meanings: ClassVar[Meanings] = {
+        "coverage": "Share of the answerable sub-questions that the context answers.",
+        "report_coverage": "Share of the answerable sub-questions that the answer answers.",
+        "alpha_ndcg": (
+            "How early the context's passages answer new sub-questions, "
+            "against the best order of the pool."
+        ),
+        "alpha_ndcg_required": (
+            "The same against the best order of the required passages alone; can be above 1."
+        ),
+        "density": "Answers per token of the context; 1 is as dense as the required passages.",
+        "report_density": (
+            "Answers per token of the answer; 1 is as dense as the required passages."
+        ),
+        "redundancy": Meaning(
+            "Share of what the context's passages answer that one above answered before.", True
+        ),
+        "AP": "Average precision of the context's passages.",
+        "R": "Share of the relevant passages that are in the context.",
+    }
     shown = COVERAGE_MEASURES
     reads = ("question", "context")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....records.judgements import Judged, Outcome
 from ....records.labels.suggestions import (
@@ -24,7 +24,7 @@ from ...engine.outcomes import object_of
 from ...engine.stage import Item
 from ...inputs.collection import Collection
 from ..pieces import FileLines, Piece, said
-from ..program import Folder, Program, Run, Workplace, need_answers
+from ..program import Folder, Meaning, Meanings, Program, Run, Workplace, need_answers
 from ..scoreboard import Scoreboard
 from ..support import FILE as SUPPORT_FILE
 from ..support import Labels, Support, labels_in
@@ -64,6 +64,30 @@ class EvidenceSearch(Program):
     name = "evidence"
     judges = (SUPPORT, "query_writer", "contradiction", "claim_extractor", PLANNER, RECHECK)
     kind, judged, files = "evidence", FILE, (FILE,)
+    meanings: ClassVar[Meanings] = {
+        "cited_ok": "Share of the sentences whose citation carries them.",
+        "wrong_citation": Meaning(
+            "Share of the sentences whose citation does not carry them, but another passage does.",
+            True,
+        ),
+        "uncited_supported": Meaning(
+            "Share of the sentences without citation that a passage carries.", True
+        ),
+        "partly_supported": Meaning(
+            "Share of the sentences that passages carry only in part.", True
+        ),
+        "contradicted": Meaning("Share of the sentences that a passage contradicts.", True),
+        "conflict": Meaning(
+            "Share of the sentences that one passage carries and another contradicts.", True
+        ),
+        "not_found": Meaning("Share of the sentences that no passage found carries.", True),
+        **{
+            f"{name}_repaired": (
+                f"What {name} would be with the suggested citations in place of the wrong ones."
+            )
+            for name in ("support_precision", "support_recall")
+        },
+    }
     shown = (*MEASURES[1:3], "contradicted", "not_found", REPAIRED[0])
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:

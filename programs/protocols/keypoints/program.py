@@ -24,7 +24,7 @@ from ...inputs.collection import Collection, load_collection
 from ..judged_items import JudgedItems, equal_items
 from ..pieces import KEY_POINT, FileLines, Piece, point_piece, said
 from ..points import check_questions, check_topics, leave_out, texts_of_points
-from ..program import CellTexts, Folder, Program, Run, Texts, need_answers
+from ..program import CellTexts, Folder, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
 from .judging import claims_of, entailed
 from .making import make_key_points
@@ -45,7 +45,12 @@ class KeyPoints(Program):
     derived = ("rejected_keypoints.jsonl", "groups.jsonl")
     stages = ("entailments", "precision", "claims", "extract", "merge", "filter")
     notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: [], UNMADE_TOPICS: []}
-    shown = KEY_POINT_MEASURES
+    meanings: ClassVar[Meanings] = {
+        "KPR": "Share of the key points that an answer states.",
+        "KPP": "Share of an answer's claims that state a key point.",
+        "KPF": "Harmonic mean of KPR and KPP.",
+    }
+    shown = tuple(meanings)
     reads = ("key_point", "response")
     file_kind = "entailments"
     without, of_points = LEFT_OUT, KEY_POINT_MEASURES

@@ -38,7 +38,7 @@ from ..expected import (
 from ..judged_items import JudgedItems
 from ..pieces import NUGGET, FileLines, Piece, point_piece, said
 from ..points import Look, leave_out, looked_for
-from ..program import CellTexts, Folder, Program, Run, need_answers
+from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
 from ..relevance import candidate_grades, check_candidates, makes_bank
 from ..scoreboard import LENGTH, Scoreboard, length_value, nugget_values
 from ..tool_files import ToolFiles
@@ -55,6 +55,7 @@ MEASURES = (*NUGGET_MEASURES, *NARRATIVE_MEASURES, *EXPECTED_NUGGET_MEASURES, LE
 
 MADE = object_of({"nuggets": list[tuple[StrictStr, Literal["vital", "okay"]]], "n_cut": Count})
 LOOK = Look[Nugget]("assignments", "assigner", "nuggets", lambda *given: given)
+_LENIENT, _STRICT = "a fact stated in part counts half", "only facts stated in full count"
 Banks = dict[str, NuggetBank | None]  # by topic; None: the bank was not judged
 
 
@@ -69,7 +70,21 @@ class Nuggets(Program):
     notes: ClassVar[Mapping[str, Any]] = {
         WITHOUT_BANK: [], LEFT_OUT: [], UNMADE: [], UNGRADED: {},
     }  # fmt: skip
-    shown = ("V_strict", "V", "A_strict", "A", "W_strict", "W", *NARRATIVE_MEASURES, LENGTH)
+    meanings: ClassVar[Meanings] = {
+        "V_strict": f"Share of the vital facts that an answer states; {_STRICT}.",
+        "V": f"Share of the vital facts that an answer states; {_LENIENT}.",
+        "A_strict": f"Share of all facts that an answer states; {_STRICT}.",
+        "A": f"Share of all facts that an answer states; {_LENIENT}.",
+        "W_strict": f"As A_strict, where an okay fact weighs half of a vital one; {_STRICT}.",
+        "W": f"As A, where an okay fact weighs half of a vital one; {_LENIENT}.",
+        "SN": f"Mean share of the facts of each sub-narrative that an answer states; {_LENIENT}.",
+        "SN_strict": (
+            f"Mean share of the facts of each sub-narrative that an answer states; {_STRICT}."
+        ),
+        "SN_vital": "Share of the sub-narratives with a vital fact that is stated in full.",
+        LENGTH: Meaning("Words of an answer, over the topics that the run answered.", False, False),
+    }
+    shown = tuple(meanings)
     file_kind, is_scored_alone = "assignments", True
     takes = "assignments"
     without, of_points = LEFT_OUT, MEASURES

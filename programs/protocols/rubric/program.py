@@ -26,7 +26,7 @@ from ...inputs.collection import Collection, load_collection
 from ..judged_items import Collected, JudgedItems
 from ..pieces import CRITERION, FAULT, FileLines, Piece, point_piece, said
 from ..points import check_questions, check_topics, leave_out, texts_of_points
-from ..program import CellTexts, Folder, Program, Run, Texts, need_answers
+from ..program import CellTexts, Folder, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
 from ..tool_files import ToolFiles
 from .judging import GRADERS, STAGES, graded, make_rubrics
@@ -58,7 +58,16 @@ class RubricGrading(Program):
     kind, judged, files = "rubric", VERDICTS, (RUBRICS, VERDICTS)
     stages = (*STAGES.values(), "rubrics")
     notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: [], UNMADE_TOPICS: [], UNMADE: []}
-    shown = RUBRIC_MEASURES
+    meanings: ClassVar[Meanings] = {
+        "rubric": (
+            "What an answer earns of its rubric's weights above 0, penalties taken off, "
+            "from 0 to 1; a criterion met in part counts half."
+        ),
+        "rubric_strict": "As rubric; a criterion that is met in part counts nothing.",
+        "rubric_unclipped": "As rubric, but penalties can take it below 0.",
+        "rubric_earned": "What an answer earns of its rubric's weights above 0, without penalties.",
+    }
+    shown = tuple(meanings)
     reads = ("question", "response", "criterion")
     file_kind, is_scored_alone = "verdicts", True
     takes = "verdicts"
