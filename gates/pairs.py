@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..programs.protocols.glossary import meaning
-from ..programs.protocols.scoreboard import OF_ANSWERED
+from ..programs.protocols.measure_values import is_of_answered
 from ..programs.scoring.topic_scores import TopicScores
 from ..records.reading.problems import InputError
 from ..records.rows import ScoreRow
@@ -69,7 +69,7 @@ def paired(
 ) -> Pair:
     """The values of a run, and those of the run that it is compared with."""
     is_more_better = not meaning(measure).is_less_better
-    absent = None if measure.partition("@")[0] in OF_ANSWERED else 0.0
+    absent = None if is_of_answered(measure) else 0.0
     rows = new.rows[measure].get(run_id, {}), baseline.rows[measure].get(before_id, {})
     asked = list(new.topics[measure]), list(baseline.topics[measure])
     topics = [topic for topic in asked[0] if topic in asked[1]]

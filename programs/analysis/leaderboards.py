@@ -11,8 +11,8 @@ from ...metrics.bootstrap import LEVEL, Draws
 from ...metrics.significance import RESAMPLES, paired_tests
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
+from ..protocols.measure_values import is_of_answered
 from ..protocols.program import Folder
-from ..protocols.scoreboard import OF_ANSWERED
 from ..protocols.table import chosen, programs
 from ..scoring.topic_scores import TopicScores, scores_by_topic
 from .compare_runs import NOT_ALL_JUDGED, Floats, pair_p, run_rows, score_table
@@ -154,7 +154,7 @@ def _leaderboard(
         measures,
         [Line(run, by_run[run], intervals[run], answered[run], apart.get(run)) for run in runs],
         LEVEL,
-        first.partition("@")[0] in OF_ANSWERED,
+        is_of_answered(first),
         test,
         untested,
         sum(pairs.values()),

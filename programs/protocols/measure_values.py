@@ -16,7 +16,7 @@ OVER_LENGTH = "over_length"  # whether a report is longer than allowed
 # nothing wrong, nor is a context that is not there without repetition.
 # Of battles a run may have none on a topic, by design; one that it gave no answer to it loses.
 OF_BATTLES = ("win_rate", "battle_ties", "battle_splits")
-OF_ANSWERED = (LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES, *OF_BATTLES)
+_OF_ANSWERED = (LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES, *OF_BATTLES)
 # What those measures can be that are no shares, without their @k.
 _RANGES: Mapping[str, Range] = {
     "alpha_ndcg": (0.0, MOST),
@@ -102,7 +102,12 @@ def measure_values(
             seems_undefined = not is_known and any(v.is_undefined for v in found)
             value = not_made(within, None if seems_undefined else 0.0)
             absent[topic] = value.widened(within, max(0, left_open.get(topic, 0) - 1))
-    return MeasureValues(of_run, wanted, measure.partition("@")[0] in OF_ANSWERED, absent)
+    return MeasureValues(of_run, wanted, is_of_answered(measure), absent)
+
+
+def is_of_answered(measure: str) -> bool:
+    """Whether a run that did not answer a topic has no value there, and not 0."""
+    return measure.partition("@")[0] in _OF_ANSWERED
 
 
 def range_of(measure: str, seen: Iterable[Value] = ()) -> Range:

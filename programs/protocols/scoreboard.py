@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from ...metrics import Value, nugget_scores
 from ...metrics.instruments.narratives import narrative_scores
 from ...records.rows import ScoreRow
-from .measure_values import LENGTH, OF_ANSWERED, MeasureValues, measure_values
+from .measure_values import LENGTH, MeasureValues, measure_values
 
-__all__ = ["LENGTH", "OF_ANSWERED", "Scoreboard", "length_value", "nugget_values", "value_row"]
+__all__ = ["LENGTH", "Scoreboard", "length_value", "nugget_values", "value_row"]
 
 
 class Scoreboard:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...metrics.bootstrap import LEVEL
 from ...programs.analysis.answers.wording import counted
 from ...programs.engine.folders.independence import dependence_notes
-from ...programs.protocols.scoreboard import OF_ANSWERED
+from ...programs.protocols.measure_values import is_of_answered
 from ..source import Source
 from .inputs import CHANGED, GONE, input_states
 
@@ -75,7 +75,7 @@ def _answered(source: Source) -> Iterator[dict[str, str]]:
     """Runs that answered fewer topics, by the measure that shows most of them."""
     fewer: dict[str, tuple[int, int]] = {}
     for measure in source.measures:
-        if measure.partition("@")[0] in OF_ANSWERED:
+        if is_of_answered(measure):
             continue
         topics = source.scores.topics[measure]
         for run in source.scores.values[measure]:

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
-from ...programs.protocols.scoreboard import OF_ANSWERED
+from ...programs.protocols.measure_values import is_of_answered
 from ...records.rows import ScoreRow
 from ..source import Source
 
@@ -48,8 +48,12 @@ def _packed(source: Source, measure: str) -> dict[str, Any]:
     if size == 2 and array("H", [1]).tobytes() != b"\x01\x00":
         numbers.byteswap()
     cells = base64.b64encode(numbers.tobytes()).decode()
-    is_of_answered = measure.partition("@")[0] in OF_ANSWERED
-    return {"values": distinct, "bytes": size, "cells": cells, "is_of_answered": is_of_answered}
+    return {
+        "values": distinct,
+        "bytes": size,
+        "cells": cells,
+        "is_of_answered": is_of_answered(measure),
+    }
 
 
 def _cell(rows: Mapping[str, ScoreRow], topic: str) -> float | int:

@@ -10,7 +10,7 @@ from ...metrics.value import Value
 from ...programs.analysis.compare_runs import PRIMARY
 from ...programs.inputs.coverage import ORACLES
 from ...programs.protocols.glossary import meaning
-from ...programs.protocols.scoreboard import LENGTH, OF_ANSWERED
+from ...programs.protocols.measure_values import LENGTH, is_of_answered
 from ...programs.protocols.table import programs
 from ...records.rows import ScoreRow
 from ..source import Source
@@ -79,7 +79,7 @@ def _measure(
         "scale": scale_of(rows),
         "meaning": said.text,
         "is_less_better": said.is_less_better,
-        "is_of_answered": measure.partition("@")[0] in OF_ANSWERED,
+        "is_of_answered": is_of_answered(measure),
         "beside": _beside(source, measure),
         "oracles": [row for row in oracles if row is not None],
     }
@@ -91,9 +91,8 @@ def _judged(source: Source, measure: str, run: str) -> dict[str, Any]:
     topics = source.scores.topics[measure]
     mean = rows.get("all")
     if mean is None or len(source.paths) > 1:  # the topics of all folders may be fewer
-        is_of_answered = measure.partition("@")[0] in OF_ANSWERED
         given = {topic: _value(rows[topic]) for topic in topics if topic in rows}
-        found, _ = mean_over_topics(given, None if is_of_answered else topics)
+        found, _ = mean_over_topics(given, None if is_of_answered(measure) else topics)
     else:
         found = _value(mean)
     has_bounds = found.n_unjudged > 0 and found.low is not None

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import ScoreRow
 from ....records.scores import score_rows
-from ...protocols.measure_values import OF_ANSWERED
+from ...protocols.measure_values import is_of_answered
 from ...protocols.pieces import TopicFiles
 from ...protocols.program import Folder
 from .views import SCORES, AnswerView, Judged, answers_of
@@ -85,7 +85,7 @@ class TopicAnswers:
             row = self.scores[run].get(measure)
             return row.value if row is not None else None
         has_some = any(measure in of for of in self.scores.values())
-        return 0.0 if has_some and measure not in OF_ANSWERED else None
+        return 0.0 if has_some and not is_of_answered(measure) else None
 
     def rank(self, run: str, measure: str, runs: Sequence[str]) -> int | None:
         """From 1, of the runs with a value."""

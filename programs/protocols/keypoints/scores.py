@@ -18,8 +18,8 @@ from ....metrics.key_points import (
 from ....metrics.value import SHARE, not_made
 from ....records.key_points import ClaimSet, read_claims, read_entailments
 from ....records.rows import Topic
+from ..measure_values import is_of_answered
 from ..program import Folder
-from ..scoreboard import OF_ANSWERED
 
 # Keys of the manifest: topics without key points; those whose points could not be made, and (run,
 # topic) of the answers to them.
@@ -113,7 +113,7 @@ def group_rows(
         for measure in dict.fromkeys(name for of_topic in values.values() for name in of_topic):
             of_measure = {t: v[measure] for t, v in values.items() if measure in v}
             every = None
-            if measure not in OF_ANSWERED:
+            if not is_of_answered(measure):
                 every = [topic.id for topic in topics]
                 absent = dict.fromkeys(unknown, not_made(value=0.0))
                 of_measure = absent | of_measure

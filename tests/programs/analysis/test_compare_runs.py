@@ -44,6 +44,15 @@ def test_the_first_named_run_less_the_second_with_wins_and_p_by_hand(three):
     assert pair["is_told_apart"] is False
 
 
+@pytest.mark.parametrize("measure", ["length", "redundancy@10"])
+def test_a_topic_that_a_run_did_not_answer_is_no_0_of_what_only_answers_have(tmp_path, measure):
+    table = {"a": {"t1": 0.5, "t2": 0.5}, "b": {"t1": 0.25}}
+    found = compare_runs([scores(tmp_path / "s.jsonl", table, measure)], Problems())
+    pair, (_, b) = only(found, measure), found["measures"][measure]["runs"]
+    assert (b["mean"], b["n_topics"], b["n_unanswered"]) == (0.25, 1, 1)
+    assert (pair["difference"], pair["n_topics"]) == (0.25, 1)
+
+
 def test_a_topic_that_a_run_did_not_answer_counts_0_and_one_not_judged_is_left_out(tmp_path):
     table = {"a": {"t1": 0.5, "t2": 0.5, "t3": None}, "b": {"t1": 0.25, "t3": 1.0}}
     found = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())
