@@ -50,7 +50,7 @@ test-vllm: $(VLLM)/ready
 # of nuggetizer and umbrela, and the report page in Debian's Chromium. SLOW=1: the long ones of
 # test-integrations, too.
 $(EXTRAS:%=test-%): test-%: .venv-%/ready
-	.venv-$*/bin/python -m pytest -rs tests/$* $(if $(filter browser integrations,$*),-n 2 --dist $(if $(filter browser,$*),worksteal,loadfile)) $(if $(filter integrations,$*),$(if $(SLOW),,-m "not slow"))
+	.venv-$*/bin/python -m pytest -rs tests/$* $(if $(filter browser,$*),-n 2 --dist worksteal) $(if $(filter integrations,$*),$(if $(SLOW),,-m "not slow"))
 
 # The browser of test-browser, by apt where it is missing, which takes root: Chromium without windows, where a
 # page takes a third of the time. Without it they use a whole Chromium, and without that they are skipped.
