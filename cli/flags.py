@@ -195,6 +195,6 @@ def _help(field: FieldInfo, *, several: bool) -> str:
     text = field.description or ""
     if several:
         text += "; may be repeated"
-    elif not isinstance(default := field.get_default(), bool) and default is not None:
+    elif not isinstance(default := field.get_default(), bool) and default not in (None, ""):
         text += f"; default: {default:g}" if isinstance(default, float) else f"; default: {default}"
     return f"{text[:1].upper()}{text[1:]}."

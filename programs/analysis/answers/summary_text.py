@@ -23,6 +23,9 @@ _JUDGED = {
 Row = Mapping[str, Any]
 
 
+_NOT_REACHED = {"budget": "not asked"}  # a limit was reached, or the run was stopped
+
+
 def folder_text(found: Row, folder: Path) -> str:
     """What is in a folder, and what to ask next."""
     by = found["measure"] or ""
@@ -133,7 +136,8 @@ def _beware(found: Row) -> str:
 def _judged(found: Row) -> str:
     text = f"{counted(found['n_judged'], 'judgement')}"
     if found["n_unjudged"]:
-        reasons = ", ".join(f"{n:,} {why}" for why, n in found["unjudged_by_reason"].items())
+        by_reason = found["unjudged_by_reason"].items()
+        reasons = ", ".join(f"{n:,} {_NOT_REACHED.get(why, why)}" for why, n in by_reason)
         text += f"; {found['n_unjudged']:,} more did not arrive ({reasons}) and are no score"
     return text + "."
 
