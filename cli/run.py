@@ -13,20 +13,12 @@ import typer
 from ..programs.config.names import program_names
 from ..records.reading.problems import InputError, Problems
 from .flags import Given, settings
-from .options import AsJson, DryRun, Quiet, planned
+from .options import DryRun, Quiet, planned
 from .signatures import Positive
 from .stopping import report_end, unless_stopped
 from .tables import aligned, cell, money, print_agents, shown, spent_line, worked_lines
 from .views.arena import standings_text
-from .views.leaderboards import (
-    Format,
-    Formats,
-    Measures,
-    Sort,
-    chosen_format,
-    names_of,
-    print_leaderboards,
-)
+from .views.leaderboards import Format, Printed, print_leaderboards
 from .views.unjudged import unjudged_lines
 
 QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
@@ -56,10 +48,7 @@ def run(
     tokens_per_s: str | None = None,
     fail_under: list[str] | None = None,
     quiet: Quiet = False,
-    measures: Measures = None,
-    sort: Sort = None,
-    format: Formats = Format.TABLE,
-    as_json: AsJson = False,
+    printed: Printed,
 ) -> None:
     """Judge runs and print a leaderboard. Started again, it goes on where it was.
 
@@ -84,15 +73,15 @@ def run(
     from ..programs.run import forecast, forecast_if_limited, judge_collection, models_asked
 
     gates = bounds_of(fail_under or (), "--fail-under")
-    way = chosen_format(format, as_json=as_json)
+    way = printed.way
     config = given.config_of(what)
     check_beforehand(gates, config)
     if dry_run:
         if tokens_per_s is not None:
             config = with_speed(config, _speed(tokens_per_s))
         planned_run = forecast(config)
-        planned(planned_run.judges, as_json=as_json, gpus=gpus)
-        print_agents(planned_run, config, as_json=as_json)
+        planned(planned_run.judges, as_json=printed.as_json, gpus=gpus)
+        print_agents(planned_run, config, as_json=printed.as_json)
         _note_uncounted(config)
         return
     if "default" not in config.models and not config.judges:
@@ -108,8 +97,8 @@ def run(
         config.run.out,
     )
     print_leaderboards(
-        result.scores, result.folder, way, measures=_known(names_of(measures), result.scores),
-        sort=next(iter(_known([sort] if sort else [], result.scores)), None),
+        result.scores, result.folder, way, measures=_known(printed.names, result.scores),
+        sort=next(iter(_known([printed.sort] if printed.sort else [], result.scores)), None),
     )  # fmt: skip
     if way is Format.TABLE:
         sys.stdout.write(standings_text(result.folder))

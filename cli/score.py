@@ -9,20 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .options import AsJson, Level, told, where_of
+from .options import Level, told, where_of
 from .signatures import There
 from .stopping import list_problems
 from .tables import aligned, cell, figure, interval, write_objects, write_rows
 from .views.arena import standings_text
-from .views.leaderboards import (
-    Format,
-    Formats,
-    Measures,
-    Sort,
-    chosen_format,
-    names_of,
-    print_leaderboards,
-)
+from .views.leaderboards import Format, Printed, print_leaderboards
 
 if TYPE_CHECKING:
     from ..programs.scoring.corrected_rows import (
@@ -51,10 +43,7 @@ def score(
     half_width: float | None = None,
     ignore_other_labels: bool = False,
     level: Level = 0.95,
-    measures: Measures = None,
-    sort: Sort = None,
-    format: Formats = Format.TABLE,
-    as_json: AsJson = False,
+    printed: Printed,
 ) -> None:
     """Score stored judgements again, without a model, and correct the scores with human labels.
 
@@ -92,8 +81,8 @@ def score(
         "--ignore-other-labels": ignore_other_labels,
     }
     problems = Problems()
-    way = chosen_format(format, as_json=as_json)
-    of_boards = {"--measures": measures, "--sort": sort, "--format": way in _FILES}
+    way = printed.way
+    of_boards = {"--measures": printed.measures, "--sort": printed.sort, "--format": way in _FILES}
     if (labels or counts) and (idle := [name for name, given in of_boards.items() if given]):
         what = "for leaderboards alone, wanted no --labels and no --counts"
         raise InputError(f"{', '.join(idle)}: {what}")
@@ -110,7 +99,7 @@ def score(
         told(objects, lambda: _counts_text(counted, counts), as_json=way is Format.JSON)
     elif labels is None:
         rows = score_path(path, problems, topics=topics, where=where_of(where or ()))
-        print_leaderboards(rows, path, way, topics=asked, measures=names_of(measures), sort=sort)
+        print_leaderboards(rows, path, way, topics=asked, measures=printed.names, sort=printed.sort)
         if way is Format.TABLE and not where:
             sys.stdout.write(standings_text(path))
     else:

@@ -8,12 +8,12 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from ..options import AsJson
 from ..tables import aligned, cell, figure, interval, shown, write_rows
 
 if TYPE_CHECKING:
@@ -33,36 +33,35 @@ class Format(StrEnum):
     JSON = "json"
 
 
-Measures = Annotated[
-    str | None,
-    typer.Option(metavar="A,B", help="Measures to show, else all.", rich_help_panel="Output"),
-]
-Sort = Annotated[
-    str | None,
-    typer.Option(
-        metavar="MEASURE",
-        help="Order runs by this measure, else by each program's first.",
-        rich_help_panel="Output",
-    ),
-]
-Formats = Annotated[
-    Format,
-    typer.Option("--format", help="json is what --json prints.", rich_help_panel="Output"),
-]
+@dataclass(frozen=True)
+class Printed:
+    """How leaderboards are printed.
 
+    Output:
+        measures (A,B): Measures to show, else all.
+        sort (MEASURE): Order runs by this measure, else by each program's first.
+        format: json is what --json prints.
+    """
 
-def chosen_format(format: Format, *, as_json: bool) -> Format:
-    """The format, of `--json` JSON. Raises: InputError where both are given and differ."""
-    from ...records.reading.problems import InputError
+    _: KW_ONLY
+    measures: str | None = None
+    sort: str | None = None
+    format: Format = Format.TABLE
+    as_json: AsJson = False
 
-    if as_json and format not in (Format.TABLE, Format.JSON):
-        raise InputError(f"--json and --format {format.value}: wanted one of them")
-    return Format.JSON if as_json else format
+    @property
+    def way(self) -> Format:
+        """The format, of `--json` JSON. Raises: InputError where both are given and differ."""
+        from ...records.reading.problems import InputError
 
+        if self.as_json and self.format not in (Format.TABLE, Format.JSON):
+            raise InputError(f"--json and --format {self.format.value}: wanted one of them")
+        return Format.JSON if self.as_json else self.format
 
-def names_of(measures: str | None) -> list[str]:
-    """`--measures A,B` as a list."""
-    return [name.strip() for name in (measures or "").split(",") if name.strip()]
+    @property
+    def names(self) -> list[str]:
+        """`--measures A,B` as a list."""
+        return [name.strip() for name in (self.measures or "").split(",") if name.strip()]
 
 
 def print_leaderboards(

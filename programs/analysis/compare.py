@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from ...metrics.bootstrap import LEVEL, Draws
-from ...metrics.significance import RESAMPLES
+from ...metrics.bootstrap import Draws
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from .compare_judges import compare_judges
-from .compare_runs import compare_runs
+from .compare_runs import DRAWS, compare_runs
 
 WAYS = ("runs", "judges")
 
@@ -25,9 +24,7 @@ def compare(
     runs: Sequence[str] = (),
     measures: Sequence[str] = (),
     kind: str | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    level: float = LEVEL,
+    **draws: Unpack[Draws],
 ) -> dict[str, Any]:
     """Compare runs, or judges, whichever the files are of.
 
@@ -37,7 +34,7 @@ def compare(
         way: runs or judges. By default judges where both have labels of the same cells, unless
             they are folders of one and the same judge on other inputs: then it is runs that
             changed and kept their name. Without common cells, runs, if their names differ.
-        runs, measures, resamples, seed, level: see `compare_runs`.
+        runs, measures, draws: see `compare_runs`.
         kind: of two folders, the judgements to compare: nuggets, support, relevance, ratings or
             keypoints.
 
@@ -46,9 +43,10 @@ def compare(
     """
     if way not in (None, *WAYS):
         raise InputError(f"--as {way}: wanted {' or '.join(WAYS)}")
+    options: Draws = {**DRAWS, **draws}
+    level, resamples = options["level"], options["resamples"]
     if not 0 < level < 1 or resamples < 1:
         raise InputError(f"--level {level}, --resamples {resamples}: wanted 0 < level < 1, 1 draw")
-    options: Draws = {"resamples": resamples, "seed": seed, "level": level}
     sources = [one] if other is None else [one, other]
     as_judges = way == "judges" or (way is None and not runs and not _same_judge(sources))
     if other is None and way == "judges":

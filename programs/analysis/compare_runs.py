@@ -37,6 +37,8 @@ Floats = NDArray[np.float64]
 # What a leaderboard is compared by.
 PRIMARY = ("V_strict", "support_precision", "coverage", "report_coverage", "nDCG@10")
 
+DRAWS: Draws = {"resamples": RESAMPLES, "seed": 0, "level": LEVEL}
+
 # What stands below means whose difference is another.
 OVER_BOTH = "A difference is over the topics that both runs have, a mean over all of its run."
 NOT_ALL_JUDGED = "HSD needs 2 topics on which every run was judged, and there are fewer"
@@ -48,9 +50,7 @@ def compare_runs(
     *,
     runs: Sequence[str] = (),
     measures: Sequence[str] = (),
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    level: float = LEVEL,
+    **draws: Unpack[Draws],
 ) -> dict[str, Any]:
     """Test the differences between runs, each measure by itself.
 
@@ -61,7 +61,7 @@ def compare_runs(
         runs: which to compare, the first less the second; all by default, in the order of the
             sources; with more than two the better less the worse.
         measures: which to compare; by default all, and with more than two runs `PRIMARY`.
-        level: of the intervals; a pair is told apart where p < 1 - level.
+        draws: of the intervals; a pair is told apart where p < 1 - level.
 
     Returns: `runs_in_both`: runs that two sources have. `measures`: by name its `runs` (mean, its
         interval by topic, and topics) and `pairs`: the fields of `PairedTest`, and with more than
@@ -89,7 +89,7 @@ def compare_runs(
         )
     if not wanted:
         raise InputError(f"{names}: {' and '.join(chosen)} have no measure in common")
-    options: Draws = {"resamples": resamples, "seed": seed, "level": level}
+    options: Draws = {**DRAWS, **draws}
     of_measures = {
         measure: _one_measure(scores, measure, chosen, len(chosen) > 2, options)
         for measure in wanted
@@ -102,9 +102,7 @@ def compare_runs(
     }
     if len(chosen) == 2:
         for measure in wanted:
-            of_measures[measure]["topics"] = topic_differences(
-                scores, measure, chosen[0], chosen[1]
-            )
+            of_measures[measure]["topics"] = topic_differences(scores, measure, *chosen)
         if len(sources) == 1 and sources[0].is_dir():
             compared["judgements"] = judgement_differences(
                 sources[0], chosen[0], chosen[1], problems
@@ -124,7 +122,7 @@ def compare_scores(
     Args:
         is_tested: also test all pairs; without it `pairs` is empty, which is far cheaper.
     """
-    options: Draws = {"resamples": RESAMPLES, "seed": 0, "level": LEVEL, **draws}
+    options: Draws = {**DRAWS, **draws}
     runs = list(dict.fromkeys(run for of_run in scores.values.values() for run in of_run))
     return _one_measure(scores, measure, runs, len(runs) > 2, options, is_tested=is_tested)
 

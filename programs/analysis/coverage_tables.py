@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from ...metrics.bootstrap import RESAMPLES, Interval
+from ...metrics.bootstrap import Draws, Interval
 from ...metrics.coverage import ETA, coverage
 from ...metrics.order.correlation import kendall_tau
 from ...metrics.order.intervals import tau_intervals
@@ -67,16 +67,14 @@ class Variant:
 def measure_taus(
     data: CoverageData,
     settings: CoverageConfig,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    **draws: Unpack[Draws],
 ) -> dict[str, RunTau]:
     """Tau of each measure of contexts against the coverage of the reports: Figure 5.
 
     The measures of `coverage_rows`, then those of `relevance_rows`.
 
     Args:
-        resamples, seed: of the intervals, see metrics/order/intervals.py.
+        draws: of the intervals, see metrics/order/intervals.py.
     """
     rows = [*coverage_rows(data, settings), *relevance_rows(data, settings)]
     by_measure: dict[str, list[ScoreRow]] = {}
@@ -85,10 +83,7 @@ def measure_taus(
             by_measure.setdefault(row.measure, []).append(row)
     reports = by_measure.pop(REPORT, [])
     by_measure.pop("report_density", None)
-    return {
-        measure: _with_interval(reports, given, resamples, seed)
-        for measure, given in by_measure.items()
-    }
+    return {measure: _with_interval(reports, given, draws) for measure, given in by_measure.items()}
 
 
 def by_eta(
@@ -198,25 +193,18 @@ def _report_means(data: CoverageData, settings: CoverageConfig) -> dict[str, Sco
     return _mean_rows(board.rows())
 
 
-def _with_interval(
-    reports: Sequence[ScoreRow], given: Sequence[ScoreRow], resamples: int, seed: int
-) -> RunTau:
-    truth_runs, judged_runs = _mean_rows(reports), _mean_rows(given)
-    plain = _plain_tau(truth_runs, judged_runs)
+def _with_interval(reports: Sequence[ScoreRow], given: Sequence[ScoreRow], draws: Draws) -> RunTau:
+    sides = _mean_rows(reports), _mean_rows(given)
+    plain = _plain_tau(*sides)
     if plain.tau.value is None:
         return plain
-    runs = _paired(truth_runs, judged_runs)
-    truth, judged = _cells(reports, runs), _cells(given, runs)
-    truth_means, judged_means = _values(truth_runs, runs), _values(judged_runs, runs)
-    intervals = tau_intervals(
-        taus(truth, judged, truth_runs=truth_means, judged_runs=judged_means),
-        truth,
-        judged,
-        truth_runs=truth_means,
-        judged_runs=judged_means,
-        resamples=resamples,
-        seed=seed,
-    )
+    runs = _paired(*sides)
+    cells = _cells(reports, runs), _cells(given, runs)
+    means: dict[str, Any] = {
+        "truth_runs": _values(sides[0], runs),
+        "judged_runs": _values(sides[1], runs),
+    }
+    intervals = tau_intervals(taus(*cells, **means), *cells, **means, **draws)
     return replace(plain, tau=intervals["run_level"]["tau_b"])
 
 

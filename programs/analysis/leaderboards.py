@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from pathlib import Path
 
-from ...metrics.bootstrap import LEVEL, Draws
-from ...metrics.significance import RESAMPLES, paired_tests
+from ...metrics.bootstrap import LEVEL
+from ...metrics.significance import paired_tests
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
 from ..protocols.measure_values import is_of_answered
 from ..protocols.program import Folder
 from ..protocols.table import chosen, programs
 from ..scoring.topic_scores import TopicScores, scores_by_topic
-from .compare_runs import NOT_ALL_JUDGED, Floats, pair_p, run_rows, score_table
+from .compare_runs import DRAWS, NOT_ALL_JUDGED, Floats, pair_p, run_rows, score_table
 
 # Scores beyond which the runs are not tested: HSD takes 4 s for so many.
 MOST_TESTED = 20_000
@@ -131,7 +131,6 @@ def _leaderboard(
     by = first if sort is None else sort
     runs = [run for run, means in by_run.items() if means.keys() & set(measures)]
     runs.sort(key=lambda run: _best_first(by_run[run].get(by), run))
-    options: Draws = {"resamples": RESAMPLES, "seed": 0, "level": LEVEL}
     intervals: dict[str, dict[str, tuple[float, float]]] = {run: {} for run in runs}
     answered: dict[str, dict[str, tuple[int, int]]] = {run: {} for run in runs}
     tested, table = [], None
@@ -142,12 +141,12 @@ def _leaderboard(
         values = score_table(scores, measure, present)
         if measure == first:
             tested, table = present, values
-        for row in run_rows(scores, measure, present, values, options):
+        for row in run_rows(scores, measure, present, values, DRAWS):
             run, n_asked = row["run_id"], len(scores.topics[measure])
             answered[run][measure] = n_asked - row["n_unanswered"], n_asked
             if row["low"] is not None and _is_same(row["mean"], by_run[run][measure].value):
                 intervals[run][measure] = row["low"], row["high"]
-    test, untested, p_values = _tested(tested, table, options)
+    test, untested, p_values = _tested(tested, table)
     pairs = {pair: p < 1 - LEVEL for pair, p in p_values.items()}
     apart = {one: pairs[one, other] for one, other in pairwise(tested) if pairs}
     return Leaderboard(
@@ -163,7 +162,7 @@ def _leaderboard(
 
 
 def _tested(
-    runs: Sequence[str], table: Floats | None, options: Draws
+    runs: Sequence[str], table: Floats | None
 ) -> tuple[str, str, dict[tuple[str, str], float]]:
     """The test, or why there is none, and the p-value of each pair in the order of the runs."""
     if table is None or len(runs) < 2:
@@ -172,11 +171,11 @@ def _tested(
         what = f"{table.size:,} scores take long; judge compare tests them"
         return "", f"{what} (--runs for two of them)", {}
     if len(runs) == 2:
-        (found,) = paired_tests([table[:, 0] - table[:, 1]], **options)
+        (found,) = paired_tests([table[:, 0] - table[:, 1]], **DRAWS)
         if found.p is None:
             return "", "no topic on which both were judged", {}
         return PAIRED, "", {(runs[0], runs[1]): found.p}
-    p_values = pair_p(table, options)
+    p_values = pair_p(table, DRAWS)
     if p_values is None:
         return "", NOT_ALL_JUDGED, {}
     at = list(combinations(range(len(runs)), 2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -32,13 +32,24 @@ QUESTIONS = "sub-questions"
 
 @dataclass(frozen=True)
 class _Item:
-    """What both runs were asked of one topic: both labels, and how good they are."""
+    """What both runs were asked of one topic: both labels, and how good they are.
+
+    `ranks`: higher is better; None: one of them was not judged. `weight`: which of those that are
+    as far apart stands first.
+    """
 
     topic_id: str
     id: str
     labels: tuple[str | None, str | None]
-    ranks: tuple[float, float] | None  # higher is better; None: one of them was not judged
-    cell: Cell
+    ranks: tuple[float, float] | None
+    weight: float
+    text: str | None = None
+    cell: Cell = ()
+
+    @property
+    def is_flipped(self) -> bool:
+        """Whether one is better."""
+        return self.ranks is not None and self.ranks[0] != self.ranks[1]
 
 
 def topic_differences(
@@ -110,39 +121,28 @@ def _shared(
         if run in by_run and cell[-1]:
             by_run[run][cell[at], cell[-1]] = i
     one, other = by_run.values()
-    pairs = []
+    found = []
     for key in one.keys() & other.keys():
-        labels = items.labels[one[key]], items.labels[other[key]]
-        mine, theirs = labels
-        both = None if mine is None or theirs is None else (rank[mine], rank[theirs])
-        pairs.append((_Item(*key, labels, both, items.cells[one[key]]), float(weights[one[key]])))
-    flips = [item for item, _ in sorted(pairs, key=_furthest) if _flipped(item)]
-    texts = cell_texts(path, items.kind, [item.cell for item in flips], problems) if flips else {}
-
-    named = {
-        (item.topic_id, item.id): next((known[name] for name in _TEXTS if name in known), None)
-        for item in flips
-        if (known := texts.get(item.cell))
-    }
-    return _flip_rows(_CALLED.get(kind, kind), [item for item, _ in pairs], flips, named)
+        at_one, at_other = one[key], other[key]
+        mine, theirs = labels = items.labels[at_one], items.labels[at_other]
+        ranks = None if mine is None or theirs is None else (rank[mine], rank[theirs])
+        found.append(_Item(*key, labels, ranks, float(weights[at_one]), cell=items.cells[at_one]))
+    flips = [item.cell for item in found if item.is_flipped]
+    texts = cell_texts(path, items.kind, flips, problems) if flips else {}
+    for n, item in enumerate(found):
+        if known := texts.get(item.cell):
+            text = next((known[name] for name in _TEXTS if name in known), None)
+            found[n] = replace(item, text=text)
+    return _flip_rows(_CALLED.get(kind, kind), found)
 
 
-def _furthest(pair: tuple[_Item, float]) -> tuple[float, float, str, str]:
-    item, weight = pair
+def _furthest(item: _Item) -> tuple[float, float, str, str]:
     gap = abs(item.ranks[0] - item.ranks[1]) if item.ranks else 0.0
-    return -gap, -weight, item.topic_id, item.id
+    return -gap, -item.weight, item.topic_id, item.id
 
 
-def _flipped(item: _Item) -> bool:
-    return item.ranks is not None and item.ranks[0] != item.ranks[1]
-
-
-def _flip_rows(
-    what: str,
-    items: Sequence[_Item],
-    flips: Sequence[_Item],
-    texts: Mapping[tuple[str, str], str | None],
-) -> dict[str, Any]:
+def _flip_rows(what: str, items: Sequence[_Item]) -> dict[str, Any]:
+    flips = [item for item in sorted(items, key=_furthest) if item.is_flipped]
     better: Counter[str] = Counter()
     worse: Counter[str] = Counter()
     for item in flips:
@@ -165,7 +165,7 @@ def _flip_rows(
                 "id": item.id,
                 "label": item.labels[0],
                 "other_label": item.labels[1],
-                "text": texts.get((item.topic_id, item.id)),
+                "text": item.text,
             }
             for item in flips
         ],
@@ -204,7 +204,7 @@ def _questions(path: Path, run_id: str, other_run_id: str) -> list[dict[str, Any
     found = []
     for of_what, texts in (("contexts", contexts), ("reports", reports)):
         one, other = (texts.get(run, {}) for run in (run_id, other_run_id))
-        items, asked = [], {}
+        items = []
         for topic in sorted(one.keys() & other.keys() & data.questions.keys()):
             view = TopicView(data, topic, settings)
             best = [_best(view, of[topic]) for of in (one, other)]
@@ -214,12 +214,10 @@ def _questions(path: Path, run_id: str, other_run_id: str) -> list[dict[str, Any
                 mine, theirs = float(best[0][n]), float(best[1][n])
                 labels = _rating(mine), _rating(theirs)
                 ranks = float(mine >= settings.eta), float(theirs >= settings.eta)
-                item = _Item(topic, question.id, labels, None if None in labels else ranks, ())
-                items.append((item, abs(mine - theirs)))
-                asked[topic, question.id] = question.text
-        flips = [item for item, _ in sorted(items, key=_furthest) if _flipped(item)]
-        what = f"{QUESTIONS} answered by {of_what}"
-        found.append(_flip_rows(what, [item for item, _ in items], flips, asked))
+                judged = None if None in labels else ranks
+                apart = abs(mine - theirs)
+                items.append(_Item(topic, question.id, labels, judged, apart, question.text))
+        found.append(_flip_rows(f"{QUESTIONS} answered by {of_what}", items))
     return found
 
 

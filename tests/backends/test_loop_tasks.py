@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nuggetjudge.backends.loop import task_group
+from nuggetjudge.backends.loop import each_of, task_group
 
 
 async def fail(error):
@@ -61,3 +61,19 @@ def test_who_is_cancelled_from_outside_ends_as_cancelled():
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(cancel())
+
+
+def test_what_comes_of_each_job_stands_in_their_order_and_no_more_are_under_way_than_may_be():
+    under_way, most = set(), []
+
+    async def work(job):
+        under_way.add(job)
+        most.append(len(under_way))
+        for _ in range(5 - job):  # the first takes longest
+            await asyncio.sleep(0)
+        under_way.remove(job)
+        return job * 10
+
+    assert asyncio.run(each_of([0, 1, 2, 3, 4], work, 2)) == [0, 10, 20, 30, 40]
+    assert max(most) == 2
+    assert asyncio.run(each_of([], work, 2)) == []

@@ -28,6 +28,18 @@ def test_the_interval_of_a_mean_is_as_wide_as_the_normal_one():
     assert found.low < found.value < found.high
 
 
+def test_a_weighted_mean_is_that_of_the_items_that_count_in_each_drawn_sample():
+    sample = resampling(["b", "a", "b", "c"], resamples=200)
+    found = sample.mean([1, 0, 5, 1], [3, 1, 0, 0])
+    a, b, _ = sample.draws.T
+    drawn = 3 * b[a + b > 0] / (3 * b + a)[a + b > 0]  # samples in which nothing counts have none
+    assert found.value == 0.75
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+    assert found.n_topics == 3
+    assert sample.mean([1, 0, 5, 1], [0, 0, 0, 0]) == Interval(None, None, None, 3)
+    assert resampling(None).mean([1, 0], [1, 1]) == Interval(0.5, None, None, 0)
+
+
 def test_sums_and_counts_are_those_of_the_items_of_the_drawn_topics():
     sample = resampling(["b", "a", "b", "c"], resamples=50)
     values, codes = np.array([[1.0, 2.0], [4.0, 0.0], [8.0, 1.0], [16.0, 3.0]]), np.arange(4) % 2

@@ -32,19 +32,17 @@ def folder_text(found: Row, folder: Path) -> str:
     asked = found["n_runs"] * found["n_topics"]
     what = f"{', '.join(found['programs'])}; {counted(found['n_runs'], 'run')}"
     answers = f"{found['n_answers']:,} of {asked:,} answers"
+    n_topics = found["n_topics"]
+    runs = [
+        [number(row["value"], by), f"{row['n_answered']} of {n_topics}", row["run_id"]]
+        for row in found["runs"]
+    ]
     parts = [
         wrapped(f"{folder}: {what}, {counted(found['n_topics'], 'topic')}, {answers}."),
         wrapped(_judged(found)),
         _beware(found),
         f"\nRuns, best first by {by}\n",
-        _table(
-            [
-                [number(row["value"], by), f"{row['n_answered']} of {found['n_topics']}"]
-                for row in found["runs"]
-            ],
-            [row["run_id"] for row in found["runs"]],
-            [by, "answered", "run"],
-        ),
+        _table([by, "answered", "run"], runs),
         "\nTopics, worst first by the mean of all runs\n",
     ]
     topics = found["topics"][:MOST]
@@ -55,10 +53,11 @@ def folder_text(found: Row, folder: Path) -> str:
             str(row["n_answered"]),
             f"{row['n_missed_by_all']} of {row['n_points']}" if row["n_points"] else "-",
             row["topic_id"],
+            row["question"],
         ]
         for row in topics
     ]
-    parts.append(_table(rows, [t["question"] for t in topics], head, left=(3,), is_cut=True))
+    parts.append(_table(head, rows, left=(3,), is_cut=True))
     parts.append(_more(len(found["topics"])))
     parts += _missed_by_all(found["missed_by_all"])
     best, worst = (found["runs"] or [{"run_id": "RUN"}])[0], (topics or [{"topic_id": "TOPIC"}])[0]
@@ -110,11 +109,12 @@ def topic_text(found: Row, folder: Path) -> str:
         vital = "vital ones first, " if any(p["importance"] for p in points) else ""
         parts.append(f"\n{unit.capitalize()}: {vital}most missed first; in how many answers\n")
         head = ["no.", "missed", "in part", "stated", "not judged", points[0]["unit"]]
+        counted_as = ("missed", "partly", "stated", "unjudged")
         rows = [
-            [str(n), *(str(p["n"][s]) for s in ("missed", "partly", "stated", "unjudged"))]
+            [str(n), *(str(p["n"][s]) for s in counted_as), _point(p)]
             for n, p in enumerate(points, 1)
         ]
-        parts.append(_table(rows, [_point(p) for p in points], head))
+        parts.append(_table(head, rows))
         marks = f"{MARKS['stated']} stated  {MARKS['partly']} in part  {MARKS['missed']} missed"
         parts.append(f"\nRuns, best first by {by}; {unit} 1 to {len(points)} in that order:\n")
         parts.append(f"{marks}  {MARKS['unjudged']} not judged\n")
@@ -176,20 +176,18 @@ def _topics_of_run(topics: Sequence[Row], by: str) -> str:
             answered = sum(row["vital"].values())
             cells += [str(row["vital"][name]) if answered else "-" for name in standings]
         cells += [_in_order(_names(topics, p), row["labels"].get(p, {})) for p in programs]
-        rows.append([*cells, row["topic_id"]])
-    left = (len(head) - 2,)
-    return _table(rows, [_state(t) + t["question"] for t in topics], head, left, is_cut=True)
+        rows.append([*cells, row["topic_id"], _state(row) + row["question"]])
+    return _table(head, rows, left=(len(head) - 2,), is_cut=True)
 
 
 def _runs_of_topic(runs: Sequence[Row], by: str, n_points: int) -> str:
-    rows, names = [], []
+    rows = []
     for row in runs:
         marks = "".join(MARKS[stand] for stand in row["points"])
         groups = " ".join(marks[i : i + 5] for i in range(0, n_points, 5))
         labels = "; ".join(_labels(of) for of in row["labels"].values())
-        rows.append([_value(row, by), *([groups] if n_points else [labels])])
-        names.append(_state(row) + row["run_id"])
-    return _table(rows, names, [by, "" if n_points else "labels", "run"], left=(1,))
+        rows.append([_value(row, by), groups if n_points else labels, _state(row) + row["run_id"]])
+    return _table([by, "" if n_points else "labels", "run"], rows, left=(1,))
 
 
 def _missed(found: Row) -> Iterator[str]:
@@ -203,13 +201,13 @@ def _missed(found: Row) -> Iterator[str]:
     verb = _verb(missed[0])
     title = f"{unit.capitalize()} that it misses and others {verb}: {vital}"
     yield f"\n{title}those first that most {verb}\n"
-    shown_rows = of_others[:MOST]
+    stands = {"partly": "in part", "missed": "missed"}
     rows = [
-        [_of(row), "in part" if row["standing"] == "partly" else "missed", row["topic_id"]]
-        for row in shown_rows
+        [_of(row), stands[row["standing"]], row["topic_id"], _point(row)]
+        for row in of_others[:MOST]
     ]
     head = [f"{_verb(missed[0], is_past=True)} by", "", "topic", missed[0]["unit"]]
-    yield _table(rows, list(map(_point, shown_rows)), head, left=(1, 2))
+    yield _table(head, rows, left=(1, 2))
     yield _more(len(of_others))
     if n_none:
         yield wrapped(f"{n_none:,} more that it misses, no run {verb}s in full.", "  ")
@@ -222,8 +220,8 @@ def _missed_by_all(points: Sequence[Row]) -> Iterator[str]:
     verb = _verb(points[0])
     vital = ", vital ones first" if any(p["importance"] for p in points) else ""
     yield f"\n{unit.capitalize()} that no run {verb}s, not even in part{vital}: {len(points):,}\n"
-    rows = [[point["topic_id"]] for point in points[:MOST]]
-    yield _table(rows, list(map(_point, points[:MOST])), ["topic", points[0]["unit"]], (0,))
+    rows = [[point["topic_id"], _point(point)] for point in points[:MOST]]
+    yield _table(["topic", points[0]["unit"]], rows, left=(0,))
     yield _more(len(points))
 
 
@@ -282,18 +280,17 @@ def _labels(counts: Mapping[str, int]) -> str:
 
 
 def _table(
-    rows: Sequence[Sequence[str]],
-    texts: Sequence[str],
     head: Sequence[str],
-    left: Iterable[int] = (),
+    rows: Sequence[Sequence[str]],
     *,
+    left: Iterable[int] = (),
     is_cut: bool = False,
 ) -> str:
     """Columns of numbers, and in the rest of the line a text, cut or wrapped below itself."""
-    columns = [list(map(cell, row)) for row in rows]
-    sizes = [max(map(len, column)) for column in zip(head[:-1], *columns, strict=True)]
+    table = [list(head[:-1]), *(list(map(cell, row[:-1])) for row in rows)]
+    sizes = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = []
-    for row, text in zip([head[:-1], *columns], [head[-1], *texts], strict=True):
+    for row, (*_, text) in zip(table, [head, *rows], strict=True):
         cells = [
             each.ljust(size) if i in left else each.rjust(size)
             for i, (each, size) in enumerate(zip(row, sizes, strict=True))

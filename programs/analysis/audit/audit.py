@@ -84,25 +84,24 @@ def _of_program(
     runs = [run for run in scores[0].values[measure] if run in scores[1].values[measure]]
     boards = [compare_scores(_only(one, measure, topics, runs), measure, **draws) for one in scores]
     judges = compare_judges(*paths, Problems(), kind, **draws)
-    orders = [[row["run_id"] for row in board["runs"] if row["mean"] is not None]
-              for board in boards]  # fmt: skip
+    orders = [[row["run_id"] for row in of["runs"] if row["mean"] is not None] for of in boards]
     both = [run for run in orders[0] if run in orders[1]]
-    ranks = [{run: i + 1 for i, run in enumerate(r for r in order if r in both)}
-             for order in orders]  # fmt: skip
+    ranks = [
+        {run: i + 1 for i, run in enumerate(r for r in order if r in both)} for order in orders
+    ]
     means = [{row["run_id"]: row for row in board["runs"]} for board in boards]
     apart = [_apart(board) for board in boards]
+    tops = [k for k in TOP if k < len(both)] + [len(both)] * (len(both) <= TOP[-1])
     return {
         "measure": measure,
         "kind": kind,
         "n_topics": len(topics),
         "agreement": judges["agreement"],
         "cost": judges["cost"],
-        "tau_b": kendall_tau([of["mean"] for of in map(means[0].__getitem__, both)],
-                             [of["mean"] for of in map(means[1].__getitem__, both)]),
+        "tau_b": kendall_tau(*([of[run]["mean"] for run in both] for of in means)),
         "runs": list(_runs(both, means, ranks, _agreements(paths, kind))),
-        "top": [_top(k, both, ranks, apart) for k in TOP if k < len(both)]
-        + [_top(len(both), both, ranks, apart)] * (len(both) <= TOP[-1]),
-    }  # fmt: skip
+        "top": [_top(k, both, ranks, apart) for k in tops],
+    }
 
 
 def _only(
@@ -143,7 +142,7 @@ def _top(
         for one, other in combinations(union, 2)
         if (ranks[0][one] < ranks[0][other]) != (ranks[1][one] < ranks[1][other])
     ]
-    told = [[bool(of.get(frozenset(pair))) for pair in swapped] for of in apart]
+    told = [list(pair) for pair in swapped if any(of.get(frozenset(pair)) for of in apart)]
     moves = {run: ranks[1][run] - ranks[0][run] for run in union}
     return {
         "k": k,
@@ -152,10 +151,8 @@ def _top(
         "most_places": max(map(abs, moves.values()), default=0),
         "n_pairs": len(union) * (len(union) - 1) // 2,
         "n_swapped": len(swapped),
-        "n_beyond_chance": sum(one or other for one, other in zip(*told, strict=True)),
-        "beyond_chance": [
-            list(pair) for pair, one, other in zip(swapped, *told, strict=True) if one or other
-        ],
+        "n_beyond_chance": len(told),
+        "beyond_chance": told,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -142,24 +142,26 @@ def _position(items: JudgedItems) -> Covariate:
         if all(cell[at].isdecimal() for cell in items.cells):
             places = [int(cell[at]) + 1.0 for cell in items.cells]
             return _number("position", "place of the sentence in its answer", places)
-    seen: Counter[tuple[str, str]] = Counter()
-    given: list[float] = []
-    for topic, run in zip(items.topics, items.runs, strict=True):
-        seen[topic, run] += 1
-        given.append(float(seen[topic, run]))
-    return _number("position", "place among what is looked for in its answer", given)
+    places = _places(zip(items.topics, items.runs, strict=True))
+    return _number("position", "place among what is looked for in its answer", places)
+
+
+def _places(groups: Iterable[tuple[str, ...]]) -> list[float]:
+    """Of each which of its group it is, from 1."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    places: list[float] = []
+    for group in groups:
+        seen[group] += 1
+        places.append(float(seen[group]))
+    return places
 
 
 def _rank(items: JudgedItems) -> Covariate:
     """Which citation of its sentence it is, from 1."""
     if items.kind != "support":
         raise InputError(f"--by rank: {items.kind} have no citations that are judged")
-    seen: Counter[Cell] = Counter()
-    ranks: list[float] = []
-    for cell in items.cells:
-        seen[cell[:-1]] += 1
-        ranks.append(float(seen[cell[:-1]]))
-    return _number("rank", "which citation of its sentence", ranks)
+    places = _places(cell[:-1] for cell in items.cells)
+    return _number("rank", "which citation of its sentence", places)
 
 
 def _citations(path: Path, items: JudgedItems) -> Covariate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ....metrics.bias.clustered import mean_by_topic
 from ....metrics.bias.drift import HELD, MOVED, UNKNOWN, Anchors, Drift, Side, drift, status
-from ....metrics.bootstrap import LEVEL, Interval
+from ....metrics.bootstrap import LEVEL
 from ....records.reading.problems import InputError, Problems
 from ...protocols.judged_files import are_ordered
 from ...protocols.judged_items import Measure
@@ -100,9 +100,11 @@ def _of_measure(
         new=np.array([gains[other] for _, other in pairs]),
         human=np.array([np.nan if label is None else gains[label] for label in human]),
     )
-    sides = [_side(v, m, place) for v, m in ((both.old, ours), (both.new, theirs))]
-    found = drift(sides[0], sides[1], anchors, level=level)
-    counts = _counts(((both.old, ours), (both.new, theirs)))
+    both_sides = (both.old, ours), (both.new, theirs)
+    before, now = (_side(*each, place) for each in both_sides)
+    found = drift(before, now, anchors, level=level)
+    labels = [_counted(*each) for each in both_sides]
+    n_unjudged = [of.count(None) for of in labels]
     instrument = status(found.instrument, margin)
     systems = HELD if both.is_same else status(found.systems, margin)
     equal = None
@@ -122,8 +124,8 @@ def _of_measure(
         "level": level,
         "runs": [sorted(both.old.runs), sorted(both.new.runs)],
         "n_topics": len(topics),
-        "n_judged": counts["judged"],
-        "n_unjudged": counts["unjudged"],
+        "n_judged": [len(of) - n for of, n in zip(labels, n_unjudged, strict=True)],
+        "n_unjudged": n_unjudged,
         "n_anchors": len(at),
         "n_anchor_topics": len(set(names)),
         "n_other_texts": both.n_changed,
@@ -139,24 +141,21 @@ def _anchors(
 ) -> list[tuple[str, ...]]:
     """The ids of what both judged, weighs in both scores and, if wanted, people labelled."""
     old, new = both.old, both.new
-    counts = [0, 0, 0]
-    found = []
-    for cell in both.shared:
-        i, j = old.index[cell], new.index[cell]
-        if is_labelled and old.human[i] is None:
-            continue
-        if not (ours.weights[i] > 0 and theirs.weights[j] > 0):
-            continue
-        are_judged = old.items.labels[i] is not None, new.items.labels[j] is not None
-        counts = [n + more for n, more in zip(counts, (1, *are_judged), strict=True)]
-        if all(are_judged):
-            found.append(cell)
+    asked = [
+        (cell, old.items.labels[i] is not None, new.items.labels[j] is not None)
+        for cell in both.shared
+        for i, j in [(old.index[cell], new.index[cell])]
+        if not (is_labelled and old.human[i] is None)
+        if ours.weights[i] > 0 and theirs.weights[j] > 0
+    ]
+    found = [cell for cell, *are_judged in asked if all(are_judged)]
     n_topics = len({old.items.topics[old.index[cell]] for cell in found})
     if len(found) < MIN_LABELS or n_topics < MIN_TOPICS:
         what = "items with labels of people" if is_labelled else "items"
         wanted = f"wanted {MIN_LABELS} or more on {MIN_TOPICS} or more"
-        why = f"of {counts[0]} {what} that both have and that weigh in {ours.name}, {counts[1]} "
-        why += f"judged in the old, {counts[2]} in the new"
+        n_old, n_new = sum(was for _, was, _ in asked), sum(is_now for *_, is_now in asked)
+        why = f"of {len(asked)} {what} that both have and that weigh in {ours.name}, {n_old} "
+        why += f"judged in the old, {n_new} in the new"
         why += f"; {both.n_changed} more have other texts there" if both.n_changed else ""
         where = f"{old.path} and {new.path}: {len(found)} anchors on {n_topics} topics"
         raise InputError(f"{where}, {wanted} ({why})")
@@ -187,19 +186,14 @@ def _side(version: Version, measure: Measure, place: Mapping[str, int]) -> Side:
     return Side(earned, weight, np.array([topic in counted for topic in place]))
 
 
-def _counts(sides: Iterable[tuple[Version, Measure]]) -> dict[str, list[int]]:
-    """How many judgements the score of each side rests on, and how many it lacks."""
-    found: dict[str, list[int]] = {"judged": [], "unjudged": []}
-    for version, measure in sides:
-        items = version.items
-        labels = [
-            label
-            for label, run, weight in zip(items.labels, items.runs, measure.weights, strict=True)
-            if run in version.runs and weight > 0
-        ]
-        found["unjudged"].append(labels.count(None))
-        found["judged"].append(len(labels) - labels.count(None))
-    return found
+def _counted(version: Version, measure: Measure) -> list[str | None]:
+    """The labels that the score of a side rests on; None: it lacks one."""
+    items = version.items
+    return [
+        label
+        for label, run, weight in zip(items.labels, items.runs, measure.weights, strict=True)
+        if run in version.runs and weight > 0
+    ]
 
 
 def _half(instrument: str, systems: str) -> str:
@@ -212,12 +206,13 @@ def _half(instrument: str, systems: str) -> str:
 
 
 def _figures(found: Drift) -> dict[str, Any]:
-    def plain(figure: Interval | None) -> dict[str, Any] | None:
-        return None if figure is None else asdict(figure)
-
+    raw, instrument, systems, bias_old, bias_new = (
+        None if figure is None else asdict(figure)
+        for figure in (found.raw, found.instrument, found.systems, found.bias_old, found.bias_new)
+    )
     return {
-        "score": {"old": found.score_old, "new": found.score_new, "change": plain(found.raw)},
-        "judge_less_human": {"old": plain(found.bias_old), "new": plain(found.bias_new)},
-        "instrument_change": plain(found.instrument),
-        "systems_change": plain(found.systems),
+        "score": {"old": found.score_old, "new": found.score_new, "change": raw},
+        "judge_less_human": {"old": bias_old, "new": bias_new},
+        "instrument_change": instrument,
+        "systems_change": systems,
     }

@@ -42,7 +42,7 @@ Made = Variant | str  # why there is none
 
 
 class Base(NamedTuple):
-    """What variants are made of: the judge and its items, how many random ones, and by which rng"""
+    """What variants are made of: the judge, its items, how many random ones, and by which rng."""
 
     judge: ItemJudge
     items: Sequence[ItemRow]

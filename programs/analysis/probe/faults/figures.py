@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .....metrics.bootstrap import Interval, jackknife_interval, resampling
 from .....metrics.ratio import ratio
-from .cases import FAULTS, Case, Form, Must
+from .cases import FAULTS, Form, Must
 from .forms import unplanted
 
 ALL = "all"  # the row of all faults together
@@ -31,17 +31,18 @@ class Cell:
 
 def fault_rows(
     form: Form,
-    cases: Sequence[Case],
+    planted: Mapping[str, int],
     cells: Sequence[Cell],
+    lexical: Sequence[Cell] | None,
     scale: Sequence[str],
     gains: Mapping[str, float],
-    lexical: Sequence[Cell] | None,
     *,
     seed: int,
 ) -> list[dict[str, Any]]:
     """One row for each fault, in their order, and one of all together.
 
     Args:
+        planted: how many cases there are of each fault.
         cells: of all cases; lexical: the same as the lexical judge has them; None: it has none.
         scale: the labels, worst to best; only what had the best can be seen to fall.
         gains: what each label is worth; a label fell if it is worth less. {}: none can.
@@ -51,24 +52,26 @@ def fault_rows(
     to stay and did not. What was not judged is in neither. A row of a fault that was not planted
     says in `blind` or `not_planted` why.
     """
+
+    def of(name: str, n: int) -> dict[str, Any]:
+        def measured(every: Sequence[Cell]) -> dict[str, Any]:
+            chosen = [cell for cell in every if name in (ALL, cell.fault)]
+            return rates(chosen, scale, gains, seed)
+
+        others = {} if lexical is None else {"lexical": measured(lexical)}
+        return {"planted": n, **measured(cells), **others}
+
     rows = []
     for name, fault in FAULTS.items():
         row: dict[str, Any] = {"fault": name, "test": fault.test, "what": fault.what}
-        of_fault = [cell for cell in cells if cell.fault == name]
-        row["planted"] = sum(case.fault == name for case in cases)
-        row |= rates(of_fault, scale, gains, seed)
-        if lexical is not None:
-            row["lexical"] = rates([c for c in lexical if c.fault == name], scale, gains, seed)
+        row |= of(name, planted.get(name, 0))
         if name in form.blind:
             row["blind"] = form.blind[name]
         elif not row["planted"]:
             row["not_planted"] = unplanted(form).get(name, "nowhere certain in these texts")
         rows.append(row)
-    row = {"fault": ALL, "test": None, "what": "all together", "planted": len(cases)}
-    row |= rates(cells, scale, gains, seed)
-    if lexical is not None:
-        row["lexical"] = rates(lexical, scale, gains, seed)
-    return [*rows, row]
+    row = {"fault": ALL, "test": None, "what": "all together"}
+    return [*rows, row | of(ALL, sum(planted.values()))]
 
 
 def rates(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from .....judges import ItemJudge
@@ -67,22 +69,33 @@ class Tested:
     """What a self-test found of one judge.
 
     Attributes:
-        judge: what makes up the judge and its model. rows: see `fault_rows`.
+        judge: what makes up the judge and its model. gains: {}: its labels have no order.
         n_topics: of the items in which faults could be planted. answered: of each planted case.
     """
 
     judge: Row
     gains: Mapping[str, float]
     form: Form
-    rows: list[Row]
     n_topics: int
     answered: list[Answered] = field(repr=False)
+    seed: int
 
     @property
     def scale(self) -> list[str]:
         """The labels, worst to best."""
         found: list[str] = self.judge["scale"]
         return found
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """See `fault_rows`."""
+        cells = [cell for each in self.answered for cell in each.cells()]
+        lexical = None
+        if self.answered and self.answered[0].lexical is not None:
+            lexical = [cell for each in self.answered for cell in each.cells(lexical=True)]
+        planted = Counter(each.case.fault for each in self.answered)
+        given = planted, cells, lexical, self.scale, self.gains
+        return fault_rows(self.form, *given, seed=self.seed)
 
     def cases(self) -> Iterator[Row]:
         """Each label that had to do something: of what, in which texts, and what became of it.
@@ -184,7 +197,9 @@ def self_testing(
             with asking.part(judge.name, f"{len(cases):,} faults in {len(items):,} items"):
                 answered = await _answered(judge, cases, asking.session)
             n_topics = len({topic_of(item) for item in items})
-            tested.append(_found(judge, form, n_topics, answered, options.seed))
+            gains = judge.gains if judge.is_ordered else {}
+            about = identity(judge), gains, form, n_topics
+            tested.append(Tested(*about, answered, options.seed))
         return SelfTest(tested=tested, skipped=skipped, **asking.taken())
 
     sections = [judged_by(config, name, options.fields).items.name for name in judges]
@@ -193,53 +208,31 @@ def self_testing(
 
 async def _answered(judge: ItemJudge, cases: Sequence[Case], session: Session) -> list[Answered]:
     """What the judge says of all cases, and what the lexical judge does if that is another."""
-    concurrency = session.config.run.concurrency
-
-    def part(name: str) -> None:
-        session.panel.part = name
-
-    own = await _outcomes(judge, cases, concurrency, part)
+    own = await _outcomes(judge, cases, session)
     theirs: list[Sides | None] = [None] * len(cases)
     if (other := with_lexical(judge)) is not None:
-        theirs = [*await _outcomes(other, cases, concurrency, lambda name: None)]
+        theirs = [*await _outcomes(other, cases, session)]
     return [
         Answered(case, *sides, lexical)
         for case, sides, lexical in zip(cases, own, theirs, strict=True)
     ]
 
 
-async def _outcomes(
-    judge: ItemJudge,
-    cases: Sequence[Case],
-    concurrency: int,
-    part: Callable[[str], None],
-) -> list[Sides]:
+async def _outcomes(judge: ItemJudge, cases: Sequence[Case], session: Session) -> list[Sides]:
     """Of each case the outcomes of its items, unchanged (asked once for all cases) and changed."""
+    concurrency = session.config.run.concurrency
     unchanged = {item.cell: item for case in cases for item in case.items}
     in_order = sorted(unchanged.values(), key=lambda item: item.line)
-    part("unchanged")
+    session.panel.part = "unchanged"
     found = await judge_items(judge, in_order, concurrency=concurrency)
     base = {item.cell: outcome for item, (outcome, _) in zip(in_order, found, strict=True)}
-    part("faults")
+    session.panel.part = "faults"
     rows = [row for number, case in enumerate(cases) for row in case.rows(number)]
     changed = iter(await judge_items(judge, rows, concurrency=concurrency))
     return [
         ([base[item.cell] for item in case.items], [next(changed)[0] for _ in case.items])
         for case in cases
     ]
-
-
-def _found(
-    judge: ItemJudge, form: Form, n_topics: int, answered: list[Answered], seed: int
-) -> Tested:
-    cases = [each.case for each in answered]
-    cells = [cell for each in answered for cell in each.cells()]
-    lexical = None
-    if answered and answered[0].lexical is not None:
-        lexical = [cell for each in answered for cell in each.cells(lexical=True)]
-    gains = judge.gains if judge.is_ordered else {}
-    rows = fault_rows(form, cases, cells, scale_of(judge), gains, lexical, seed=seed)
-    return Tested(identity(judge), gains, form, rows, n_topics, answered)
 
 
 def _label(outcome: Outcome) -> str | None:
