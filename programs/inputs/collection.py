@@ -6,7 +6,9 @@ import glob
 from collections import ChainMap, Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from ...records.answers import Seen, answers_with_lines, own_documents
 from ...records.candidates import read_candidates
@@ -103,18 +105,57 @@ def load_collection(
     Raises: InputError with every error of every file, before a model is asked anything.
     """
     problems = Problems()
-    run_files = expand_runs(data.runs, problems)
-    retrieval = expand_runs(data.retrieval, problems, RETRIEVAL_FILES)
-    lists = expand_runs(data.question_lists, problems, LIST_FILES)
-    named = (data.candidates, data.qrels, data.nuggets, data.questions, data.reference, data.pool,
-             data.keypoints, data.rubrics, data.documents)  # fmt: skip
-    for path in (*named, *data.ratings, *data.passages, *run_files, *retrieval, *lists):
-        if path is not None and not first_line(path):
-            problems.error(path, 1, "empty_file", "the file is empty, wanted records")
+    files = _Files.of(data, problems)
     problems.raise_errors()
     topics = read_topics(data.topics, problems) if data.topics else {}
-    collection = Collection(topics, run_files, problems=problems)
-    wanted: set[str] = set()
+    collection = Collection(topics, files.runs, problems=problems)
+    _read_instruments(data, files, collection)
+    if coverage is not None:
+        given = (data, coverage, files.retrieval, topics, problems)
+        collection.coverage = read_coverage_inputs(*given)
+    problems.raise_errors()
+    _check_topics(data, files, collection)
+    if limit is not None:
+        collection.topics = dict(list(topics.items())[:limit])
+        collection.beyond_limit = topics.keys() - collection.topics.keys()
+    of_topic = collection.candidates_not_made
+    collection.candidates_not_made = {t: of_topic[t] for t in of_topic if t in collection.topics}
+    _check_runs(collection)
+    if (contexts := collection.coverage) is not None:
+        found = contexts.not_made
+        contexts.not_made = {cell: found[cell] for cell in found if cell[1] in collection.topics}
+    _read_passages(data, collection)
+    _flag_instructions(data, collection)
+    problems.raise_errors()
+    return collection
+
+
+class _Files(NamedTuple):
+    """The files that patterns and folders stand for."""
+
+    runs: list[Path]
+    retrieval: list[Path]
+    lists: list[Path]
+
+    @classmethod
+    def of(cls, data: DataConfig, problems: Problems) -> _Files:
+        """Those of a config; an empty one is noted, as is every other file that it names."""
+        files = cls(
+            expand_runs(data.runs, problems),
+            expand_runs(data.retrieval, problems, RETRIEVAL_FILES),
+            expand_runs(data.question_lists, problems, LIST_FILES),
+        )
+        named = (data.candidates, data.qrels, data.nuggets, data.questions, data.reference,
+                 data.pool, data.keypoints, data.rubrics, data.documents)  # fmt: skip
+        for path in chain(named, data.ratings, data.passages, *files):
+            if path is not None and not first_line(path):
+                problems.error(path, 1, "empty_file", "the file is empty, wanted records")
+        return files
+
+
+def _read_instruments(data: DataConfig, files: _Files, collection: Collection) -> None:
+    """What answers are judged by; where no topics are named, theirs are the topics."""
+    problems, topics = collection.problems, collection.topics
     if data.candidates:
         pool = read_candidates(data.candidates, problems)
         collection.candidates, collection.passages = dict(pool.rankings), dict(pool.passages)
@@ -124,7 +165,6 @@ def load_collection(
         collection.qrels = {topic: dict(grades) for topic, grades in pool.qrels.items()}
         if not topics:
             topics.update(pool.topics)
-        wanted.update(doc for ranking in pool.rankings.values() for doc in ranking.passage_ids)
     if data.qrels:
         collection.qrels = read_qrels(data.qrels, problems)
     if data.nuggets:
@@ -139,11 +179,13 @@ def load_collection(
     _add_sub_narratives(topics, collection.banks or {})
     if data.documents:
         collection.documents = read_topic_documents(data.documents, problems)
-    if lists:
-        collection.question_lists = read_question_lists(lists, problems)
-    if coverage is not None:
-        collection.coverage = read_coverage_inputs(data, coverage, retrieval, topics, problems)
-    problems.raise_errors()
+    if files.lists:
+        collection.question_lists = read_question_lists(files.lists, problems)
+
+
+def _check_topics(data: DataConfig, files: _Files, collection: Collection) -> None:
+    """Raise InputError for no topics and unusable ids; note what files hold of other topics."""
+    topics = collection.topics
     if not topics:
         raise InputError("no topics: name a file of them (data.topics, --topics)")
     for topic_id in topics:
@@ -156,31 +198,25 @@ def load_collection(
     for path, of_file in ((data.candidates, collection.candidates), (data.qrels, collection.qrels),
                           (data.nuggets, collection.banks)):  # fmt: skip
         if path is not None and of_file:
-            note_others(problems, path, of_file, topics)
+            note_others(collection.problems, path, of_file, topics)
     if collection.question_lists:
-        note_others(problems, lists[0], collection.question_lists, topics)
-    if limit is not None:
-        collection.topics = dict(list(topics.items())[:limit])
-        collection.beyond_limit = topics.keys() - collection.topics.keys()
-    of_topic = collection.candidates_not_made
-    collection.candidates_not_made = {t: of_topic[t] for t in of_topic if t in collection.topics}
-    _check_runs(collection, wanted)
-    if (contexts := collection.coverage) is not None:
-        found = contexts.not_made
-        contexts.not_made = {cell: found[cell] for cell in found if cell[1] in collection.topics}
+        note_others(collection.problems, files.lists[0], collection.question_lists, topics)
+
+
+def _read_passages(data: DataConfig, collection: Collection) -> None:
+    """The texts that candidates, citations and contexts need, of all files."""
+    wanted = {doc for ranking in collection.candidates.values() for doc in ranking.passage_ids}
+    wanted.update(passage_id for _, passage_id in collection.cited)
     held: Container[str] = wanted
     if collection.coverage is not None:
         wanted.update(collection.coverage.wanted(collection.topics))
         held = WantedPassages(wanted, collection.topics)
     for path in data.passages:
-        for name, passage in read_passages(path, problems, held).items():
+        for name, passage in read_passages(path, collection.problems, held).items():
             if collection.passages.setdefault(name, passage).text != passage.text:
                 what = f"passage {name!r} has another text in an earlier file; this one is used"
-                problems.keep(path, 0, "passage_text_differs", what)
+                collection.problems.keep(path, 0, "passage_text_differs", what)
                 collection.passages[name] = passage
-    _flag_instructions(data, collection)
-    problems.raise_errors()
-    return collection
 
 
 def _add_sub_narratives(topics: dict[str, Topic], banks: Mapping[str, NuggetBank]) -> None:
@@ -233,7 +269,7 @@ def expand_runs(
     return list(dict.fromkeys(files))
 
 
-def _check_runs(collection: Collection, wanted: set[str]) -> None:
+def _check_runs(collection: Collection) -> None:
     """Read each run once: note its problems, its ids, where its answers stand, what they need."""
     problems = collection.problems
     seen: Seen = {}
@@ -251,37 +287,16 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
                 line.error("bad_run_id", what)
             n_read += 1
             runs[answer.run_id] = None  # a run that answers no judged topic scores 0
-            if answer.topic_id not in collection.topics:
-                what = f"{answer.run_id} answers topic {answer.topic_id!r}, which is not judged"
-                if answer.topic_id in collection.beyond_limit:
-                    line.skip("beyond_limit", what)
-                else:
-                    others.append(answer.topic_id)
-                    near = nearest(answer.topic_id, collection.topics)
-                    line.skip("unknown_topic", what + near)
-                continue
-            if answer.not_made is not None:
-                collection.not_made[answer.run_id, answer.topic_id] = answer.not_made
-                if collection.coverage is not None:
-                    collection.coverage.note(answer, line)
-                continue
-            collection.lines.note(line, answer.topic_id)
-            text = answer.text
-            collection.n_answers += 1
-            collection.n_sentences += len(answer.sentences)
-            collection.n_with_text[answer.topic_id] += bool(text.strip())
-            collection.cited.update(
-                (rank, citation.passage_id)
-                for sentence in answer.sentences
-                if sentence.makes_claim
-                for rank, citation in enumerate(sentence.citations)
-            )
-            if collection.coverage is not None:
-                collection.coverage.note(answer, line)
-            if looks_like_an_instruction(text):
-                what = f"answer of {answer.run_id} has text that looks like an instruction"
-                line.keep("instruction_like", what)
-            elsewhere.update(set(answer.references) - own.keys())
+            if answer.topic_id in collection.topics:
+                _note_answer(collection, line, answer)
+                if answer.not_made is None:
+                    elsewhere.update(set(answer.references) - own.keys())
+            elif answer.topic_id in collection.beyond_limit:
+                line.skip("beyond_limit", _not_judged(answer))
+            else:
+                others.append(answer.topic_id)
+                near = nearest(answer.topic_id, collection.topics)
+                line.skip("unknown_topic", _not_judged(answer) + near)
         if documents:
             named = {name: documents[name] for name in elsewhere & documents.keys()}
             collection.files_with_documents[path] = named
@@ -290,7 +305,33 @@ def _check_runs(collection: Collection, wanted: set[str]) -> None:
         first = collection.run_files[0]
         raise InputError(f"{first}: 0 of {n_read:,} answers match a topic: {both}")
     collection.run_ids = list(runs)
-    wanted.update(passage_id for _, passage_id in collection.cited)
+
+
+def _note_answer(collection: Collection, line: Line, answer: Answer) -> None:
+    """Count an answer to a topic that is judged, and note where it stands and what it needs."""
+    if collection.coverage is not None:
+        collection.coverage.note(answer, line)
+    if answer.not_made is not None:
+        collection.not_made[answer.run_id, answer.topic_id] = answer.not_made
+        return
+    collection.lines.note(line, answer.topic_id)
+    text = answer.text
+    collection.n_answers += 1
+    collection.n_sentences += len(answer.sentences)
+    collection.n_with_text[answer.topic_id] += bool(text.strip())
+    collection.cited.update(
+        (rank, citation.passage_id)
+        for sentence in answer.sentences
+        if sentence.makes_claim
+        for rank, citation in enumerate(sentence.citations)
+    )
+    if looks_like_an_instruction(text):
+        what = f"answer of {answer.run_id} has text that looks like an instruction"
+        line.keep("instruction_like", what)
+
+
+def _not_judged(answer: Answer) -> str:
+    return f"{answer.run_id} answers topic {answer.topic_id!r}, which is not judged"
 
 
 def _flag_instructions(data: DataConfig, collection: Collection) -> None:
