@@ -12,15 +12,11 @@ from .kind import Kind, Wanted
 def agent_injection(wanted: Wanted, judge: str, config: Any) -> Kind:
     """Plant payloads in the passages that an agent looks at, and show what they do to it."""
     from ...programs.analysis.probe.agents.probing import InjectedAgent, injecting_agent
+    from ...records.reading.problems import Problems
 
-    source, options = wanted.source, wanted.options()
-    return Kind(
-        probing=lambda problems: injecting_agent(source, judge, config, problems, options),
-        found=InjectedAgent,
-        about=wanted.about("sample", "repeats", "seed"),
-        text=agent_text,
-        missing="neither flips nor not",
-    )
+    probing = injecting_agent(wanted.source, judge, config, Problems(), wanted.options())
+    about = wanted.about("sample", "repeats", "seed")
+    return Kind(probing, InjectedAgent, about, agent_text, missing="neither flips nor not")
 
 
 def agent_text(found: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ..tables import bounds, cell, figure, shown
@@ -12,18 +11,14 @@ from .kind import Kind, Wanted, who
 def conditions(wanted: Wanted, judge: str, config: Any) -> Kind:
     """Ask under other conditions; `wanted` says which."""
     from ...programs.analysis.probe.probe import LIMIT, Probed, probing_conditions
+    from ...records.reading.problems import Problems
 
-    source, kinds = wanted.source, _kinds(wanted.conditions)
-    wanted = replace(wanted, sample=wanted.sample or LIMIT)
+    kinds = _kinds(wanted.conditions)
     options = wanted.options(kinds=kinds)
-    asked = {"conditions": kinds, "limit": wanted.sample}
-    return Kind(
-        probing=lambda problems: probing_conditions(source, judge, config, problems, options),
-        found=Probed,
-        about=wanted.about(**asked, seed=wanted.seed, repeats=wanted.repeats),
-        text=probe_text,
-        missing="never compared",
-    )
+    probing = probing_conditions(wanted.source, judge, config, Problems(), options)
+    asked = {"conditions": kinds, "limit": wanted.sample or LIMIT}
+    about = wanted.about(**asked, seed=wanted.seed, repeats=wanted.repeats)
+    return Kind(probing, Probed, about, probe_text, missing="never compared")
 
 
 def probe_text(found: Any) -> str:

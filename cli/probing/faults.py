@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,18 +20,13 @@ def judges_of(wanted: Wanted) -> list[str]:
 def faults(wanted: Wanted, config: Any) -> Kind:
     """Plant faults, and show which of them the judges see."""
     from ...programs.analysis.probe.faults.probing import LIMIT, SelfTest, self_testing
+    from ...records.reading.problems import Problems
 
-    source, judges = wanted.source, judges_of(wanted)
-    limit = wanted.sample or LIMIT
-    wanted = replace(wanted, sample=limit)
-    options = wanted.options()
-    return Kind(
-        probing=lambda problems: self_testing(source, judges, config, problems, options),
-        found=SelfTest,
-        about=wanted.about("sample", "seed"),
-        text=partial(faults_text, limit=limit, seed=wanted.seed),
-        missing="never taken as moved",
-    )
+    limit, judges = wanted.sample or LIMIT, judges_of(wanted)
+    probing = self_testing(wanted.source, judges, config, Problems(), wanted.options())
+    about = wanted.about(sample=limit, seed=wanted.seed)
+    text = partial(faults_text, limit=limit, seed=wanted.seed)
+    return Kind(probing, SelfTest, about, text, missing="never taken as moved")
 
 
 def faults_text(found: Any, limit: int, seed: int) -> str:

@@ -14,15 +14,11 @@ MOST_SHOWN = 8  # payloads that flipped most
 def injection(wanted: Wanted, judge: str, config: Any) -> Kind:
     """Plant payloads, and show which labels they decide."""
     from ...programs.analysis.probe.injection.probing import Injected, injecting
+    from ...records.reading.problems import Problems
 
-    source, options = wanted.source, wanted.options()
-    return Kind(
-        probing=lambda problems: injecting(source, judge, config, problems, options),
-        found=Injected,
-        about=wanted.about("sample", "repeats", "seed"),
-        text=injection_text,
-        missing="neither flips nor not",
-    )
+    probing = injecting(wanted.source, judge, config, Problems(), wanted.options())
+    about = wanted.about("sample", "repeats", "seed")
+    return Kind(probing, Injected, about, injection_text, missing="neither flips nor not")
 
 
 def injection_text(found: Any) -> str:

@@ -17,7 +17,6 @@ from ..tables import cell, shown, spent_line
 
 if TYPE_CHECKING:
     from ...programs.analysis.probe.asking import Found, Options, Probing
-    from ...records.reading.problems import Problems
 
 
 @dataclass(frozen=True)
@@ -74,14 +73,13 @@ class Kind:
     """One kind of probe, with what is wanted of it filled in.
 
     Attributes:
-        probing: what asks, or plans to, and notes problems in those that it is given.
-        found: the type of what it finds.
+        probing: what asks, or plans to. found: the type of what it finds.
         about: what was wanted of it, for the manifest.
         text: its tables.
         missing: what is said of labels that did not arrive.
     """
 
-    probing: Callable[[Problems], Probing[Any]]
+    probing: Probing[Any]
     found: type[Found]
     about: Mapping[str, Any]
     text: Callable[[Any], str]
@@ -92,11 +90,10 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
     """Ask, or tell what would be asked. Exit: 0 complete, 3 some labels are missing."""
     from ...programs.analysis.probe.files import check_probe_folder, write_probe
     from ...programs.engine.writing import check_writable
-    from ...records.reading.problems import Problems
 
-    problems = Problems()
+    problems = kind.probing.problems
     if wanted.dry_run:
-        estimates, skipped = kind.probing(problems).plan()
+        estimates, skipped = kind.probing.plan()
         planned(estimates, skipped_text(skipped), as_json=wanted.as_json)
         list_problems(problems)
         return
@@ -108,7 +105,7 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
         if not wanted.quiet:
             sys.stderr.write(shown(f"{line}\n"))
 
-    found = kind.probing(problems).ask(report)
+    found = kind.probing.ask(report)
     if wanted.out is not None:
         write_probe(wanted.out, found, dict(kind.about))
     told(
