@@ -13,9 +13,10 @@ TITLES = ("Dr", "Mr", "Mrs", "Ms", "St", "Gen", "Gov", "Rep", "Rev", "Sen")
 
 # Each ends a piece; the best border first. A full stop after a title or an initial is none.
 _PARAGRAPH = re.compile(r"\n\s*\n")
-_SENTENCE = re.compile(
-    "".join(rf"(?<!\b{title})" for title in ("[A-Z]", *TITLES))
-    + r"[.!?…][\"'”’)\]]*\s++(?![\"'“‘(\[]*[a-z])|[。！？]\s*"
+_SENTENCE = re.compile(  # begins with its characters, for which a text is searched fast
+    r"[.!?…。！？](?:(?<=[。！？])\s*|(?<=[.!?…])"
+    + "".join(rf"(?<!\b{title}.)" for title in ("[A-Z]", *TITLES))
+    + r"[\"'”’)\]]*\s++(?![\"'“‘(\[]*[a-z]))"
 )
 _LINE = re.compile(r"\n+")
 _BORDERS = (_PARAGRAPH, _SENTENCE, re.compile(r"\s+"))
