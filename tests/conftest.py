@@ -42,7 +42,7 @@ gc.disable()  # until all tests are collected: what that makes stays
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """All of xdist's workers fork from one process, which starts with the first of them."""
+    """All workers of xdist fork from one process."""
     node.workerinput["fork_server"] = processes.shared()
 
 

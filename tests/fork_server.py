@@ -105,10 +105,6 @@ def _forked(control: Any, selector: selectors.BaseSelector) -> bool:
     _, files, _, _ = socket.recv_fds(control, 1, 4)
     if not files:
         return False
-    if not gc.get_freeze_count():  # the first
-        import_all()
-        gc.collect()
-        gc.freeze()
     answer = socket.socket(fileno=files[0])
     with answer.makefile() as line:
         request = json.loads(line.readline())
@@ -194,4 +190,7 @@ def _run(arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    import_all()
+    gc.collect()
+    gc.freeze()
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -28,7 +28,7 @@ from typing import IO, Any
 SERVER = Path(__file__).with_name("fork_server.py")
 CAN_FORK = hasattr(os, "pidfd_open") and "NUGGETJUDGE_REAL_STARTS" not in os.environ
 READ_AT_START = {"LC_ALL", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONPATH", "PYTHONUTF8"}
-ENVIRONMENT = dict(os.environ)  # of the process that forks
+AT_START = {name: os.environ[name] for name in READ_AT_START & os.environ.keys()}
 JUDGE = ("-m", "nuggetjudge")
 
 _started: list[Forked | subprocess.Popen[Any]] = []
@@ -48,7 +48,7 @@ def start(
     words = list(map(str, arguments))
     process: Forked | subprocess.Popen[Any]
     wanted = os.environ if env is None else env
-    if real or not CAN_FORK or any(wanted.get(n) != ENVIRONMENT.get(n) for n in READ_AT_START):
+    if real or not CAN_FORK or any(wanted.get(n) != AT_START.get(n) for n in READ_AT_START):
         process = subprocess.Popen(
             [sys.executable, *words],
             **{"cwd": cwd, "env": env, "stdout": stdout, "stderr": stderr, "text": text},
@@ -199,7 +199,7 @@ def shared() -> str:
         listener.listen()
         process = subprocess.Popen(
             [sys.executable, str(SERVER), str(listener.fileno())],
-            env=ENVIRONMENT,
+            env={n: v for n, v in os.environ.items() if n not in READ_AT_START} | AT_START,
             pass_fds=[listener.fileno()],
             stdin=subprocess.DEVNULL,
             start_new_session=True,
