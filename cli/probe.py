@@ -52,9 +52,9 @@ def probe(
         is_of_agent = is_agent(config.changed("items", judge=judge))
         kind = (agent_injection if is_of_agent else injection)(wanted, str(judge), config)
     else:
+        kind = conditions(wanted, str(judge), config)
         if not wanted.dry_run and "default" not in config.models and not config.judges:
             sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
-        kind = conditions(wanted, str(judge), config)
     carry_out(kind, wanted)
 
 
