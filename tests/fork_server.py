@@ -155,11 +155,16 @@ def _become(request: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.path[0] = request["cwd"]
-    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
-        ours = getattr(sys, name)
+    kinds = (
+        ("stdin", "r", "surrogateescape"),
+        ("stdout", "w", "surrogateescape"),
+        ("stderr", "w", "backslashreplace"),
+    )
+    for number, (name, mode, errors) in enumerate(kinds):
         binary = open(number, f"{mode}b", closefd=False)  # noqa: SIM115
-        is_read_at_once = name == "stderr" or os.isatty(number)
-        text = io.TextIOWrapper(binary, ours.encoding, ours.errors, line_buffering=is_read_at_once)
+        text = io.TextIOWrapper(
+            binary, "utf-8", errors, line_buffering=name == "stderr" or os.isatty(number)
+        )
         setattr(sys, name, text)
         setattr(sys, f"__{name}__", text)
 

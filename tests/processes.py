@@ -1,8 +1,8 @@
 """Starts Python as tests do: `run("-m", "nuggetjudge", ...)`, forked where nothing is against it.
 
 Where forking from a process that has everything imported is not possible, or `real=True`, or
-NUGGETJUDGE_REAL_STARTS is set, or the environment has another locale or the like, it is a fresh
-interpreter. xdist's workers share one such process. `end_all` ends what a test left running.
+NUGGETJUDGE_REAL_STARTS is set, it is a fresh interpreter. All workers of xdist fork from one
+process. `end_all` ends what a test left running.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from typing import IO, Any
 SERVER = Path(__file__).with_name("fork_server.py")
 CAN_FORK = hasattr(os, "pidfd_open") and "NUGGETJUDGE_REAL_STARTS" not in os.environ
 READ_AT_START = {"LC_ALL", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONPATH", "PYTHONUTF8"}
-AT_START = {name: os.environ[name] for name in READ_AT_START & os.environ.keys()}
 JUDGE = ("-m", "nuggetjudge")
 
 _started: list[Forked | subprocess.Popen[Any]] = []
@@ -47,8 +46,7 @@ def start(
     """A process of Python with these arguments, to be used like `subprocess.Popen`."""
     words = list(map(str, arguments))
     process: Forked | subprocess.Popen[Any]
-    wanted = os.environ if env is None else env
-    if real or not CAN_FORK or any(wanted.get(n) != AT_START.get(n) for n in READ_AT_START):
+    if real or not CAN_FORK or READ_AT_START & set(os.environ if env is None else env):
         process = subprocess.Popen(
             [sys.executable, *words],
             **{"cwd": cwd, "env": env, "stdout": stdout, "stderr": stderr, "text": text},
@@ -199,7 +197,6 @@ def shared() -> str:
         listener.listen()
         process = subprocess.Popen(
             [sys.executable, str(SERVER), str(listener.fileno())],
-            env={n: v for n, v in os.environ.items() if n not in READ_AT_START} | AT_START,
             pass_fds=[listener.fileno()],
             stdin=subprocess.DEVNULL,
             start_new_session=True,
