@@ -30,6 +30,7 @@ CAN_FORK = hasattr(os, "pidfd_open") and "NUGGETJUDGE_REAL_STARTS" not in os.env
 READ_AT_START = {"LC_ALL", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONPATH", "PYTHONUTF8"}
 JUDGE = ("-m", "nuggetjudge")
 
+_ONE_AT_A_TIME = threading.Lock()
 _started: list[Forked | subprocess.Popen[Any]] = []
 _address = ""  # of a process that forks for others, too
 
@@ -218,9 +219,16 @@ def share(address: str) -> None:
     _address = address
 
 
-@functools.cache
 def _server() -> socket.socket:
-    return _connected(_address or shared())
+    with _ONE_AT_A_TIME:  # a second process would end with its caller, and all that it forked
+        return _connection()
+
+
+@functools.cache
+def _connection() -> socket.socket:
+    server = _connected(_address or shared())
+    atexit.register(server.close)
+    return server
 
 
 def _connected(address: str) -> socket.socket:
