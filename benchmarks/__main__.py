@@ -53,7 +53,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", metavar="W1,W2", help=f"of {', '.join(BENCHMARKS)}")
     parser.add_argument(
-        "--smoke", action="store_true", help="small, with looser bounds: about a minute in all"
+        "--smoke", action="store_true", help="small, with looser bounds: about 90 seconds in all"
     )
     given = parser.parse_args()
     names = given.only.split(",") if given.only else list(BENCHMARKS)

@@ -14,7 +14,7 @@ from .tables import Bound, Report
 
 EVERY = 100
 CONCURRENCY = 256
-TIMEOUT_S = 1.0
+TIMEOUT_S = 3.0  # what is not answered alone takes so long, on a busy machine too
 REASKS = 3  # after broken JSON, which may come twice in a row
 MOST_SENT = 1.05  # requests for a judgement: four faults in 100, which may fail again
 

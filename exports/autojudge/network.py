@@ -35,6 +35,11 @@ def no_network() -> Iterator[None]:
         _state["is_off"] = False
 
 
-def _stop(event: str, args: tuple[Any, ...]) -> None:
-    if _state["is_off"] and event in _EVENTS:
+def _stop(
+    event: str,
+    args: tuple[Any, ...],
+    state: dict[str, bool] = _state,  # the names of a module are gone before its hooks are
+    events: frozenset[str] = _EVENTS,
+) -> None:
+    if state["is_off"] and event in events:
         raise NetworkUsedError(f"{event} {args[1:]!r}, and there is no network here")

@@ -40,10 +40,12 @@ OPTIONS = {
     "gpu_memory_utilization": 0.2,
 }
 ENVIRONMENT = {
-    **{"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"},  # GiB
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # each process imports all of vLLM
-    **{"OMP_NUM_THREADS": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"},  # a tiny model: none waits
+    "HF_HUB_OFFLINE": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
+    "OMP_NUM_THREADS": "1",  # a tiny model: none waits for another
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
 }
+SERVER_ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # one process less
 IS_HERE = (spec := find_spec("vllm")) is not None and spec.origin is not None  # not this folder
 if IS_HERE:
     os.environ |= ENVIRONMENT  # before torch is imported
@@ -120,6 +122,7 @@ def _served(model: Path, command: list[str], log: Path) -> Iterator[str]:
     with log.open("wb") as out:
         process = subprocess.Popen(
             [*serve, *flags],
+            env=os.environ | SERVER_ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,

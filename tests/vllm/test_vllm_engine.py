@@ -3,7 +3,6 @@
 import asyncio
 import json
 import math
-import os
 import subprocess
 import sys
 
@@ -174,7 +173,6 @@ def test_judge_run_prints_results_alone_and_replays_them_without_the_model(in_pr
         return subprocess.run(
             [sys.executable, "-m", "nuggetjudge", "run", "judge.yaml", "--json", *arguments],
             cwd=tmp_path,
-            env=os.environ | {"VLLM_ENABLE_V1_MULTIPROCESSING": "1"},  # as by default
             capture_output=True,
             text=True,
         )
