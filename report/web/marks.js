@@ -11,7 +11,7 @@ const PAD = 7;
  * judgements that are missing could make of it, the bracket. corrected: with labels, the diamond.
  * sequence: [low, high] that hold at every look while labels come, the band.
  */
-export function range({ value, interval, bounds, corrected, sequence }, scale = [0, 1], width = 200) {
+export function range({ value, interval, bounds, corrected, sequence }, scale = [0, 1], width = 176) {
   const x = (v) => PAD + ((v - scale[0]) / (scale[1] - scale[0] || 1)) * (width - 2 * PAD);
   const middle = HEIGHT / 2;
   const parts = [svg("line", { class: "axis", x1: x(scale[0]), x2: x(scale[1]), y1: middle, y2: middle })];
